@@ -111,7 +111,9 @@ mod text;
 pub mod theme;
 mod viewer;
 
-pub use block::{DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, diff_lines, patch_counts, patch_lines};
+pub use block::{
+    DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, ThoughtBlock, diff_lines, patch_counts, patch_lines,
+};
 pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History};
 pub use keys::{Called, Chord, KeyMap, KeyProblem};
 pub use linear::{InputLine, LinearOutput, Pace, Speech};

@@ -180,6 +180,12 @@ impl Screen {
         self.document.block(id)
     }
 
+    /// The last block, unless it has scrolled out.
+    #[must_use]
+    pub fn last_block(&self) -> Option<BlockId> {
+        self.document.last()
+    }
+
     /// The number of blocks that are kept: those that can still change or have rows on the screen.
     #[must_use]
     pub fn live_blocks(&self) -> usize {

@@ -6,7 +6,7 @@ mod contrast;
 pub use contrast::contrast;
 pub(crate) use contrast::distance;
 
-use crate::text::style::{Color, Style};
+use crate::text::style::{Attrs, Color, Style};
 
 macro_rules! tokens {
     ($($variant:ident $name:literal),* $(,)?) => {
@@ -70,11 +70,27 @@ impl Theme {
         self.colors[token as usize]
     }
 
-    /// The colour of a token as a look.
+    /// The colour of a token as a look. What is to stand back does so without a colour too.
     #[must_use]
     pub fn style(&self, token: Token) -> Style {
-        let color = self.color(token);
-        if token.is_background() { Style::PLAIN.on(color) } else { Style::fg(color) }
+        match (token, self.color(token)) {
+            (token, color) if token.is_background() => Style::PLAIN.on(color),
+            (Token::Dim | Token::Muted | Token::ThinkingText, Color::Default) => Style::PLAIN.with(Attrs::DIM),
+            (_, color) => Style::fg(color),
+        }
+    }
+
+    /// The same with backgrounds that are near the terminal's own: 8 % on the way to its text. The theme of named colours
+    /// has none.
+    #[must_use]
+    pub fn on_terminal(mut self, background: [u8; 3], text: [u8; 3]) -> Theme {
+        if self.name != "ansi" {
+            let mix = |at: usize| ((u16::from(background[at]) * 92 + u16::from(text[at]) * 8 + 50) / 100) as u8;
+            for token in Token::ALL.iter().filter(|token| token.is_background()) {
+                self.colors[*token as usize] = Color::Rgb(mix(0), mix(1), mix(2));
+            }
+        }
+        self
     }
 
     /// Changes colours by the names and values of a theme file: `#rrggbb`, 0–255, or nothing for the terminal's own.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sinew_tui::theme::Theme;
 use sinew_tui::{
     Block, Chrome, DiffBlock, DiffOptions, Layout, Line, MarkdownBlock, OutputBlock, Rendered, Row, Screen,
-    ScreenOptions, Size, Style, TextBlock,
+    ScreenOptions, Size, Style, TextBlock, ThoughtBlock,
 };
 use support::Terminal;
 use support::emulators::Alacritty;
@@ -280,4 +280,41 @@ fn item_59_a_block_that_panics_costs_itself_only() {
     screen.paint();
     let shown: Vec<&str> = screen.shown_rows().map(Row::text).collect();
     assert_eq!(shown, ["what it held", "", "after"]);
+}
+
+#[test]
+fn thoughts_are_one_row_where_they_are_folded_and_settle_at_their_end() {
+    for (text, expect) in [
+        ("**A plan**\n\nRead it.\n", "A plan ⋯ ctrl+o"),
+        ("First.\n\n## The second\n", "The second ⋯ ctrl+o"),
+        ("Only **one** line", "Only one line"),
+        ("a thought that is longer than a row", "a thought that is l… ⋯ ctrl+o"),
+        ("", ""),
+    ] {
+        let mut block = ThoughtBlock::streaming(true);
+        block.push(text);
+        block.finish();
+        assert_eq!(rows(&mut block, 29).concat(), expect, "{text:?}");
+    }
+    // Whole, folded and whole again while it grows: the same rows as at once.
+    let text = "**A plan**\n\nRead `a` and\n`b`.\n\n- one\n- two\n\n```rust\nfn a() {}\n```\n\nThe end.";
+    let mut screen = Screen::new(Size::new(30, 30), ScreenOptions::default(), Arc::new(Theme::dark()));
+    let grows = screen.push(ThoughtBlock::streaming(false));
+    for (at, letter) in text.char_indices() {
+        let block = screen.block::<ThoughtBlock>(grows).expect("it is live");
+        block.push(&letter.to_string());
+        block.fold(at % 5 < 3);
+        screen.paint();
+        assert_eq!(screen.shown_settled(), 0);
+    }
+    let block = screen.block::<ThoughtBlock>(grows).expect("it is live");
+    block.fold(false);
+    block.finish();
+    screen.paint();
+    let mut whole = ThoughtBlock::streaming(false);
+    whole.push(text);
+    whole.finish();
+    let shown: Vec<String> = screen.shown_rows().map(|row| row.text().to_owned()).collect();
+    assert_eq!(shown, rows(&mut whole, 30));
+    assert!(!shown.concat().contains(['*', '`']), "{shown:?}");
 }

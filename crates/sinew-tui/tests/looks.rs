@@ -63,3 +63,16 @@ fn a_list_filters_and_keeps_its_choice_in_sight() {
     list.set_filter("zzz");
     assert_eq!(list.chosen(), None);
 }
+
+#[test]
+fn item_78_backgrounds_are_mixed_from_what_the_terminal_reports() {
+    for (theme, behind, text) in [(Theme::dark(), [0, 43, 54], [131, 148, 150]), (Theme::light(), [255; 3], [0; 3])] {
+        let theme = theme.on_terminal(behind, text);
+        for token in [Token::UserMessageBg, Token::SelectedBg] {
+            let Color::Rgb(r, g, b) = theme.color(token) else { panic!("{token:?}") };
+            let far = contrast([r, g, b], behind);
+            assert!(far > 1.0 && far < 1.3, "{} {token:?}: {far}", theme.name);
+        }
+    }
+    assert_eq!(Theme::ansi().on_terminal([0; 3], [255; 3]), Theme::ansi());
+}

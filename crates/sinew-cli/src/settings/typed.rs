@@ -75,6 +75,8 @@ pub(crate) struct Settings {
     rules: Rules,
     pub(crate) theme: ThemeNames,
     pub(crate) notifications: bool,
+    pub(crate) color_blind_mode: bool,
+    pub(crate) hide_thinking_block: bool,
     pub(crate) quiet_startup: bool,
     pub(crate) verbose: bool,
     pub(crate) tui: Tui,

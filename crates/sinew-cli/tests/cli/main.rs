@@ -31,6 +31,8 @@ mod linear;
 mod lines;
 #[cfg(unix)]
 mod login;
+#[cfg(target_os = "linux")]
+mod looks;
 mod manual;
 #[cfg(target_os = "linux")]
 mod mcp;

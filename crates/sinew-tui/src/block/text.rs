@@ -2,8 +2,9 @@
 
 use crate::screen::{Block, Layout, Rendered};
 use crate::text::row::{Line, Mark};
-use crate::text::style::{Color, Style};
+use crate::text::style::Style;
 use crate::text::wrap::{WrapMode, wrap};
+use crate::theme::Token;
 
 /// Text of one look. A line settles when the next one begins or the block is finished.
 #[derive(Debug, Default)]
@@ -11,7 +12,8 @@ pub struct TextBlock {
     text: String,
     style: Style,
     prefix: (Line, Line),
-    fill: Color,
+    /// The colours of text and of what is behind it.
+    colors: Option<(Token, Token)>,
     mark: Option<Mark>,
     finished: bool,
     version: u64,
@@ -39,11 +41,11 @@ impl TextBlock {
         self
     }
 
-    /// The same on a background that reaches the edge.
+    /// The same in colours of the theme: that of the text where it has none, and the one behind it. The latter ends with the
+    /// text: terminals disagree whether cells that were erased in a colour are text when the width changes.
     #[must_use]
-    pub fn on(mut self, color: Color) -> TextBlock {
-        self.fill = color;
-        self.style = self.style.on(color);
+    pub fn colored(mut self, text: Token, behind: Token) -> TextBlock {
+        self.colors = Some((text, behind));
         self
     }
 
@@ -84,10 +86,12 @@ impl Block for TextBlock {
             let text = &rest[..end.unwrap_or(rest.len())];
             let first = if number == 1 { &self.prefix.0 } else { &self.prefix.1 };
             let mut rows = Vec::new();
-            let line = Line::styled(text, self.style);
+            let color = self.colors.map(|(color, _)| layout.theme.style(color));
+            let line = Line::styled(text, color.map_or(self.style, |color| self.style.over(color)));
             wrap(&line, layout.width, WrapMode::Words, number, (first, &self.prefix.1), &mut rows);
-            for row in &mut rows {
-                row.fill = self.fill;
+            if let Some((_, behind)) = self.colors {
+                let color = layout.theme.color(behind);
+                rows = rows.into_iter().map(|row| row.on(color)).collect();
             }
             if let Some(row) = rows.first_mut().filter(|_| number == 1) {
                 row.mark = self.mark;

@@ -67,6 +67,9 @@ pub trait Block: Any {
     /// Brings `out` up to date. `restart`: `out` holds nothing of the block, since the width or the theme is another.
     fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut Rendered);
 
+    /// Another block begins behind this one.
+    fn is_followed(&mut self) {}
+
     /// The content as plain text, shown in place of the block if rendering it fails.
     fn plain(&self) -> String;
 }
@@ -106,6 +109,9 @@ const DROP_STEP: usize = 256;
 
 impl Document {
     pub(super) fn push(&mut self, block: Box<dyn Block>, spaced: bool) -> BlockId {
+        if let Some(last) = self.entries.back_mut() {
+            last.block.is_followed();
+        }
         let id = self.next;
         self.next += 1;
         let spaced = spaced && id > 0;
@@ -136,6 +142,11 @@ impl Document {
     pub(super) fn block<T: Block>(&mut self, id: BlockId) -> Option<&mut T> {
         let at = self.entries.binary_search_by_key(&id.0, |entry| entry.id).ok()?;
         (self.entries[at].block.as_mut() as &mut dyn Any).downcast_mut()
+    }
+
+    /// The last block.
+    pub(super) fn last(&self) -> Option<BlockId> {
+        self.entries.back().map(|entry| BlockId(entry.id))
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {

@@ -248,6 +248,26 @@ impl Row {
         self
     }
 
+    /// The same in one colour; what makes a word stand out stays.
+    #[must_use]
+    pub(crate) fn toned(&self, look: Style) -> Row {
+        let tone = |run: &Run| Run { style: Style { attrs: run.style.attrs.with(look.attrs), ..look }, ..run.clone() };
+        Row { runs: self.runs.iter().map(tone).collect(), ..self.clone() }
+    }
+
+    /// The same with a colour behind the text that has none.
+    #[must_use]
+    pub(crate) fn on(mut self, color: Color) -> Row {
+        self.runs.iter_mut().filter(|run| run.style.bg == Color::Default).for_each(|run| run.style.bg = color);
+        self
+    }
+
+    /// The same as a part of another line of its block.
+    #[must_use]
+    pub(crate) fn numbered(self, line: u32) -> Row {
+        Row { line, ..self }
+    }
+
     fn trim(&mut self) {
         while let Some(run) = self.runs.last() {
             let start = self.runs.len().checked_sub(2).map_or(0, |before| self.runs[before].end);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use sinew_tui::theme::{Theme, Token};
 use sinew_tui::{
     AnsiReader, Attrs, Block, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
     patch_lines, wrap,
@@ -18,7 +19,6 @@ pub(super) const DIM: Style = Style::PLAIN.with(Attrs::DIM);
 pub(super) const BOLD: Style = Style::PLAIN.with(Attrs::BOLD);
 pub(super) const ERROR: Style = Style::fg(Color::Named(1));
 pub(super) const NOTICE: Style = Style::fg(Color::Named(3));
-const ADDED: Style = Style::fg(Color::Named(2));
 
 /// A tool, or a command of the user.
 pub(super) struct ToolBlock {
@@ -29,14 +29,27 @@ pub(super) struct ToolBlock {
     state: State,
     /// A line behind the output: exit code, time, the file of all output.
     footer: String,
+    is_unfolded: bool,
     version: u64,
 }
 
+/// The state of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     Running,
     Done,
     Failed,
+}
+
+impl State {
+    /// The symbol in front of a header.
+    pub(super) fn symbol(self, theme: &Theme) -> Line {
+        match self {
+            State::Running => Line::styled("◌ ", DIM),
+            State::Done => Line::styled("● ", theme.style(Token::Success)),
+            State::Failed => Line::styled("✗ ", theme.style(Token::Error)),
+        }
+    }
 }
 
 /// The part of the output that is shown.
@@ -46,15 +59,12 @@ enum Body {
     Tail,
     /// A change of a file.
     Diff,
-    /// Only how much it was.
-    Count,
 }
 
 impl ToolBlock {
     pub(super) fn new(name: &str, args: &Value) -> ToolBlock {
         let body = match name {
             "edit" | "write" | "hashline" => Body::Diff,
-            "read" | "grep" | "find" | "ls" | "fetch" => Body::Count,
             _ => Body::Tail,
         };
         ToolBlock {
@@ -64,6 +74,7 @@ impl ToolBlock {
             body,
             state: State::Running,
             footer: String::new(),
+            is_unfolded: false,
             version: 0,
         }
     }
@@ -71,6 +82,12 @@ impl ToolBlock {
     /// A command that the user runs.
     pub(super) fn command(command: &str) -> ToolBlock {
         ToolBlock { name: "!".into(), ..ToolBlock::new("bash", &Value::from(command)) }
+    }
+
+    /// Shows all output, or no longer.
+    pub(super) fn unfold(&mut self, is_unfolded: bool) {
+        self.is_unfolded = is_unfolded;
+        self.version += 1;
     }
 
     /// Replaces the output so far.
@@ -115,23 +132,16 @@ impl ToolBlock {
         }
     }
 
-    fn header(&self, number: u32, width: usize, rows: &mut Vec<Row>) {
-        let (symbol, style) = match self.state {
-            State::Running => ("◌ ", DIM),
-            State::Done => ("● ", ADDED),
-            State::Failed => ("✗ ", ERROR),
-        };
-        let mut line = Line::styled(symbol, style);
+    fn header(&self, number: u32, layout: &Layout<'_>, rows: &mut Vec<Row>) {
+        let (width, theme) = (layout.width, layout.theme);
+        let mut line = self.state.symbol(theme);
         line.push(&self.name, BOLD);
         line.push(" ", BOLD);
         line.push(&self.subject, Style::PLAIN);
         if self.body == Body::Diff && self.state == State::Done {
             let (added, removed) = patch_counts(&self.output);
-            line.push(&format!(" +{added}"), ADDED).push(&format!(" −{removed}"), ERROR);
-        }
-        if self.body == Body::Count && self.state == State::Done {
-            let count = self.output.lines().filter(|line| !line.trim().is_empty()).count();
-            line.push(&format!(" · {count} {}", if count == 1 { "line" } else { "lines" }), DIM);
+            line.push(&format!(" +{added}"), theme.style(Token::ToolDiffAdded));
+            line.push(&format!(" −{removed}"), theme.style(Token::ToolDiffRemoved));
         }
         let mut header = Vec::new();
         wrap(&line, width, WrapMode::Words, number, (&Line::new(), &Line::plain("  ")), &mut header);
@@ -141,42 +151,31 @@ impl ToolBlock {
 
     fn body(&self, layout: &Layout<'_>, number: u32, rows: &mut Vec<Row>) {
         let width = layout.width;
-        let (limit, from_end) = match (self.body, self.state) {
-            (Body::Count, _) => return,
+        let most = |rows: usize| if self.is_unfolded { usize::MAX } else { rows };
+        let limit = match (self.body, self.state) {
             (Body::Diff, _) => {
-                let options = DiffOptions { rows: DIFF, ..DiffOptions::default() };
+                let options = DiffOptions { rows: most(DIFF), ..DiffOptions::default() };
                 let mut shown = patch_lines(&self.output, language(&self.subject), layout.width, layout.theme, options);
                 shown.iter_mut().for_each(|row| row.line = number);
                 return rows.append(&mut shown);
             }
-            (Body::Tail, State::Running) => (RUNNING, true),
-            (Body::Tail, _) => (DONE, true),
+            (Body::Tail, State::Running) => most(RUNNING),
+            (Body::Tail, _) => most(DONE),
         };
         let mut reader = AnsiReader::new();
         let lines: Vec<&str> = self.output.trim_end().lines().collect();
         // A line is at least a row: what cannot be shown is not laid out.
-        let skipped = if from_end { lines.len().saturating_sub(limit) } else { 0 };
+        let skipped = lines.len().saturating_sub(limit);
         let mut laid = Vec::new();
         for (at, text) in (0u32..).zip(&lines[skipped..]).take(limit) {
             let indent = Line::plain("  ");
             wrap(&reader.line(text, DIM), width, WrapMode::Words, number + at, (&indent, &indent), &mut laid);
         }
-        let shown = laid.len().min(limit);
-        let hidden = (lines.len() - skipped).saturating_sub(limit) + skipped;
-        let note = |rows: &mut Vec<Row>| {
-            if hidden > 0 {
-                let text = format!("  ⋯ {hidden} more {}", if hidden == 1 { "line" } else { "lines" });
-                wrap(&Line::styled(&text, DIM), width, WrapMode::Words, number, (&Line::new(), &Line::new()), rows);
-            }
-        };
-        if from_end {
-            note(rows);
-            rows.extend(laid.split_off(laid.len() - shown));
-        } else {
-            laid.truncate(shown);
-            rows.append(&mut laid);
-            note(rows);
+        if skipped > 0 {
+            let text = format!("  ⋯ {skipped} more {} · ctrl+o", if skipped == 1 { "line" } else { "lines" });
+            wrap(&Line::styled(&text, DIM), width, WrapMode::Words, number, (&Line::new(), &Line::new()), rows);
         }
+        rows.extend(laid.split_off(laid.len() - laid.len().min(limit)));
     }
 }
 
@@ -188,11 +187,11 @@ impl Block for ToolBlock {
     fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut Rendered) {
         out.reopen();
         let mut rows = Vec::new();
-        self.header(1, layout.width, &mut rows);
+        self.header(1, layout, &mut rows);
         self.body(layout, 2, &mut rows);
         if !self.footer.is_empty() {
             let indent = Line::plain("  ");
-            let number = 3 + DONE.max(DIFF) as u32;
+            let number = u32::MAX;
             wrap(
                 &Line::styled(&self.footer, DIM),
                 layout.width,
@@ -270,15 +269,12 @@ mod tests {
         let mut block = ToolBlock::new("bash", &json!({"command": "seq 30"}));
         block.set_output((1..=30).map(|line| format!("{line}\n")).collect());
         let rows = shown(block);
-        assert_eq!(rows[..3], ["◌ bash seq 30", "  ⋯ 22 more lines", "  23"]);
+        assert_eq!(rows[..3], ["◌ bash seq 30", "  ⋯ 22 more lines · ctrl+o", "  23"]);
         assert_eq!(rows.len(), 10);
-    }
-
-    #[test]
-    fn a_search_is_one_row() {
-        let mut block = ToolBlock::new("grep", &json!({"pattern": "TODO", "path": "src"}));
-        block.finish("a:1\nb:2\n".into(), None, false, None);
-        assert_eq!(shown(block), ["● grep TODO in src · 2 lines"]);
+        let mut block = ToolBlock::new("bash", &json!({"command": "seq 30"}));
+        block.unfold(true);
+        block.finish((1..=30).map(|line| format!("{line}\n")).collect(), None, false, None);
+        assert_eq!(shown(block).len(), 31, "unfolded it shows all");
     }
 
     #[test]

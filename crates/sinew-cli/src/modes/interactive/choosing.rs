@@ -56,11 +56,6 @@ impl ChangedSettings {
         }
     }
 
-    /// A value that was changed.
-    pub(super) fn get(&self, path: &str) -> Option<&Value> {
-        self.0.get(path)
-    }
-
     /// The entries of the list of settings.
     pub(super) fn entries(&self, control: &Control) -> Entries {
         choices::settings(|path| self.value(control, path))

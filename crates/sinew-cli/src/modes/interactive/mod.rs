@@ -7,7 +7,7 @@
 //! | `record` | what the terminal is sent, as a file that can be played |
 //! | `guard` | the process that gives the terminal back where this one is killed |
 //! | `mailbox` | messages to that thread |
-//! | `transcript`, `blocks` | events and messages as blocks of the screen |
+//! | `transcript`, `blocks`, `reads` | events and messages as blocks of the screen |
 //! | `submit` | from a text of the user to the verbs of `control` |
 //! | `panel`, `ask` | questions to the user |
 //! | `picker`, `form` | panels that the user opens: to choose from, to write into |
@@ -48,6 +48,7 @@ mod mailbox;
 mod outbox;
 mod panel;
 mod picker;
+mod reads;
 mod record;
 mod report;
 mod stash;
@@ -116,6 +117,7 @@ pub(crate) async fn run(
         first: (!words.is_empty()).then(|| words.join(" ")),
         resumed,
         rows: startup.settings.tui.resume_rows,
+        looks: transcript::Looks { hides_thoughts: startup.settings.hide_thinking_block, unfolds: false },
         is_quiet: startup.settings.quiet_startup,
         record: startup.environment.get("SINEW_TUI_RECORD").map(|file| startup.paths.cwd.join(file)),
         painted,

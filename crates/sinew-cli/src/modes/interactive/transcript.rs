@@ -7,15 +7,24 @@ use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, StopReason};
-use sinew_tui::{Attrs, BlockId, Line, Mark, MarkdownBlock, Screen, Style, TextBlock};
+use sinew_tui::{BlockId, Line, Mark, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock, theme::Token};
 
-use super::blocks::{BOLD, DIM, DONE, ERROR, NOTICE, ToolBlock};
+use super::blocks::{BOLD, DIM, DONE, ERROR, NOTICE, State, ToolBlock};
+use super::reads::ReadBlock;
 
-const THINKING: Style = Style::PLAIN.with(Attrs::DIM).with(Attrs::ITALIC);
+/// The parts that are shown folded.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Looks {
+    /// Thoughts are folded to a row.
+    pub(super) hides_thoughts: bool,
+    /// All output is shown.
+    pub(super) unfolds: bool,
+}
 
 /// The blocks that can still change.
 #[derive(Default)]
 pub(super) struct Transcript {
+    pub(super) looks: Looks,
     /// Parts of the present answer by their place in the message.
     parts: HashMap<usize, Part>,
     tools: HashMap<String, (BlockId, Instant)>,
@@ -33,6 +42,10 @@ enum Part {
 }
 
 impl Transcript {
+    pub(super) fn new(looks: Looks) -> Transcript {
+        Transcript { looks, ..Transcript::default() }
+    }
+
     /// Returns what the run does, in a word.
     pub(super) fn activity(&self) -> &'static str {
         if self.activity.is_empty() { "working" } else { self.activity }
@@ -40,8 +53,44 @@ impl Transcript {
 
     /// The calls that go on: what they are, and their output so far.
     pub(super) fn running_tools(&self, screen: &mut Screen) -> Vec<(String, String)> {
-        let blocks = self.tools.values().map(|(block, _)| *block);
-        blocks.filter_map(|block| screen.block::<ToolBlock>(block).map(|block| block.texts())).collect()
+        let texts = |(id, (block, _)): (&String, &(BlockId, Instant))| match screen.block::<ToolBlock>(*block) {
+            Some(block) => Some(block.texts()),
+            None => Some((screen.block::<ReadBlock>(*block)?.title(id)?, String::new())),
+        };
+        self.tools.iter().filter_map(texts).collect()
+    }
+
+    /// Folds what thoughts are still live and what follow, or shows them whole; tells which.
+    pub(super) fn fold_thoughts(&mut self, screen: &mut Screen) -> bool {
+        self.looks.hides_thoughts = !self.looks.hides_thoughts;
+        self.refold(screen);
+        self.looks.hides_thoughts
+    }
+
+    /// Shows all output of what is still live and of what follows, or no longer; tells which.
+    pub(super) fn unfold(&mut self, screen: &mut Screen) -> bool {
+        self.looks.unfolds = !self.looks.unfolds;
+        self.refold(screen);
+        self.looks.unfolds
+    }
+
+    fn refold(&self, screen: &mut Screen) {
+        let Looks { hides_thoughts, unfolds } = self.looks;
+        for part in self.parts.values() {
+            if let Part::Thought(block) = part
+                && let Some(block) = screen.block::<ThoughtBlock>(*block)
+            {
+                block.fold(hides_thoughts && !unfolds);
+            }
+        }
+        for (block, _) in self.tools.values() {
+            if let Some(block) = screen.block::<ToolBlock>(*block) {
+                block.unfold(unfolds);
+            }
+        }
+        if let Some(block) = screen.last_block().and_then(|last| screen.block::<ReadBlock>(last)) {
+            block.unfold(unfolds);
+        }
     }
 
     /// Shows an event.
@@ -53,15 +102,14 @@ impl Transcript {
             }
             Event::MessageStart { message } => {
                 self.follows_tool &= matches!(message, AgentMessage::ToolResult(_));
-                show_message(screen, message);
+                show_message(screen, message, self.looks);
             }
             Event::MessageUpdate { step, .. } => self.grow(screen, &step.event),
             Event::MessageEnd { message: AgentMessage::Assistant(message) } => self.end_answer(screen, message),
             Event::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
-                let block = ToolBlock::new(tool_name, args);
                 // Tools of one answer stand together.
-                let block = if self.follows_tool { screen.push_close(block) } else { screen.push(block) };
-                self.follows_tool = true;
+                let is_close = std::mem::replace(&mut self.follows_tool, true);
+                let block = begin_tool(screen, (tool_call_id, tool_name, args), State::Running, is_close, self.looks);
                 self.tools.insert(tool_call_id.clone(), (block, Instant::now()));
                 self.activity = "running tools";
             }
@@ -73,10 +121,11 @@ impl Transcript {
                 }
             }
             Event::ToolExecutionEnd { tool_call_id, result, is_error, .. } => {
-                if let Some((block, begun)) = self.tools.remove(tool_call_id)
-                    && let Some(block) = screen.block::<ToolBlock>(block)
-                {
-                    let ToolResult { content, details } = result;
+                let Some((block, begun)) = self.tools.remove(tool_call_id) else { return };
+                let ToolResult { content, details } = result;
+                if let Some(block) = screen.block::<ReadBlock>(block) {
+                    block.finish(tool_call_id, text_of(content), *is_error);
+                } else if let Some(block) = screen.block::<ToolBlock>(block) {
                     block.finish(
                         text_of(content),
                         diff_of(details.as_ref()).as_deref(),
@@ -85,7 +134,10 @@ impl Transcript {
                     );
                 }
             }
-            Event::AgentEnd { .. } => self.end_open(screen),
+            Event::AgentEnd { .. } => {
+                self.end_open(screen);
+                end_reads(screen);
+            }
             other => {
                 if let Some((text, style)) = notice(other) {
                     line(screen, &text, style);
@@ -107,13 +159,14 @@ impl Transcript {
     /// Adds to a part of the answer, which begins with its first text.
     fn add(&mut self, screen: &mut Screen, index: usize, text: &str, is_thought: bool) {
         self.follows_tool = false;
+        let folds = self.looks.hides_thoughts && !self.looks.unfolds;
         let part = self.parts.entry(index).or_insert_with(|| match is_thought {
-            true => Part::Thought(screen.push(TextBlock::streaming(THINKING))),
+            true => Part::Thought(screen.push(ThoughtBlock::streaming(folds))),
             false => Part::Text(screen.push(MarkdownBlock::streaming())),
         });
         match *part {
             Part::Thought(block) => {
-                if let Some(block) = screen.block::<TextBlock>(block) {
+                if let Some(block) = screen.block::<ThoughtBlock>(block) {
                     block.push(text);
                 }
             }
@@ -148,7 +201,7 @@ impl Transcript {
         for (_, part) in self.parts.drain() {
             match part {
                 Part::Thought(block) => {
-                    if let Some(block) = screen.block::<TextBlock>(block) {
+                    if let Some(block) = screen.block::<ThoughtBlock>(block) {
                         block.finish();
                     }
                 }
@@ -176,12 +229,53 @@ pub(super) fn ending(message: &AssistantMessage) -> Option<String> {
     }
 }
 
+/// Shows a call behind what is there; tells in which block.
+fn begin_tool(
+    screen: &mut Screen,
+    (id, name, args): (&str, &str, &Value),
+    state: State,
+    is_close: bool,
+    Looks { unfolds, .. }: Looks,
+) -> BlockId {
+    if ReadBlock::has(name) {
+        if let Some(last) = screen.last_block()
+            && screen.block::<ReadBlock>(last).is_some_and(|block| block.add(name, id, args, state))
+        {
+            return last;
+        }
+        let mut block = ReadBlock::new(name, unfolds);
+        block.add(name, id, args, state);
+        return if is_close { screen.push_close(block) } else { screen.push(block) };
+    }
+    let mut block = ToolBlock::new(name, args);
+    block.unfold(unfolds);
+    if state != State::Running {
+        block.finish(String::new(), None, false, None);
+    }
+    if is_close { screen.push_close(block) } else { screen.push(block) }
+}
+
+/// Ends the calls that stand together: nothing follows them now.
+fn end_reads(screen: &mut Screen) {
+    if let Some(block) = screen.last_block().and_then(|last| screen.block::<ReadBlock>(last)) {
+        sinew_tui::Block::is_followed(block);
+    }
+}
+
+/// Shows messages that are complete, of a session that goes on.
+pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) {
+    messages.iter().for_each(|message| show_message(screen, message, looks));
+    end_reads(screen);
+}
+
 /// Shows a message that is complete: of the user, or of a session that goes on.
-pub(super) fn show_message(screen: &mut Screen, message: &AgentMessage) {
+fn show_message(screen: &mut Screen, message: &AgentMessage, looks: Looks) {
     match message {
         AgentMessage::User(user) => {
             let prompt = Line::styled("› ", BOLD);
-            let block = TextBlock::new(&user.content.text(), BOLD).with_prefix(prompt, Line::plain("  "));
+            let text = user.content.text();
+            let block = TextBlock::new(text.trim_end(), BOLD).with_prefix(prompt, Line::plain("  "));
+            let block = block.colored(Token::UserMessageText, Token::UserMessageBg);
             screen.push(block.marked(Mark::Prompt));
         }
         AgentMessage::Assistant(answer) => {
@@ -190,10 +284,14 @@ pub(super) fn show_message(screen: &mut Screen, message: &AgentMessage) {
                     Block::Text(text) if !text.text.trim().is_empty() => {
                         screen.push(MarkdownBlock::new(text.text.trim_end()));
                     }
+                    Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
+                        let mut block = ThoughtBlock::streaming(looks.hides_thoughts && !looks.unfolds);
+                        block.push(&thought.thinking);
+                        block.finish();
+                        screen.push(block);
+                    }
                     Block::ToolCall(call) => {
-                        let mut block = ToolBlock::new(&call.name, &call.arguments);
-                        block.finish(String::new(), None, false, None);
-                        screen.push_close(block);
+                        begin_tool(screen, (&call.id, &call.name, &call.arguments), State::Done, true, looks);
                     }
                     _ => {}
                 }
@@ -229,6 +327,9 @@ pub(super) fn lines_of(message: &AgentMessage) -> usize {
         AgentMessage::Assistant(answer) => {
             let lines = answer.content.iter().map(|content| match content {
                 Block::Text(text) if !text.text.trim().is_empty() => 1 + text.text.trim_end().lines().count(),
+                Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
+                    1 + thought.thinking.trim().lines().count()
+                }
                 Block::ToolCall(_) => 1,
                 _ => 0,
             });

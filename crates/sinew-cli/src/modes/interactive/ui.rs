@@ -38,7 +38,7 @@ use super::mailbox::{Inbox, Mailbox};
 use super::panel::Panel;
 use super::stash::Stash;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
-use super::transcript::{self, Transcript};
+use super::transcript::{self, Looks, Transcript};
 use super::tty::{Manner, Tty};
 use crate::control::Control;
 use crate::models::is_absent;
@@ -75,6 +75,8 @@ pub(super) struct Parts {
     pub(super) resumed: Option<PathBuf>,
     /// Rows of it which are shown again, about.
     pub(super) rows: usize,
+    /// The parts that are folded.
+    pub(super) looks: Looks,
     /// Name, model and hints are not written.
     pub(super) is_quiet: bool,
     /// The file that keeps what the terminal is sent.
@@ -118,8 +120,9 @@ struct Ui {
     /// The same for people.
     folder: String,
     history: Arc<History>,
-    /// True if the background of the terminal is light, where it has said so.
-    is_light: Option<bool>,
+    /// The colours of the terminal's background and text, where it has told them.
+    background: Option<[u8; 3]>,
+    foreground: Option<[u8; 3]>,
     /// The theme that was chosen since the start.
     theme: Option<&'static str>,
     /// A login that goes on.
@@ -166,13 +169,14 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         first,
         resumed,
         rows,
+        looks,
         is_quiet,
         record,
         painted,
     } = parts;
     let mut tty = Tty::open(Manner::Screen)?;
     let recorded = record.as_deref().map_or(Ok(()), |file| tty.record(file));
-    let mut opening = Opening::new(tty, options, is_quiet, resumed.as_deref(), rows);
+    let mut opening = Opening::new(tty, options, is_quiet, resumed.as_deref(), rows, looks);
     let (control, warnings) = match opening.wait(&inbox, &keys, painted) {
         Ok(started) => started,
         Err(code) => {
@@ -194,7 +198,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         editor,
         stash: Stash::default(),
         jumps: None,
-        transcript: Transcript::default(),
+        transcript: Transcript::new(looks),
         panels: VecDeque::new(),
         overlay: None,
         jobs_shown: None,
@@ -207,7 +211,8 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         folder: status::folder_name(&cwd, std::env::home_dir().as_deref()),
         cwd,
         history: Arc::new(History::new(history)),
-        is_light: None,
+        background: None,
+        foreground: None,
         theme: None,
         login: None,
         clipboard: None,
@@ -413,6 +418,7 @@ impl Ui {
     /// Shows what is known of the agent. `said`: messages of the session that are on the screen already.
     fn welcome(&mut self, warnings: &[String], said: Vec<AgentMessage>) {
         self.refresh();
+        self.apply_theme();
         let model = match self.is_without_model() {
             true => format!("no model yet: /login · {}", self.folder),
             false => format!("{} in {}", self.facts.model, self.folder),

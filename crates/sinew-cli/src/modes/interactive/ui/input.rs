@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use sinew_agent::agent::Delivery;
 use sinew_session::history::Prompt;
-use sinew_tui::theme::contrast;
 use sinew_tui::{Event as Input, KeyPress, Reflow, Reply, ScreenOptions, Style};
 
 use super::overlay::Overlay;
@@ -51,7 +50,11 @@ impl Ui {
                 self.screen.set_options(ScreenOptions { reflow, ..options });
             }
             Input::Reply(Reply::Background(color)) => {
-                self.is_light = Some(contrast(color, [0; 3]) > contrast(color, [255; 3]));
+                self.background = Some(color);
+                self.apply_theme();
+            }
+            Input::Reply(Reply::Foreground(color)) => {
+                self.foreground = Some(color);
                 self.apply_theme();
             }
             Input::Key(press) => {
@@ -158,6 +161,14 @@ impl Ui {
                 self.tty.write(&frame.bytes);
             }
             "ctrl+o" => self.open_viewer(),
+            "ctrl+t" => {
+                let is_folded = self.transcript.fold_thoughts(&mut self.screen);
+                self.notify(if is_folded { "thoughts are folded" } else { "thoughts are shown" });
+            }
+            "alt+o" => {
+                let is_open = self.transcript.unfold(&mut self.screen);
+                self.notify(if is_open { "all output is shown from here on" } else { "long output is folded" });
+            }
             "ctrl+z" => self.suspend(),
             "ctrl+g" => self.edit_elsewhere(),
             "ctrl+r" => self.open(Topic::History),

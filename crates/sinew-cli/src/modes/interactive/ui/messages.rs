@@ -73,7 +73,7 @@ impl Ui {
                 if older > 0 {
                     transcript::line(&mut self.screen, &format!("⋯ {older} earlier messages"), DIM);
                 }
-                messages.iter().for_each(|message| transcript::show_message(&mut self.screen, message));
+                transcript::show_messages(&mut self.screen, &messages, self.transcript.looks);
             }
             Err(error) => transcript::line(&mut self.screen, &format!("✗ {error}"), ERROR),
         }

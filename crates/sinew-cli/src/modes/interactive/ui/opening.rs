@@ -20,7 +20,7 @@ use crate::modes::interactive::bindings::{Bindings, Meaning, Place};
 use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::keys::{self, RunAction, Situation};
 use crate::modes::interactive::mailbox::{Inbox, Message};
-use crate::modes::interactive::transcript;
+use crate::modes::interactive::transcript::{self, Looks};
 use crate::modes::interactive::tty::Tty;
 
 /// Bytes at the end of a session's file that the first frame is made of.
@@ -50,6 +50,7 @@ impl Opening {
         is_quiet: bool,
         resumed: Option<&Path>,
         rows: usize,
+        looks: Looks,
     ) -> Opening {
         let mut screen = Screen::new(tty.size(), options, Arc::new(Theme::default()));
         let mut head = Line::styled("sinew ", Style::PLAIN.with(Attrs::BOLD));
@@ -65,7 +66,7 @@ impl Opening {
         if !said.is_empty() && (older > 0 || !tail.is_whole) {
             transcript::line(&mut screen, "⋯ earlier messages · ctrl+o", DIM);
         }
-        said.iter().for_each(|message| transcript::show_message(&mut screen, message));
+        transcript::show_messages(&mut screen, &said, looks);
         let input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
         let (messages, events) = (Vec::new(), Vec::new());
         Opening {

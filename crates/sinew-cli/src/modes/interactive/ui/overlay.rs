@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use serde_json::Value;
 use sinew_llm::credentials::login::login_kind;
-use sinew_tui::Row;
-use sinew_tui::theme::Theme;
+use sinew_tui::theme::{Theme, contrast};
+use sinew_tui::{Depth, Row};
 
 use super::Ui;
 use crate::control::ControlError;
@@ -197,7 +197,7 @@ impl Ui {
                     mailbox.send(Message::Preview(Choice::Session(path), lines));
                 });
             }
-            (Topic::Theme, Some(Choice::Theme(name))) => self.screen.set_theme(Arc::new(theme(name))),
+            (Topic::Theme, Some(Choice::Theme(name))) => self.show_theme(name),
             (Topic::Jobs, Some(Choice::Job(id))) => {
                 let output = self.control.session().host.job_output(&id).unwrap_or_default();
                 picker.preview = choices::tail(&output);
@@ -425,7 +425,12 @@ impl Ui {
     fn apply_setting(&mut self, path: &str) -> bool {
         match path {
             "notifications" => self.announcer.is_on = self.changed.typed(&self.control).notifications,
-            "theme.dark" | "theme.light" => self.apply_theme(),
+            "theme.dark" | "theme.light" | "colorBlindMode" => self.apply_theme(),
+            "hideThinkingBlock" => {
+                if self.changed.typed(&self.control).hide_thinking_block != self.transcript.looks.hides_thoughts {
+                    self.transcript.fold_thoughts(&mut self.screen);
+                }
+            }
             path if self.changed.apply(&self.control, path) => self.refresh(),
             _ => return false,
         }
@@ -439,9 +444,9 @@ impl Ui {
             let error = format!("Theme not found: {name}. Known: {}", known.join(", "));
             return self.take_message(Message::Failed { error, text: format!("/theme {name}") });
         };
-        self.screen.set_theme(Arc::new(theme(name)));
         self.theme = Some(name);
-        let Some(is_light) = self.is_light else {
+        self.show_theme(name);
+        let Some(is_light) = self.is_light() else {
             return self.notify("the terminal does not tell its background: the theme counts until you leave");
         };
         let path = if is_light { "theme.light" } else { "theme.dark" };
@@ -453,29 +458,48 @@ impl Ui {
     /// Takes the theme of the settings for the background that there is; one that is not told has the named colours, or
     /// the theme that was chosen since the start.
     pub(super) fn apply_theme(&mut self) {
-        let themes = &self.control.app.startup.settings.theme;
-        let (path, set) = match self.is_light {
-            Some(true) => ("theme.light", themes.light.as_str()),
-            Some(false) => ("theme.dark", themes.dark.as_str()),
-            None => ("", self.theme.unwrap_or("ansi")),
+        let themes = self.changed.typed(&self.control).theme;
+        let name = match self.is_light() {
+            Some(true) => themes.light,
+            Some(false) => themes.dark,
+            None => self.theme.unwrap_or("ansi").into(),
         };
-        let name = self.changed.get(path).and_then(Value::as_str).unwrap_or(set);
-        self.screen.set_theme(Arc::new(theme(name)));
+        self.show_theme(&name);
+    }
+
+    /// Tells whether the background of the terminal is light, where it has told it.
+    fn is_light(&self) -> Option<bool> {
+        let told = self.background.map(|color| contrast(color, [0; 3]) > contrast(color, [255; 3]));
+        // Its last number is the background, of the 16 colours.
+        let named = || self.control.app.startup.environment.get("COLORFGBG")?.rsplit(';').next()?.parse::<u8>().ok();
+        told.or_else(|| named().map(|color| matches!(color, 7 | 9..=15)))
+    }
+
+    /// Takes the colours of a theme for this terminal. Few colours are the user's own, whose names `ansi` takes.
+    fn show_theme(&mut self, name: &str) {
+        let mut theme = match (self.screen.options().depth, name) {
+            (Depth::None | Depth::Named, _) => Theme::ansi(),
+            (_, "dark") => Theme::dark(),
+            (_, "light") => Theme::light(),
+            _ => Theme::ansi(),
+        };
+        if self.changed.typed(&self.control).color_blind_mode {
+            theme = theme.color_blind();
+        }
+        if let Some(background) = self.background {
+            let light = self.is_light() == Some(true);
+            let text = self.foreground.unwrap_or(if light { [0; 3] } else { [255; 3] });
+            theme = theme.on_terminal(background, text);
+        }
+        if **self.screen.theme() != theme {
+            self.screen.set_theme(Arc::new(theme));
+        }
     }
 }
 
 /// Returns true if a prompt is more than a row of a list shows.
 fn is_long(prompt: &str, columns: usize) -> bool {
     prompt.trim().contains('\n') || sinew::term::visible_width(prompt, 1) + 2 > columns
-}
-
-/// A theme by its name.
-fn theme(name: &str) -> Theme {
-    match name {
-        "dark" => Theme::dark(),
-        "light" => Theme::light(),
-        _ => Theme::ansi(),
-    }
 }
 
 /// Sends the entries of a panel, or why there are none.

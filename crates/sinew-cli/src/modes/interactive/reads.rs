@@ -1,0 +1,200 @@
+//! Calls that read or search: one row for all of a tool that follow one another.
+
+use serde_json::Value;
+use sinew_tui::{AnsiReader, Block, Layout, Line, Rendered, Row, WrapMode, wrap};
+
+use super::blocks::{BOLD, DIM, DONE, State, subject};
+
+/// The tools whose calls stand together, and the word for several.
+const TOOLS: &[(&str, &str)] =
+    &[("read", "files"), ("grep", "searches"), ("find", "searches"), ("ls", "folders"), ("fetch", "pages")];
+
+/// Calls of one tool. They settle when something else follows.
+pub(super) struct ReadBlock {
+    tool: String,
+    calls: Vec<Call>,
+    is_unfolded: bool,
+    is_followed: bool,
+    version: u64,
+}
+
+struct Call {
+    id: String,
+    subject: String,
+    output: String,
+    state: State,
+}
+
+impl ReadBlock {
+    /// Tells whether calls of a tool stand together.
+    pub(super) fn has(tool: &str) -> bool {
+        TOOLS.iter().any(|(known, _)| *known == tool)
+    }
+
+    pub(super) fn new(tool: &str, is_unfolded: bool) -> ReadBlock {
+        ReadBlock { tool: tool.into(), calls: Vec::new(), is_unfolded, is_followed: false, version: 0 }
+    }
+
+    /// Adds a call; false: it is one of another tool, or something stands between.
+    pub(super) fn add(&mut self, tool: &str, id: &str, args: &Value, state: State) -> bool {
+        let takes = tool == self.tool && !self.is_followed;
+        if takes {
+            let range = if tool == "read" { range(args) } else { String::new() };
+            let subject = subject(args) + &range;
+            self.calls.push(Call { id: id.into(), subject, output: String::new(), state });
+            self.version += 1;
+        }
+        takes
+    }
+
+    /// Ends a call.
+    pub(super) fn finish(&mut self, id: &str, output: String, is_error: bool) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.id == id) {
+            call.output = output;
+            call.state = if is_error { State::Failed } else { State::Done };
+            self.version += 1;
+        }
+    }
+
+    /// Shows all output, or no longer.
+    pub(super) fn unfold(&mut self, is_unfolded: bool) {
+        self.is_unfolded = is_unfolded;
+        self.version += 1;
+    }
+
+    /// The title of a call.
+    pub(super) fn title(&self, id: &str) -> Option<String> {
+        let call = self.calls.iter().find(|call| call.id == id)?;
+        Some(format!("{} {}", self.tool, call.subject))
+    }
+
+    fn is(&self, state: State) -> bool {
+        self.calls.iter().any(|call| call.state == state)
+    }
+
+    /// `read 3 files: a, b, c · 120 lines` in one row: names are cut, the end is not.
+    fn header(&self, layout: &Layout<'_>) -> Row {
+        let state = match () {
+            () if self.is(State::Running) => State::Running,
+            () if self.is(State::Failed) => State::Failed,
+            () => State::Done,
+        };
+        let mut head = state.symbol(layout.theme);
+        head.push(&self.tool, BOLD);
+        let several = TOOLS.iter().find(|(tool, _)| *tool == self.tool).map_or("calls", |(_, several)| several);
+        match self.calls.len() {
+            1 => head.push(" ", BOLD),
+            count => head.push(&format!(" {count} {several}: "), BOLD),
+        };
+        let done = self.calls.iter().filter(|call| call.state == State::Done && !call.output.is_empty());
+        let lines = done.map(|call| call.output.lines().filter(|line| !line.trim().is_empty()).count());
+        let tail = match (lines.sum(), state) {
+            (_, State::Running) | (0, _) => String::new(),
+            (1, _) => " · 1 line".into(),
+            (lines, _) => format!(" · {lines} lines"),
+        };
+        let tail = Line::styled(&tail, DIM);
+        let names: Vec<&str> = self.calls.iter().map(|call| call.subject.as_str()).collect();
+        let room = layout.width.saturating_sub(head.width() + tail.width());
+        head.append(&Line::plain(&names.join(", ")).into_row(room.max(1)).to_line()).append(&tail);
+        head.into_row(layout.width)
+    }
+
+    /// The output of calls that failed, or of all.
+    fn body(&self, layout: &Layout<'_>, rows: &mut Vec<Row>) {
+        let (indent, several) = (Line::plain("  "), self.calls.len() > 1);
+        let shown = self.calls.iter().filter(|call| call.state == State::Failed || self.is_unfolded);
+        for call in shown.filter(|call| call.state != State::Running) {
+            if several {
+                rows.push(Line::styled(&format!("  {}", call.subject), BOLD).into_row(layout.width));
+            }
+            let mut reader = AnsiReader::new();
+            let most = if self.is_unfolded { usize::MAX } else { DONE };
+            for text in call.output.trim_end().lines().take(most) {
+                let line = reader.line(text, DIM);
+                wrap(&line, layout.width, WrapMode::Words, 1, (&indent, &indent), rows);
+            }
+        }
+    }
+}
+
+impl Block for ReadBlock {
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut Rendered) {
+        out.reopen();
+        let mut rows = vec![self.header(layout)];
+        self.body(layout, &mut rows);
+        rows.iter_mut().for_each(|row| row.line = 1);
+        out.extend(rows);
+        if self.is_followed && !self.is(State::Running) {
+            out.finish();
+        }
+    }
+
+    fn is_followed(&mut self) {
+        self.is_followed = true;
+        self.version += 1;
+    }
+
+    fn plain(&self) -> String {
+        self.calls.iter().map(|call| format!("{} {}\n", self.tool, call.subject)).collect()
+    }
+}
+
+/// The lines that a call reads, where it says so: `:10-40`.
+fn range(args: &Value) -> String {
+    let number = |key: &str| args.get(key).and_then(Value::as_u64);
+    match (number("offset"), number("limit")) {
+        (None, None) => String::new(),
+        (from, None) => format!(":{}-", from.unwrap_or(1)),
+        (from, Some(count)) => format!(":{}-{}", from.unwrap_or(1), (from.unwrap_or(1) + count).saturating_sub(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use sinew_tui::theme::Theme;
+    use sinew_tui::{Screen, ScreenOptions, Size, Style, TextBlock};
+
+    use super::*;
+
+    fn shown(screen: &mut Screen) -> Vec<String> {
+        screen.paint();
+        screen.shown_rows().map(|row| row.text().to_string()).filter(|row| !row.is_empty()).collect()
+    }
+
+    #[test]
+    fn calls_of_one_tool_are_one_row_until_something_follows() {
+        let mut screen = Screen::new(Size::new(40, 20), ScreenOptions::default(), Arc::new(Theme::default()));
+        let id = screen.push(ReadBlock::new("read", false));
+        let block = |screen: &mut Screen, act: &dyn Fn(&mut ReadBlock)| act(screen.block::<ReadBlock>(id).unwrap());
+        block(&mut screen, &|block| {
+            assert!(block.add("read", "1", &json!({"path": "a.rs"}), State::Running));
+            block.finish("1", "x\n\ny\n".into(), false);
+        });
+        assert_eq!(shown(&mut screen), ["● read a.rs · 2 lines"]);
+        block(&mut screen, &|block| {
+            assert!(block.add("read", "2", &json!({"path": "b.rs", "offset": 10, "limit": 5}), State::Running));
+            assert!(!block.add("grep", "3", &json!({"pattern": "x"}), State::Running));
+        });
+        assert_eq!(shown(&mut screen), ["◌ read 2 files: a.rs, b.rs:10-14"]);
+        assert_eq!(screen.shown_settled(), 0);
+        block(&mut screen, &|block| {
+            block.finish("2", "z".into(), false);
+            assert!(block.add("read", "3", &json!({"path": "none.rs"}), State::Running));
+            block.finish("3", "No such file".into(), true);
+        });
+        let rows = ["✗ read 3 files: a.rs, b.rs… · 3 lines", "  none.rs", "  No such file"];
+        assert_eq!(shown(&mut screen), rows.map(|row| row.replace("b.rs…", "b.rs:10…")));
+        screen.push(TextBlock::new("Done.", Style::PLAIN));
+        block(&mut screen, &|block| assert!(!block.add("read", "4", &json!({"path": "c"}), State::Running)));
+        shown(&mut screen);
+        assert_eq!(screen.shown_settled(), 5);
+    }
+}

@@ -1,0 +1,114 @@
+//! The looks of the transcript: thoughts, calls that stand together, the user's text, colours.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, text as answer};
+use crate::terminal::{Terminal, enter, has, left, left_with_bytes};
+
+const SIZE: (u16, u16) = (80, 50);
+
+/// A stage whose model thinks, reads three files in two answers and runs a command.
+fn stage(settings: &Value) -> Stage {
+    let read = |path: &str| json!({"toolCall": {"name": "read", "arguments": {"path": path}}});
+    let seq = json!({"toolCall": {"name": "bash", "arguments": {"command": "seq 30"}}});
+    let thought = json!({"thinking": "**A plan**\n\nRead `a.txt` **first**."});
+    let stage = Stage::scripted(&[
+        json!({"type": "script", "version": 1, "reasoning": true}),
+        json!({"type": "turn", "content": [thought, {"text": "I look."}, read("a.txt"), read("b.txt")]}),
+        json!({"type": "turn", "content": [read("c.txt"), seq]}),
+        answer("Done."),
+    ]);
+    for name in ["a", "b", "c"] {
+        stage.write(&format!("project/{name}.txt"), "one\ntwo\n");
+    }
+    stage.write("home/agent/settings.json", &settings.to_string());
+    stage
+}
+
+fn start(stage: &Stage, environment: &[(&str, &str)]) -> Terminal {
+    let mut command = stage.command(&["--script", "script.jsonl"]);
+    command.env("TERM", "xterm-256color").envs(environment.iter().copied());
+    let mut terminal = Terminal::run(command, SIZE);
+    terminal.until(|rows| has(rows, "ready"));
+    terminal
+}
+
+/// Colours among the sequences that set looks.
+fn colours(sent: &str) -> Vec<&str> {
+    let looks = sent.split("\x1b[").skip(1).filter_map(|part| part.split_once('m')).map(|(codes, _)| codes);
+    let looks = looks.filter(|codes| codes.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'));
+    let is_colour = |code: &str| code.parse::<u8>().is_ok_and(|code| matches!(code, 30..=38 | 40..=48 | 90..=107));
+    looks.filter(|codes| codes.split(';').any(is_colour)).collect()
+}
+
+#[test]
+fn reads_stand_together_and_thoughts_have_no_marks() {
+    let stage = stage(&json!({}));
+    let mut terminal = start(&stage, &[]);
+    enter(&mut terminal, "look");
+    let rows = terminal.until(|rows| has(rows, "Done.") && has(rows, "ready"));
+    for row in ["A plan", "Read a.txt first.", "● read 3 files: a.txt, b.txt, c.txt · 6 lines", "● bash seq 30"] {
+        assert!(rows.iter().any(|shown| shown == row), "{row} {rows:#?}");
+    }
+    assert!(has(&rows, "  ⋯ 10 more lines · ctrl+o"), "{rows:#?}");
+    // From here on all of it.
+    terminal.send("\x1bo");
+    terminal.until_shown("all output is shown from here on");
+    terminal.send("!seq 31\r");
+    terminal.until_shown("  31");
+    left(terminal);
+    // The session shows the same when one goes on with it.
+    let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "-c"], SIZE);
+    terminal.until(|rows| has(rows, "● read 3 files: a.txt, b.txt, c.txt") && has(rows, "Read a.txt first."));
+    left(terminal);
+}
+
+#[test]
+fn thoughts_are_folded_by_the_setting_and_shown_by_the_key() {
+    let stage = stage(&json!({"hideThinkingBlock": true}));
+    let mut terminal = start(&stage, &[]);
+    enter(&mut terminal, "look");
+    let rows = terminal.until(|rows| has(rows, "Done.") && has(rows, "ready"));
+    assert!(rows.iter().any(|row| row == "A plan ⋯ ctrl+o") && !has(&rows, "Read a.txt"), "{rows:#?}");
+    terminal.send("\x14");
+    terminal.until_shown("thoughts are shown");
+    left(terminal);
+}
+
+#[test]
+fn item_32_the_users_text_has_a_background_in_the_colours_that_there_are() {
+    let dark = [("COLORTERM", "truecolor"), ("TERM", "xterm-256color")];
+    let cases: [(&[(&str, &str)], &str); 4] =
+        [(&dark, "48;2;46;46;46m"), (&dark[1..], "48;5;236m"), (&[("TERM", "xterm")], ""), (&[("NO_COLOR", "1")], "")];
+    for (environment, expect) in cases {
+        let stage = stage(&json!({}));
+        let mut terminal = start(&stage, environment);
+        terminal.send("\x1b]10;rgb:e6e6/e6e6/e6e6\x1b\\\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\");
+        enter(&mut terminal, "look");
+        terminal.until(|rows| has(rows, "› look") && has(rows, "Done.") && has(rows, "ready"));
+        let (_, sent) = left_with_bytes(terminal);
+        assert!(sent.contains(expect), "{environment:?}: {sent:?}");
+        assert_eq!(sent.contains("\x1b[48;") || sent.contains(";48;"), !expect.is_empty(), "{environment:?}");
+        if environment == [("NO_COLOR", "1")] {
+            assert_eq!(colours(&sent), Vec::<&str>::new());
+        }
+    }
+}
+
+#[test]
+fn item_79_added_and_removed_are_blue_and_orange_where_that_is_set() {
+    for (is_on, added) in [(false, "38;2;140;200;130m"), (true, "38;2;110;180;255m")] {
+        let edit = json!({"path": "a.txt", "oldText": "two", "newText": "three"});
+        let stage = Stage::scripted(&[
+            json!({"type": "turn", "content": [{"toolCall": {"name": "edit", "arguments": edit}}]}),
+            answer("Done."),
+        ]);
+        stage.write("project/a.txt", "one\ntwo\n");
+        stage.write("home/agent/settings.json", &json!({"colorBlindMode": is_on}).to_string());
+        let mut terminal = start(&stage, &[("COLORTERM", "truecolor"), ("COLORFGBG", "15;0")]);
+        enter(&mut terminal, "edit it");
+        terminal.until(|rows| has(rows, "● edit a.txt +1 −1") && has(rows, "Done.") && has(rows, "ready"));
+        let (_, sent) = left_with_bytes(terminal);
+        assert!(sent.contains(added), "{is_on}: {sent:?}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Thoughts of a model: Markdown in a quiet look, whole or folded to a row.
+
+use std::sync::Arc;
+
+use super::markdown::MarkdownBlock;
+use crate::screen::{Block, Layout, Rendered};
+use crate::text::row::{Line, Row};
+use crate::text::style::{Attrs, Style};
+use crate::theme::Token;
+
+/// Thoughts as they come in. They settle when they are complete: until then they can be folded and unfolded.
+#[derive(Default)]
+pub struct ThoughtBlock {
+    text: MarkdownBlock,
+    /// The rows of the text in its own looks.
+    laid: Rendered,
+    /// The number of them that are shown in the quiet look already.
+    toned: usize,
+    is_folded: bool,
+    finished: bool,
+    version: u64,
+}
+
+impl ThoughtBlock {
+    /// A block that grows.
+    #[must_use]
+    pub fn streaming(is_folded: bool) -> ThoughtBlock {
+        ThoughtBlock { is_folded, ..ThoughtBlock::default() }
+    }
+
+    /// Appends text.
+    pub fn push(&mut self, text: &str) {
+        self.text.push(text);
+        self.version += 1;
+    }
+
+    /// Shows one row, or all.
+    pub fn fold(&mut self, is_folded: bool) {
+        self.is_folded = is_folded;
+        self.toned = 0;
+        self.version += 1;
+    }
+
+    /// Ends the block: all of it is final.
+    pub fn finish(&mut self) {
+        self.text.finish();
+        self.finished = true;
+        self.version += 1;
+    }
+
+    /// The row of folded thoughts: their first heading, else their first row, and the key that shows the rest.
+    fn folded(&self, look: Style, width: usize) -> Option<Row> {
+        let heading = self.text.text().lines().map(str::trim).find_map(|line| {
+            let bold = line.strip_prefix("**").and_then(|line| line.strip_suffix("**"));
+            let heading = line.strip_prefix('#').map(|line| line.trim_matches(['#', ' ']));
+            bold.or(heading).filter(|text| !text.is_empty())
+        });
+        let first = self.laid.rows.iter().find(|row| !row.text().is_empty())?;
+        let heading = heading.map_or_else(|| first.text().to_owned(), |text| Line::plain(text).text().to_owned());
+        let rest = self.laid.rows.len() > 1;
+        let note = match (rest, self.finished) {
+            (false, _) => "",
+            (true, false) => " ⋯ ctrl+t",
+            (true, true) => " ⋯ ctrl+o",
+        };
+        let room = width.saturating_sub(Line::plain(note).width());
+        let mut line = Line::styled(&heading, look).into_row(room).to_line();
+        line.push(note, look);
+        Some(line.into_row(width).numbered(1))
+    }
+}
+
+impl Block for ThoughtBlock {
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut Rendered) {
+        if restart {
+            self.laid = Rendered::default();
+            self.toned = 0;
+        }
+        self.text.render(layout, restart, &mut self.laid);
+        let look = layout.theme.style(Token::ThinkingText).with(Attrs::ITALIC);
+        if self.is_folded {
+            out.reopen();
+            out.extend(self.folded(look, layout.width));
+        } else {
+            out.rows.truncate(out.settled + self.toned);
+            let rows = &self.laid.rows[self.toned..];
+            out.rows.extend(rows.iter().map(|row| Arc::new(row.toned(look))));
+            self.toned = self.laid.settled;
+        }
+        if self.finished {
+            out.finish();
+        }
+    }
+
+    fn plain(&self) -> String {
+        self.text.plain()
+    }
+}
