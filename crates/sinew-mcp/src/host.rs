@@ -2,9 +2,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+use crate::error::McpError;
 
 /// A future that a trait object returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -26,6 +29,11 @@ pub trait ClientHost: Send + Sync + 'static {
     /// The folders of the session, for servers from before 2026-07-28.
     fn roots(&self) -> Vec<Root> {
         Vec::new()
+    }
+
+    /// Hears of the end of a request of ours: its method, why it failed where it did, and its time.
+    fn exchanged(&self, method: &str, failure: Option<&McpError>, took: Duration) {
+        let _ = (method, failure, took);
     }
 
     /// Takes a line for the log: text that is no protocol, answers that nobody waits for.

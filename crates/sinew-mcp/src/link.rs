@@ -1,6 +1,7 @@
 //! The two transports behind one face.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -29,11 +30,14 @@ impl Link {
         watcher: Option<Watcher>,
         cancellable: bool,
     ) -> Result<Box<RawValue>, McpError> {
-        match self {
+        let begun = Instant::now();
+        let outcome = match self {
             #[cfg(unix)]
             Link::Pipe(program) => program.pipe().request(method, params, watcher, cancellable).await,
             Link::Http(link) => link.request(core, method, params, watcher, cancellable).await,
-        }
+        };
+        core.host.exchanged(method, outcome.as_ref().err(), begun.elapsed());
+        outcome
     }
 
     pub(crate) async fn notify(&self, method: &str, params: &Value) -> Result<(), McpError> {

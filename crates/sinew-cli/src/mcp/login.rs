@@ -13,7 +13,7 @@ use crate::sys::signals;
 use crate::terminal_line::line;
 
 pub(super) fn login(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
-    let manager = ready(startup, warnings, "login", name)?;
+    let manager = ready(startup, warnings, "login", name, false)?;
     let stdin = startup.environment.stdin;
     let runtime = crate::startup::runtime(2)?;
     let code = runtime.block_on(async {
@@ -31,7 +31,7 @@ pub(super) fn login(startup: &Startup, warnings: &[String], name: &str) -> Resul
 }
 
 pub(super) fn logout(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
-    let manager = ready(startup, warnings, "logout", name)?;
+    let manager = ready(startup, warnings, "logout", name, false)?;
     let runtime = crate::startup::runtime(1)?;
     match runtime.block_on(manager.log_out(name)).map_err(Failure::failed)? {
         Logout::None => Err(Failure::failed(no_login(name))),

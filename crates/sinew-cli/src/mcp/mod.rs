@@ -15,6 +15,7 @@ pub(crate) mod login;
 mod serve;
 pub(crate) mod servers;
 mod test;
+mod trace;
 
 use sinew_agent::mcp::config::Entries;
 
@@ -35,7 +36,7 @@ Usage:
   sinew mcp add NAME --url URL               add a server at an address
   sinew mcp remove NAME                      take it out of its file
   sinew mcp enable NAME | disable NAME       switch it on or off in its file
-  sinew mcp test NAME                        start it, say what it offers, and remember that for later starts
+  sinew mcp test NAME                        start it, show each exchange with it and what it offers, and remember that
   sinew mcp reload [NAME…]                   start all or these servers, and remember what they offer now
   sinew mcp login NAME                       log in at a server that wants it (OAuth), in a browser
   sinew mcp logout NAME                      end that login: here, and at the server where it takes tokens back

@@ -9,12 +9,14 @@ use sinew_agent::mcp::config::{ConfigFile, Entries, Entry, Origin, Standing, pro
 use sinew_agent::mcp::connect::{Connector, RealConnector};
 use sinew_agent::mcp::elicit::PersonHost;
 use sinew_agent::mcp::{Logins, Manager, ManagerParts, Variables};
+use sinew_llm::http::{HttpConfig, Observer};
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::files::read_text;
 use sinew_session::links;
 use sinew_tools::Ask;
 use sinew_tools::child::Filter;
 
+use super::trace;
 use crate::config::is_missing;
 use crate::failure::Failure;
 use crate::models::{self, ModelSelector};
@@ -90,26 +92,26 @@ pub(crate) fn manager(
 ) -> Result<Arc<Manager>, Failure> {
     let mut entries = entries(startup, keys)?;
     warnings.append(&mut entries.warnings);
-    Ok(manager_of(entries, startup, keys, ask, clock, reserved))
+    Ok(Manager::new(parts_of(entries, startup, keys, ask, clock, reserved)))
 }
 
-/// The manager of these servers.
-pub(super) fn manager_of(
+/// The parts of a manager of these servers.
+fn parts_of(
     entries: Entries,
     startup: &Startup,
     keys: &[String],
     ask: Option<Arc<dyn Ask>>,
     clock: Arc<dyn Clock>,
     reserved: Vec<String>,
-) -> Arc<Manager> {
+) -> ManagerParts {
     let cwd = startup.paths.cwd.clone();
     let cache = match entries.list.is_empty() {
         true => Cache::in_memory(),
         false => Cache::read(startup.paths.agent.join("mcp-cache.json"), clock.now()),
     };
     let host = move |server: &str| Arc::new(PersonHost::new(server, cwd.clone(), ask.clone())) as _;
-    let connector = connector(startup, keys, Arc::clone(&clock));
-    Manager::new(ManagerParts { entries, cache, connector, host: Box::new(host), clock, reserved })
+    let connector = connector(startup, keys, Arc::clone(&clock), None);
+    ManagerParts { entries, cache, connector, host: Box::new(host), clock, reserved }
 }
 
 /// One server at an address that no file names.
@@ -120,10 +122,15 @@ pub(super) fn at_address(name: &str, url: &str) -> Entries {
     read(&[file], &Variables { get: &none, hides: &|_| false, is_key: &|_| false, timeout: None })
 }
 
-fn connector(startup: &Startup, keys: &[String], clock: Arc<dyn Clock>) -> Arc<dyn Connector> {
+fn connector(
+    startup: &Startup,
+    keys: &[String],
+    clock: Arc<dyn Clock>,
+    observer: Option<Observer>,
+) -> Arc<dyn Connector> {
     let Startup { environment, paths, settings, .. } = startup;
     let pass = environment.passed(settings);
-    let http = models::http(environment, settings);
+    let http = HttpConfig { observer, ..models::http(environment, settings) };
     let now = Arc::new(move || clock.now());
     Arc::new(RealConnector {
         logins: Logins::new(paths.agent.join("mcp-auth.json"), http.clone(), now),
@@ -161,20 +168,29 @@ pub(super) fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Resul
     })
 }
 
-/// The servers, where the one that is named can be used.
+/// The servers, where the one that is named can be used. What is said to servers is shown where that is `traced`.
 pub(super) fn ready(
     startup: &Startup,
     warnings: &[String],
     command: &str,
     name: &str,
+    traced: bool,
 ) -> Result<Arc<Manager>, Failure> {
     let mut told = warnings.to_vec();
     let keys = keys(startup)?;
     let clock = Arc::new(SystemClock);
-    let manager = match &startup.args.mcp.url {
-        Some(url) => manager_of(at_address(name, url), startup, &keys, None, clock, Vec::new()),
-        None => manager(startup, &keys, None, clock, Vec::new(), &mut told)?,
+    let mut entries = match &startup.args.mcp.url {
+        Some(url) => at_address(name, url),
+        None => entries(startup, &keys)?,
     };
+    told.append(&mut entries.warnings);
+    let mut parts = parts_of(entries, startup, &keys, None, Arc::clone(&clock) as _, Vec::new());
+    if traced {
+        parts.connector = connector(startup, &keys, clock, Some(Arc::new(trace::show_request)));
+        let host = parts.host;
+        parts.host = Box::new(move |server| Arc::new(trace::TracingHost(host(server))));
+    }
+    let manager = Manager::new(parts);
     warn(&told);
     let entries = manager.entries();
     let entry = find(&entries, command, name)?;

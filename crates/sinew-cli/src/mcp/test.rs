@@ -16,7 +16,7 @@ use crate::sys::signals;
 const NAMED: usize = 50;
 
 pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
-    let manager = ready(startup, warnings, "test", name)?;
+    let manager = ready(startup, warnings, "test", name, true)?;
     let entries = manager.entries();
     if let Standing::Ready(config) = &find(&entries, "test", name)?.standing {
         // A first start may download for a while.

@@ -233,6 +233,10 @@ fn commands_show_and_change_the_files_and_keep_comments_035() {
     let tested = ok(&["test", "liar"]);
     assert!(tested.starts_with("connected in ") && tested.contains(" ms: protocol 2026-07-28\nlisted in "), "{tested}");
     assert!(tested.contains(" ms: 2 tools\n  echo\n"), "{tested}");
+    let traced = stage.run(&["mcp", "test", "liar"]).stderr;
+    let steps = traced.lines().filter_map(|line| line.strip_prefix("  ")?.split(" in ").next());
+    let steps: Vec<&str> = steps.filter(|step| !step.starts_with("note: ")).collect();
+    assert_eq!(steps, ["server/discover: answered", "tools/list: answered", "tools/list: answered"], "{traced}");
     assert!(ok(&["get", "liar"]).contains("protocol   2026-07-28\n"));
     // What it offers is known from now on.
     let listed: Value = serde_json::from_str(&ok(&["list", "--output", "json"])).unwrap();

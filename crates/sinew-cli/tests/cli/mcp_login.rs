@@ -56,8 +56,16 @@ fn a_login_is_made_by_a_command_and_used_by_sessions_031() {
     assert_eq!(ran.code, Some(1));
     let expect = "MCP server \"web\" needs a login. The user can run: sinew mcp login web";
     assert!(ran.stderr.contains(expect), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("\n  POST http://127.0.0.1:") && ran.stderr.contains("/mcp: 401 in "),
+        "{}",
+        ran.stderr
+    );
     let ran = log_in(&stage, &["web"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let tested = stage.run(&["mcp", "test", "web"]).stderr;
+    assert!(tested.contains("/mcp: 200 in ") && tested.contains("\n  tools/list: answered in "), "{tested}");
+    assert_no_secret(&server, "test", &tested);
     assert_eq!(ran.stdout, format!("Logged in at {}; \"web\" has 2 tools\n", server.issuer()));
     assert_no_secret(&server, "login", &format!("{}{}", ran.stdout, ran.stderr));
     assert_eq!(server.faults(), [""; 0]);

@@ -5,12 +5,28 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::error::HttpError;
 use super::proxy::Proxies;
 use super::tls::Roots;
 
 /// Says whether the host, which resolved to the address, may be connected to; the error is the text that
 /// the caller gets.
 pub type AddressFilter = Arc<dyn Fn(&str, IpAddr) -> Result<(), String> + Send + Sync>;
+
+/// A request that was sent, for who watches a connection. Neither headers nor bodies are among it: no key is.
+pub struct Exchange<'a> {
+    /// `GET`, `POST` and so on.
+    pub method: &'a http::Method,
+    /// The address without its query, which may hold secrets.
+    pub place: &'a str,
+    /// The status of the answer.
+    pub outcome: Result<u16, &'a HttpError>,
+    /// The time to the head of the answer.
+    pub took: Duration,
+}
+
+/// Hears of each request once its answer begins or it fails.
+pub type Observer = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 
 /// Settings of the connections.
 #[derive(Clone)]
@@ -30,6 +46,8 @@ pub struct HttpConfig {
     pub address_filter: Option<AddressFilter>,
     /// The `User-Agent` header.
     pub user_agent: String,
+    /// None: nobody.
+    pub observer: Option<Observer>,
 }
 
 impl Default for HttpConfig {
@@ -42,6 +60,7 @@ impl Default for HttpConfig {
             roots: Roots::default(),
             address_filter: None,
             user_agent: concat!("sinew/", env!("CARGO_PKG_VERSION")).to_string(),
+            observer: None,
         }
     }
 }

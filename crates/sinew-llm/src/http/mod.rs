@@ -6,6 +6,7 @@
 //! before its end, closes the connection.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue};
@@ -25,7 +26,7 @@ mod proxy;
 mod tls;
 
 pub use body::Body;
-pub use config::{AddressFilter, HttpConfig};
+pub use config::{AddressFilter, Exchange, HttpConfig, Observer};
 pub use error::{HttpError, HttpErrorKind};
 pub use proxy::{Proxies, is_loopback};
 pub use tls::Roots;
@@ -89,6 +90,17 @@ impl HttpClient {
     /// # Errors
     /// [`HttpError`] for everything but an answer; an answer of any status is none.
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let Some(observer) = &self.config.observer else { return self.answer(request).await };
+        let (method, begun) = (request.method.clone(), Instant::now());
+        let path = &request.url[url::Position::BeforeHost..url::Position::AfterPath];
+        let place = format!("{}://{path}", request.url.scheme());
+        let answer = self.answer(request).await;
+        let outcome = answer.as_ref().map(|answer| answer.status);
+        observer(&Exchange { method: &method, place: &place, outcome, took: begun.elapsed() });
+        answer
+    }
+
+    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let proxy = self.config.proxies.for_url(&request.url)?;
         let endpoint = Endpoint::new(&request.url, proxy.as_ref());
         if let Some(mut connection) = self.pool.take(&endpoint).await {
