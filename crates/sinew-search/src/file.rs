@@ -18,6 +18,9 @@ use crate::rows::Rows;
 
 /// The length of ripgrep's first read: a file that is binary by then yields nothing.
 const FIRST: usize = 64 << 10;
+/// The longest text that is read whole before it is searched: no line is moved to the front of a buffer then, and nothing is
+/// copied a second time. It fits the cache of a core.
+const WHOLE: usize = 1 << 20;
 /// The longest byte order mark.
 const BOM: usize = 3;
 /// The largest file whose lines are searched together, in bytes.
@@ -155,21 +158,30 @@ impl<'a> FileSearch<'a> {
         file: &mut File,
         collector: &mut Collector<'_>,
     ) -> io::Result<Outcome> {
-        let (filled, ended) = fill(file, buffer)?;
-        let first = &buffer[..filled];
-        let mut guarded = Guarded { job, inner: first.chain(file) };
-        let (encoded, together) = (has_bom(first), binary_aware.multi_line_with_matcher(matcher));
+        let (mut filled, mut ended) = fill(file, &mut buffer[..FIRST])?;
+        let (encoded, together) = (has_bom(&buffer[..filled]), binary_aware.multi_line_with_matcher(matcher));
         let mut binary_aware_first = false;
-        if !encoded && let Some(at) = memchr::memchr(0, first) {
+        if !encoded && let Some(at) = memchr::memchr(0, &buffer[..filled]) {
             collector.binary_at = Some(at as u64);
             // ripgrep searches what it read to look for a byte order mark before it reads on. Lines that end
             // there are found although the file is binary.
-            binary_aware_first = !job.named && !together && at >= BOM && memchr::memchr(b'\n', &first[..BOM]).is_some();
+            binary_aware_first =
+                !job.named && !together && at >= BOM && memchr::memchr(b'\n', &buffer[..BOM]).is_some();
             if !job.named && !binary_aware_first {
                 return Ok(Outcome::Binary);
             }
         }
-        if ended && !encoded && !binary_aware_first {
+        let plain = !encoded && !binary_aware_first;
+        if !ended && plain {
+            buffer.resize(WHOLE, 0);
+            let more;
+            (more, ended) = fill(file, &mut buffer[filled..])?;
+            ended &= memchr::memchr(0, &buffer[filled..filled + more]).is_none();
+            filled += more;
+        }
+        let first = &buffer[..filled];
+        let mut guarded = Guarded { job, inner: first.chain(file) };
+        if ended && plain {
             // A file that fits needs no second buffer, and no second look for NUL bytes.
             text.search_slice(matcher, first, &mut *collector)?;
             return Ok(Outcome::Searched);

@@ -97,6 +97,37 @@ fn nul_bytes() {
     }
 }
 
+/// A text of up to a megabyte is read whole before it is searched.
+#[test]
+fn texts_of_a_megabyte() {
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for size in [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 1_100_000] {
+        let mut text = repeated("hay hay hay hay\n", size / 16);
+        text.resize(size - 7, b'.');
+        text.extend(b"\nneedle");
+        for nul in [None, Some(1_000_000), Some((1 << 20) - 1), Some(1 << 20)] {
+            let mut text = text.clone();
+            let Some(at) = nul else {
+                files.push((format!("{size}"), text));
+                continue;
+            };
+            text[500_000..500_007].copy_from_slice(b"\nneedle");
+            if let Some(byte) = text.get_mut(at) {
+                *byte = 0;
+                files.push((format!("{size}-nul-at-{at}"), text));
+            }
+        }
+    }
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+    let tree = Tree::new(&files);
+    for pattern in ["needle", "nothing here", "^needle$"] {
+        agrees(&tree, &Case::new(pattern));
+    }
+    agrees(&tree, &Case { before: 2, after: 1, ..Case::new("needle") });
+    agrees(&tree, &Case { multiline: true, ..Case::new("hay\nneedle") });
+    files.iter().for_each(|(name, _)| named(&tree, name, &Case::new("needle")));
+}
+
 #[test]
 fn encodings() {
     let text = "erste needle\r\nzweite ä\nneedle 😀\n";
