@@ -51,6 +51,8 @@ impl Limits {
 pub(crate) struct FileResults {
     rows: Rows,
     searched: u32,
+    /// Binary files that were not opened.
+    passed: u32,
     skipped: crate::Skipped,
     files: u32,
     warnings: Vec<String>,
@@ -79,7 +81,7 @@ impl FileResults {
     #[cfg(target_os = "linux")]
     pub(crate) fn pass(&mut self, texts: u32, binaries: u32) {
         self.searched += texts;
-        self.skipped.binary += binaries;
+        self.passed += binaries;
     }
 
     fn size(&self) -> usize {
@@ -284,7 +286,7 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
             if self.job.cancel.is_cancelled() {
                 break;
             }
-            let goes_on = state.settle(results, self.job.collect.mode);
+            let goes_on = state.settle(results, self.job);
             state.settled += 1;
             self.wanted.store(state.limits.wanted(), Ordering::Relaxed);
             if goes_on.is_break() {
@@ -305,19 +307,24 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
 
 impl State<'_> {
     /// Adds the next files to the answer; `Break` when it is complete.
-    fn settle(&mut self, found: FileResults, mode: Mode) -> ControlFlow<()> {
+    fn settle(&mut self, mut found: FileResults, job: &Job<'_>) -> ControlFlow<()> {
         let answer = &mut self.answer;
         let result = &mut answer.result;
-        result.files_searched = result.files_searched.saturating_add(found.searched);
-        result.skipped.binary = result.skipped.binary.saturating_add(found.skipped.binary);
-        result.skipped.too_large = result.skipped.too_large.saturating_add(found.skipped.too_large);
-        result.skipped.unreadable = result.skipped.unreadable.saturating_add(found.skipped.unreadable);
-        answer.warnings.extend(found.warnings);
-        answer.walk_warnings.append(found.walk_warnings);
         let Limits { skip, most } = self.limits;
         let rest = found.rows.len().saturating_sub(skip);
         self.limits.skip = skip.saturating_sub(found.rows.len());
         result.limit_reached = rest > most;
+        if result.limit_reached && !job.named {
+            // How far the file was read behind the last row depends on what its thread knew of the limit by then.
+            found.skipped = crate::Skipped::default();
+            found.warnings.clear();
+        }
+        result.files_searched = result.files_searched.saturating_add(found.searched);
+        result.skipped.binary = result.skipped.binary.saturating_add(found.skipped.binary + found.passed);
+        result.skipped.too_large = result.skipped.too_large.saturating_add(found.skipped.too_large);
+        result.skipped.unreadable = result.skipped.unreadable.saturating_add(found.skipped.unreadable);
+        answer.warnings.extend(found.warnings);
+        answer.walk_warnings.append(found.walk_warnings);
         let cut;
         let rows = if skip == 0 && rest <= most {
             &found.rows
@@ -331,7 +338,7 @@ impl State<'_> {
         if !rows.is_empty() {
             // With limits each answer is one file; without, none of its files is cut away.
             result.files_with_matches = result.files_with_matches.saturating_add(found.files);
-            let total = match mode {
+            let total = match job.collect.mode {
                 Mode::Count => rows.iter().filter_map(|row| row.match_count).map(u64::from).sum(),
                 Mode::Content | Mode::FilesWithMatches => rows.len() as u64,
             };

@@ -155,6 +155,25 @@ fn item_9_a_limit_within_the_last_file_leaves_out_what_lies_behind_it() {
     }
 }
 
+/// A thread that begins the second file before the rows of the first are known reads it further than it must.
+#[test]
+fn item_9_what_lies_behind_the_last_row_is_not_told() {
+    let late = [b"hay\n".repeat(4 << 20), b"needle\n".to_vec()].concat();
+    let mut binary = b"needle\n".to_vec();
+    binary.resize(70_000, b'x');
+    binary.push(0);
+    let folder = tree(&[("a", &late), ("b", &binary)]);
+    for threads in 1..4 {
+        let pool = Pool::new("test", threads);
+        for _ in 0..5 {
+            let options = GrepOptions { max_count: Some(1), ..GrepOptions::new("n\\w+e", folder.path()) };
+            let result = grep(&options, &ScanCache::default(), &pool, &CancelToken::never(), None).unwrap();
+            assert_eq!((result.files_searched, result.limit_reached), (2, true));
+            assert_eq!((result.skipped, result.warnings), (Skipped::default(), Vec::<String>::new()));
+        }
+    }
+}
+
 #[test]
 fn a_kept_scan_and_a_walk_give_the_same() {
     let files: Vec<(String, Vec<u8>)> =

@@ -161,3 +161,61 @@ fn item_12_39_many_empty_files_and_one_long_line_are_exact_at_once() {
     pair.build();
     ask("built");
 }
+
+/// Makes folders in each other, `levels` of them, with a file in the last; deeper than a path may be long.
+fn nest(root: &Path, levels: usize) {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut folder = openat(CWD, root, flags, Mode::empty()).unwrap();
+    for _ in 0..levels {
+        mkdirat(&folder, "d", Mode::RWXU).unwrap();
+        folder = openat(&folder, "d", flags, Mode::empty()).unwrap();
+    }
+    let file = openat(&folder, "deep", OFlags::CREATE | OFlags::WRONLY, Mode::RUSR | Mode::WUSR).unwrap();
+    rustix::io::write(&file, b"a needle in the depth\n").unwrap();
+}
+
+/// Removes what [`nest`] made: whoever does that level by level has all of them open.
+fn unnest(root: &Path) {
+    let (first, second, aside) = (root.join("d"), root.join("d/d"), root.join("aside"));
+    while fs::rename(&second, &aside).is_ok() {
+        fs::remove_dir(&first).unwrap();
+        fs::rename(&aside, &first).unwrap();
+    }
+}
+
+/// `SINEW_WHOLE_SIZES` makes them as large as the contract names them: some minutes, and 2 GB of disk.
+#[test]
+fn item_12_any_tree_and_any_content_is_exact() {
+    let size = |whole: usize, part: usize| if std::env::var_os("SINEW_WHOLE_SIZES").is_some() { whole } else { part };
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    for folder in 0..size(100, 2) {
+        fs::create_dir_all(root.join(format!("empty/{folder}"))).unwrap();
+        (0..1_000).for_each(|file| fs::write(root.join(format!("empty/{folder}/{file}")), "").unwrap());
+    }
+    fs::create_dir(root.join("names")).unwrap();
+    (0..size(1_000_000, 3_000)).for_each(|name| fs::write(root.join(format!("names/n{name}")), "").unwrap());
+    fs::write(root.join("names/n77"), "a needle among names\n").unwrap();
+    nest(&root, size(10_000, 3_000));
+    let mut dice = tree::Dice::new(12);
+    let mut noise: Vec<u8> = (0..1 << 20).map(|_| u8::try_from(1 + dice.below(255)).unwrap()).collect();
+    noise = noise.repeat(size(1 << 30, 4 << 20) >> 20);
+    noise.extend(b"\na needle behind noise\n");
+    fs::write(root.join("noise"), noise).unwrap();
+    fs::write(root.join("line"), "one long line ".repeat(size(300_000_000, 3_000_000) / 14) + "needle").unwrap();
+
+    let pair = Pair::new(&root, &place.path().join("global"), WorkspaceOptions::default());
+    for story in ["before it is built", "built"] {
+        let found = pair.files("needle", story);
+        let (deep, rest) = found.split_first().unwrap();
+        assert!(deep.ends_with("/d/deep"), "{story}: {} bytes", deep.len());
+        assert_eq!(rest, ["line", "names/n77", "noise"], "{story}");
+        assert_eq!(pair.files("zq_not_there", story), [""; 0]);
+        pair.build();
+    }
+    fs::write(root.join("names/n78"), "a needle, too\n").unwrap();
+    assert_eq!(pair.files("needle", "after a save").len(), 5);
+    pair.workspace.close();
+    unnest(&root);
+}
