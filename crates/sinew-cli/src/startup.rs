@@ -18,8 +18,9 @@ pub(crate) struct Startup {
     pub(crate) paths: Paths,
     /// The settings in force.
     pub(crate) settings: Settings,
-    /// The layers that they were made of.
+    /// The values that they were made of, and the layers of those by name, the lowest first.
     pub(crate) values: Values,
+    pub(crate) layers: Vec<(&'static str, Values)>,
     /// Files of the project that start programs are used.
     pub(crate) trusted: bool,
     /// models.json and auth.json, as they were read at the start.
@@ -40,11 +41,22 @@ impl Startup {
         paths: Paths,
         files: KeyFiles,
     ) -> (Startup, Vec<String>) {
-        let config::Config { values, warnings, trusted } = config::load(&args, &mut environment, &paths);
+        let config::Config { values, layers, warnings, trusted } = config::load(&args, &mut environment, &paths);
         let settings = values.typed();
         let (schema, client_servers, sinew) = (None, None, None);
-        let startup =
-            Startup { args, environment, paths, settings, values, trusted, files, schema, client_servers, sinew };
+        let startup = Startup {
+            args,
+            environment,
+            paths,
+            settings,
+            values,
+            layers,
+            trusted,
+            files,
+            schema,
+            client_servers,
+            sinew,
+        };
         (startup, warnings)
     }
 

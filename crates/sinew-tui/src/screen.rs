@@ -83,6 +83,8 @@ pub struct ScreenOptions {
     /// True if the terminal counts cells behind the end of a row as text where text stood there before (tmux): rows that get
     /// shorter are erased whole, or they would take more rows than they need at a narrower width.
     pub keeps_length: bool,
+    /// True if only rows that can still change are laid out for a new size; final ones on the screen stay as they are.
+    pub keeps_settled: bool,
     /// True if prompts are marked (OSC 133).
     pub marks: bool,
     /// The way it treats rows that are wider than a new width, where its name tells.

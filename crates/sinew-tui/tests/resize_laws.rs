@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sinew_tui::theme::Theme;
-use sinew_tui::{Caret, Reflow, Screen, ScreenOptions, Size};
+use sinew_tui::{Caret, Chrome, Line, Reflow, Screen, ScreenOptions, Size, Style, TextBlock};
 use support::Terminal;
 use support::emulators::{Alacritty, Avt, Vt100};
 use support::model::{Op, Session, op};
@@ -47,7 +47,7 @@ fn play(
     short: bool,
     reflow: Option<Reflow>,
 ) -> bool {
-    play_as(terminal, size, steps, short, reflow, false)
+    play_as(terminal, size, steps, short, ScreenOptions { reflow, ..ScreenOptions::default() }, false)
 }
 
 /// `final_only`: every line is final as soon as it is there.
@@ -57,10 +57,9 @@ fn play_as(
     size: (usize, usize),
     steps: &[Step],
     short: bool,
-    reflow: Option<Reflow>,
+    options: ScreenOptions,
     final_only: bool,
 ) -> bool {
-    let options = ScreenOptions { reflow, ..ScreenOptions::default() };
     let mut session = Session::new(Screen::new(Size::new(size.0, size.1), options, Arc::new(Theme::default())));
     terminal.feed(b"shell\r\n\x1b[?7l");
     let mut line = 0;
@@ -195,6 +194,28 @@ fn item_19_nothing_is_lost_where_rows_are_cut() {
 }
 
 #[test]
+fn item_19_nothing_is_lost_where_final_rows_stay_as_they_are() {
+    let options = ScreenOptions { keeps_settled: true, ..ScreenOptions::default() };
+    for silent in [false, true] {
+        run(200, 3..40, 3..14, silent, |columns, rows, steps| {
+            play_as(&mut Alacritty::new(columns, rows), (columns, rows), steps, false, options, false)
+        });
+    }
+    // What is final is not written again, what can change is.
+    let mut screen = Screen::new(Size::new(30, 10), options, Arc::new(Theme::default()));
+    screen.push(TextBlock::new("final", Style::PLAIN));
+    let live = screen.push(TextBlock::streaming(Style::PLAIN));
+    screen.block::<TextBlock>(live).expect("it is live").push("live");
+    let editor = vec![Line::plain("› a").into_row(30)];
+    screen.set_chrome(Chrome { editor, caret: Caret { column: 3, ..Caret::default() }, ..Chrome::default() });
+    screen.paint();
+    screen.resize(Size::new(20, 10));
+    screen.ask_place();
+    let bytes = String::from_utf8(screen.place(4, 4).bytes).expect("a frame is text");
+    assert!(bytes.contains("live") && !bytes.contains("final"), "{bytes:?}");
+}
+
+#[test]
 fn item_22_nothing_is_lost_without_an_answer() {
     run(400, 3..40, 3..14, true, |columns, rows, steps| {
         play(&mut Alacritty::new(columns, rows), (columns, rows), steps, false, None)
@@ -208,7 +229,7 @@ fn item_22_nothing_is_lost_without_an_answer() {
 #[track_caller]
 fn check_ghosts(terminal: impl Fn(usize, usize) -> Box<dyn Terminal>) {
     let ghosts = run(2_000, 8..40, 10..11, false, |columns, rows, steps| {
-        play_as(terminal(columns, rows).as_mut(), (columns, rows), steps, false, None, true)
+        play_as(terminal(columns, rows).as_mut(), (columns, rows), steps, false, ScreenOptions::default(), true)
     });
     assert!(ghosts.with_ghosts * 100 < ghosts.runs, "{ghosts:?}");
 }

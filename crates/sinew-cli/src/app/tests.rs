@@ -60,6 +60,7 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
         paths,
         settings: values.typed(),
         values,
+        layers: Vec::new(),
         trusted: true,
         schema: None,
         client_servers: None,

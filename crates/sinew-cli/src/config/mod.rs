@@ -7,7 +7,7 @@ mod trust;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sinew_agent::resource::ResourceFolders;
 use sinew_session::files::read_text;
 
@@ -72,10 +72,26 @@ fn resolved(cwd: &Path, text: &str) -> PathBuf {
 /// The merged settings, and warnings about them.
 pub(crate) struct Config {
     pub(crate) values: Values,
+    /// The layers that they were merged of, by name: the lowest first.
+    pub(crate) layers: Vec<(&'static str, Values)>,
     pub(crate) warnings: Vec<String>,
     /// Files of the project that start programs are used.
     pub(crate) trusted: bool,
 }
+
+impl Config {
+    /// Puts a layer on top.
+    fn add(&mut self, name: &'static str, layer: Map<String, Value>) {
+        let mut alone = Values::default();
+        alone.merge(layer.clone());
+        self.layers.push((name, alone));
+        self.values.merge(layer);
+    }
+}
+
+/// The names of the layers that files hold.
+pub(crate) const USER: &str = "user";
+pub(crate) const PROJECT: &str = "project";
 
 /// Settings that variables set.
 const VARIABLES: &[(&str, &str)] = &[
@@ -97,17 +113,20 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     environment.add(own.pairs);
     let trust = trust::decide(args, environment, paths);
     let source = if trust.trusted { Source::User } else { Source::Project };
-    let files = [(paths.agent.join("settings.json"), Source::User), (paths.project.join("settings.json"), source)];
+    let files = [
+        (USER, paths.agent.join("settings.json"), Source::User),
+        (PROJECT, paths.project.join("settings.json"), source),
+    ];
     let warnings = [own.warnings, trust.warnings].concat();
-    let mut config = Config { values: Values::default(), warnings, trusted: trust.trusted };
+    let mut config = Config { values: Values::default(), layers: Vec::new(), warnings, trusted: trust.trusted };
     if trust.trusted {
         environment.add(trust.variables);
     }
     let mut unknown = Vec::new();
-    for (path, source) in files {
+    for (name, path, source) in files {
         match read(&path, source) {
             Ok(layer) => {
-                config.values.merge(layer.values);
+                config.add(name, layer.values);
                 config.warnings.extend(layer.warnings);
                 unknown.extend(layer.unknown);
                 // Who has said no knows it.
@@ -129,8 +148,9 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
         alone.set(key, json!(value));
         let layer = settings::layer(alone.into_map(), name, Source::User);
         config.warnings.extend(layer.warnings);
-        config.values.merge(layer.values);
+        config.add(name, layer.values);
     }
+    let mut line = Values::default();
     let flags = [
         ("modelRoles.fast", &args.model.fast),
         ("modelRoles.slow", &args.model.slow),
@@ -138,11 +158,12 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
         ("sessionDir", &args.session.folder),
     ];
     for (key, value) in flags.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
-        config.values.set(key, json!(value));
+        line.set(key, json!(value));
     }
     if let Some(turns) = args.run.max_turns {
-        config.values.set("maxTurns", json!(turns));
+        line.set("maxTurns", json!(turns));
     }
+    config.add("command line", line.into_map());
     if args.output.verbose || config.values.get("verbose") == true {
         config.values.set("verbose", json!(true));
         config.warnings.extend(unknown);

@@ -129,6 +129,23 @@ fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, ou
 /// # Errors
 /// The key is not known, the value is of the wrong type, the file is not JSON or cannot be written.
 pub(crate) fn write(file: &Path, path: &str, value: &Value) -> Result<(), Error> {
+    check(path, value)?;
+    files::update(file, |old| {
+        let text = old.unwrap_or_default();
+        let wrong = |reason: String| Error::new(ErrorCode::InvalidData, format!("{}: {reason}", file.display()));
+        // A file that cannot be read is not made worse.
+        if !text.trim().is_empty() {
+            serde_json::from_str::<Map<String, Value>>(&plain_json(text)).map_err(|error| wrong(error.to_string()))?;
+        }
+        edit::set(text, path, value).map_err(wrong)
+    })
+}
+
+/// Checks a value against the table.
+///
+/// # Errors
+/// The key is not known, or the value is of the wrong type.
+pub(crate) fn check(path: &str, value: &Value) -> Result<(), Error> {
     let refusal = match table::find(path) {
         _ if value.is_null() => None,
         Some(known) => known.kind.refusal(value).map(|expected| format!("{path}: expected {expected}, got {value}")),
@@ -141,16 +158,8 @@ pub(crate) fn write(file: &Path, path: &str, value: &Value) -> Result<(), Error>
         }
         None => None,
     };
-    if let Some(reason) = refusal {
-        return Err(Error::new(ErrorCode::InvalidArgument, reason));
+    match refusal {
+        Some(reason) => Err(Error::new(ErrorCode::InvalidArgument, reason)),
+        None => Ok(()),
     }
-    files::update(file, |old| {
-        let text = old.unwrap_or_default();
-        let wrong = |reason: String| Error::new(ErrorCode::InvalidData, format!("{}: {reason}", file.display()));
-        // A file that cannot be read is not made worse.
-        if !text.trim().is_empty() {
-            serde_json::from_str::<Map<String, Value>>(&plain_json(text)).map_err(|error| wrong(error.to_string()))?;
-        }
-        edit::set(text, path, value).map_err(wrong)
-    })
 }

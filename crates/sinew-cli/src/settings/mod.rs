@@ -18,12 +18,14 @@ mod tests;
 mod typed;
 mod values;
 
+#[cfg(unix)]
+pub(crate) use layer::check;
 pub(crate) use layer::{Layer, Source, layer, read, without_effect, write};
 pub(crate) use page::{listing, markdown};
 pub(crate) use table::{KEYS, is_known, nearest};
 #[cfg(unix)]
-pub(crate) use table::{Key, Kind};
+pub(crate) use table::{Key, Kind, is_guarded};
 pub(crate) use typed::{ClientFs, Settings};
 #[cfg(unix)]
-pub(crate) use typed::{Tui, TuiMode};
+pub(crate) use typed::{DoubleEscape, Tui, TuiMode, TuiResize};
 pub(crate) use values::Values;

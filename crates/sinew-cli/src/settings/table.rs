@@ -135,7 +135,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("followUpMode", DELIVERY, "\"one-at-a-time\"", Any, "How many waiting follow-up messages are delivered at a time."),
     key("interruptMode", Word(&["immediate", "wait"]), "\"immediate\"", Any, "Whether steering ends running tools (`immediate`) or waits for them."),
     key("maxTurns", Number, "200", Any, "Requests to the model for one prompt at most; 0: no limit."),
-    later("doubleEscapeAction", Text, "\"tree\"", Any, TERMINAL, "What Esc twice on an empty editor opens."),
+    key("doubleEscapeAction", Word(&["tree", "branch", "none"]), "\"tree\"", Any, "What Esc twice on an empty editor opens."),
     key("retry.enabled", Flag, "true", Any, "Failed requests are tried again."),
     key("retry.maxRetries", Number, "3", Any, "Attempts after the first one."),
     key("retry.baseDelayMs", Number, "2000", Any, "Milliseconds before the first retry; doubled each time."),
@@ -204,6 +204,10 @@ pub(crate) static KEYS: &[Key] = &[
     key("hideThinkingBlock", Flag, "false", Any, "Thoughts are folded to their first heading, or one row (ctrl+t)."),
     key("quietStartup", Flag, "false", Any, "Name, model and the first hints are not written at the start."),
     key("tui.mode", Word(&["auto", "screen", "linear"]), "\"auto\"", Any, "The interactive mode in words, line by line (`linear`); otherwise only where the terminal knows no cursor."),
+    key("tui.resize", Word(&["screen", "live", "rebuild"]), "\"screen\"", Any, "What is laid out anew for a new size: the screen, only what still changes, or all that `/redraw all` writes."),
+    key("tui.statusRows", Number, "1", Any, "Rows of the status: with 2 the folder, branch and title have one of their own."),
+    key("tui.reducedMotion", Flag, "false", Any, "Elapsed time moves on each ten seconds only."),
+    key("tui.passthrough", Flag, "false", Any, "Notifications and progress go through tmux to the terminal around it (`allow-passthrough`)."),
     key("tui.resumeRows", Number, "200", Any, "Rows of a session that are written again where one goes on with it, about."),
     key("tui.replayRows", Number, "2000", Any, "Rows of the session that `/redraw all` writes again, about."),
     key("tui.title", Flag, "true", Any, "The terminal's title tells the session and its state."),
@@ -214,7 +218,6 @@ pub(crate) static KEYS: &[Key] = &[
     key("tui.approvalDelayMs", Number, "400", Any, "Milliseconds for which a question takes no key, so that none answers it by accident."),
     key("tui.linear.stream", Word(&["line", "sentence", "end"]), "\"line\"", Any, "When linear mode says an answer: line by line, sentence by sentence, or at its end."),
     later("tui.maxInlineImages", Number, "8", Any, TERMINAL, "Pictures on the screen at most."),
-    later("tui.clearOnShrink", Flag, "false", Any, TERMINAL, "The screen is cleared when it becomes smaller."),
     key("notifications", Flag, "true", Any, "The terminal notifies when a long run ends or something asks, and you look elsewhere."),
     key("verbose", Flag, "false", Any, "Tools, thoughts and all warnings are shown."),
     key("permissions", Object, "", Trusted, "Rules of calls: `{\"deny\": [\"write(/etc/**)\"], \"ask\": [], \"allow\": [\"bash(git status*)\"]}`."),
@@ -259,7 +262,7 @@ fn below(path: &str) -> impl Iterator<Item = &'static Key> {
 
 /// Returns true if only a trusted project may set `path`: a key of that scope or what is below it, or a section of which every
 /// key has it.
-pub(super) fn is_guarded(path: &str) -> bool {
+pub(crate) fn is_guarded(path: &str) -> bool {
     let section = path.split('.').next().unwrap_or_default();
     let mut keys = below(section).peekable();
     let whole = keys.peek().is_some() && keys.all(|key| key.scope == Trusted);

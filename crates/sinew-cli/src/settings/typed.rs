@@ -77,6 +77,7 @@ pub(crate) struct Settings {
     pub(crate) notifications: bool,
     pub(crate) color_blind_mode: bool,
     pub(crate) hide_thinking_block: bool,
+    pub(crate) double_escape_action: DoubleEscape,
     pub(crate) quiet_startup: bool,
     pub(crate) verbose: bool,
     pub(crate) tui: Tui,
@@ -111,6 +112,10 @@ enum IndexPolicy {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Tui {
     pub(crate) mode: TuiMode,
+    pub(crate) resize: TuiResize,
+    pub(crate) status_rows: usize,
+    pub(crate) reduced_motion: bool,
+    pub(crate) passthrough: bool,
     pub(crate) resume_rows: usize,
     pub(crate) replay_rows: usize,
     pub(crate) title: bool,
@@ -128,6 +133,24 @@ pub(crate) enum TuiMode {
     Auto,
     Screen,
     Linear,
+}
+
+/// The part of the terminal that is laid out anew for a new size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TuiResize {
+    Screen,
+    Live,
+    Rebuild,
+}
+
+/// The panel that Esc opens, pressed twice on an empty editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DoubleEscape {
+    Tree,
+    Branch,
+    None,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

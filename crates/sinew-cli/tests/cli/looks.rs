@@ -112,3 +112,58 @@ fn item_79_added_and_removed_are_blue_and_orange_where_that_is_set() {
         assert!(sent.contains(added), "{is_on}: {sent:?}");
     }
 }
+
+/// The value of a key in a settings file.
+fn kept(stage: &Stage, file: &str, key: &str) -> Value {
+    let text = std::fs::read_to_string(stage.path(file)).unwrap_or_else(|_| "{}".into());
+    serde_json::from_str::<Value>(&text).unwrap().pointer(key).cloned().unwrap_or_default()
+}
+
+#[test]
+fn settings_tell_their_layer_and_are_kept_in_the_one_that_is_chosen() {
+    let stage = stage(&json!({"tui": {"reducedMotion": true}}));
+    stage.write("project/.sinew/settings.json", r#"{"steeringMode": "all"}"#);
+    let mut terminal = start(&stage, &[("SINEW_CACHE_RETENTION", "long")]);
+    enter(&mut terminal, "/settings");
+    for (key, expect) in [
+        ("steeringMode", "● \"all\" · project · "),
+        ("reducedMotion", "● true · user · "),
+        ("cacheRetention", "● \"long\" · SINEW_CACHE_RETENTION · "),
+        ("followUpMode", "  \"one-at-a-time\" · How many"),
+    ] {
+        terminal.send(key);
+        terminal.until(|rows| rows.iter().any(|row| row.contains(key) && row.contains(expect)));
+        terminal.send(&"\x7f".repeat(key.len()));
+        terminal.until(|rows| has(rows, "→ defaultProvider"));
+    }
+    // Two rows of the status, in the project's file.
+    terminal.send("\t");
+    terminal.until(|rows| has(rows, "Settings, kept in the file of the project"));
+    terminal.send("statusRows");
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ tui.statusRows")));
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "Expected: a whole number"));
+    terminal.send("\x7f2\r");
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ tui.statusRows") && row.contains("● 2 · project")));
+    assert_eq!(kept(&stage, "project/.sinew/settings.json", "/tui/statusRows"), 2);
+    assert_eq!(kept(&stage, "home/agent/settings.json", "/tui/statusRows"), Value::Null);
+    terminal.send("\x1b");
+    let folder = stage.project().display().to_string();
+    terminal.until(|rows| rows.contains(&folder) && !has(rows, "Settings"));
+    // Until the end only; what is read at the start cannot be.
+    enter(&mut terminal, "/settings session");
+    terminal.until(|rows| has(rows, "Settings, until you leave"));
+    for (key, expect) in [("maxTurns", "● 7 · session"), ("tui.statusRows", "● 1 · session")] {
+        terminal.send(key);
+        terminal.until(|rows| has(rows, &format!("→ {key}")));
+        terminal.send("\r");
+        terminal.until(|rows| has(rows, "Expected: a whole number"));
+        let value = expect.split(' ').nth(1).unwrap();
+        terminal.send(&format!("{}{value}\r", "\x7f".repeat(3)));
+        terminal.until(|rows| rows.iter().any(|row| row.starts_with(&format!("→ {key}")) && row.contains(expect)));
+    }
+    terminal.send("\x1b");
+    terminal.until(|rows| !rows.contains(&folder) && !has(rows, "Settings"));
+    assert_eq!(kept(&stage, "home/agent/settings.json", "/maxTurns"), Value::Null);
+    left(terminal);
+}

@@ -100,7 +100,8 @@ impl Screen {
             None => self.window.head.is_empty(),
             Some(before) => !rows[before].joined,
         };
-        let first = (0..rows.len()).find(|&index| placed.tops[index] + above as isize >= 0 && starts(index))?;
+        let from = if self.options.keeps_settled { self.window.settled.min(rows.len() - 1) } else { 0 };
+        let first = (from..rows.len()).find(|&index| placed.tops[index] + above as isize >= 0 && starts(index))?;
         let up = usize::try_from(-placed.tops[first]).ok()?;
         let floor = usize::try_from(placed.tops[rows.len()] - placed.tops[first]).ok()?;
         Some((up, first, floor))

@@ -34,6 +34,8 @@ pub(super) struct Announcer {
     notification: Notification,
     has_title: bool,
     has_progress: bool,
+    /// What is told goes through a tmux to the terminal around it.
+    passes: bool,
     /// The user wants notifications.
     pub(super) is_on: bool,
     title: String,
@@ -42,9 +44,12 @@ pub(super) struct Announcer {
 
 impl Announcer {
     pub(super) fn new(startup: &Startup) -> Announcer {
-        let Tui { title, progress, .. } = startup.settings.tui;
-        let found = Announcer::with(&|name| startup.environment.get(name), startup.settings.notifications);
-        Announcer { has_title: title, has_progress: found.has_progress && progress, ..found }
+        let Tui { title, progress, passthrough, .. } = startup.settings.tui;
+        let passes = passthrough && startup.environment.get("TMUX").is_some();
+        // The variables of the terminal around it are those of the shell that began the tmux.
+        let variable = |name: &str| startup.environment.get(name).filter(|_| !passes || name != "TMUX");
+        let found = Announcer::with(&variable, startup.settings.notifications);
+        Announcer { has_title: title, has_progress: found.has_progress && progress, passes, ..found }
     }
 
     fn with<'a>(variable: &dyn Fn(&str) -> Option<&'a str>, is_on: bool) -> Announcer {
@@ -73,6 +78,7 @@ impl Announcer {
             has_title: true,
             has_progress: known && !within,
             is_on,
+            passes: false,
             title: String::new(),
             progress: None,
         }
@@ -95,7 +101,7 @@ impl Announcer {
         let before = self.progress.unwrap_or(State::Ready);
         self.progress = Some(state);
         if self.has_progress && (before == State::Ready) != (state == State::Ready) {
-            bytes.push_str(if state == State::Ready { "\x1b]9;4;0\x1b\\" } else { "\x1b]9;4;3\x1b\\" });
+            bytes += &self.passed(if state == State::Ready { "\x1b]9;4;0\x1b\\" } else { "\x1b]9;4;3\x1b\\" });
         }
         bytes
     }
@@ -104,13 +110,22 @@ impl Announcer {
     pub(super) fn notify(&self, what: &str, title: &str) -> String {
         let title = plain(title);
         let text = if title.is_empty() { what.to_string() } else { format!("{what}: {title}") };
-        match self.notification {
-            _ if !self.is_on => String::new(),
+        let told = match self.notification {
+            _ if !self.is_on => return String::new(),
             Notification::Kitty => format!("\x1b]99;;sinew: {text}\x1b\\"),
             // A semicolon would end the title.
             Notification::Named => format!("\x1b]777;notify;sinew;{}\x1b\\", text.replace(';', ",")),
             Notification::Text => format!("\x1b]9;sinew: {text}\x1b\\"),
-            Notification::Bell => "\x07".into(),
+            Notification::Bell => return "\x07".into(),
+        };
+        self.passed(&told)
+    }
+
+    /// A sequence as a tmux passes it on: each ESC in it twice.
+    fn passed(&self, sequence: &str) -> String {
+        match self.passes {
+            true => format!("\x1bPtmux;{}\x1b\\", sequence.replace('\x1b', "\x1b\x1b")),
+            false => sequence.into(),
         }
     }
 
@@ -119,7 +134,7 @@ impl Announcer {
         let was = self.progress.replace(State::Ready);
         self.title.clear();
         match self.has_progress && was.is_some_and(|state| state != State::Ready) {
-            true => "\x1b]9;4;0\x1b\\".into(),
+            true => self.passed("\x1b]9;4;0\x1b\\"),
             false => String::new(),
         }
     }
@@ -193,6 +208,8 @@ mod tests {
         ] {
             assert_eq!(announcer(variables).notify("done", "t;x"), expect, "{variables:?}");
         }
+        let through = Announcer { passes: true, ..announcer(&[("TERM_PROGRAM", "WezTerm")]) };
+        assert_eq!(through.notify("done", ""), "\x1bPtmux;\x1b\x1b]9;sinew: done\x1b\x1b\\\x1b\\");
         let off = Announcer { is_on: false, ..announcer(&[]) };
         assert_eq!(off.notify("done", ""), "");
     }

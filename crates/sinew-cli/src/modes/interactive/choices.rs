@@ -124,6 +124,7 @@ impl Topic {
             Topic::Sessions { all: false } => "tab: all folders",
             Topic::Sessions { all: true } => "tab: this folder",
             Topic::Tools => "enter: on or off",
+            Topic::Settings | Topic::Values => "tab: kept elsewhere",
             Topic::Jobs => "enter: its output · ctrl+x: end it",
             Topic::History => "ctrl+r: the next",
             _ => "",
@@ -281,16 +282,16 @@ pub(super) fn branches(points: Vec<(String, String)>) -> Entries {
     points.into_iter().rev().map(entry).collect()
 }
 
-/// The settings that are read; `value` tells what is in force, and whether it was set.
-pub(super) fn settings(value: impl Fn(&str) -> (Value, bool)) -> Entries {
+/// The settings that are read; `value` tells what is in force, and the layer that has set it.
+pub(super) fn settings(value: impl Fn(&'static str) -> (Value, Option<&'static str>)) -> Entries {
     let entry = |key: &'static crate::settings::Key| {
-        let (value, is_set) = value(key.path);
+        let (value, layer) = value(key.path);
         let shown = match value {
             Value::Null => "unset".to_string(),
             value => value.to_string(),
         };
-        let mark = if is_set { "● " } else { "" };
-        Entry::new(key.path, format!("{mark}{shown} · {}", key.help), Choice::Setting(key.path))
+        let (mark, layer) = layer.map_or(("", String::new()), |layer| ("● ", format!(" · {layer}")));
+        Entry::new(key.path, format!("{mark}{shown}{layer} · {}", key.help), Choice::Setting(key.path))
     };
     KEYS.iter().filter(|key| key.waits_for.is_none()).map(entry).collect()
 }
@@ -480,7 +481,7 @@ mod tests {
         assert_eq!(offered("retry.enabled"), Some(vec!["true".into(), "false".into()]));
         assert_eq!(offered("sessions.fsync").map(|names| names.len()), Some(3));
         assert_eq!(offered("maxTurns"), None);
-        assert!(settings(|_| (Value::Null, false)).iter().all(|entry| entry.name != "symbolPreset"));
+        assert!(settings(|_| (Value::Null, None)).iter().all(|entry| entry.name != "symbolPreset"));
     }
 
     #[test]

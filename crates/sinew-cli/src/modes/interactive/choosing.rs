@@ -1,7 +1,6 @@
 //! The work behind entries of lists and lines that were asked for: the same on the screen and in words.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,8 +9,10 @@ use sinew_agent::agent::BranchSummaryChoice;
 use super::choices::{self, Choice, Entries};
 use super::login;
 use super::mailbox::{Mailbox, Message};
+use crate::config;
 use crate::control::{Control, ControlError};
 use crate::settings::{self, Settings};
+use crate::startup::Startup;
 
 /// The purpose of a line that is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,18 +43,71 @@ pub(super) async fn carry_out(control: Arc<Control>, mailbox: Mailbox, choice: C
     });
 }
 
-/// The settings that were changed since the start.
+/// The place that keeps a changed setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) enum Target {
+    #[default]
+    User,
+    Project,
+    Session,
+}
+
+impl Target {
+    const ALL: [(Target, &str); 3] =
+        [(Target::User, config::USER), (Target::Project, config::PROJECT), (Target::Session, "session")];
+
+    pub(super) fn name(self) -> &'static str {
+        Target::ALL[self as usize].1
+    }
+
+    /// The place with this name.
+    pub(super) fn named(name: &str) -> Option<Target> {
+        Target::ALL.into_iter().find(|(_, known)| *known == name).map(|(target, _)| target)
+    }
+
+    /// Where changes go, in words.
+    fn title(self) -> &'static str {
+        match self {
+            Target::User => "Settings, kept in your file",
+            Target::Project => "Settings, kept in the file of the project",
+            Target::Session => "Settings, until you leave",
+        }
+    }
+}
+
+/// The settings that were changed since the start, and where the next ones are kept.
 #[derive(Default)]
-pub(super) struct ChangedSettings(HashMap<&'static str, Value>);
+pub(super) struct ChangedSettings {
+    changed: HashMap<(Target, &'static str), Value>,
+    pub(super) target: Target,
+}
 
 impl ChangedSettings {
-    /// The value in force, and whether somebody has set it.
-    pub(super) fn value(&self, control: &Control, path: &str) -> (Value, bool) {
-        let values = &control.app.startup.values;
-        match self.0.get(path) {
-            Some(value) => (value.clone(), true),
-            None => (values.get(path), values.is_set(path)),
+    /// Goes on to the next place.
+    pub(super) fn turn(&mut self) {
+        self.target = Target::ALL[(self.target as usize + 1) % Target::ALL.len()].0;
+    }
+
+    /// The title of the list.
+    pub(super) fn title(&self) -> &'static str {
+        self.target.title()
+    }
+
+    /// The value in force, and the layer that has set it.
+    pub(super) fn value(&self, control: &Control, path: &'static str) -> (Value, Option<&'static str>) {
+        let startup = &control.app.startup;
+        let changed = |target| self.changed.get(&(target, path));
+        if let Some(value) = changed(Target::Session) {
+            return (value.clone(), Some(Target::Session.name()));
         }
+        for (name, values) in startup.layers.iter().rev() {
+            match Target::named(name).and_then(changed) {
+                Some(value) => return (value.clone(), Some(name)),
+                None if values.is_set(path) => return (values.get(path), Some(name)),
+                None => {}
+            }
+        }
+        (startup.values.get(path), None)
     }
 
     /// The entries of the list of settings.
@@ -61,22 +115,51 @@ impl ChangedSettings {
         choices::settings(|path| self.value(control, path))
     }
 
-    /// Keeps a value in the user's settings; gives their file.
+    /// Keeps a value where changes go now; tells where, and which other layer counts all the same.
     ///
     /// # Errors
-    /// The file cannot be written, or the value does not fit.
-    pub(super) fn write(&mut self, control: &Control, path: &'static str, value: Value) -> Result<PathBuf, String> {
-        let file = control.app.startup.paths.agent.join("settings.json");
-        settings::write(&file, path, &value).map_err(|error| error.message().to_string())?;
-        self.0.insert(path, value);
-        Ok(file)
+    /// The file cannot be written, the value does not fit, or it would not count there.
+    pub(super) fn write(&mut self, control: &Control, path: &'static str, value: Value) -> Result<String, String> {
+        let Startup { paths, trusted, .. } = &control.app.startup;
+        let file = match self.target {
+            Target::User => Some(&paths.agent),
+            Target::Project if !trusted && settings::is_guarded(path) => {
+                return Err(format!("{path}: a project may set it only once you trust the project"));
+            }
+            Target::Project => Some(&paths.project),
+            Target::Session => None,
+        };
+        let file = file.map(|folder| folder.join("settings.json"));
+        match &file {
+            Some(file) => settings::write(file, path, &value).map_err(|error| error.message().to_string())?,
+            None => settings::check(path, &value).map_err(|error| error.message().to_string())?,
+        }
+        self.changed.insert((self.target, path), value);
+        let place = file.map_or("kept until you leave".into(), |file| format!("kept in {}", file.display()));
+        Ok(match self.value(control, path).1 {
+            Some(layer) if layer != self.target.name() => {
+                format!("{place} (the value of the layer {layer} is above it)")
+            }
+            _ => place,
+        })
+    }
+
+    /// The words about a value that was kept in this place, and may count from now on. One that would count until the end
+    /// only, and cannot, is taken back.
+    pub(super) fn told(&mut self, path: &'static str, place: &str, now: bool) -> String {
+        if !now && self.target == Target::Session {
+            self.changed.remove(&(Target::Session, path));
+            return format!("{path} is read at the start only: it has to be kept in a file");
+        }
+        let when = if now { "counts from now on" } else { "counts from the next start" };
+        format!("{path} is {place} and {when}")
     }
 
     /// All settings as they are in force.
     pub(super) fn typed(&self, control: &Control) -> Settings {
         let mut values = control.app.startup.values.clone();
-        for (path, value) in &self.0 {
-            values.set(path, value.clone());
+        for (_, path) in self.changed.keys() {
+            values.set(path, self.value(control, path).0);
         }
         values.typed()
     }

@@ -32,16 +32,31 @@ pub(super) struct Activity<'a> {
     /// The session is being read.
     pub(super) is_reading: bool,
     pub(super) queued: usize,
+    /// The seconds in which elapsed time moves on.
+    pub(super) step: u64,
     pub(super) notice: Option<&'a str>,
 }
 
-/// Lays the row out; facts that do not fit are left out, the last first.
-pub(super) fn row(activity: &Activity<'_>, facts: &Facts, width: usize, now: Instant) -> Row {
+/// Lays the status out. Of two rows the second one has the place: branch, folder and title.
+pub(super) fn rows(activity: &Activity<'_>, facts: &Facts, width: usize, two: bool, now: Instant) -> Vec<Row> {
+    if !two {
+        return vec![row(activity, facts, width, now)];
+    }
+    let Facts { branch, folder, title, .. } = facts;
+    let place = [branch, folder, title].map(String::as_str).into_iter().filter(|text| !text.is_empty());
+    let second = Line::styled(&place.collect::<Vec<_>>().join(" · "), DIM).into_row(width);
+    let facts = Facts { branch: String::new(), folder: String::new(), title: String::new(), ..facts.clone() };
+    vec![row(activity, &facts, width, now), second]
+}
+
+/// Lays one row out; facts that do not fit are left out, the last first.
+fn row(activity: &Activity<'_>, facts: &Facts, width: usize, now: Instant) -> Row {
     let mut left = Line::new();
     match (activity.notice, activity.since) {
         (Some(notice), _) => left.push(notice, NOTICE),
         (None, Some(since)) => {
-            let time = duration(now.saturating_duration_since(since));
+            let passed = now.saturating_duration_since(since).as_secs();
+            let time = duration(Duration::from_secs(passed - passed % activity.step.max(1)));
             left.push(&format!("{} {time}", activity.what), Style::fg(Color::Named(6)))
         }
         (None, None) => left.push(if activity.is_reading { "reading the session" } else { "ready" }, DIM),
@@ -119,12 +134,16 @@ mod tests {
         let now = Instant::now();
         for width in 20..=300 {
             for notice in [None, Some("a notice that is longer than many terminals are wide, so that it is cut")] {
-                let activity = Activity { since: Some(now), what: "thinking", is_reading: false, queued: 2, notice };
-                let row = row(&activity, &facts, width, now);
-                assert!(row.width() <= width, "{width}: {:?}", row.text());
+                let activity =
+                    Activity { since: Some(now), what: "thinking", is_reading: false, queued: 2, step: 1, notice };
+                for two in [false, true] {
+                    let rows = rows(&activity, &facts, width, two, now);
+                    assert!(rows.len() == 1 + usize::from(two));
+                    assert!(rows.iter().all(|row| row.width() <= width), "{width}: {rows:?}");
+                }
             }
         }
-        let activity = Activity { since: None, what: "", is_reading: false, queued: 0, notice: None };
+        let activity = Activity { since: None, what: "", is_reading: false, queued: 0, step: 1, notice: None };
         for (width, right) in [
             (80, "12 % · anthropic/claude · $0.12 · main · ~/project · A title"),
             (66, "12 % · anthropic/claude · $0.12 · main · ~/project"),
@@ -138,6 +157,19 @@ mod tests {
                 "{:?}",
                 row.text()
             );
+        }
+    }
+
+    #[test]
+    fn elapsed_time_moves_in_steps_and_two_rows_have_the_place_below() {
+        let now = Instant::now();
+        let facts = Facts { model: "m".into(), branch: "main".into(), folder: "~/p".into(), ..Facts::default() };
+        let since = now.checked_sub(Duration::from_secs(27));
+        for (step, expect) in [(1, "thinking 27s"), (10, "thinking 20s")] {
+            let activity = Activity { since, what: "thinking", is_reading: false, queued: 0, step, notice: None };
+            let rows = rows(&activity, &facts, 40, true, now);
+            assert!(rows[0].text().starts_with(expect) && rows[0].text().ends_with("  m"), "{rows:?}");
+            assert_eq!(rows[1].text(), "main · ~/p");
         }
     }
 

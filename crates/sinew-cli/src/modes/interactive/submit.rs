@@ -43,7 +43,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("thinking", "[LEVEL]", "choose how much the model thinks"),
     ("login", "[PROVIDER]", "log in, paste a key, choose a model of this machine"),
     ("logout", "[PROVIDER]", "forget a key or login"),
-    ("settings", "", "show and change settings"),
+    ("settings", "[user|project|session]", "show settings, and change them in that place"),
     ("theme", "[NAME]", "choose the colours"),
     ("tools", "", "switch tools of the model on and off"),
     ("new", "", "begin a new session"),

@@ -42,6 +42,7 @@ use super::transcript::{self, Looks, Transcript};
 use super::tty::{Manner, Tty};
 use crate::control::Control;
 use crate::models::is_absent;
+use crate::settings::{DoubleEscape, Tui};
 use deadlines::Deadlines;
 use opening::Opening;
 use overlay::Overlay;
@@ -129,6 +130,9 @@ struct Ui {
     login: Option<super::login::Running>,
     /// The copy that the desktop may ask for.
     clipboard: Option<sinew::clipboard::Clipboard>,
+    /// The settings of the screen, and of Esc twice.
+    tui: Tui,
+    twice: DoubleEscape,
     /// Settings that were changed since the start.
     changed: ChangedSettings,
     queued: (Vec<String>, Vec<String>),
@@ -185,7 +189,10 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         }
     };
     let Opening { tty, screen, input, editor, said, messages, events, .. } = opening;
+    let settings = &control.app.startup.settings;
     let mut ui = Ui {
+        tui: settings.tui.clone(),
+        twice: settings.double_escape_action,
         control,
         runtime,
         mailbox,
@@ -291,6 +298,7 @@ impl Ui {
             chord: self.chord.map(|(_, until)| until),
             jobs: self.jobs_shown.filter(|_| self.shows_jobs()).map(|at| at + SECOND),
             // Nobody reads seconds of a terminal that he does not look at.
+            step: self.step(),
             working_since: self.working_since().filter(|_| self.has_focus != Some(false) && self.viewer.is_none()),
         };
         deadlines.limit(Instant::now())
@@ -341,15 +349,17 @@ impl Ui {
             what: if self.running.is_some() { self.transcript.activity() } else { "at work" },
             is_reading: self.is_reading,
             queued: self.queued.0.len() + self.queued.1.len(),
+            step: self.step(),
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
         };
-        let status = status::row(&activity, &self.facts, columns, now);
+        let two = self.tui.status_rows > 1 && rows > 7;
+        let status = status::rows(&activity, &self.facts, columns, two, now);
         let (cover, place) = self.cover(columns, (rows * 3 / 5).max(3));
         let caret = place.map(|(row, column)| Caret { place: CaretPlace::Cover, row, column });
         self.screen.set_chrome(Chrome {
             above: queue_rows(&self.queued, columns),
             cover,
-            status: if columns < 20 || rows < 6 { Vec::new() } else { vec![status] },
+            status: if columns < 20 || rows < 6 { Vec::new() } else { status },
             editor: shown.rows,
             caret: caret.unwrap_or(Caret { row: shown.caret.0, column: shown.caret.1, ..Caret::default() }),
         });
@@ -387,6 +397,11 @@ impl Ui {
         (popup.unwrap_or_default(), None)
     }
 
+    /// The seconds in which elapsed time moves on.
+    fn step(&self) -> u64 {
+        if self.tui.reduced_motion { 10 } else { 1 }
+    }
+
     fn notify(&mut self, text: impl Into<String>) {
         self.notice = Some((text.into(), Instant::now() + NOTICE_TIME));
     }
@@ -419,6 +434,7 @@ impl Ui {
     fn welcome(&mut self, warnings: &[String], said: Vec<AgentMessage>) {
         self.refresh();
         self.apply_theme();
+        self.take_tui();
         let model = match self.is_without_model() {
             true => format!("no model yet: /login · {}", self.folder),
             false => format!("{} in {}", self.facts.model, self.folder),

@@ -129,10 +129,10 @@ impl Linear {
 
     fn write_setting(&mut self, path: &'static str, value: Value) {
         match self.changed.write(&self.control, path, value) {
-            Ok(file) => {
+            Ok(place) => {
                 let now = self.changed.apply(&self.control, path);
-                let when = if now { "counts from now on" } else { "counts from the next start" };
-                self.output.say(&format!("{path} is kept in {} and {when}.", file.display()));
+                let text = self.changed.told(path, &place, now);
+                self.output.say(&text);
             }
             Err(error) => self.output.say(&format!("Error: {error}")),
         }

@@ -39,7 +39,8 @@ impl Choices {
         };
         // It plays on a screen.
         entries.retain(|entry| entry.choice != Choice::Demo);
-        Some(Choices::new(topic.title(), entries))
+        let title = if topic == Topic::Settings { changed.title() } else { topic.title() };
+        Some(Choices::new(title, entries))
     }
 
     /// The list in words.

@@ -27,7 +27,7 @@ use tokio::runtime::Handle;
 use super::ask;
 use super::bindings::{self, Bindings, Meaning, Place};
 use super::choices::Topic;
-use super::choosing::ChangedSettings;
+use super::choosing::{ChangedSettings, Target};
 use super::copy::Copied;
 use super::keys;
 use super::leaving::{Left, Moved};
@@ -538,6 +538,10 @@ impl Linear {
                 self.output.say(&format!("Note: {text}"));
             }
             Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
+            Submission::Slash("settings", place) if Target::named(place).is_some() => {
+                self.changed.target = Target::named(place).unwrap_or_default();
+                self.list(Topic::Settings);
+            }
             // Jobs have numbers of their own.
             Submission::Slash(name, "") if name != "jobs" && Topic::of(name).is_some() => {
                 if let Some(topic) = Topic::of(name) {

@@ -15,6 +15,8 @@ pub(super) struct Deadlines {
     pub(super) chord: Option<Instant>,
     /// The panel of jobs is shown again as it is then.
     pub(super) jobs: Option<Instant>,
+    /// The seconds in which elapsed time moves on.
+    pub(super) step: u64,
     /// Something goes on since then, and its seconds are shown.
     pub(super) working_since: Option<Instant>,
 }
@@ -24,7 +26,8 @@ impl Deadlines {
     pub(super) fn limit(&self, now: Instant) -> Option<Duration> {
         let second = self.working_since.map(|since| {
             let passed = now.saturating_duration_since(since);
-            since + Duration::from_secs(passed.as_secs() + 1)
+            let step = self.step.max(1);
+            since + Duration::from_secs((passed.as_secs() / step + 1) * step)
         });
         let due = [self.input, self.notice, self.chord, self.jobs, second];
         due.into_iter().chain(self.sizes).flatten().min().map(|due| due.saturating_duration_since(now))
@@ -45,6 +48,9 @@ mod tests {
             let deadlines = Deadlines { working_since: Some(now), ..Deadlines::default() };
             assert_eq!(deadlines.limit(now + ms(passed)), Some(ms(expect)), "{passed}");
         }
+        // Each ten seconds where less motion is wanted.
+        let deadlines = Deadlines { working_since: Some(now), step: 10, ..Deadlines::default() };
+        assert_eq!(deadlines.limit(now + ms(12_500)), Some(ms(7_500)));
         let deadlines = Deadlines { notice: Some(now + ms(300)), input: Some(now + ms(25)), ..Deadlines::default() };
         assert_eq!(deadlines.limit(now), Some(ms(25)));
         assert_eq!(deadlines.limit(now + ms(400)), Some(ms(0)), "what is due already waits for nothing");

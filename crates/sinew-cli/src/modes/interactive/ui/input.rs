@@ -12,11 +12,13 @@ use super::{CHORD, TWICE, Ui};
 use crate::modes::interactive::bindings::{self, Bindings, EDITOR, LIST, Meaning, Place};
 use crate::modes::interactive::blocks::ToolBlock;
 use crate::modes::interactive::choices::Topic;
+use crate::modes::interactive::choosing::Target;
 use crate::modes::interactive::keys::{self, RunAction};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::{Effect, Panel};
 use crate::modes::interactive::submit::{self, Submission};
 use crate::modes::interactive::transcript;
+use crate::settings::DoubleEscape;
 
 /// The action that searches earlier prompts, and in their panel goes to the next.
 const HISTORY: &str = "app.history.search";
@@ -31,6 +33,7 @@ impl Ui {
                 self.sizes.place = None;
                 let frame = self.screen.place(row, column);
                 self.tty.write(&frame.bytes);
+                self.rebuild();
             }
             Input::Reply(Reply::ScreenSize(rows, columns)) => {
                 self.tty.was_answered();
@@ -290,6 +293,10 @@ impl Ui {
                 let text = self.keys.help(self.input.has_kitty());
                 transcript::line(&mut self.screen, &text, Style::PLAIN);
             }
+            Submission::Slash("settings", place) if Target::named(place).is_some() => {
+                self.changed.target = Target::named(place).unwrap_or_default();
+                self.open(Topic::Settings);
+            }
             Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
             Submission::Slash("theme", name) if !name.is_empty() => self.choose_theme(name),
             Submission::Slash(name, "") if Topic::of(name).is_some() => {
@@ -351,7 +358,11 @@ impl Ui {
                 self.popup = None;
                 self.notify("cleared: ctrl+- brings it back");
             }
-            RunAction::Tree => self.open(Topic::Tree),
+            RunAction::Tree => match self.twice {
+                DoubleEscape::Tree => self.open(Topic::Tree),
+                DoubleEscape::Branch => self.open(Topic::Branch),
+                DoubleEscape::None => {}
+            },
             RunAction::TakeBack => {
                 let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
                 self.begin(async move {

@@ -27,7 +27,7 @@ impl Ui {
     /// Shows the last messages of the current session, below a line where there is one, and takes its prompts for the
     /// history. Both are read elsewhere: a session may be long. `said`: its last messages, where they are on the screen already.
     pub(super) fn show_session(&mut self, divider: Option<String>, said: Vec<AgentMessage>) {
-        let rows = self.control.app.startup.settings.tui.resume_rows;
+        let rows = self.tui.resume_rows;
         self.show_end(divider, rows, said);
     }
 
@@ -38,7 +38,7 @@ impl Ui {
         }
         let bytes = self.screen.erase_all();
         self.tty.write(&bytes);
-        let rows = self.control.app.startup.settings.tui.replay_rows;
+        let rows = self.tui.replay_rows;
         self.show_end(None, rows, Vec::new());
     }
 
@@ -205,7 +205,7 @@ impl Ui {
             Event::AgentStart => self.running = self.running.or_else(|| Some(Instant::now())),
             Event::AgentSettled {} => {
                 let now = Instant::now();
-                let long = Duration::from_secs(self.control.app.startup.settings.tui.notify_after_seconds);
+                let long = Duration::from_secs(self.tui.notify_after_seconds);
                 if self.running.take().is_some_and(|since| now >= since + long) {
                     self.call("done", now);
                 }
@@ -228,7 +228,7 @@ impl Ui {
 
     /// The time for which a panel takes no key.
     fn gate(&self) -> Duration {
-        Duration::from_millis(self.control.app.startup.settings.tui.approval_delay_ms)
+        Duration::from_millis(self.tui.approval_delay_ms)
     }
 
     /// Tells whether a panel may take the keys at once: nobody is typing.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 use sinew_llm::credentials::login::login_kind;
 use sinew_tui::theme::{Theme, contrast};
-use sinew_tui::{Depth, Row};
+use sinew_tui::{Depth, Row, ScreenOptions};
 
 use super::Ui;
 use crate::control::ControlError;
@@ -17,7 +17,7 @@ use crate::modes::interactive::form::{Filled, Form};
 use crate::modes::interactive::login;
 use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
 use crate::modes::interactive::picker::{Picked, Picker};
-use crate::settings;
+use crate::settings::{self, TuiResize};
 
 /// A panel that the user has opened.
 pub(super) enum Overlay {
@@ -96,6 +96,7 @@ impl Ui {
         };
         let title = match topic {
             Topic::Login if self.is_without_model() => "Welcome. There is no model yet: how do you want to begin?",
+            Topic::Settings => self.changed.title(),
             topic => topic.title(),
         };
         let mut picker = Picker::new(title, entries);
@@ -258,6 +259,16 @@ impl Ui {
     /// A key that only some panels know.
     fn press(&mut self, topic: Topic, key: &str, choice: Choice) {
         match (topic, key, choice) {
+            (Topic::Settings | Topic::Values, "tab", choice) => {
+                self.changed.turn();
+                self.open(Topic::Settings);
+                let at = match choice {
+                    Choice::Value(path, _) => path,
+                    Choice::Setting(path) => path,
+                    _ => return,
+                };
+                self.mark_setting(at);
+            }
             (Topic::Sessions { all }, "tab", _) => self.open(Topic::Sessions { all: !all }),
             (Topic::Models, "ctrl+s", Choice::Model { provider, id }) => self.choose(Choice::Found { provider, id }),
             (Topic::Jobs, "ctrl+x", Choice::Job(id)) => {
@@ -390,7 +401,7 @@ impl Ui {
         let (now, _) = self.changed.value(&self.control, path);
         self.overlay = Some(match choices::values(path) {
             Some(entries) => {
-                let mut picker = Picker::new(path, entries);
+                let mut picker = Picker::new(path, entries).with_hint(Topic::Values.hint());
                 picker.mark(|choice| matches!(choice, Choice::Value(_, value) if *value == now));
                 Overlay::Picker(Topic::Values, picker)
             }
@@ -409,13 +420,18 @@ impl Ui {
 
     fn write_setting(&mut self, path: &'static str, value: Value) {
         match self.changed.write(&self.control, path, value) {
-            Ok(file) => {
-                let when = if self.apply_setting(path) { "counts from now on" } else { "counts from the next start" };
-                self.notify(format!("{path} is kept in {} and {when}", file.display()));
+            Ok(place) => {
+                let now = self.apply_setting(path);
+                let text = self.changed.told(path, &place, now);
+                self.notify(text);
             }
             Err(error) => self.notify(error),
         }
         self.open(Topic::Settings);
+        self.mark_setting(path);
+    }
+
+    fn mark_setting(&mut self, path: &'static str) {
         if let Some(Overlay::Picker(_, picker)) = &mut self.overlay {
             picker.mark(|choice| *choice == Choice::Setting(path));
         }
@@ -431,10 +447,23 @@ impl Ui {
                     self.transcript.fold_thoughts(&mut self.screen);
                 }
             }
+            "doubleEscapeAction" => self.twice = self.changed.typed(&self.control).double_escape_action,
+            // Read once, of the terminal or by it.
+            "tui.mode" | "tui.title" | "tui.progress" | "tui.marks" | "tui.links" | "tui.passthrough" => return false,
+            path if path.starts_with("tui.") => {
+                self.tui = self.changed.typed(&self.control).tui;
+                self.take_tui();
+            }
             path if self.changed.apply(&self.control, path) => self.refresh(),
             _ => return false,
         }
         true
+    }
+
+    /// Lets the settings of the screen count.
+    pub(super) fn take_tui(&mut self) {
+        let keeps_settled = self.tui.resize == TuiResize::Live;
+        self.screen.set_options(ScreenOptions { keeps_settled, ..self.screen.options() });
     }
 
     /// Takes a theme and keeps it for backgrounds as this one.

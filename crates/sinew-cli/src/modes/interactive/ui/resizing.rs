@@ -5,6 +5,7 @@ use std::time::Instant;
 use sinew_tui::Size;
 
 use super::Ui;
+use crate::settings::TuiResize;
 
 impl Ui {
     fn ask_size(&mut self, now: Instant) {
@@ -61,7 +62,7 @@ impl Ui {
         if size != self.screen.size() || self.screen.is_resizing() {
             self.tty.record_size(size);
             self.screen.resize(size);
-            (self.sizes.changed, self.sizes.place) = (Some(Instant::now()), None);
+            (self.sizes.changed, self.sizes.place, self.sizes.is_new) = (Some(Instant::now()), None, true);
         }
     }
 
@@ -84,6 +85,14 @@ impl Ui {
             self.sizes.place = None;
             let frame = self.screen.give_up_place();
             self.tty.write(&frame.bytes);
+            self.rebuild();
+        }
+    }
+
+    /// Writes the end of the session anew for a size that was taken, where that is wanted and can be.
+    pub(super) fn rebuild(&mut self) {
+        if self.tui.resize == TuiResize::Rebuild && std::mem::take(&mut self.sizes.is_new) && self.may_erase().is_ok() {
+            self.redraw_all();
         }
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Sizes {
     pub(super) is_sure: bool,
     /// The last change; it waits for the next one.
     pub(super) changed: Option<Instant>,
+    /// It was not written anew since it changed.
+    pub(super) is_new: bool,
     /// The place of the cursor was asked for at that time.
     pub(super) place: Option<Instant>,
 }
@@ -27,7 +29,7 @@ pub(super) struct Sizes {
 impl Sizes {
     /// `asks`: the terminal is a tmux.
     pub(super) fn new(asks: bool) -> Sizes {
-        Sizes { asks, asked: None, is_turned: None, is_sure: false, changed: None, place: None }
+        Sizes { asks, asked: None, is_turned: None, is_sure: false, changed: None, is_new: false, place: None }
     }
 
     /// The times at which something is due.
