@@ -33,7 +33,7 @@ await step("rust", () => run("cargo", ["run", "--quiet", "--bin", "xtask", "--",
 // Built by the tests of Rust.
 const program = { SINEW_BIN: join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew") };
 if (!failures.includes("rust")) {
-  await step("pi", () => run("node", ["--test", "--test-reporter=spec", "tests/pi/pi.test.mjs", "tests/acp/acp.test.mjs", "tests/mcp/conformance.test.mjs", "tests/mcp/serving.test.mjs", "tests/guide/guide.test.mjs"], { env: { ...env, ...program } }), failures);
+  await step("pi", () => run("node", ["--test", "--test-reporter=spec", "tests/pi/pi.test.mjs", "tests/acp/acp.test.mjs", "tests/acp/flows.test.mjs", "tests/mcp/conformance.test.mjs", "tests/mcp/serving.test.mjs", "tests/guide/guide.test.mjs"], { env: { ...env, ...program } }), failures);
 }
 // From what the tests of Rust have compiled: unoptimised code of ours on optimised dependencies.
 await step("build", () => run("node", ["scripts/build.mjs", "--profile", "dev"], { env }), failures);

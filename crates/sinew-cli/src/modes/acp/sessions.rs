@@ -44,6 +44,10 @@ pub(super) struct Sessions {
     opened: AtomicU64,
 }
 
+fn open_already(id: &acp::SessionId) -> RpcError {
+    RpcError::new(RpcError::INVALID_REQUEST, format!("/sessionId: session {id} is open already: close it first"))
+}
+
 enum Slot {
     /// It is being opened.
     Opening,
@@ -130,7 +134,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Opens a session that was kept.
+    /// Opens a session that was kept. One that is open here in this folder is given as it is where nothing is to be shown.
     ///
     /// # Errors
     /// There is no such session, it is open here or elsewhere, or as for [`Sessions::create`].
@@ -143,6 +147,11 @@ impl Sessions {
         facts: ClientFacts,
         history: History,
     ) -> Result<Arc<Session>, RpcError> {
+        if let Ok(session) = self.find(id) {
+            // An editor that lost its view of a session asks for it again.
+            let is_there = cwd.canonicalize().is_ok_and(|cwd| cwd == session.control.app.startup.paths.cwd);
+            return if history == History::Left && is_there { Ok(session) } else { Err(open_already(id)) };
+        }
         let listed = self.listed(id)?;
         let place = self.reserve(id.clone())?;
         let choice = SessionChoice::File(listed.path.to_string_lossy().into_owned());
@@ -163,8 +172,7 @@ impl Sessions {
     fn reserve(&self, id: acp::SessionId) -> Result<Reserved<'_>, RpcError> {
         let mut open = self.lock();
         if open.contains_key(&id) {
-            let text = format!("/sessionId: session {id} is open already: close it first");
-            return Err(RpcError::new(RpcError::INVALID_REQUEST, text));
+            return Err(open_already(&id));
         }
         if open.len() >= MOST {
             let text = format!("{MOST} sessions are open already: close one first");
