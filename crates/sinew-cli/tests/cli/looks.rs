@@ -167,3 +167,18 @@ fn settings_tell_their_layer_and_are_kept_in_the_one_that_is_chosen() {
     assert_eq!(kept(&stage, "home/agent/settings.json", "/maxTurns"), Value::Null);
     left(terminal);
 }
+
+#[test]
+fn in_words_a_folded_thought_is_its_first_line() {
+    for hides in [true, false] {
+        let stage = stage(&json!({"hideThinkingBlock": hides}));
+        let mut terminal = Terminal::start(&stage, &["--linear", "--script", "script.jsonl"], SIZE);
+        terminal.until_shown("Ready.");
+        terminal.send("look\r");
+        terminal.until_shown("Assistant: Done.");
+        terminal.send("\x04");
+        let (_, _, sent) = terminal.ended_with_bytes();
+        assert!(sent.contains("Thinks: ") && sent.contains("Assistant: I look."), "{sent}");
+        assert_eq!(!sent.contains("first"), hides, "{sent}");
+    }
+}

@@ -82,10 +82,16 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("share", "", "publish the session"),
     ("background", "", "let the run go on without the terminal"),
     ("bg", "", "let the run go on without the terminal"),
+    ("vim", "", "write with the keys of vi"),
 ];
 
 /// Commands that this version does not have, and the way that leads there without them.
-const MISSING: &[(&str, &str)] = &[("share", "use /export"), ("background", "use tmux"), ("bg", "use tmux")];
+const MISSING: &[(&str, &str)] = &[
+    ("share", "use /export"),
+    ("background", "use tmux"),
+    ("bg", "use tmux"),
+    ("vim", "ctrl+g opens your own editor"),
+];
 
 /// Tells what a text asks for. `is_known` says whether a word is the name of a built-in command.
 pub(super) fn read(text: &str, is_known: impl Fn(&str) -> bool) -> Submission<'_> {

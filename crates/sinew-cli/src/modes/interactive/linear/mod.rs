@@ -114,6 +114,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
     if !is_plain {
         tty.guard();
     }
+    let hides_thoughts = control.app.startup.settings.hide_thinking_block;
     let mut linear = Linear {
         control,
         runtime,
@@ -126,7 +127,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
         chord: None,
         editor: Editor::new(),
         stash: Stash::default(),
-        words: Words::new(pace),
+        words: Words::new(pace, hides_thoughts),
         asked: VecDeque::new(),
         choices: None,
         wanted: None,

@@ -21,17 +21,21 @@ const SAID: usize = 20;
 /// The parts of an answer that are being said.
 pub(super) struct Words {
     pace: Pace,
+    /// Of a thought only the first line is said.
+    hides_thoughts: bool,
     parts: HashMap<usize, Part>,
 }
 
 struct Part {
     speech: Speech,
     word: Option<&'static str>,
+    is_folded: bool,
 }
 
 impl Part {
-    fn new(pace: Pace, is_thought: bool) -> Part {
-        Part { speech: Speech::new(pace), word: Some(if is_thought { "Thinks" } else { "Assistant" }) }
+    fn new(pace: Pace, is_thought: bool, hides: bool) -> Part {
+        let word = Some(if is_thought { "Thinks" } else { "Assistant" });
+        Part { speech: Speech::new(pace), word, is_folded: is_thought && hides }
     }
 
     /// Says lines; the first one begins with the word.
@@ -40,7 +44,7 @@ impl Part {
             match self.word.take_if(|_| !line.trim().is_empty()) {
                 Some(word) => output.say(&format!("{word}: {line}")),
                 // A blank line is said too: it parts paragraphs.
-                None if self.word.is_none() => output.say(&format!("{line}\n")),
+                None if self.word.is_none() && !self.is_folded => output.say(&format!("{line}\n")),
                 None => {}
             }
         }
@@ -48,8 +52,8 @@ impl Part {
 }
 
 impl Words {
-    pub(super) fn new(pace: Pace) -> Words {
-        Words { pace, parts: HashMap::new() }
+    pub(super) fn new(pace: Pace, hides_thoughts: bool) -> Words {
+        Words { pace, hides_thoughts, parts: HashMap::new() }
     }
 
     /// Says an event.
@@ -79,8 +83,8 @@ impl Words {
     }
 
     fn add(&mut self, output: &mut LinearOutput, index: usize, text: &str, is_thought: bool) {
-        let pace = self.pace;
-        let part = self.parts.entry(index).or_insert_with(|| Part::new(pace, is_thought));
+        let (pace, hides) = (self.pace, self.hides_thoughts);
+        let part = self.parts.entry(index).or_insert_with(|| Part::new(pace, is_thought, hides));
         let lines = part.speech.push(text);
         part.say(output, lines);
     }
