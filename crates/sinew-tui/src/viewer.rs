@@ -14,6 +14,7 @@ pub struct Viewer {
     lines: Arc<Vec<Line>>,
     /// Places to jump to, as numbers of lines.
     marks: Arc<Vec<usize>>,
+    mode: WrapMode,
     rows: Vec<Row>,
     size: Size,
     top: usize,
@@ -30,14 +31,32 @@ impl Viewer {
     /// text: not for a thread that answers keys.
     #[must_use]
     pub fn new(title: &str, lines: Arc<Vec<Line>>, marks: Arc<Vec<usize>>, size: Size, first: usize) -> Viewer {
+        Viewer::laid(title, lines, marks, size, first, WrapMode::Words)
+    }
+
+    /// The same, with lines cut at the edge of the screen instead of between words.
+    #[must_use]
+    pub fn raw(title: &str, lines: Arc<Vec<Line>>, marks: Arc<Vec<usize>>, size: Size, first: usize) -> Viewer {
+        Viewer::laid(title, lines, marks, size, first, WrapMode::Cells)
+    }
+
+    fn laid(
+        title: &str,
+        lines: Arc<Vec<Line>>,
+        marks: Arc<Vec<usize>>,
+        size: Size,
+        first: usize,
+        mode: WrapMode,
+    ) -> Viewer {
         let mut rows = Vec::new();
         let none = Line::new();
         for (number, line) in (0..).zip(lines.iter()) {
-            wrap(line, size.columns, WrapMode::Words, number, (&none, &none), &mut rows);
+            wrap(line, size.columns, mode, number, (&none, &none), &mut rows);
         }
         let title = title.to_owned();
         let (query, note) = (String::new(), "");
-        let mut viewer = Viewer { title, lines, marks, rows, size, top: 0, query, found: None, is_typing: false, note };
+        let mut viewer =
+            Viewer { title, lines, marks, mode, rows, size, top: 0, query, found: None, is_typing: false, note };
         viewer.go_to_line(first);
         viewer
     }
@@ -45,8 +64,14 @@ impl Viewer {
     /// The same for another size, from the same line on.
     #[must_use]
     pub fn resized(&self, size: Size) -> Viewer {
-        let viewer =
-            Viewer::new(&self.title, Arc::clone(&self.lines), Arc::clone(&self.marks), size, self.first_line());
+        let viewer = Viewer::laid(
+            &self.title,
+            Arc::clone(&self.lines),
+            Arc::clone(&self.marks),
+            size,
+            self.first_line(),
+            self.mode,
+        );
         Viewer { query: self.query.clone(), ..viewer }
     }
 

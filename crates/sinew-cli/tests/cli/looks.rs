@@ -182,3 +182,16 @@ fn in_words_a_folded_thought_is_its_first_line() {
         assert_eq!(!sent.contains("first"), hides, "{sent}");
     }
 }
+
+#[test]
+fn the_source_is_shown_with_its_marks() {
+    let stage = Stage::scripted(&[answer("It is **so**.")]);
+    let mut terminal = start(&stage, &[]);
+    enter(&mut terminal, "why?");
+    terminal.until(|rows| has(rows, "It is so.") && has(rows, "ready"));
+    terminal.send("\x1br");
+    terminal.until(|rows| has(rows, "It is **so**.") && has(rows, "› why?"));
+    terminal.send("q");
+    terminal.until(|rows| has(rows, "It is so."));
+    left(terminal);
+}

@@ -25,6 +25,25 @@ impl Conversation {
         out
     }
 
+    /// The source of prompts and answers alone.
+    pub(super) fn source(messages: &[AgentMessage]) -> Conversation {
+        let mut out = Conversation::default();
+        for message in messages {
+            match message {
+                AgentMessage::User(_) => out.message(message),
+                AgentMessage::Assistant(answer) => {
+                    for content in &answer.content {
+                        if let Block::Text(text) = content {
+                            out.text_block(&text.text, Style::PLAIN);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        out
+    }
+
     /// Adds a call whose output is not complete.
     pub(super) fn running(&mut self, header: &str, output: &str) {
         self.call("◌", header);

@@ -120,6 +120,7 @@ pub(super) const ACTIONS: &[Action] = &[
     app("app.message.dequeue", "dequeue", &["alt+up"], "take the newest queued message back"),
     app("app.history.search", "", &["ctrl+r"], "search earlier prompts"),
     app("app.transcript.open", "", &["ctrl+o"], "show the conversation with all output"),
+    app("app.raw", "", &["alt+r"], "show the source of prompts and answers"),
     app("app.tools.expand", "expandTools", &["alt+o"], "show all output of what is still live and of what follows, or no longer"),
     app("app.thinking.toggle", "toggleThinking", &["ctrl+t"], "fold the thoughts that are still live and those that follow, or show them"),
     app("app.display.reset", "", &["ctrl+l"], "paint the screen anew"),

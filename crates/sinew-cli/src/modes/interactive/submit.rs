@@ -77,6 +77,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("handoff", "[TEXT]", "begin a session that knows what this one found out; TEXT says what matters"),
     ("dump", "", "copy the conversation as text, with all output"),
     ("transcript", "", "show the conversation with all output (ctrl+o)"),
+    ("raw", "", "show the source of prompts and answers (alt+r)"),
     ("plan", "", "offer only tools that change nothing, until /plan again"),
     ("debug", "", "write a report about this program, without secrets"),
     ("share", "", "publish the session"),
@@ -251,8 +252,9 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             Effect::Moved(text, Moved { folder, session })
         }
         "record" => return Err("there is no screen to record here".into()),
-        "transcript" => {
-            let text = Conversation::of(&control.messages()?).text();
+        "transcript" | "raw" => {
+            let shown = if name == "raw" { Conversation::source } else { Conversation::of };
+            let text = shown(&control.messages()?).text();
             Effect::Text(if text.is_empty() { "Nothing was said yet.".into() } else { text })
         }
         "plan" => {

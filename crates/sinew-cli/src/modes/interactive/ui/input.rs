@@ -164,6 +164,7 @@ impl Ui {
                 self.tty.write(&frame.bytes);
             }
             "ctrl+o" => self.open_viewer(),
+            "alt+r" => self.open_source(),
             "ctrl+t" => {
                 let is_folded = self.transcript.fold_thoughts(&mut self.screen);
                 self.notify(if is_folded { "thoughts are folded" } else { "thoughts are shown" });
@@ -287,6 +288,7 @@ impl Ui {
                 }
             }
             Submission::Slash("transcript", _) => self.open_viewer(),
+            Submission::Slash("raw", _) => self.open_source(),
             Submission::Slash("stash", _) => self.stash(),
             Submission::Slash("record", file) => self.record(file),
             Submission::Slash("hotkeys", _) => {

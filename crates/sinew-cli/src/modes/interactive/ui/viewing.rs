@@ -33,6 +33,20 @@ impl Ui {
         });
     }
 
+    /// Reads the source of prompts and answers for a view of it, from the newest prompt on.
+    pub(super) fn open_source(&mut self) {
+        let (control, mailbox, size) = (Arc::clone(&self.control), self.mailbox.clone(), self.tty.size());
+        self.runtime.spawn_blocking(move || match control.messages() {
+            Ok(messages) => {
+                let Conversation { lines, prompts, .. } = Conversation::source(&messages);
+                let first = prompts.last().copied().unwrap_or_default();
+                let viewer = Viewer::raw("source", Arc::new(lines), Arc::new(prompts), size, first);
+                mailbox.send(Message::Viewer(Box::new(viewer)));
+            }
+            Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+        });
+    }
+
     /// Shows the output of a command in the background, from its end on.
     pub(super) fn view_job(&mut self, id: &str) {
         let host = Arc::clone(&self.control.session().host);
