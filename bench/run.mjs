@@ -19,6 +19,8 @@ if (args.includes("--help")) {
   process.exit(0);
 }
 const wanted = args.filter((word) => !word.startsWith("-"));
+/** Benchmarks that take minutes and gigabytes. */
+const ON_DEMAND = ["growth"];
 const unknown = wanted.filter((name) => !names.includes(name));
 if (unknown.length) {
   console.error(`bench: no benchmark ${unknown.join(", ")}; known are ${names.join(", ")}`);
@@ -67,6 +69,8 @@ const results = [];
 const bench = {
   /** True when the addons of other agents take part. */
   peers: args.includes("--peers"),
+  /** True when the results are kept. */
+  saves: args.includes("--save"),
   /** Loads a package of bench/node_modules; undefined where it does not load here. */
   async optional(name) {
     try {
@@ -110,7 +114,7 @@ const bench = {
 };
 
 for (const name of names) {
-  if (wanted.length && !wanted.includes(name)) continue;
+  if (wanted.length ? !wanted.includes(name) : ON_DEMAND.includes(name)) continue;
   console.log(bold(name));
   const { default: body } = await import(`./js/${name}.mjs`);
   await body(bench);
