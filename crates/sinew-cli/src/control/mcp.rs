@@ -17,6 +17,9 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::mcp::{edit, login as words, servers};
 
+/// The word that lets a change of servers count in the current session at once.
+const NOW: &str = "--now";
+
 /// All servers and how they stand at this moment.
 pub(crate) fn list(app: &App) -> Value {
     let mcp = &app.mcp;
@@ -230,6 +233,3 @@ pub(crate) async fn run(control: &Control, words: &str, waits: bool) -> Result<S
     lines.extend(warnings.iter().map(|warning| format!("Warning: {warning}")));
     Ok(lines.join("\n"))
 }
-
-/// Lets a change of servers count in the current session at once.
-const NOW: &str = "--now";

@@ -44,10 +44,6 @@ pub(super) struct Sessions {
     opened: AtomicU64,
 }
 
-fn open_already(id: &acp::SessionId) -> RpcError {
-    RpcError::new(RpcError::INVALID_REQUEST, format!("/sessionId: session {id} is open already: close it first"))
-}
-
 enum Slot {
     /// It is being opened.
     Opening,
@@ -281,6 +277,10 @@ impl Sessions {
             RpcError::new(RpcError::INTERNAL_ERROR, text)
         })
     }
+}
+
+fn open_already(id: &acp::SessionId) -> RpcError {
+    RpcError::new(RpcError::INVALID_REQUEST, format!("/sessionId: session {id} is open already: close it first"))
 }
 
 /// The servers that an editor brings, in the form of a file of servers. A name of theirs is for people; ours is made of

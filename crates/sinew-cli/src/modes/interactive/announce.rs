@@ -34,7 +34,7 @@ pub(super) struct Announcer {
     notification: Notification,
     has_title: bool,
     has_progress: bool,
-    /// What is told goes through a tmux to the terminal around it.
+    /// Notifications and progress go through a tmux to the terminal around it.
     passes: bool,
     /// The user wants notifications.
     pub(super) is_on: bool,

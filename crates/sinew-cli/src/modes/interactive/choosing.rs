@@ -65,7 +65,7 @@ impl Target {
         Target::ALL.into_iter().find(|(_, known)| *known == name).map(|(target, _)| target)
     }
 
-    /// Where changes go, in words.
+    /// The place of changes in words, as the title of the list.
     fn title(self) -> &'static str {
         match self {
             Target::User => "Settings, kept in your file",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sinew_llm::message::AgentMessage;
 use sinew_tui::{Line, Screen, Viewer};
 
 use super::Ui;
@@ -19,30 +20,30 @@ pub(super) struct OpenViewer {
 impl Ui {
     /// Reads the conversation for a view of it. It comes as a message.
     pub(super) fn open_viewer(&mut self) {
-        let (control, mailbox, size) = (Arc::clone(&self.control), self.mailbox.clone(), self.tty.size());
-        let running = self.transcript.running_tools(&mut self.screen);
-        self.runtime.spawn_blocking(move || match control.messages() {
-            Ok(messages) => {
-                let mut shown = Conversation::of(&messages);
-                running.iter().for_each(|(header, output)| shown.running(header, output));
-                let first = shown.newest_call.unwrap_or(shown.lines.len());
-                let (lines, prompts) = (Arc::new(shown.lines), Arc::new(shown.prompts));
-                mailbox.send(Message::Viewer(Box::new(Viewer::new("conversation", lines, prompts, size, first))));
-            }
-            Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+        let (running, size) = (self.transcript.running_tools(&mut self.screen), self.tty.size());
+        self.view_messages(move |messages| {
+            let mut shown = Conversation::of(messages);
+            running.iter().for_each(|(header, output)| shown.running(header, output));
+            let first = shown.newest_call.unwrap_or(shown.lines.len());
+            Viewer::new("conversation", Arc::new(shown.lines), Arc::new(shown.prompts), size, first)
         });
     }
 
     /// Reads the source of prompts and answers for a view of it, from the newest prompt on.
     pub(super) fn open_source(&mut self) {
-        let (control, mailbox, size) = (Arc::clone(&self.control), self.mailbox.clone(), self.tty.size());
+        let size = self.tty.size();
+        self.view_messages(move |messages| {
+            let Conversation { lines, prompts, .. } = Conversation::source(messages);
+            let first = prompts.last().copied().unwrap_or_default();
+            Viewer::raw("source", Arc::new(lines), Arc::new(prompts), size, first)
+        });
+    }
+
+    /// Lays a view of the messages out, on a thread of its own.
+    fn view_messages(&self, lay: impl FnOnce(&[AgentMessage]) -> Viewer + Send + 'static) {
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         self.runtime.spawn_blocking(move || match control.messages() {
-            Ok(messages) => {
-                let Conversation { lines, prompts, .. } = Conversation::source(&messages);
-                let first = prompts.last().copied().unwrap_or_default();
-                let viewer = Viewer::raw("source", Arc::new(lines), Arc::new(prompts), size, first);
-                mailbox.send(Message::Viewer(Box::new(viewer)));
-            }
+            Ok(messages) => mailbox.send(Message::Viewer(Box::new(lay(&messages)))),
             Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
         });
     }
