@@ -77,7 +77,10 @@ impl Control {
     }
 
     /// Finds commands, templates and mentions in a text, and adds the pictures.
-    async fn read(&self, open: &OpenSession, message: Message) -> Result<Prompt, ControlError> {
+    ///
+    /// # Errors
+    /// A picture cannot be used, or what a server of tools writes for the text.
+    pub(crate) async fn read(&self, open: &OpenSession, message: Message) -> Result<Prompt, ControlError> {
         let Message { text, images, .. } = message;
         let loaded = self.app.resources();
         // A name that two extensions have was reported when they were loaded.
@@ -134,6 +137,12 @@ pub(crate) async fn submit(
 }
 
 impl Submission<'_> {
+    /// Returns whether it begins a run; else it waits in a queue, or a command has done everything.
+    #[cfg(unix)]
+    pub(crate) fn runs(&self) -> bool {
+        self.accepted.as_ref().is_some_and(AcceptedPrompt::runs)
+    }
+
     /// A notice of a command.
     pub(crate) fn info(&self) -> Option<&str> {
         self.prompt.info.as_deref()

@@ -89,7 +89,8 @@ impl Control {
         self.copied(&leaf, |old| Ok(old.agent.clone_branch()?)).await
     }
 
-    /// Changes to a copy of the whole session, and gives its file; None: an extension refused it.
+    /// Changes to a copy of the whole session, at the same place of its tree, and gives its file; None: an extension
+    /// refused it.
     ///
     /// # Errors
     /// A run is active, or the session is kept in memory only.
@@ -104,7 +105,10 @@ impl Control {
         let mut file = PathBuf::new();
         self.replace("fork", |control, old| {
             file = old.agent.fork()?;
-            Ok(Some(control.app.store.open(&file)?))
+            let leaf = old.agent.session().leaf().map(str::to_string);
+            let mut started = control.app.store.open(&file)?;
+            started.session.set_leaf(leaf.as_deref())?;
+            Ok(Some(started))
         })
         .await?;
         Ok(Some(file))

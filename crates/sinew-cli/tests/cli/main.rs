@@ -63,6 +63,7 @@ mod same_events;
 mod screen;
 #[cfg(unix)]
 mod secrets;
+mod sent;
 mod sessions;
 #[cfg(unix)]
 mod signals;

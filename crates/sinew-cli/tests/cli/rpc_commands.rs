@@ -93,9 +93,9 @@ fn table(user: &str) -> Vec<Row> {
         ("reload", none(), Some(&["warnings"])),
         ("mcp_list", none(), Some(&["servers"])),
         ("mcp_reload", none(), Some(&["servers", "warnings"])),
-        ("navigate_tree", json!({"targetId": user}), Some(&["cancelled", "aborted", "editorText"])),
         ("fork", none(), Some(&["sessionFile", "cancelled"])),
         ("clone", none(), Some(&["cancelled"])),
+        ("navigate_tree", json!({"targetId": user}), Some(&["cancelled", "aborted", "editorText"])),
         ("branch", json!({"entryId": user}), Some(&["text", "cancelled"])),
         ("new_session", none(), Some(&["cancelled"])),
     ]

@@ -32,8 +32,14 @@ pub(super) async fn carry_out(control: Arc<Control>, mailbox: Mailbox, choice: C
     let model = match choice {
         Choice::Model { provider, id } => set_model(&control, &provider, &id, false).await,
         Choice::Found { provider, id } => set_model(&control, &provider, &id, true).await,
-        Choice::Place(id) => return go_to(control, mailbox, id).await,
-        Choice::Branch(id) => return branch(control, mailbox, id).await,
+        Choice::Place(id) => {
+            go_to(control, mailbox.clone(), id).await;
+            return mailbox.send(Message::ChangeEnded);
+        }
+        Choice::Branch(id) => {
+            branch(control, mailbox.clone(), id).await;
+            return mailbox.send(Message::ChangeEnded);
+        }
         Choice::Logout(id) => return login::forget(control, mailbox, id).await,
         _ => return,
     };

@@ -36,6 +36,12 @@ pub(super) enum Message {
     Notice(String),
     /// A verb failed; the text that it was given comes back to the editor.
     Failed { error: String, text: String },
+    /// The agent has this prompt: in a queue, or in a run that has begun.
+    Accepted { number: u64, runs: bool },
+    /// This prompt did not reach the agent.
+    Returned(u64),
+    /// Work is over after which another session may be current; where it is, that was told before.
+    ChangeEnded,
     /// Queued messages were taken back.
     TakenBack(Vec<String>),
     /// The output of a slash command.

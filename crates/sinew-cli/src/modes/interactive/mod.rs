@@ -9,6 +9,7 @@
 //! | `mailbox` | messages to that thread |
 //! | `transcript`, `blocks`, `reads` | events and messages as blocks of the screen |
 //! | `submit` | from a text of the user to the verbs of `control` |
+//! | `outgoing` | texts that were sent and that the agent does not have yet |
 //! | `panel`, `ask` | questions to the user |
 //! | `picker`, `form` | panels that the user opens: to choose from, to write into |
 //! | `choices`, `choosing`, `login` | what those panels offer, what an entry does, and logins |
@@ -46,6 +47,7 @@ mod linear;
 mod login;
 mod mailbox;
 mod outbox;
+mod outgoing;
 mod panel;
 mod picker;
 mod reads;

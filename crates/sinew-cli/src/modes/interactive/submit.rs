@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sinew_agent::agent::{Delivery, Stop};
+use sinew_agent::agent::Stop;
 use sinew_llm::model::ThinkingLevel;
 
 use super::complete::Candidate;
@@ -11,6 +11,7 @@ use super::conversation::Conversation;
 use super::copy::{self, Copied};
 use super::leaving::Moved;
 use super::mailbox::{Mailbox, Message};
+use super::outgoing::Given;
 use super::report;
 use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
@@ -121,14 +122,25 @@ pub(super) fn is_built_in(name: &str) -> bool {
     COMMANDS.iter().any(|(known, ..)| *known == name) || commands::BUILT_IN.iter().any(|(known, _)| *known == name)
 }
 
-/// Sends a prompt and sees its run to the end.
-pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, text: String, delivery: Delivery) {
+/// Sends a prompt and sees its run to the end. It is either accepted or comes back, and both are told.
+pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, given: Given) {
+    let Given { number, text, delivery, back } = given;
     let open = control.session();
-    let message = prompt::Message { text: text.clone(), images: Vec::new(), delivery: Some(delivery) };
-    let submission = match control.submit(&open, message).await {
-        Ok(submission) => submission,
-        Err(error) => return mailbox.send(Message::Failed { error: error.message, text }),
+    let message = prompt::Message { text, images: Vec::new(), delivery: Some(delivery) };
+    let read = tokio::select! {
+        biased;
+        () = back.cancelled() => return mailbox.send(Message::Returned(number)),
+        read = control.read(&open, message) => read,
     };
+    // Nothing takes it back from here on until it is accepted.
+    let submission = match async { prompt::submit(&open, read?, Some(delivery)).await }.await {
+        Ok(submission) => submission,
+        Err(error) => {
+            mailbox.send(Message::Returned(number));
+            return mailbox.send(Message::Failed { error: error.message, text: String::new() });
+        }
+    };
+    mailbox.send(Message::Accepted { number, runs: submission.runs() });
     submission.warn().await;
     if let Some(info) = submission.info() {
         mailbox.send(Message::Output(info.to_string()));
@@ -152,15 +164,26 @@ pub(super) async fn take_back(control: Arc<Control>, mailbox: Mailbox, abort: bo
         mailbox.send(Message::TakenBack(texts));
     }
     if abort {
-        let open = control.session();
-        control.abort_bash();
-        open.agent.abort_retry();
-        open.agent.abort_compaction();
+        end_work(&control);
         control.abort().await;
     }
 }
 
-/// Runs a slash command and shows what it gives.
+/// Ends the run and the commands of the user, without waiting for that.
+pub(super) fn end_work(control: &Control) {
+    let open = control.session();
+    control.abort_bash();
+    open.agent.abort_retry();
+    open.agent.abort_compaction();
+    open.agent.abort();
+}
+
+/// Tells whether another session may be current after a command.
+pub(super) fn changes_session(name: &str) -> bool {
+    matches!(name, "new" | "clear" | "fork" | "resume" | "handoff" | "move")
+}
+
+/// Runs a slash command and shows what it gives; tells at last that it is over.
 pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, name: String, arguments: String) {
     let ended = run(&control, &name, &arguments).await;
     // First, so that nobody sees the result while the command seems to go on.
@@ -182,6 +205,7 @@ pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, name: String,
             mailbox.send(Message::Failed { error: error.message, text });
         }
     }
+    mailbox.send(Message::ChangeEnded);
 }
 
 enum Effect {

@@ -9,6 +9,7 @@ mod opening;
 mod overlay;
 mod programs;
 mod resizing;
+mod sending;
 mod sizes;
 mod viewing;
 
@@ -20,7 +21,8 @@ use std::time::{Duration, Instant};
 
 use sinew_agent::agent::Delivery;
 use sinew_llm::message::AgentMessage;
-use sinew_session::history::History;
+use sinew_session::clock::{Clock, SystemClock};
+use sinew_session::history::{History, Prompt};
 use sinew_tui::{
     Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Key, Line, Row, Screen, ScreenOptions, Size, TextBlock,
 };
@@ -35,6 +37,7 @@ use super::choosing::ChangedSettings;
 use super::complete::{self, Popup};
 use super::leaving::{Left, Moved};
 use super::mailbox::{Inbox, Mailbox};
+use super::outgoing::{Door, Outgoing};
 use super::panel::Panel;
 use super::stash::Stash;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
@@ -140,9 +143,8 @@ struct Ui {
     /// Commands of the user and slash commands that go on, and since when one does.
     at_work: usize,
     at_work_since: Option<Instant>,
-    /// The session is being read: what is sent meanwhile waits.
-    is_reading: bool,
-    held: Vec<(String, Delivery)>,
+    /// Texts that were sent and that the agent does not have yet.
+    outgoing: Outgoing,
     /// The facts of the status row are being read, and whether something has changed meanwhile.
     reads_facts: Option<bool>,
     notice: Option<(String, Instant)>,
@@ -181,14 +183,23 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
     let mut tty = Tty::open(Manner::Screen)?;
     let recorded = record.as_deref().map_or(Ok(()), |file| tty.record(file));
     let mut opening = Opening::new(tty, options, is_quiet, resumed.as_deref(), rows, looks);
+    if let Some(text) = first {
+        opening.outgoing.push(text, Delivery::Steer);
+    }
+    let history = Arc::new(History::new(history));
     let (control, warnings) = match opening.wait(&inbox, &keys, painted) {
         Ok(started) => started,
         Err(code) => {
+            for (text, _) in opening.outgoing.texts() {
+                let prompt = Prompt { prompt: text.to_string(), created_at: SystemClock.now(), cwd: cwd.clone() };
+                // The program ends: nobody reads that it could not be kept.
+                let _ = history.add(prompt);
+            }
             opening.leave();
             return Ok(Left::with(code));
         }
     };
-    let Opening { tty, screen, input, editor, said, messages, events, .. } = opening;
+    let Opening { tty, screen, input, editor, outgoing, said, messages, events, .. } = opening;
     let settings = &control.app.startup.settings;
     let mut ui = Ui {
         tui: settings.tui.clone(),
@@ -217,7 +228,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         session: String::new(),
         folder: status::folder_name(&cwd, std::env::home_dir().as_deref()),
         cwd,
-        history: Arc::new(History::new(history)),
+        history,
         background: None,
         foreground: None,
         theme: None,
@@ -228,8 +239,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         running: None,
         at_work: 0,
         at_work_since: None,
-        is_reading: false,
-        held: first.into_iter().map(|text| (text, Delivery::Steer)).collect(),
+        outgoing,
         reads_facts: None,
         notice: None,
         last_byte: Instant::now(),
@@ -249,6 +259,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
     messages.into_iter().for_each(|message| ui.take_message(message));
     events.into_iter().for_each(|event| ui.take_input(event));
     let code = ui.serve();
+    ui.remember_outgoing();
     if ui.viewer.take().is_some() {
         ui.tty.leave_viewer();
     }
@@ -346,8 +357,12 @@ impl Ui {
         let shown = self.editor.rows(columns, (rows / 3).clamp(1, 12), &style);
         let activity = Activity {
             since: self.working_since(),
-            what: if self.running.is_some() { self.transcript.activity() } else { "at work" },
-            is_reading: self.is_reading,
+            what: match (self.panels.is_empty(), self.running) {
+                (false, _) => "waits for you",
+                (true, Some(_)) => self.transcript.activity(),
+                (true, None) => "at work",
+            },
+            is_reading: self.outgoing.door() == Door::Reading,
             queued: self.queued.0.len() + self.queued.1.len(),
             step: self.step(),
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
@@ -357,7 +372,7 @@ impl Ui {
         let (cover, place) = self.cover(columns, (rows * 3 / 5).max(3));
         let caret = place.map(|(row, column)| Caret { place: CaretPlace::Cover, row, column });
         self.screen.set_chrome(Chrome {
-            above: queue_rows(&self.queued, columns),
+            above: self.outgoing.rows(&self.queued, columns),
             cover,
             status: if columns < 20 || rows < 6 { Vec::new() } else { status },
             editor: shown.rows,
@@ -457,16 +472,4 @@ impl Ui {
     fn is_without_model(&self) -> bool {
         is_absent(&self.control.session().agent.model().model)
     }
-}
-
-/// Lays out the messages that wait for the model: how each is delivered, and its first line.
-fn queue_rows((steering, follow_up): &(Vec<String>, Vec<String>), width: usize) -> Vec<Row> {
-    let kinds = steering.iter().map(|text| ("steer", text)).chain(follow_up.iter().map(|text| ("then", text)));
-    kinds
-        .take(4)
-        .map(|(kind, text)| {
-            let first = text.lines().next().unwrap_or_default();
-            Line::styled(&format!("{kind:5} {first}"), DIM).into_row(width)
-        })
-        .collect()
 }

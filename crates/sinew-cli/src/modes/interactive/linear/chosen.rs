@@ -12,7 +12,7 @@ use crate::modes::interactive::choices::{self, Choice, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
 use crate::modes::interactive::login;
 use crate::modes::interactive::mailbox::{LoginStep, Message};
-use crate::modes::interactive::submit;
+use crate::modes::interactive::outgoing::Door;
 use crate::settings;
 
 /// A line that was asked for, and the draft that waits meanwhile.
@@ -55,10 +55,9 @@ impl Linear {
     /// Does what a chosen entry stands for.
     pub(super) fn choose(&mut self, choice: Choice) {
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        let slash = |name: &str, value: String| submit::slash(control.clone(), mailbox.clone(), name.into(), value);
         match choice {
-            Choice::Thinking(level) => drop(self.runtime.spawn(slash("thinking", level.as_str().to_string()))),
-            Choice::Session(path) => drop(self.runtime.spawn(slash("resume", path.display().to_string()))),
+            Choice::Thinking(level) => self.run_slash("thinking", level.as_str().to_string()),
+            Choice::Session(path) => self.run_slash("resume", path.display().to_string()),
             Choice::Tool(name) => match choosing::switch_tool(&control, &name) {
                 Ok(true) => self.output.say(&format!("{name} is on.")),
                 Ok(false) => self.output.say(&format!("{name} is off.")),
@@ -84,7 +83,12 @@ impl Linear {
             Choice::Provider(id) => self.log_in(&id),
             Choice::Providers => self.list(Topic::Providers),
             Choice::Leave => self.exit = Some(0),
-            choice => drop(self.runtime.spawn(choosing::carry_out(control, mailbox, choice))),
+            choice => {
+                if matches!(choice, Choice::Place(_) | Choice::Branch(_)) {
+                    self.outgoing.set_door(Door::Changing);
+                }
+                self.runtime.spawn(choosing::carry_out(control, mailbox, choice));
+            }
         }
     }
 

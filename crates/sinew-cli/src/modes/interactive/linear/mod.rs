@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use sinew_agent::agent::Delivery;
 use sinew_agent::event::Event;
+use sinew_llm::message::AgentMessage;
 use sinew_session::history::{History, Prompt};
 use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, Key, KeyPress, LinearOutput, Pace};
 use tokio::runtime::Handle;
@@ -33,6 +34,7 @@ use super::keys;
 use super::leaving::{Left, Moved};
 use super::login::Running;
 use super::mailbox::{Inbox, Mailbox, Message};
+use super::outgoing::{Door, Outgoing};
 use super::stash::Stash;
 use super::submit::{self, Submission};
 use super::tty::{Manner, Tty};
@@ -78,6 +80,8 @@ struct Linear {
     session: String,
     is_running: bool,
     queued: usize,
+    /// Texts that were sent and that the agent does not have yet.
+    outgoing: Outgoing,
     /// The terminal knows no cursor: lines come whole.
     is_plain: bool,
     last_byte: Instant,
@@ -139,6 +143,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
         session: String::new(),
         is_running: false,
         queued: 0,
+        outgoing: Outgoing::new(Door::Open),
         is_plain,
         last_byte: Instant::now(),
         last_key: None,
@@ -306,6 +311,24 @@ impl Linear {
                 self.output.say(&format!("Error: {error}"));
                 self.give_back(&text);
             }
+            Message::Accepted { number, runs } => {
+                if self.outgoing.accepted(number, runs) {
+                    self.end_run();
+                }
+                self.hand_over();
+            }
+            Message::Returned(number) => {
+                let (text, is_interrupted) = self.outgoing.returned(number);
+                text.inspect(|text| self.give_back(text));
+                if is_interrupted {
+                    self.end_run();
+                }
+                self.hand_over();
+            }
+            Message::ChangeEnded => {
+                self.outgoing.end_change();
+                self.hand_over();
+            }
             Message::TakenBack(texts) => self.give_back(&texts.join("\n\n")),
             Message::Output(text) | Message::Changed(text) if text.is_empty() => {}
             Message::Output(text) | Message::Changed(text) => self.output.say(&text),
@@ -363,7 +386,9 @@ impl Linear {
         self.words.event(&mut self.output, event);
         match event {
             Event::AgentStart => self.is_running = true,
+            Event::MessageStart { message: AgentMessage::User(_) } => self.outgoing.began(),
             Event::AgentSettled {} => {
+                self.outgoing.began();
                 self.is_running = false;
                 self.ready();
             }
@@ -426,6 +451,9 @@ impl Linear {
             ("ctrl+c", _) if self.editor.is_empty() => self.interrupt(),
             ("ctrl+c", _) => drop(self.editor.clear()),
             ("ctrl+d", _) if self.editor.is_empty() => self.leave(),
+            ("alt+up", _) if !self.outgoing.is_empty() => {
+                self.outgoing.take_newest().inspect(|text| self.give_back(text));
+            }
             ("alt+up", _) => self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), false)),
             (key, Ok(text)) => match keys::action(key) {
                 Some(action) => drop(self.editor.act(action)),
@@ -471,14 +499,27 @@ impl Linear {
     fn interrupt(&mut self) {
         self.control.abort_bash();
         // A question may come before the event that says that a run began.
-        let is_busy = self.is_running || self.queued > 0 || !self.asked.is_empty();
+        let is_busy = self.is_running || self.queued > 0 || !self.asked.is_empty() || !self.outgoing.is_empty();
         self.asked.drain(..).for_each(OpenQuestion::refuse);
         if is_busy {
             self.output.say("Interrupted.");
-            self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
+            let (waiting, is_one_on_the_way) = self.outgoing.take_back();
+            if !waiting.is_empty() {
+                self.give_back(&waiting.join("\n\n"));
+            }
+            match is_one_on_the_way {
+                // What is queued is older than that one: it comes back behind it, and so in front.
+                true => submit::end_work(&self.control),
+                false => self.end_run(),
+            }
         } else {
             self.output.say("Note: nothing runs, /quit leaves");
         }
+    }
+
+    /// Ends the run and takes back what is queued for it.
+    fn end_run(&self) {
+        self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
     }
 
     fn enter(&mut self, delivery: Delivery) {
@@ -520,10 +561,46 @@ impl Linear {
     }
 
     fn submit(&mut self, text: String, delivery: Delivery) {
+        let is_prompt = match read(&text) {
+            Submission::Prompt => true,
+            // It would change the session below a prompt that is on its way.
+            Submission::Slash(name, _) => submit::changes_session(name) && self.outgoing.is_on_the_way(),
+            _ => false,
+        };
+        let is_stop = matches!(read(&text), Submission::Slash("stop" | "status", _));
+        if (is_prompt || self.outgoing.door() != Door::Open) && !is_stop {
+            self.outgoing.push(text, delivery);
+            return self.hand_over();
+        }
+        self.carry_out(text);
+    }
+
+    /// Hands over what waits, as far as it may go on.
+    fn hand_over(&mut self) {
+        while let Some(text) = self.outgoing.first() {
+            if read(text) != Submission::Prompt {
+                self.outgoing.take_first().into_iter().for_each(|(text, _)| self.carry_out(text));
+            } else if let Some(given) = self.outgoing.give() {
+                self.remember(given.text.clone());
+                self.begin(submit::prompt(Arc::clone(&self.control), self.mailbox.clone(), given));
+            }
+        }
+    }
+
+    /// Runs a command after which another session may be current.
+    fn run_slash(&mut self, name: &str, arguments: String) {
+        if submit::changes_session(name) {
+            self.outgoing.set_door(Door::Changing);
+        }
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        self.runtime.spawn(submit::slash(control, mailbox, name.to_string(), arguments));
+    }
+
+    /// Does what a text asks for that is no prompt.
+    fn carry_out(&mut self, text: String) {
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match read(&text) {
-            Submission::Nothing => return,
-            Submission::Prompt => self.begin(submit::prompt(control, mailbox, text.trim().to_string(), delivery)),
+            Submission::Nothing | Submission::Prompt => return,
             Submission::Shell { command, excluded } => {
                 self.output.say(&format!("Runs: {command}"));
                 let command = command.to_string();
@@ -558,10 +635,14 @@ impl Linear {
                     let (mailbox, file) = (mailbox.clone(), control.app.startup.paths.agent.join(bindings::FILE));
                     self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
                 }
-                let (name, arguments) = (name.to_string(), arguments.to_string());
-                self.runtime.spawn(submit::slash(control, mailbox, name, arguments));
+                self.run_slash(name, arguments.to_string());
             }
         }
+        self.remember(text);
+    }
+
+    /// Keeps a text in the history.
+    fn remember(&mut self, text: String) {
         let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
         if let Err(error) = self.history.add(prompt) {
             self.output.say(&format!("Note: the history was not written: {error}"));

@@ -4,20 +4,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sinew_agent::agent::Delivery;
-use sinew_session::history::Prompt;
-use sinew_tui::{Event as Input, KeyPress, Reflow, Reply, ScreenOptions, Style};
+use sinew_tui::{Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
 
 use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
-use crate::modes::interactive::bindings::{self, Bindings, EDITOR, LIST, Meaning, Place};
-use crate::modes::interactive::blocks::ToolBlock;
+use crate::modes::interactive::bindings::{EDITOR, LIST, Meaning, Place};
 use crate::modes::interactive::choices::Topic;
-use crate::modes::interactive::choosing::Target;
 use crate::modes::interactive::keys::{self, RunAction};
 use crate::modes::interactive::mailbox::Message;
-use crate::modes::interactive::panel::{Effect, Panel};
+use crate::modes::interactive::panel::Effect;
 use crate::modes::interactive::submit::{self, Submission};
-use crate::modes::interactive::transcript;
 use crate::settings::DoubleEscape;
 
 /// The action that searches earlier prompts, and in their panel goes to the next.
@@ -213,8 +209,7 @@ impl Ui {
             self.panels.rotate_right(1);
         }
         if effect == Effect::Stops {
-            self.panels.drain(..).for_each(Panel::refuse);
-            self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
+            self.interrupt();
         } else if let Some(next) = self.panels.front_mut() {
             next.has_focus = true;
         }
@@ -254,93 +249,10 @@ impl Ui {
     }
 
     /// Puts the draft aside, or takes the newest one back.
-    fn stash(&mut self) {
+    pub(super) fn stash(&mut self) {
         self.popup = None;
         let text = self.stash.switch(&mut self.editor);
         self.notify(text);
-    }
-
-    pub(super) fn submit(&mut self, text: String, delivery: Delivery) {
-        if self.is_reading {
-            return self.held.push((text, delivery));
-        }
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        match submit::read(&text, submit::is_built_in) {
-            Submission::Nothing => return,
-            Submission::Prompt if self.is_without_model() => {
-                self.editor.set_text(&text);
-                return self.open(Topic::Login);
-            }
-            Submission::Prompt => self.begin(submit::prompt(control, mailbox, text.trim().to_string(), delivery)),
-            Submission::Shell { command, excluded } => {
-                let block = self.screen.push(ToolBlock::command(command));
-                self.work_began();
-                let command = command.to_string();
-                self.begin(async move {
-                    let run = control.bash(&command, excluded).await.map_err(|error| error.message);
-                    mailbox.send(Message::CommandEnded(block, run));
-                });
-            }
-            Submission::Slash("redraw", what) => {
-                if let Err(why) = self.redraw(what) {
-                    self.take_message(Message::Failed { error: why.into(), text });
-                    return;
-                }
-            }
-            Submission::Slash("transcript", _) => self.open_viewer(),
-            Submission::Slash("raw", _) => self.open_source(),
-            Submission::Slash("stash", _) => self.stash(),
-            Submission::Slash("record", file) => self.record(file),
-            Submission::Slash("hotkeys", _) => {
-                let text = self.keys.help(self.input.has_kitty());
-                transcript::line(&mut self.screen, &text, Style::PLAIN);
-            }
-            Submission::Slash("settings", place) if Target::named(place).is_some() => {
-                self.changed.target = Target::named(place).unwrap_or_default();
-                self.open(Topic::Settings);
-            }
-            Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
-            Submission::Slash("theme", name) if !name.is_empty() => self.choose_theme(name),
-            Submission::Slash(name, "") if Topic::of(name).is_some() => {
-                if let Some(topic) = Topic::of(name) {
-                    self.open(topic);
-                }
-            }
-            Submission::Slash(name, arguments) => {
-                let (name, arguments) = (name.to_string(), arguments.to_string());
-                if name == "reload" {
-                    self.read_keys();
-                }
-                self.run_slash(name, arguments);
-            }
-        }
-        let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
-        if let Err(error) = self.history.add(prompt) {
-            self.notify(format!("the history was not written: {error}"));
-        }
-    }
-
-    /// Reads the keys of the user anew.
-    fn read_keys(&self) {
-        let (mailbox, file) = (self.mailbox.clone(), self.control.app.startup.paths.agent.join(bindings::FILE));
-        self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
-    }
-
-    /// Runs a slash command. It is not one of the tasks: changing the session waits until those have ended.
-    pub(super) fn run_slash(&mut self, name: String, arguments: String) {
-        self.work_began();
-        self.runtime.spawn(submit::slash(Arc::clone(&self.control), self.mailbox.clone(), name, arguments));
-    }
-
-    /// Tells whether something goes on that Esc ends.
-    pub(super) fn is_busy(&self) -> bool {
-        let (steering, follow_up) = &self.queued;
-        // A question may come before the event that says that a run began.
-        self.running.is_some()
-            || self.at_work > 0
-            || !self.panels.is_empty()
-            || !steering.is_empty()
-            || !follow_up.is_empty()
     }
 
     fn follow_run_action(&mut self, action: RunAction) {
@@ -348,9 +260,8 @@ impl Ui {
             RunAction::Nothing | RunAction::Edit => {}
             RunAction::Send(delivery) => self.enter(delivery),
             RunAction::Interrupt => {
-                self.panels.drain(..).for_each(Panel::refuse);
                 self.pressed = None;
-                self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
+                self.interrupt();
                 self.notify("interrupted");
             }
             RunAction::Clear => {
@@ -366,6 +277,9 @@ impl Ui {
                 DoubleEscape::None => {}
             },
             RunAction::TakeBack => {
+                if let Some(text) = self.outgoing.take_newest() {
+                    return self.editor.prepend(&text);
+                }
                 let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
                 self.begin(async move {
                     if let Some(text) = control.take_newest_queued().await {

@@ -19,6 +19,7 @@ use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE, ToolBlock};
 use crate::modes::interactive::copy::Copied;
 use crate::modes::interactive::facts;
 use crate::modes::interactive::mailbox::{Message, Shown};
+use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::panel::{Panel, TYPING};
 use crate::modes::interactive::status::Facts;
 use crate::modes::interactive::transcript;
@@ -43,7 +44,7 @@ impl Ui {
     }
 
     fn show_end(&mut self, divider: Option<String>, rows: usize, said: Vec<AgentMessage>) {
-        self.is_reading = true;
+        self.outgoing.set_door(Door::Reading);
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         let (history, cwd) = (Arc::clone(&self.history), self.cwd.clone());
         let planned = !self.facts.mode.is_empty();
@@ -77,11 +78,9 @@ impl Ui {
             }
             Err(error) => transcript::line(&mut self.screen, &format!("✗ {error}"), ERROR),
         }
-        self.is_reading = false;
+        self.outgoing.set_door(Door::Open);
         self.session = self.control.session().agent.session().id().to_string();
-        for (text, delivery) in std::mem::take(&mut self.held) {
-            self.submit(text, delivery);
-        }
+        self.hand_over();
     }
 
     /// Brings the status row up to date: what is known at once, and what has to be read elsewhere.
@@ -115,6 +114,8 @@ impl Ui {
         match message {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => {
+                // It may come before the event that says that the run began.
+                self.running = self.running.or(Some(now));
                 self.panels.push_back(Panel::question(question, send, self.is_free(now), self.gate(), now));
                 self.call("a question waits for you", now);
             }
@@ -140,6 +141,26 @@ impl Ui {
                     self.editor.prepend(&text);
                 }
             }
+            Message::Accepted { number, runs } => {
+                if self.outgoing.accepted(number, runs) {
+                    self.end_run();
+                }
+                // The event that tells so may be on its way.
+                self.queued = self.control.session().agent.queued();
+                self.hand_over();
+            }
+            Message::Returned(number) => {
+                let (text, is_interrupted) = self.outgoing.returned(number);
+                text.inspect(|text| self.editor.prepend(text));
+                if is_interrupted {
+                    self.end_run();
+                }
+                self.hand_over();
+            }
+            Message::ChangeEnded => {
+                self.outgoing.end_change();
+                self.hand_over();
+            }
             Message::TakenBack(texts) => self.editor.prepend(&texts.join("\n\n")),
             Message::Output(text) => transcript::line(&mut self.screen, &text, Style::PLAIN),
             Message::Changed(text) => {
@@ -148,7 +169,8 @@ impl Ui {
                 }
                 self.refresh();
             }
-            Message::EditorText(text) => self.editor.set_text(&text),
+            // In front of what was written meanwhile.
+            Message::EditorText(text) => self.editor.prepend(&text),
             Message::Entries(topic, entries) => self.fill(topic, entries),
             Message::Preview(choice, lines) => self.preview(&choice, lines),
             Message::Candidates { text, from, candidates, from_tab } => self.offer(&text, from, candidates, from_tab),
@@ -204,6 +226,7 @@ impl Ui {
         match event {
             Event::AgentStart => self.running = self.running.or_else(|| Some(Instant::now())),
             Event::AgentSettled {} => {
+                self.outgoing.began();
                 let now = Instant::now();
                 let long = Duration::from_secs(self.tui.notify_after_seconds);
                 if self.running.take().is_some_and(|since| now >= since + long) {
@@ -212,6 +235,7 @@ impl Ui {
                 self.refresh();
             }
             Event::TurnEnd { .. } | Event::ModelFallback { .. } | Event::ModelPromoted { .. } => self.refresh(),
+            Event::MessageStart { message: AgentMessage::User(_) } => self.outgoing.began(),
             Event::QueueUpdate { steering, follow_up } => self.queued = (steering.clone(), follow_up.clone()),
             _ => {}
         }

@@ -20,6 +20,7 @@ use crate::modes::interactive::bindings::{Bindings, Meaning, Place};
 use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::keys::{self, RunAction, Situation};
 use crate::modes::interactive::mailbox::{Inbox, Message};
+use crate::modes::interactive::outgoing::{Door, Outgoing};
 use crate::modes::interactive::transcript::{self, Looks};
 use crate::modes::interactive::tty::Tty;
 
@@ -32,6 +33,8 @@ pub(super) struct Opening {
     pub(super) screen: Screen,
     pub(super) input: InputParser,
     pub(super) editor: Editor,
+    /// Texts that were sent.
+    pub(super) outgoing: Outgoing,
     /// The messages of the session that are shown.
     pub(super) said: Vec<AgentMessage>,
     /// Messages and input that want an agent, in order.
@@ -74,6 +77,7 @@ impl Opening {
             screen,
             input,
             editor: Editor::new(),
+            outgoing: Outgoing::new(Door::Reading),
             said,
             messages,
             events,
@@ -156,18 +160,30 @@ impl Opening {
             Meaning::Known(key) => key,
             Meaning::Begins(_) | Meaning::Nothing => String::new(),
         };
-        let situation = Situation { is_running: false, has_draft: !is_empty, is_second: key == "ctrl+c" };
+        let is_running = !self.outgoing.is_empty();
+        let situation = Situation { is_running, has_draft: !is_empty, is_second: key == "ctrl+c" };
         match (keys::run_action(&key, situation), keys::action(&key)) {
-            // What was sent is in the editor still.
+            // They were meant for a panel.
             (Some(RunAction::Clear | RunAction::Leave), _) if self.holds_keys => {
                 self.events.retain(|event| !matches!(event, Input::Key(_) | Input::Paste(_)));
                 self.holds_keys = false;
+            }
+            (Some(RunAction::Send(delivery)), _) if !self.holds_keys => {
+                let text = self.editor.submit();
+                self.outgoing.push(text, delivery);
+            }
+            (Some(RunAction::Interrupt), _) if !self.holds_keys => {
+                let (texts, _) = self.outgoing.take_back();
+                self.editor.prepend(&texts.join("\n\n"));
+            }
+            (Some(RunAction::TakeBack), _) if !self.holds_keys => {
+                self.outgoing.take_newest().inspect(|text| self.editor.prepend(text));
             }
             (Some(RunAction::Clear), _) => drop(self.editor.clear()),
             (Some(RunAction::Leave), _) => return true,
             (None | Some(RunAction::Edit), Some(action)) if !self.holds_keys => drop(self.editor.act(action)),
             (None, None) if !self.holds_keys && is_text(&press.text) => self.editor.insert(&press.text),
-            (Some(RunAction::Nothing), _) => {}
+            (Some(RunAction::Nothing | RunAction::Notice(_)), _) => {}
             _ => {
                 self.holds_keys = true;
                 self.events.push(Input::Key(press));
@@ -188,6 +204,7 @@ impl Opening {
         let shown = self.editor.rows(size.columns, (size.rows / 3).clamp(1, 12), &EditorStyle::default());
         let status = Line::styled("starting", DIM).into_row(size.columns);
         self.screen.set_chrome(Chrome {
+            above: self.outgoing.rows(&Default::default(), size.columns),
             status: if size.columns < 20 || size.rows < 6 { Vec::new() } else { vec![status] },
             editor: shown.rows,
             caret: Caret { row: shown.caret.0, column: shown.caret.1, ..Caret::default() },

@@ -16,6 +16,7 @@ use crate::modes::interactive::choosing::{self, Purpose};
 use crate::modes::interactive::form::{Filled, Form};
 use crate::modes::interactive::login;
 use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
+use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::picker::{Picked, Picker};
 use crate::settings::{self, TuiResize};
 
@@ -72,7 +73,7 @@ impl Ui {
         if inside("STY") || inside("ZELLIJ") {
             return Err("/redraw all is not for screen and zellij, which keep what is erased: use /redraw");
         }
-        if self.is_busy() || self.is_reading || self.screen.is_resizing() {
+        if self.is_busy() || self.outgoing.door() != Door::Open || self.screen.is_resizing() {
             return Err("/redraw all needs a session at rest: end the run with esc, or try again when it is over");
         }
         Ok(())
@@ -318,7 +319,12 @@ impl Ui {
                 }
             }
             Choice::Leave => self.exit = Some(0),
-            choice => drop(self.runtime.spawn(choosing::carry_out(control, mailbox, choice))),
+            choice => {
+                if matches!(choice, Choice::Place(_) | Choice::Branch(_)) {
+                    self.outgoing.set_door(Door::Changing);
+                }
+                self.runtime.spawn(choosing::carry_out(control, mailbox, choice));
+            }
         }
     }
 
