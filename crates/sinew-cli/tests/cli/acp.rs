@@ -294,6 +294,48 @@ fn an_editor_that_is_silent_about_a_file_costs_a_moment_and_no_file_048() {
 }
 
 #[test]
+fn answers_that_come_too_late_change_no_file_048() {
+    let edit = |old: &str, new: &str| call("", "edit", json!({"path": "a.txt", "oldText": old, "newText": new}));
+    let stage = Stage::scripted(&[edit("saved", "edited"), text("Done."), edit("edited", "twice"), text("Again.")]);
+    stage.write("project/a.txt", "one\nsaved\n");
+    let mut editor = Editor::scripted(&stage, serde_json::from_str(FILES).unwrap());
+    let session = editor.open(&stage);
+    let id = editor.prompt(&session, "go");
+    // Each question is answered once it has been taken back.
+    for (method, late) in
+        [("fs/read_text_file", json!({"content": "one\nunsaved\nlate\n"})), ("fs/write_text_file", json!({}))]
+    {
+        let request = editor.asked(method);
+        let taken = editor.until(|frame| frame["method"] == "$/cancel_request");
+        assert_eq!(taken["params"]["requestId"], request["id"]);
+        editor.reply(&request, late);
+    }
+    assert_eq!(editor.result(id)["stopReason"], "end_turn");
+    assert_eq!(std::fs::read_to_string(stage.path("project/a.txt")).unwrap(), "one\nedited\n");
+    // Two silences are forgiven: the next turn asks again, and late answers are not taken for its own.
+    let id = editor.prompt(&session, "again");
+    let written = lend(&mut editor, id, |path| std::fs::read_to_string(path).ok());
+    assert_eq!(written, [(stage.project().join("a.txt").display().to_string(), "one\ntwice\n".to_string())]);
+    assert_eq!(editor.end().0, Some(0));
+}
+
+#[test]
+fn a_file_that_the_editor_does_not_write_is_written_to_the_disk_048() {
+    let stage = Stage::scripted(&[call("", "write", json!({"path": "a.txt", "content": "new\n"})), text("Done.")]);
+    let mut editor = Editor::scripted(&stage, json!({"fs": {"writeTextFile": true}}));
+    let session = editor.open(&stage);
+    let id = editor.prompt(&session, "go");
+    let request = editor.asked("fs/write_text_file");
+    assert_eq!(request["params"]["content"], "new\n");
+    assert!(!stage.path("project/a.txt").exists(), "the editor is asked first");
+    let error = json!({"code": -32603, "message": "the buffer is locked"});
+    editor.send(&json!({"jsonrpc": "2.0", "id": request["id"], "error": error}));
+    assert_eq!(editor.result(id)["stopReason"], "end_turn");
+    assert_eq!(std::fs::read_to_string(stage.path("project/a.txt")).unwrap(), "new\n");
+    assert_eq!(editor.end().0, Some(0));
+}
+
+#[test]
 fn a_loaded_session_shows_what_its_live_run_showed_043() {
     let stage = Stage::scripted(&[
         call("Looking.", "todo", json!({"ops": [{"op": "init", "list": [{"phase": "Work", "items": ["a", "b"]}]}]})),

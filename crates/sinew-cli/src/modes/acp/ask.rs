@@ -155,3 +155,53 @@ use acp::PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
 fn option(id: &'static str, name: &str, kind: acp::PermissionOptionKind) -> acp::PermissionOption {
     acp::PermissionOption::new(id, name, kind)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+    use sinew_agent::agent::{EventBus, Snapshots};
+
+    use super::*;
+    use crate::modes::acp::map::{Changes, Mapper};
+    use crate::modes::acp::pump;
+    use crate::modes::acp::wire::Line;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_person_who_is_silent_for_an_hour_is_waited_for_046() {
+        let (wire, mut frames) = Wire::queued();
+        let (ids, events) = (Arc::<CallIds>::default(), EventBus::default());
+        let mapper = Mapper::new("/w".into(), Arc::clone(&ids), Changes::default(), false);
+        let session = acp::SessionId::new("s");
+        let pump = pump::start(wire.clone(), session.clone(), events.subscribe(Snapshots::Unread), mapper);
+        let asker = Arc::new(Asker::new(wire.clone(), ids, false));
+        assert!(asker.session.set((session, pump)).is_ok());
+        let asked = Arc::clone(&asker);
+        let answer = tokio::spawn(async move {
+            let request = ApprovalRequest {
+                call: "1".into(),
+                tool: "bash".into(),
+                arguments: json!({"command": "rm -r build"}),
+                cwd: "/w".into(),
+                rule: "bash(rm *)".into(),
+                unsure: None,
+                patterns: Vec::new(),
+                check: Arc::new(|_, _| Ok(())),
+            };
+            asked.approve(&request).await
+        });
+        let frame: Value = serde_json::from_slice(&frames.recv().await.unwrap()).unwrap();
+        assert_eq!(frame["method"], "session/request_permission");
+        // The clock goes on by itself as soon as nothing else can.
+        tokio::time::sleep(HOUR).await;
+        assert!(!answer.is_finished());
+        assert!(frames.try_recv().is_err(), "the question still stands");
+        let reply = json!({"jsonrpc": "2.0", "id": frame["id"],
+            "result": {"outcome": {"outcome": "selected", "optionId": ALLOW}}});
+        assert!(wire.receive(&Line::Message(reply.to_string().into_bytes())).is_empty());
+        assert!(matches!(answer.await.unwrap(), Approval::Once));
+    }
+}

@@ -73,10 +73,8 @@ pub(super) struct Wire {
 impl Wire {
     /// Starts the writer. `lost` hears when nothing can be written any more.
     pub(super) fn start(lost: oneshot::Sender<()>) -> (Wire, Writer) {
-        let limits = Limits::default().with_message_bytes(LINE_BYTES);
-        let (queue, mut frames) = mpsc::channel::<Vec<u8>>(limits.queued_messages);
-        let taken = TakenBytes::default();
-        let count = taken.clone();
+        let (wire, mut frames) = Wire::queued();
+        let count = wire.taken.clone();
         // On a thread of its own: an editor that reads slowly must not keep signals from being heard.
         let writer = tokio::task::spawn_blocking(move || {
             let mut out = output::stdout();
@@ -94,7 +92,14 @@ impl Wire {
             }
             Ok(())
         });
-        (Wire { peer: Arc::new(Mutex::new(Peer::new(limits))), queue, taken }, writer)
+        (wire, writer)
+    }
+
+    /// Returns a line and the queue of its frames, for whoever writes them; an empty frame is the last one.
+    pub(super) fn queued() -> (Wire, mpsc::Receiver<Vec<u8>>) {
+        let limits = Limits::default().with_message_bytes(LINE_BYTES);
+        let (queue, frames) = mpsc::channel(limits.queued_messages);
+        (Wire { peer: Arc::new(Mutex::new(Peer::new(limits))), queue, taken: TakenBytes::default() }, frames)
     }
 
     fn peer(&self) -> MutexGuard<'_, Peer<oneshot::Sender<Outcome>>> {
