@@ -215,6 +215,21 @@ impl Editor {
         self.last = Last::Other;
     }
 
+    /// The number of markers that were made so far.
+    #[must_use]
+    pub fn markers(&self) -> usize {
+        self.markers.len()
+    }
+
+    /// The line of the cursor, markers expanded.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let (before, after) = self.text.split_at(self.cursor);
+        let begin = before.rfind('\n').map_or(0, |at| at + 1);
+        let end = after.find('\n').map_or(self.text.len(), |at| at + self.cursor);
+        self.expand(&self.text[begin..end])
+    }
+
     /// The text of the marker at the cursor.
     #[must_use]
     pub fn marker_at_cursor(&self) -> Option<&str> {

@@ -216,6 +216,18 @@ impl Attacher<'_> {
     }
 }
 
+/// Writes a path so that a text which has it behind a blank mentions it.
+#[must_use]
+pub fn mention(path: &str) -> String {
+    // Two signs mention nothing.
+    let path = &if path.starts_with('@') { format!("./{path}") } else { path.to_string() };
+    let is_plain = !path.contains(char::is_whitespace) && !path.starts_with(['"', '\'']);
+    match ['"', '\''].into_iter().find(|quote| !path.contains(*quote)) {
+        Some(quote) if !is_plain => format!("@{quote}{path}{quote}"),
+        _ => format!("@{path}"),
+    }
+}
+
 /// The paths that a text mentions: behind an `@` that stands at the start or after a blank, up to the next blank, or
 /// in quotes.
 fn names(text: &str) -> Vec<String> {
@@ -347,6 +359,15 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expect: &[&str]) {
         assert_eq!(names(text), expect);
+    }
+
+    #[test]
+    fn what_is_written_as_a_mention_mentions_its_path() {
+        for path in ["a.rs", "/a b/ä.rs", "a\tb", "it's", "it's so", "\"a\"", "'a", "a \"b\""] {
+            check(&mention(path), &[path]);
+            check(&format!("see {}\nthere", mention(path)), &[path]);
+        }
+        check(&mention("@scope/a"), &["./@scope/a"]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use sinew_tools::ResourceLookup;
 
 pub use folders::ResourceFolders;
-pub use mention::{Attached, Attacher};
+pub use mention::{Attached, Attacher, mention};
 pub use options::ResourceOptions;
 pub use prompt::{Commands, Prompt, Reading};
 pub use rule::{Bucket, Rule};

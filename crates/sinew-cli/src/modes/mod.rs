@@ -5,6 +5,7 @@
 
 pub(crate) mod acp;
 mod client;
+mod file_uri;
 #[cfg(unix)]
 pub(crate) mod interactive;
 mod json;

@@ -49,6 +49,8 @@ mod mcp_session;
 mod models;
 #[cfg(target_os = "linux")]
 mod panels;
+#[cfg(target_os = "linux")]
+mod pasting;
 mod programs;
 mod resources;
 mod rpc;

@@ -15,6 +15,7 @@ use super::map::chunk;
 use super::session::{RunningTurn, Session};
 use crate::control::commands;
 use crate::control::prompt::Message;
+use crate::modes::file_uri::path_of;
 
 /// The time that a cancelled run may take to end before the editor is told that it did.
 const PATIENCE: Duration = Duration::from_millis(60);
@@ -245,28 +246,8 @@ fn mention(text: &mut String, uri: &str) {
     if !text.is_empty() && !text.ends_with(char::is_whitespace) {
         text.push(' ');
     }
-    match path_of(uri) {
-        Some(path) if path.contains(char::is_whitespace) => text.push_str(&format!("@\"{path}\"")),
-        Some(path) => text.push_str(&format!("@{path}")),
-        None => text.push_str(uri),
-    }
+    text.push_str(&path_of(uri).map_or_else(|| uri.to_string(), |path| sinew_agent::resource::mention(&path)));
     text.push(' ');
-}
-
-/// The path of a `file:` address.
-fn path_of(uri: &str) -> Option<String> {
-    let rest = uri.strip_prefix("file://")?;
-    let path = &rest[rest.find('/')?..];
-    let path = path.split(['#', '?']).next().unwrap_or(path);
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| byte == b'%');
-        let decoded = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        bytes.push(decoded.unwrap_or(byte));
-        rest = if decoded.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sinew::base::CancelToken;
 use sinew::search::FindOptions;
+use sinew_agent::resource::mention;
 use sinew_tools::Searches;
 use sinew_tui::List;
 
@@ -60,13 +61,13 @@ pub(super) fn request(before: &str) -> Option<Request> {
         let is_name = !rest.contains(|letter: char| letter == '/' || letter.is_whitespace());
         return is_name.then(|| Request { wanted: Wanted::Command(rest.into()), from: 0 });
     }
-    let at = mention(before)?;
+    let at = open_mention(before)?;
     let query = before[at + 1..].strip_prefix('"').unwrap_or(&before[at + 1..]);
     Some(Request { wanted: Wanted::Mention(query.into()), from: at })
 }
 
 /// The byte of the `@` that the cursor is behind, in the same word; between quotes words may have blanks.
-fn mention(before: &str) -> Option<usize> {
+fn open_mention(before: &str) -> Option<usize> {
     let line = before.rfind('\n').map_or(0, |at| at + 1);
     let begins = |at: usize| before[..at].chars().next_back().is_none_or(char::is_whitespace);
     let at = line + before[line..].rfind('@').filter(|at| begins(line + at))?;
@@ -122,7 +123,7 @@ pub(super) fn files(searches: &Searches, cwd: &Path, query: &str) -> Vec<Candida
     let candidate = |found: sinew::search::FindMatch| {
         let path = if found.is_directory { format!("{}/", found.path.trim_end_matches('/')) } else { found.path };
         let end = if found.is_directory { "" } else { " " };
-        let insert = if path.contains(' ') { format!("@\"{path}\"{end}") } else { format!("@{path}{end}") };
+        let insert = format!("{}{end}", mention(&path));
         Candidate { name: path, help: String::new(), insert }
     };
     found.matches.into_iter().map(candidate).collect()

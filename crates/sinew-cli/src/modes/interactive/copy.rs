@@ -36,15 +36,26 @@ pub(super) fn copy(control: &Control, what: &str) -> Result<Copied, ControlError
     copy_text(control, &text)
 }
 
-fn copy_text(control: &Control, text: &str) -> Result<Copied, ControlError> {
+/// The clipboard of the desktop; none where there is no desktop, or it is another machine's.
+pub(super) fn desktop(control: &Control) -> Option<Clipboard> {
+    let environment = &control.app.startup.environment;
+    let display = environment.get("DISPLAY").map(str::to_string);
+    let is_here =
+        if cfg!(target_os = "linux") { display.is_some() } else { environment.get("SSH_CONNECTION").is_none() };
+    is_here.then(|| Clipboard::new(ClipboardOptions { display, ..ClipboardOptions::default() }))
+}
+
+/// Copies a text.
+///
+/// # Errors
+/// It is too long for a terminal.
+pub(super) fn copy_text(control: &Control, text: &str) -> Result<Copied, ControlError> {
     let lines = text.lines().count();
     let size = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
-    let display = control.app.startup.environment.get("DISPLAY").map(str::to_string);
-    if display.is_some() {
-        let clipboard = Clipboard::new(ClipboardOptions { display, ..ClipboardOptions::default() });
-        if clipboard.write_text(text).is_ok() {
-            return Ok(Copied { text: format!("copied {size}"), bytes: None, clipboard: Some(clipboard) });
-        }
+    if let Some(clipboard) = desktop(control)
+        && clipboard.write_text(text).is_ok()
+    {
+        return Ok(Copied { text: format!("copied {size}"), bytes: None, clipboard: Some(clipboard) });
     }
     if text.len() > TERMINAL_LIMIT {
         return Err(format!("{} bytes are more than terminals take; /export writes a file", text.len()).into());

@@ -17,6 +17,7 @@ use super::choices::{Choice, Entries, Topic};
 use super::complete::Candidate;
 use super::copy::Copied;
 use super::leaving::Moved;
+use super::pasting::Clip;
 use super::status::Facts;
 use crate::control::Control;
 
@@ -73,6 +74,8 @@ pub(super) enum Message {
     Facts(Box<Facts>),
     /// A session as it is shown.
     Shown(Box<Shown>),
+    /// The content of the clipboard, or why there is none.
+    Clipboard(Result<Clip, String>),
     /// A copy was made.
     Copied(Copied),
     /// A program that had the terminal ended.

@@ -49,6 +49,7 @@ mod mailbox;
 mod outbox;
 mod outgoing;
 mod panel;
+mod pasting;
 mod picker;
 mod reads;
 mod record;

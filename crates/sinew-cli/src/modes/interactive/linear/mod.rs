@@ -35,6 +35,7 @@ use super::leaving::{Left, Moved};
 use super::login::Running;
 use super::mailbox::{Inbox, Mailbox, Message};
 use super::outgoing::{Door, Outgoing};
+use super::pasting;
 use super::stash::Stash;
 use super::submit::{self, Submission};
 use super::tty::{Manner, Tty};
@@ -338,6 +339,10 @@ impl Linear {
                 self.clipboard = clipboard;
                 self.output.say(&text);
             }
+            Message::Clipboard(Ok(clip)) => {
+                pasting::put(&mut self.editor, clip, &self.control.app.startup.paths.cwd);
+            }
+            Message::Clipboard(Err(why)) => self.output.say(&format!("Note: {why}")),
             Message::Keys(keys) => {
                 keys.faults.iter().for_each(|fault| self.output.say(&format!("Warning: {fault}")));
                 self.keys = *keys;
@@ -436,7 +441,12 @@ impl Linear {
             self.begun = Some(now);
         }
         match (key.as_str(), text) {
-            (_, Err(text)) => self.editor.paste(&text),
+            (_, Err(text)) => pasting::paste(&mut self.editor, &text, &self.control.app.startup.paths.cwd),
+            ("ctrl+v", _) => {
+                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+                let read = move || mailbox.send(Message::Clipboard(pasting::read_clipboard(&control)));
+                self.runtime.spawn_blocking(read);
+            }
             ("escape" | "ctrl+c", _) if self.drop_wanted() => {
                 self.login = None;
                 self.output.say("Left as it was.");

@@ -10,9 +10,11 @@ use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
 use crate::modes::interactive::bindings::{EDITOR, LIST, Meaning, Place};
 use crate::modes::interactive::choices::Topic;
+use crate::modes::interactive::copy;
 use crate::modes::interactive::keys::{self, RunAction};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
+use crate::modes::interactive::pasting;
 use crate::modes::interactive::submit::{self, Submission};
 use crate::settings::DoubleEscape;
 
@@ -72,7 +74,7 @@ impl Ui {
         if let Some(overlay) = &mut self.overlay {
             return overlay.paste(text);
         }
-        self.editor.paste(text);
+        pasting::paste(&mut self.editor, text, &self.control.app.startup.paths.cwd);
         self.complete();
     }
 
@@ -169,6 +171,9 @@ impl Ui {
                 let is_open = self.transcript.unfold(&mut self.screen);
                 self.notify(if is_open { "all output is shown from here on" } else { "long output is folded" });
             }
+            "ctrl+v" => self.read_clipboard(),
+            "shift+alt+l" => self.copy_draft(self.editor.line()),
+            "shift+alt+c" => self.copy_draft(self.editor.text()),
             "ctrl+z" => self.suspend(),
             "ctrl+g" => self.edit_elsewhere(),
             "ctrl+r" => self.open(Topic::History),
@@ -194,6 +199,24 @@ impl Ui {
                 self.complete();
             }
         }
+    }
+
+    fn read_clipboard(&self) {
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        self.runtime.spawn_blocking(move || mailbox.send(Message::Clipboard(pasting::read_clipboard(&control))));
+    }
+
+    fn copy_draft(&mut self, text: String) {
+        if text.is_empty() {
+            return self.notify("nothing to copy");
+        }
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        self.runtime.spawn_blocking(move || {
+            mailbox.send(match copy::copy_text(&control, &text) {
+                Ok(copied) => Message::Copied(copied),
+                Err(error) => Message::Notice(error.message),
+            });
+        });
     }
 
     fn take_panel_key(&mut self, key: &str, text: &str, now: Instant) {

@@ -21,6 +21,7 @@ use crate::modes::interactive::facts;
 use crate::modes::interactive::mailbox::{Message, Shown};
 use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::panel::{Panel, TYPING};
+use crate::modes::interactive::pasting;
 use crate::modes::interactive::status::Facts;
 use crate::modes::interactive::transcript;
 
@@ -183,6 +184,11 @@ impl Ui {
                 self.clipboard = clipboard;
                 self.notify(text);
             }
+            Message::Clipboard(Ok(clip)) => {
+                pasting::put(&mut self.editor, clip, &self.control.app.startup.paths.cwd);
+                self.complete();
+            }
+            Message::Clipboard(Err(why)) => self.notify(why),
             Message::Viewer(viewer) => self.show_viewer(*viewer),
             Message::WorkEnded => self.work_ended(),
             // Only the one who waits for a program, or for the agent, reads these.

@@ -21,6 +21,7 @@ use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::keys::{self, RunAction, Situation};
 use crate::modes::interactive::mailbox::{Inbox, Message};
 use crate::modes::interactive::outgoing::{Door, Outgoing};
+use crate::modes::interactive::pasting;
 use crate::modes::interactive::transcript::{self, Looks};
 use crate::modes::interactive::tty::Tty;
 
@@ -146,7 +147,11 @@ impl Opening {
                         return Ok(Some(0));
                     }
                 }
-                Input::Paste(text) if !self.holds_keys => self.editor.paste(&text),
+                Input::Paste(text) if !self.holds_keys && !pasting::may_name_file(&text) => self.editor.paste(&text),
+                Input::Paste(text) => {
+                    self.holds_keys = true;
+                    self.events.push(Input::Paste(text));
+                }
                 event => self.events.push(event),
             }
         }
