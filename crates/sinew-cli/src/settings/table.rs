@@ -217,7 +217,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("tui.notifyAfterSeconds", Number, "10", Any, "Seconds after which the end of a run is worth a notification."),
     key("tui.approvalDelayMs", Number, "400", Any, "Milliseconds for which a question takes no key, so that none answers it by accident."),
     key("tui.linear.stream", Word(&["line", "sentence", "end"]), "\"line\"", Any, "When linear mode says an answer: line by line, sentence by sentence, or at its end."),
-    later("tui.maxInlineImages", Number, "8", Any, TERMINAL, "Pictures on the screen at most."),
+    key("tui.maxInlineImages", Number, "8", Any, "Pictures that Kitty and Ghostty show at most, the newest; elsewhere a line tells of them."),
     key("notifications", Flag, "true", Any, "The terminal notifies when a long run ends or something asks, and you look elsewhere."),
     key("verbose", Flag, "false", Any, "Tools, thoughts and all warnings are shown."),
     key("permissions", Object, "", Trusted, "Rules of calls: `{\"deny\": [\"write(/etc/**)\"], \"ask\": [], \"allow\": [\"bash(git status*)\"]}`."),

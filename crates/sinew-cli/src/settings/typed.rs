@@ -124,6 +124,7 @@ pub(crate) struct Tui {
     pub(crate) links: bool,
     pub(crate) notify_after_seconds: u64,
     pub(crate) approval_delay_ms: u64,
+    pub(crate) max_inline_images: usize,
     pub(crate) linear: Linear,
 }
 

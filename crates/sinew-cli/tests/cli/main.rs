@@ -51,6 +51,8 @@ mod models;
 mod panels;
 #[cfg(target_os = "linux")]
 mod pasting;
+#[cfg(target_os = "linux")]
+mod pictures;
 mod programs;
 mod resources;
 mod rpc;

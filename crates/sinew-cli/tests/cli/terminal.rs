@@ -315,6 +315,12 @@ fn not_allowed(text: &str) -> Option<String> {
                 let known = ["0;", "2;", "8;", "9;", "10;?", "11;?", "52;", "99;", "133;", "777;"];
                 (end, known.iter().any(|known| rest[2..end].starts_with(known)))
             }
+            // A picture of Kitty's protocol, in text.
+            [0x1b, b'_', ..] => {
+                let end = rest[2..].find('\x1b').map_or(rest.len(), |end| end + 2);
+                let known = ["Ga=t,f=100,q=2,", "Gm=", "Ga=p,U=1,q=2,", "Ga=d,d=I,q=2,"];
+                (end, known.iter().any(|known| rest[2..end].starts_with(known)))
+            }
             // The end of a string.
             [0x1b, b'\\', ..] => (2, true),
             _ => (rest.chars().next().map_or(1, char::len_utf8), false),

@@ -4,8 +4,10 @@
 //! |---|---|---|
 //! | [`kitty`] | Kitty, Ghostty, WezTerm, Konsole | the PNG file, base64 in chunks of 4096 |
 //! | [`iterm2`] | iTerm2, WezTerm, VS Code | the file, base64 |
+//! | [`placeholder`] | Kitty, Ghostty | the PNG file once, and cells of text where it is drawn |
 //! | [`sixel`] | xterm, foot, Windows Terminal, mlterm | up to 256 colours, in bands of six rows |
 
+pub mod placeholder;
 mod sixel;
 
 use base64::Engine as _;
@@ -40,6 +42,11 @@ pub fn kitty(png: &[u8], cells: Cells, id: Option<u32>) -> String {
     if cells.rows.is_some() {
         keys += ",C=1";
     }
+    chunks(&keys, &text)
+}
+
+/// Escape codes that carry base64 text, the keys in the first of them.
+fn chunks(keys: &str, text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / KITTY_CHUNK * 16 + 64);
     let chunks = text.len().div_ceil(KITTY_CHUNK).max(1);
     for chunk in 0..chunks {
@@ -47,7 +54,7 @@ pub fn kitty(png: &[u8], cells: Cells, id: Option<u32>) -> String {
         let more = u8::from(chunk + 1 < chunks);
         out += "\x1b_G";
         if chunk == 0 {
-            out += &keys;
+            out += keys;
             out += ",";
         }
         out += if more == 1 { "m=1;" } else { "m=0;" };

@@ -12,6 +12,8 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socke
 use rustix::process::{Pid, WaitOptions, waitpid};
 use rustix::termios::{OptionalActions, Termios, tcsetattr};
 
+/// Bytes that take everything back, at most: the modes, and all pictures ([`super::pictures::PICTURES`]).
+const UNDO: usize = 4_096;
 /// The message that there is nothing to take back.
 const NOTHING: &[u8] = &[0];
 
@@ -64,7 +66,7 @@ impl Drop for Guard {
 /// # Safety
 /// To be called in a child that was just forked, with open descriptors.
 unsafe fn watch(socket: RawFd, terminal: RawFd, found: &Termios) -> ! {
-    let (mut undo, mut message) = ([0; 256], [0; 256]);
+    let (mut undo, mut message) = ([0; UNDO], [0; UNDO]);
     let mut length = 0;
     // SAFETY: these calls take numbers and buffers of this function, and are allowed in such a child.
     unsafe {

@@ -18,6 +18,7 @@ use super::complete::Candidate;
 use super::copy::Copied;
 use super::leaving::Moved;
 use super::pasting::Clip;
+use super::pictures::Prepared;
 use super::status::Facts;
 use crate::control::Control;
 
@@ -76,6 +77,8 @@ pub(super) enum Message {
     Shown(Box<Shown>),
     /// The content of the clipboard, or why there is none.
     Clipboard(Result<Clip, String>),
+    /// A picture for its block, ready for the terminal; none: it cannot be shown.
+    Picture(BlockId, Option<Prepared>),
     /// A copy was made.
     Copied(Copied),
     /// A program that had the terminal ended.

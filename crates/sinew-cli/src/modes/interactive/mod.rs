@@ -51,6 +51,7 @@ mod outgoing;
 mod panel;
 mod pasting;
 mod picker;
+mod pictures;
 mod reads;
 mod record;
 mod report;
@@ -120,7 +121,11 @@ pub(crate) async fn run(
         first: (!words.is_empty()).then(|| words.join(" ")),
         resumed,
         rows: startup.settings.tui.resume_rows,
-        looks: transcript::Looks { hides_thoughts: startup.settings.hide_thinking_block, unfolds: false },
+        looks: transcript::Looks {
+            hides_thoughts: startup.settings.hide_thinking_block,
+            unfolds: false,
+            pictures: false,
+        },
         is_quiet: startup.settings.quiet_startup,
         record: startup.environment.get("SINEW_TUI_RECORD").map(|file| startup.paths.cwd.join(file)),
         painted,

@@ -1,24 +1,28 @@
 //! Events and messages as blocks of the transcript.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Instant;
 
 use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
-use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, StopReason};
+use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, Content, ImageBlock, StopReason};
 use sinew_tui::{BlockId, Line, Mark, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock, theme::Token};
 
 use super::blocks::{BOLD, DIM, DONE, ERROR, NOTICE, State, ToolBlock};
+use super::pictures::{PictureBlock, caption};
 use super::reads::ReadBlock;
 
-/// The parts that are shown folded.
+/// The parts that are shown folded, or at all.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Looks {
     /// Thoughts are folded to a row.
     pub(super) hides_thoughts: bool,
     /// All output is shown.
     pub(super) unfolds: bool,
+    /// Pictures are shown, not only told of.
+    pub(super) pictures: bool,
 }
 
 /// The blocks that can still change.
@@ -32,6 +36,8 @@ pub(super) struct Transcript {
     activity: &'static str,
     /// True if the last block is a tool.
     follows_tool: bool,
+    /// Pictures that are to be made ready for the terminal.
+    pictures: Vec<BlockId>,
 }
 
 /// A part of an answer, and its block.
@@ -49,6 +55,16 @@ impl Transcript {
     /// Returns what the run does, in a word.
     pub(super) fn activity(&self) -> &'static str {
         if self.activity.is_empty() { "working" } else { self.activity }
+    }
+
+    /// Takes the blocks of pictures that are to be made ready for the terminal.
+    pub(super) fn take_pictures(&mut self) -> Vec<BlockId> {
+        std::mem::take(&mut self.pictures)
+    }
+
+    /// Shows messages that are complete, of a session that goes on.
+    pub(super) fn show_messages(&mut self, screen: &mut Screen, messages: &[AgentMessage]) {
+        self.pictures.extend(show_messages(screen, messages, self.looks));
     }
 
     /// The calls that go on: what they are, and their output so far.
@@ -75,7 +91,7 @@ impl Transcript {
     }
 
     fn refold(&self, screen: &mut Screen) {
-        let Looks { hides_thoughts, unfolds } = self.looks;
+        let Looks { hides_thoughts, unfolds, .. } = self.looks;
         for part in self.parts.values() {
             if let Part::Thought(block) = part
                 && let Some(block) = screen.block::<ThoughtBlock>(*block)
@@ -102,7 +118,7 @@ impl Transcript {
             }
             Event::MessageStart { message } => {
                 self.follows_tool &= matches!(message, AgentMessage::ToolResult(_));
-                show_message(screen, message, self.looks);
+                self.pictures.extend(show_message(screen, message, self.looks));
             }
             Event::MessageUpdate { step, .. } => self.grow(screen, &step.event),
             Event::MessageEnd { message: AgentMessage::Assistant(message) } => self.end_answer(screen, message),
@@ -132,6 +148,16 @@ impl Transcript {
                         *is_error,
                         Some(begun.elapsed()),
                     );
+                }
+                if self.looks.pictures {
+                    let images = content.iter().filter_map(|block| match block {
+                        Block::Image(image) => Some(image),
+                        _ => None,
+                    });
+                    self.pictures.extend(images.map(|image| {
+                        let block = PictureBlock::new(format!("  {}", caption(image)), image.clone());
+                        screen.push_close(block)
+                    }));
                 }
             }
             Event::AgentEnd { .. } => {
@@ -262,14 +288,24 @@ fn end_reads(screen: &mut Screen) {
     }
 }
 
-/// Shows messages that are complete, of a session that goes on.
-pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) {
-    messages.iter().for_each(|message| show_message(screen, message, looks));
+/// Shows messages that are complete, of a session that goes on; gives the pictures that are to be made ready.
+pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) -> Vec<BlockId> {
+    let pictures = messages.iter().flat_map(|message| show_message(screen, message, looks)).collect();
     end_reads(screen);
+    pictures
 }
 
-/// Shows a message that is complete: of the user, or of a session that goes on.
-fn show_message(screen: &mut Screen, message: &AgentMessage, looks: Looks) {
+/// Shows a message that is complete: of the user, or of a session that goes on; gives the pictures that are to be made
+/// ready.
+fn show_message(screen: &mut Screen, message: &AgentMessage, looks: Looks) -> Vec<BlockId> {
+    let mut pictures = Vec::new();
+    let mut picture = |screen: &mut Screen, before: &str, image: &ImageBlock| {
+        let text = format!("{before}{}", caption(image));
+        match looks.pictures {
+            true => pictures.push(screen.push(PictureBlock::new(text, image.clone()))),
+            false => line(screen, &text, DIM),
+        }
+    };
     match message {
         AgentMessage::User(user) => {
             let prompt = Line::styled("› ", BOLD);
@@ -277,6 +313,13 @@ fn show_message(screen: &mut Screen, message: &AgentMessage, looks: Looks) {
             let block = TextBlock::new(text.trim_end(), BOLD).with_prefix(prompt, Line::plain("  "));
             let block = block.colored(Token::UserMessageText, Token::UserMessageBg);
             screen.push(block.marked(Mark::Prompt));
+            if let Content::Blocks(blocks) = &user.content {
+                for block in blocks {
+                    if let Block::Image(image) = block {
+                        picture(screen, "", image);
+                    }
+                }
+            }
         }
         AgentMessage::Assistant(answer) => {
             for content in &answer.content {
@@ -308,7 +351,10 @@ fn show_message(screen: &mut Screen, message: &AgentMessage, looks: Looks) {
         AgentMessage::BranchSummary(_) => line(screen, "⋯ a branch that was left was summed up", DIM),
         AgentMessage::FileMention(mention) => {
             for file in &mention.files {
-                line(screen, &format!("@ {}", file.path), DIM);
+                match &file.image {
+                    Some(image) => picture(screen, &format!("@ {} ", file.path), image),
+                    None => line(screen, &format!("@ {}", file.path), DIM),
+                }
             }
         }
         AgentMessage::Custom(custom) if custom.display => {
@@ -318,6 +364,7 @@ fn show_message(screen: &mut Screen, message: &AgentMessage, looks: Looks) {
         }
         AgentMessage::ToolResult(_) | AgentMessage::Custom(_) => {}
     }
+    pictures
 }
 
 /// Returns how many rows [`show_message`] makes of a message where no line is wrapped, about.
@@ -392,8 +439,8 @@ pub(super) fn notice(event: &Event) -> Option<(String, Style)> {
 
 pub(super) fn text_of(content: &[Block]) -> String {
     let texts = content.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text.text.as_str()),
-        Block::Image(_) => Some("[picture]"),
+        Block::Text(text) => Some(Cow::Borrowed(text.text.as_str())),
+        Block::Image(image) => Some(Cow::Owned(caption(image))),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")

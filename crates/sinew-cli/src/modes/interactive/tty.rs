@@ -1,5 +1,6 @@
 //! The terminal of the process: raw mode, modes, bytes in both directions, and its state of before.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -11,11 +12,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use sinew::image::terminal::placeholder;
 use sinew_tui::{Event, InputParser, Mode, Modes, Reply, Size};
 
 #[cfg(target_os = "linux")]
 use super::guard::Guard;
 use super::outbox::Outbox;
+use super::pictures::{Placed, Prepared};
 use super::record::Recorder;
 
 /// Questions at the start: Kitty's keyboard, name and version, synchronized output, the background, and last what every
@@ -64,6 +67,8 @@ pub(super) struct Tty {
     /// Questions without a reply yet, of those that every terminal answers.
     awaited: usize,
     outbox: Outbox,
+    /// The numbers of the pictures that the terminal has, the oldest first.
+    pictures: VecDeque<u32>,
     /// It keeps what is sent.
     recorder: Option<Recorder>,
     /// It gives the terminal back where this process is killed.
@@ -100,6 +105,7 @@ impl Tty {
             has_kitty: false,
             awaited: 0,
             outbox,
+            pictures: VecDeque::new(),
             recorder: None,
             #[cfg(target_os = "linux")]
             guard: None,
@@ -150,7 +156,7 @@ impl Tty {
         #[cfg(target_os = "linux")]
         if let Some(guard) = &self.guard {
             // The shell goes on below what stands there.
-            guard.tell(&[&self.modes.undo_all()[..], b"\n"].concat());
+            guard.tell(&[self.without_pictures().as_bytes(), &self.modes.undo_all()[..], b"\n"].concat());
         }
     }
 
@@ -175,6 +181,40 @@ impl Tty {
         if let Some(guard) = &self.guard {
             guard.tell(&[]);
         }
+    }
+
+    /// Gives the terminal a picture, unless it has it, and fits it into its cells; so many stay at most, the newest.
+    pub(super) fn show_picture(&mut self, picture: &Prepared, most: usize) {
+        let Placed { id, columns, rows } = picture.placed;
+        let mut bytes = String::new();
+        let known = self.pictures.iter().position(|known| *known == id);
+        match known {
+            Some(at) => drop(self.pictures.remove(at)),
+            None => bytes += &placeholder::transmit(&picture.png, id),
+        }
+        self.pictures.push_back(id);
+        bytes += &placeholder::place(id, columns, rows);
+        while self.pictures.len() > most
+            && let Some(oldest) = self.pictures.pop_front()
+        {
+            bytes += &placeholder::delete(oldest);
+        }
+        self.tell_guard();
+        self.write(bytes.as_bytes());
+    }
+
+    /// The bytes that take all pictures from the terminal.
+    fn without_pictures(&self) -> String {
+        self.pictures.iter().map(|id| placeholder::delete(*id)).collect()
+    }
+
+    /// Returns the pixels of a cell; those of a common font where the terminal does not tell.
+    pub(super) fn cell(&self) -> (u32, u32) {
+        let told = tcgetwinsize(&self.file).ok().and_then(|size| {
+            let side = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|side| *side > 0).map(u32::from);
+            side(size.ws_xpixel, size.ws_col).zip(side(size.ws_ypixel, size.ws_row))
+        });
+        told.unwrap_or((8, 16))
     }
 
     /// Turns Kitty's keyboard protocol on: the terminal answered that it knows it.
@@ -288,6 +328,9 @@ impl Tty {
 
 impl Drop for Tty {
     fn drop(&mut self) {
+        let bytes = self.without_pictures();
+        self.pictures.clear();
+        self.write(bytes.as_bytes());
         self.leave();
     }
 }

@@ -349,7 +349,7 @@ impl Linear {
             }
             Message::LoginStep(step) => self.say_login(step),
             Message::LoggedIn { provider, result } => self.end_login(provider, result),
-            Message::CommandEnded(..) | Message::Resized => {}
+            Message::CommandEnded(..) | Message::Picture(..) | Message::Resized => {}
             // Only panels of the screen ask for these.
             Message::Entries(..)
             | Message::Preview(..)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sinew_agent::agent::Delivery;
-use sinew_tui::{Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
+use sinew_tui::{Depth, Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
 
 use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
@@ -14,8 +14,8 @@ use crate::modes::interactive::copy;
 use crate::modes::interactive::keys::{self, RunAction};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
-use crate::modes::interactive::pasting;
 use crate::modes::interactive::submit::{self, Submission};
+use crate::modes::interactive::{pasting, pictures};
 use crate::settings::DoubleEscape;
 
 /// The action that searches earlier prompts, and in their panel goes to the next.
@@ -47,6 +47,8 @@ impl Ui {
             }
             Input::Reply(Reply::Name(name)) => {
                 let options = self.screen.options();
+                // The number of a picture is a colour of its cells: all colours have to be there.
+                self.transcript.looks.pictures = pictures::is_drawn_by(&name) && options.depth == Depth::True;
                 let reflow = Reflow::by_name(&name).or(options.reflow);
                 self.screen.set_options(ScreenOptions { reflow, ..options });
             }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sinew_agent::event::Event;
 use sinew_llm::message::AgentMessage;
 use sinew_session::history::History;
-use sinew_tui::Style;
+use sinew_tui::{BlockId, Style};
 
 use super::Ui;
 use crate::control::Control;
@@ -22,6 +22,7 @@ use crate::modes::interactive::mailbox::{Message, Shown};
 use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::panel::{Panel, TYPING};
 use crate::modes::interactive::pasting;
+use crate::modes::interactive::pictures::{PICTURES, PictureBlock, Prepared, Space, prepare};
 use crate::modes::interactive::status::Facts;
 use crate::modes::interactive::transcript;
 
@@ -75,7 +76,8 @@ impl Ui {
                 if older > 0 {
                     transcript::line(&mut self.screen, &format!("⋯ {older} earlier messages"), DIM);
                 }
-                transcript::show_messages(&mut self.screen, &messages, self.transcript.looks);
+                self.transcript.show_messages(&mut self.screen, &messages);
+                self.prepare_pictures();
             }
             Err(error) => transcript::line(&mut self.screen, &format!("✗ {error}"), ERROR),
         }
@@ -189,6 +191,7 @@ impl Ui {
                 self.complete();
             }
             Message::Clipboard(Err(why)) => self.notify(why),
+            Message::Picture(block, prepared) => self.show_picture(block, prepared),
             Message::Viewer(viewer) => self.show_viewer(*viewer),
             Message::WorkEnded => self.work_ended(),
             // Only the one who waits for a program, or for the agent, reads these.
@@ -229,6 +232,7 @@ impl Ui {
 
     fn take_event(&mut self, event: &Event) {
         self.transcript.show(&mut self.screen, event);
+        self.prepare_pictures();
         match event {
             Event::AgentStart => self.running = self.running.or_else(|| Some(Instant::now())),
             Event::AgentSettled {} => {
@@ -245,6 +249,38 @@ impl Ui {
             Event::QueueUpdate { steering, follow_up } => self.queued = (steering.clone(), follow_up.clone()),
             _ => {}
         }
+    }
+
+    /// Makes new pictures ready for the terminal, the newest where there are too many. They come as messages.
+    fn prepare_pictures(&mut self) {
+        let blocks = self.transcript.take_pictures();
+        let left_out = blocks.len().saturating_sub(self.most_pictures());
+        for (at, block) in blocks.into_iter().enumerate() {
+            let space = Space::on(self.screen.size(), self.tty.cell());
+            let Some(shown) = self.screen.block::<PictureBlock>(block) else { continue };
+            if at < left_out {
+                shown.finish(None);
+                continue;
+            }
+            let Some(image) = shown.take_image() else { continue };
+            let mailbox = self.mailbox.clone();
+            // One that cannot be shown is told of.
+            self.runtime.spawn_blocking(move || mailbox.send(Message::Picture(block, prepare(&image, space).ok())));
+        }
+    }
+
+    fn show_picture(&mut self, block: BlockId, prepared: Option<Prepared>) {
+        // It may belong to a session that was left.
+        let Some(block) = self.screen.block::<PictureBlock>(block) else { return };
+        block.finish(prepared.as_ref().map(|prepared| prepared.placed));
+        if let Some(prepared) = &prepared {
+            self.tty.show_picture(prepared, self.most_pictures());
+        }
+    }
+
+    /// Pictures that the terminal is given at most.
+    fn most_pictures(&self) -> usize {
+        self.tui.max_inline_images.min(PICTURES)
     }
 
     /// Notifies the user, unless he looks at the terminal, as far as that tells.
