@@ -46,7 +46,7 @@ impl Drop for Running<'_> {
 
 impl Control {
     /// Runs a command of the user and keeps it in the session; the model reads of it with the next request, unless it is
-    /// left out of the context. None: it was cancelled before it began, and there is nothing to keep.
+    /// left out of the context. `updates` is told of its output while it runs. None: it was cancelled before it began, and there is nothing to keep.
     ///
     /// # Errors
     /// The shell cannot run it.
@@ -54,13 +54,14 @@ impl Control {
         &self,
         command: &str,
         exclude_from_context: bool,
+        updates: Updates,
     ) -> Result<Option<BashExecution>, ControlError> {
         let open = self.session();
         let (running, cancel) = self.bash.begin();
         if let Some(run) = open.agent.asked_user_bash(command, exclude_from_context).await {
             return Ok(Some(self.keep(&open, run, exclude_from_context)));
         }
-        let ended = open.host.user_command(command, &cancel, Updates::none()).await;
+        let ended = open.host.user_command(command, &cancel, updates).await;
         drop(running);
         match ended {
             Ok(run) => Ok(Some(self.keep(&open, run, exclude_from_context))),

@@ -55,12 +55,57 @@ fn reads_stand_together_and_thoughts_have_no_marks() {
     terminal.send("\x1bo");
     terminal.until_shown("all output is shown from here on");
     terminal.send("!seq 31\r");
-    terminal.until_shown("  31");
+    terminal.until(|rows| has(rows, "  31") && has(rows, "ready"));
     left(terminal);
     // The session shows the same when one goes on with it.
-    let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "-c"], SIZE);
-    terminal.until(|rows| has(rows, "● read 3 files: a.txt, b.txt, c.txt") && has(rows, "Read a.txt first."));
+    let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "-c"], (80, 90));
+    let rows = terminal.until(|rows| has(rows, "Done.") && has(rows, "ready"));
+    for row in ["Read a.txt first.", "● read 3 files: a.txt, b.txt, c.txt · 6 lines", "● bash seq 30", "  30"] {
+        assert!(rows.iter().any(|shown| shown == row), "{row} {rows:#?}");
+    }
+    assert!(has(&rows, "  ⋯ 10 more lines · ctrl+o"), "{rows:#?}");
     left(terminal);
+}
+
+#[test]
+fn a_command_that_runs_shows_its_output_time_and_lines() {
+    // It goes on when a pipe is written, and no sooner than a second after its begin.
+    let command = "seq 900; read -r line < go; echo over; exit 3";
+    let call = json!({"toolCall": {"name": "bash", "arguments": {"command": command}}});
+    for by_user in [false, true] {
+        let stage = Stage::scripted(&[json!({"type": "turn", "content": [call]}), answer("Done.")]);
+        stage.pipe("project/go");
+        let mut terminal = start(&stage, &[]);
+        terminal.send(&if by_user { format!("!{command}\r") } else { "run it\r".into() });
+        let is_time = |row: &String| row.trim_start().starts_with(char::is_numeric) && row.ends_with("s · 900 lines");
+        let rows = terminal.until(|rows| rows.iter().any(is_time));
+        assert!(has(&rows, "  ⋯ 892 more lines · ctrl+o") && has(&rows, "  900"), "{rows:#?}");
+        stage.write("project/go", "\n");
+        let rows = terminal.until(|rows| has(rows, "  over") && has(rows, "ready"));
+        assert!(!rows.iter().any(is_time), "{rows:#?}");
+        assert!(has(&rows, if by_user { "  exit code 3 · took " } else { "  took " }), "{rows:#?}");
+        left(terminal);
+    }
+}
+
+#[test]
+fn a_change_and_a_failure_are_shown_again_when_the_session_goes_on() {
+    let edit = json!({"toolCall": {"name": "edit", "arguments": {"path": "a.txt", "oldText": "two", "newText": "2"}}});
+    let wrong = json!({"toolCall": {"name": "read", "arguments": {"path": "none.txt"}}});
+    let stage = Stage::scripted(&[json!({"type": "turn", "content": [edit, wrong]}), answer("Done.")]);
+    stage.write("project/a.txt", "one\ntwo\n");
+    let shown = |mut terminal: Terminal| {
+        let rows = terminal.until(|rows| has(rows, "Done.") && has(rows, "ready"));
+        left(terminal);
+        let from = rows.iter().position(|row| row.starts_with("› go")).unwrap();
+        let to = rows.iter().position(|row| row == "Done.").unwrap();
+        rows[from..to].to_vec()
+    };
+    let mut terminal = start(&stage, &[]);
+    enter(&mut terminal, "go");
+    let live = shown(terminal);
+    assert!(has(&live, "● edit a.txt +1 −1") && has(&live, "✗ read none.txt"), "{live:#?}");
+    assert_eq!(shown(Terminal::start(&stage, &["--script", "script.jsonl", "-c"], SIZE)), live);
 }
 
 #[test]

@@ -12,14 +12,6 @@ use crate::terminal::{Terminal, enter, has, left};
 const SIZE: (u16, u16) = (80, 24);
 const TEXT: &str = "what was typed";
 
-/// A pipe in place of a file: whoever opens it waits for the other end.
-fn pipe(stage: &Stage, name: &str) -> PathBuf {
-    let path = stage.path(name);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    path
-}
-
 /// Waits until somebody wants to read the pipe, and lets them find it empty; there is no file of its name from now on.
 fn go_on(pipe: &Path) {
     let end = File::options().write(true).open(pipe).unwrap();
@@ -31,7 +23,7 @@ fn go_on(pipe: &Path) {
 fn waits_at(stage: &Stage, point: &str) -> PathBuf {
     let hook = json!({"event": point, "shell": true, "command": "touch asked; read -r line < go; echo '{}'"});
     stage.write("home/agent/hooks.json", &json!({"hooks": [hook]}).to_string());
-    pipe(stage, "project/go")
+    stage.pipe("project/go")
 }
 
 /// Waits until the screen fits, with the text in one place at each frame.
@@ -73,7 +65,7 @@ fn item_51_an_interrupt_before_the_agent_is_there_gives_the_text_back() {
     for key in ["\x1b", "\x03"] {
         let stage = Stage::new();
         // The start reads its model from a pipe.
-        let script = pipe(&stage, "project/script.jsonl");
+        let script = stage.pipe("project/script.jsonl");
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
         terminal.until_shown("starting");
         send(&mut terminal, "");
@@ -89,7 +81,7 @@ fn item_51_an_interrupt_before_the_agent_is_there_gives_the_text_back() {
 fn item_51_an_interrupt_while_the_session_is_read_gives_the_text_back() {
     for key in ["\x1b", "\x03"] {
         let stage = Stage::scripted(&[answer("never")]);
-        let history = pipe(&stage, "home/agent/history.jsonl");
+        let history = stage.pipe("home/agent/history.jsonl");
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
         terminal.until(|rows| has(rows, "reading the session"));
         send(&mut terminal, "");
@@ -104,7 +96,7 @@ fn item_51_an_interrupt_while_the_session_is_read_gives_the_text_back() {
 #[test]
 fn item_51_a_text_that_waits_for_the_session_is_sent_once() {
     let stage = Stage::scripted(&[answer("It is fine.")]);
-    let history = pipe(&stage, "home/agent/history.jsonl");
+    let history = stage.pipe("home/agent/history.jsonl");
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "reading the session"));
     send(&mut terminal, "");
@@ -218,7 +210,7 @@ fn item_68_a_prompt_stays_in_the_session_where_a_hook_refuses_a_new_one() {
     let hook = json!({"event": "session_before_switch", "shell": true,
         "command": "touch asked; read -r line < go; echo '{\"cancel\": true}'"});
     stage.write("home/agent/hooks.json", &json!({"hooks": [hook]}).to_string());
-    let go = pipe(&stage, "project/go");
+    let go = stage.pipe("project/go");
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
     enter(&mut terminal, "one");
@@ -265,4 +257,30 @@ fn a_copy_of_a_session_begins_at_the_place_that_was_gone_to() {
     };
     let third = entries.iter().find(|entry| entry["message"]["content"].to_string().contains("\"three\"")).unwrap();
     assert_eq!(third["parentId"].as_str().unwrap(), id_of("The first."), "{third}");
+}
+
+#[test]
+fn item_63_a_history_that_another_program_holds_stops_no_key() {
+    let stage = Stage::scripted(&[answer("It is fine."), answer("Still fine.")]);
+    stage.write("home/agent/history.jsonl", "");
+    let held = File::options().write(true).open(stage.path("home/agent/history.jsonl")).unwrap();
+    let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
+    terminal.until(|rows| has(rows, "ready"));
+    held.lock().unwrap();
+    for (text, said) in [(TEXT, "It is fine."), ("and now?", "Still fine.")] {
+        enter(&mut terminal, text);
+        terminal.until(|rows| has(rows, said) && has(rows, "ready"));
+    }
+    held.unlock().unwrap();
+    // What was not written yet is found, newest first.
+    terminal.send("\x12");
+    terminal.until(|rows| {
+        let at = |text: &str| rows.iter().position(|row| row.contains(text) && !row.starts_with("› "));
+        at("and now?").zip(at(TEXT)).is_some_and(|(newest, oldest)| newest < oldest)
+    });
+    terminal.send("\x1b");
+    terminal.until(|rows| has(rows, "ready") && !has(rows, "ctrl+r: the next"));
+    left(terminal);
+    let written = std::fs::read_to_string(stage.path("home/agent/history.jsonl")).unwrap();
+    assert_eq!(written.lines().count(), 2, "{written}");
 }

@@ -70,6 +70,14 @@ impl Stage {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Makes a pipe in place of a file: whoever opens it waits for the other end.
+    pub(crate) fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
+    }
+
     /// Waits until a file is there.
     #[track_caller]
     pub(crate) fn wait_for(&self, name: &str) {

@@ -109,7 +109,8 @@ impl Command {
         output.push(chunk);
         if output.total() < SMALL || reported.is_none_or(|last| last.elapsed() >= UPDATE_EVERY) {
             *reported = Some(Instant::now());
-            updates.send(ToolOutput::text(output.glance()));
+            let details = Some(json!({"lines": output.lines()}));
+            updates.send(ToolOutput { details, ..ToolOutput::text(output.glance()) });
         }
         ControlFlow::Continue(())
     }

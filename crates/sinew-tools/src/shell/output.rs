@@ -21,6 +21,8 @@ pub(crate) struct Output {
     start: Vec<u8>,
     end: OutputSink,
     total: u64,
+    /// Lines that are complete.
+    lines: u64,
     artifact: Artifact,
 }
 
@@ -54,6 +56,7 @@ impl Output {
             start: Vec::new(),
             end: OutputSink::new(SinkOptions { tail_bytes: BYTES, spill: None }),
             total: 0,
+            lines: 0,
             artifact: Artifact::None,
         }
     }
@@ -85,6 +88,11 @@ impl Output {
         truncate::tail(&text, LINES, BYTES).text.to_string()
     }
 
+    /// Returns the number of lines so far, the last one also where it is not complete.
+    pub(crate) fn lines(&self) -> u64 {
+        self.lines + u64::from(!self.pending.is_empty())
+    }
+
     /// Returns the number of all bytes.
     pub(crate) fn total(&self) -> u64 {
         self.total
@@ -92,6 +100,7 @@ impl Output {
 
     fn keep(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
+        self.lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
         if self.total > BYTES as u64 {
             if self.total - bytes.len() as u64 <= BYTES as u64 {
                 // All that came before is still in memory.

@@ -1,8 +1,10 @@
 //! Blocks of the transcript for tools and commands: a header, and as much of the output as a reader wants to see.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::Value;
+use sinew_llm::message::BashExecution;
 use sinew_tui::theme::{Theme, Token};
 use sinew_tui::{
     AnsiReader, Attrs, Block, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
@@ -13,7 +15,7 @@ use sinew_tui::{
 const RUNNING: usize = 8;
 pub(super) const DONE: usize = 20;
 /// Rows of a change.
-const DIFF: usize = 40;
+pub(super) const DIFF: usize = 40;
 
 pub(super) const DIM: Style = Style::PLAIN.with(Attrs::DIM);
 pub(super) const BOLD: Style = Style::PLAIN.with(Attrs::BOLD);
@@ -29,6 +31,9 @@ pub(super) struct ToolBlock {
     state: State,
     /// A line behind the output: exit code, time, the file of all output.
     footer: String,
+    /// Seconds for which it has been running, and lines of its output, where more is known than the output here.
+    seconds: u64,
+    lines: Option<u64>,
     is_unfolded: bool,
     version: u64,
 }
@@ -74,6 +79,8 @@ impl ToolBlock {
             body,
             state: State::Running,
             footer: String::new(),
+            seconds: 0,
+            lines: None,
             is_unfolded: false,
             version: 0,
         }
@@ -90,9 +97,18 @@ impl ToolBlock {
         self.version += 1;
     }
 
-    /// Replaces the output so far.
-    pub(super) fn set_output(&mut self, output: String) {
+    /// Shows for how many seconds it has been running.
+    pub(super) fn set_time(&mut self, seconds: u64) {
+        if self.seconds != seconds {
+            self.seconds = seconds;
+            self.version += 1;
+        }
+    }
+
+    /// Replaces the output so far, of so many lines.
+    pub(super) fn set_output(&mut self, output: String, lines: Option<u64>) {
         self.output = output;
+        self.lines = lines;
         self.version += 1;
     }
 
@@ -119,16 +135,31 @@ impl ToolBlock {
     }
 
     /// Ends a command of the user.
-    pub(super) fn finish_command(&mut self, output: String, exit_code: Option<i32>, file: Option<&str>) {
-        self.finish(output, None, exit_code != Some(0), None);
-        self.footer = match exit_code {
+    pub(super) fn finish_command(&mut self, run: &BashExecution, took: Option<Duration>) {
+        self.finish(run.output.clone(), None, run.exit_code != Some(0), took);
+        let code = match run.exit_code {
             Some(0) => String::new(),
             Some(code) => format!("exit code {code}"),
             None => "ended before it was done".into(),
         };
-        if let Some(file) = file {
-            let space = if self.footer.is_empty() { "" } else { " · " };
-            self.footer += &format!("{space}all of it: {file}");
+        let file = run.full_output_path.as_ref().map(|file| format!("all of it: {file}"));
+        let parts = [code, std::mem::take(&mut self.footer), file.unwrap_or_default()];
+        self.footer = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+    }
+
+    /// The line below the output: while it runs its time and lines, later how it ended.
+    fn footer(&self) -> Cow<'_, str> {
+        match (self.state, self.seconds) {
+            (State::Running, 0) => "".into(),
+            (State::Running, seconds) => {
+                let time = duration(Duration::from_secs(seconds));
+                match self.lines.unwrap_or(0) {
+                    0 => time.into(),
+                    1 => format!("{time} · 1 line").into(),
+                    lines => format!("{time} · {lines} lines").into(),
+                }
+            }
+            _ => self.footer.as_str().into(),
         }
     }
 
@@ -189,17 +220,11 @@ impl Block for ToolBlock {
         let mut rows = Vec::new();
         self.header(1, layout, &mut rows);
         self.body(layout, 2, &mut rows);
-        if !self.footer.is_empty() {
+        let footer = self.footer();
+        if !footer.is_empty() {
             let indent = Line::plain("  ");
             let number = u32::MAX;
-            wrap(
-                &Line::styled(&self.footer, DIM),
-                layout.width,
-                WrapMode::Words,
-                number,
-                (&indent, &indent),
-                &mut rows,
-            );
+            wrap(&Line::styled(&footer, DIM), layout.width, WrapMode::Words, number, (&indent, &indent), &mut rows);
         }
         out.extend(rows);
         if self.state != State::Running {
@@ -267,7 +292,7 @@ mod tests {
     #[test]
     fn a_command_shows_the_end_of_its_output() {
         let mut block = ToolBlock::new("bash", &json!({"command": "seq 30"}));
-        block.set_output((1..=30).map(|line| format!("{line}\n")).collect());
+        block.set_output((1..=30).map(|line| format!("{line}\n")).collect(), None);
         let rows = shown(block);
         assert_eq!(rows[..3], ["◌ bash seq 30", "  ⋯ 22 more lines · ctrl+o", "  23"]);
         assert_eq!(rows.len(), 10);

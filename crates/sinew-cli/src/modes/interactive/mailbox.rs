@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, BashExecution};
+use sinew_tools::tool::ToolOutput;
 use sinew_tools::{Approval, ApprovalRequest, FileChange, Question};
 use sinew_tui::{BlockId, Viewer};
 use tokio::sync::oneshot;
@@ -50,6 +51,8 @@ pub(super) enum Message {
     Output(String),
     /// The same, and what the status row shows may be another one.
     Changed(String),
+    /// The end of the output of a command of the user that goes on.
+    CommandOutput(BlockId, ToolOutput),
     /// A command of the user ended; none: it was cancelled before it began.
     CommandEnded(BlockId, Result<Option<BashExecution>, String>),
     /// A slash command ended; what it gives follows.

@@ -7,7 +7,7 @@
 //! | `record` | what the terminal is sent, as a file that can be played |
 //! | `guard` | the process that gives the terminal back where this one is killed |
 //! | `mailbox` | messages to that thread |
-//! | `transcript`, `blocks`, `reads` | events and messages as blocks of the screen |
+//! | `transcript`, `replay`, `blocks`, `reads` | events and messages as blocks of the screen |
 //! | `submit` | from a text of the user to the verbs of `control` |
 //! | `outgoing` | texts that were sent and that the agent does not have yet |
 //! | `panel`, `ask` | questions to the user |
@@ -15,7 +15,7 @@
 //! | `choices`, `choosing`, `login` | what those panels offer, what an entry does, and logins |
 //! | `conversation`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
 //! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
-//! | `stash` | drafts that were put aside |
+//! | `stash`, `history` | drafts that were put aside; the history of prompts |
 //! | `demo`, `editor_file` | programs that get the terminal for a while |
 //! | `status`, `facts` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
@@ -41,6 +41,7 @@ mod facts;
 mod form;
 #[cfg(target_os = "linux")]
 mod guard;
+mod history;
 mod keys;
 mod leaving;
 mod linear;
@@ -54,6 +55,7 @@ mod picker;
 mod pictures;
 mod reads;
 mod record;
+mod replay;
 mod report;
 mod stash;
 mod status;

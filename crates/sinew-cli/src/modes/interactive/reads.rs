@@ -36,12 +36,12 @@ impl ReadBlock {
     }
 
     /// Adds a call; false: it is one of another tool, or something stands between.
-    pub(super) fn add(&mut self, tool: &str, id: &str, args: &Value, state: State) -> bool {
+    pub(super) fn add(&mut self, tool: &str, id: &str, args: &Value) -> bool {
         let takes = tool == self.tool && !self.is_followed;
         if takes {
             let range = if tool == "read" { range(args) } else { String::new() };
             let subject = subject(args) + &range;
-            self.calls.push(Call { id: id.into(), subject, output: String::new(), state });
+            self.calls.push(Call { id: id.into(), subject, output: String::new(), state: State::Running });
             self.version += 1;
         }
         takes
@@ -175,25 +175,25 @@ mod tests {
         let id = screen.push(ReadBlock::new("read", false));
         let block = |screen: &mut Screen, act: &dyn Fn(&mut ReadBlock)| act(screen.block::<ReadBlock>(id).unwrap());
         block(&mut screen, &|block| {
-            assert!(block.add("read", "1", &json!({"path": "a.rs"}), State::Running));
+            assert!(block.add("read", "1", &json!({"path": "a.rs"})));
             block.finish("1", "x\n\ny\n".into(), false);
         });
         assert_eq!(shown(&mut screen), ["● read a.rs · 2 lines"]);
         block(&mut screen, &|block| {
-            assert!(block.add("read", "2", &json!({"path": "b.rs", "offset": 10, "limit": 5}), State::Running));
-            assert!(!block.add("grep", "3", &json!({"pattern": "x"}), State::Running));
+            assert!(block.add("read", "2", &json!({"path": "b.rs", "offset": 10, "limit": 5})));
+            assert!(!block.add("grep", "3", &json!({"pattern": "x"})));
         });
         assert_eq!(shown(&mut screen), ["◌ read 2 files: a.rs, b.rs:10-14"]);
         assert_eq!(screen.shown_settled(), 0);
         block(&mut screen, &|block| {
             block.finish("2", "z".into(), false);
-            assert!(block.add("read", "3", &json!({"path": "none.rs"}), State::Running));
+            assert!(block.add("read", "3", &json!({"path": "none.rs"})));
             block.finish("3", "No such file".into(), true);
         });
         let rows = ["✗ read 3 files: a.rs, b.rs… · 3 lines", "  none.rs", "  No such file"];
         assert_eq!(shown(&mut screen), rows.map(|row| row.replace("b.rs…", "b.rs:10…")));
         screen.push(TextBlock::new("Done.", Style::PLAIN));
-        block(&mut screen, &|block| assert!(!block.add("read", "4", &json!({"path": "c"}), State::Running)));
+        block(&mut screen, &|block| assert!(!block.add("read", "4", &json!({"path": "c"}))));
         shown(&mut screen);
         assert_eq!(screen.shown_settled(), 5);
     }

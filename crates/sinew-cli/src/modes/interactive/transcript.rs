@@ -2,17 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
-use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, Content, ImageBlock, StopReason};
-use sinew_tui::{BlockId, Line, Mark, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock, theme::Token};
+use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, ImageBlock, StopReason};
+use sinew_tui::{BlockId, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
 
-use super::blocks::{BOLD, DIM, DONE, ERROR, NOTICE, State, ToolBlock};
+use super::blocks::{DIM, ERROR, NOTICE, ToolBlock};
 use super::pictures::{PictureBlock, caption};
 use super::reads::ReadBlock;
+use super::replay::{Replay, show_messages};
 
 /// The parts that are shown folded, or at all.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +33,8 @@ pub(super) struct Transcript {
     /// Parts of the present answer by their place in the message.
     parts: HashMap<usize, Part>,
     tools: HashMap<String, (BlockId, Instant)>,
+    /// Commands of the user that run.
+    commands: Vec<(BlockId, Instant)>,
     /// The activity of the run, in a word.
     activity: &'static str,
     /// True if the last block is a tool.
@@ -99,13 +102,47 @@ impl Transcript {
                 block.fold(hides_thoughts && !unfolds);
             }
         }
-        for (block, _) in self.tools.values() {
+        for (block, _) in self.tools.values().chain(&self.commands) {
             if let Some(block) = screen.block::<ToolBlock>(*block) {
                 block.unfold(unfolds);
             }
         }
         if let Some(block) = screen.last_block().and_then(|last| screen.block::<ReadBlock>(last)) {
             block.unfold(unfolds);
+        }
+    }
+
+    /// Shows a command of the user that begins.
+    pub(super) fn begin_command(&mut self, screen: &mut Screen, command: &str) -> BlockId {
+        let block = screen.push(ToolBlock::command(command));
+        self.commands.push((block, Instant::now()));
+        block
+    }
+
+    /// Shows how a command of the user ended; none: it never began.
+    pub(super) fn end_command(
+        &mut self,
+        screen: &mut Screen,
+        block: BlockId,
+        ended: Result<Option<BashExecution>, String>,
+    ) {
+        let at = self.commands.iter().position(|(running, _)| *running == block);
+        let took = at.map(|at| self.commands.swap_remove(at).1.elapsed());
+        let Some(block) = screen.block::<ToolBlock>(block) else { return };
+        match ended {
+            Ok(Some(run)) => block.finish_command(&run, took),
+            Ok(None) => block.finish_command(&BashExecution::default(), None),
+            Err(error) => block.finish_command(&BashExecution { output: error, ..BashExecution::default() }, None),
+        }
+    }
+
+    /// Shows for how long commands have been running, in steps of so many seconds.
+    pub(super) fn show_time(&self, screen: &mut Screen, now: Instant, step: u64) {
+        for (block, begun) in self.tools.values().chain(&self.commands) {
+            if let Some(block) = screen.block::<ToolBlock>(*block) {
+                let seconds = now.saturating_duration_since(*begun).as_secs();
+                block.set_time(seconds - seconds % step.max(1));
+            }
         }
     }
 
@@ -116,49 +153,34 @@ impl Transcript {
                 self.parts.clear();
                 self.activity = "waiting";
             }
+            // It is shown at the end of its call.
+            Event::MessageStart { message: AgentMessage::ToolResult(_) } => {}
             Event::MessageStart { message } => {
-                self.follows_tool &= matches!(message, AgentMessage::ToolResult(_));
-                self.pictures.extend(show_message(screen, message, self.looks));
+                self.follows_tool = false;
+                let mut replay = Replay::new(self.looks);
+                replay.show(screen, message);
+                self.pictures.extend(replay.pictures);
             }
             Event::MessageUpdate { step, .. } => self.grow(screen, &step.event),
             Event::MessageEnd { message: AgentMessage::Assistant(message) } => self.end_answer(screen, message),
             Event::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
                 // Tools of one answer stand together.
                 let is_close = std::mem::replace(&mut self.follows_tool, true);
-                let block = begin_tool(screen, (tool_call_id, tool_name, args), State::Running, is_close, self.looks);
+                let block = begin_tool(screen, (tool_call_id, tool_name, args), is_close, self.looks);
                 self.tools.insert(tool_call_id.clone(), (block, Instant::now()));
                 self.activity = "running tools";
             }
             Event::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
-                if let Some((block, _)) = self.tools.get(tool_call_id)
-                    && let Some(block) = screen.block::<ToolBlock>(*block)
-                {
-                    block.set_output(text_of(&partial_result.content));
+                if let Some((block, _)) = self.tools.get(tool_call_id) {
+                    show_output(screen, *block, &partial_result.content, partial_result.details.as_ref());
                 }
             }
             Event::ToolExecutionEnd { tool_call_id, result, is_error, .. } => {
                 let Some((block, begun)) = self.tools.remove(tool_call_id) else { return };
                 let ToolResult { content, details } = result;
-                if let Some(block) = screen.block::<ReadBlock>(block) {
-                    block.finish(tool_call_id, text_of(content), *is_error);
-                } else if let Some(block) = screen.block::<ToolBlock>(block) {
-                    block.finish(
-                        text_of(content),
-                        diff_of(details.as_ref()).as_deref(),
-                        *is_error,
-                        Some(begun.elapsed()),
-                    );
-                }
-                if self.looks.pictures {
-                    let images = content.iter().filter_map(|block| match block {
-                        Block::Image(image) => Some(image),
-                        _ => None,
-                    });
-                    self.pictures.extend(images.map(|image| {
-                        let block = PictureBlock::new(format!("  {}", caption(image)), image.clone());
-                        screen.push_close(block)
-                    }));
-                }
+                let took = Some(begun.elapsed());
+                end_tool(screen, block, tool_call_id, content, details.as_ref(), *is_error, took);
+                self.pictures.extend(show_result_pictures(screen, content, self.looks));
             }
             Event::AgentEnd { .. } => {
                 self.end_open(screen);
@@ -256,144 +278,66 @@ pub(super) fn ending(message: &AssistantMessage) -> Option<String> {
 }
 
 /// Shows a call behind what is there; tells in which block.
-fn begin_tool(
+pub(super) fn begin_tool(
     screen: &mut Screen,
     (id, name, args): (&str, &str, &Value),
-    state: State,
     is_close: bool,
     Looks { unfolds, .. }: Looks,
 ) -> BlockId {
     if ReadBlock::has(name) {
         if let Some(last) = screen.last_block()
-            && screen.block::<ReadBlock>(last).is_some_and(|block| block.add(name, id, args, state))
+            && screen.block::<ReadBlock>(last).is_some_and(|block| block.add(name, id, args))
         {
             return last;
         }
         let mut block = ReadBlock::new(name, unfolds);
-        block.add(name, id, args, state);
+        block.add(name, id, args);
         return if is_close { screen.push_close(block) } else { screen.push(block) };
     }
     let mut block = ToolBlock::new(name, args);
     block.unfold(unfolds);
-    if state != State::Running {
-        block.finish(String::new(), None, false, None);
-    }
     if is_close { screen.push_close(block) } else { screen.push(block) }
 }
 
+/// Shows what a call gave.
+pub(super) fn end_tool(
+    screen: &mut Screen,
+    block: BlockId,
+    id: &str,
+    content: &[Block],
+    details: Option<&Value>,
+    is_error: bool,
+    took: Option<Duration>,
+) {
+    if let Some(block) = screen.block::<ReadBlock>(block) {
+        block.finish(id, text_of(content), is_error);
+    } else if let Some(block) = screen.block::<ToolBlock>(block) {
+        block.finish(text_of(content), diff_of(details).as_deref(), is_error, took);
+    }
+}
+
+/// Shows the pictures that a call gave, behind what is there.
+pub(super) fn show_result_pictures(screen: &mut Screen, content: &[Block], looks: Looks) -> Vec<BlockId> {
+    let images = content.iter().filter(|_| looks.pictures).filter_map(|block| match block {
+        Block::Image(image) => Some(image),
+        _ => None,
+    });
+    let show =
+        |image: &ImageBlock| screen.push_close(PictureBlock::new(format!("  {}", caption(image)), image.clone()));
+    images.map(show).collect()
+}
+
 /// Ends the calls that stand together: nothing follows them now.
-fn end_reads(screen: &mut Screen) {
+pub(super) fn end_reads(screen: &mut Screen) {
     if let Some(block) = screen.last_block().and_then(|last| screen.block::<ReadBlock>(last)) {
         sinew_tui::Block::is_followed(block);
     }
 }
 
-/// Shows messages that are complete, of a session that goes on; gives the pictures that are to be made ready.
-pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) -> Vec<BlockId> {
-    let pictures = messages.iter().flat_map(|message| show_message(screen, message, looks)).collect();
-    end_reads(screen);
-    pictures
-}
-
-/// Shows a message that is complete: of the user, or of a session that goes on; gives the pictures that are to be made
-/// ready.
-fn show_message(screen: &mut Screen, message: &AgentMessage, looks: Looks) -> Vec<BlockId> {
-    let mut pictures = Vec::new();
-    let mut picture = |screen: &mut Screen, before: &str, image: &ImageBlock| {
-        let text = format!("{before}{}", caption(image));
-        match looks.pictures {
-            true => pictures.push(screen.push(PictureBlock::new(text, image.clone()))),
-            false => line(screen, &text, DIM),
-        }
-    };
-    match message {
-        AgentMessage::User(user) => {
-            let prompt = Line::styled("› ", BOLD);
-            let text = user.content.text();
-            let block = TextBlock::new(text.trim_end(), BOLD).with_prefix(prompt, Line::plain("  "));
-            let block = block.colored(Token::UserMessageText, Token::UserMessageBg);
-            screen.push(block.marked(Mark::Prompt));
-            if let Content::Blocks(blocks) = &user.content {
-                for block in blocks {
-                    if let Block::Image(image) = block {
-                        picture(screen, "", image);
-                    }
-                }
-            }
-        }
-        AgentMessage::Assistant(answer) => {
-            for content in &answer.content {
-                match content {
-                    Block::Text(text) if !text.text.trim().is_empty() => {
-                        screen.push(MarkdownBlock::new(text.text.trim_end()));
-                    }
-                    Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
-                        let mut block = ThoughtBlock::streaming(looks.hides_thoughts && !looks.unfolds);
-                        block.push(&thought.thinking);
-                        block.finish();
-                        screen.push(block);
-                    }
-                    Block::ToolCall(call) => {
-                        begin_tool(screen, (&call.id, &call.name, &call.arguments), State::Done, true, looks);
-                    }
-                    _ => {}
-                }
-            }
-            if let Some(text) = ending(answer) {
-                line(screen, &text, ERROR);
-            }
-        }
-        AgentMessage::BashExecution(run) => {
-            let block = screen.push(ToolBlock::command(&run.command));
-            end_command(screen, block, run);
-        }
-        AgentMessage::CompactionSummary(_) => line(screen, "⋯ what came before was summed up", DIM),
-        AgentMessage::BranchSummary(_) => line(screen, "⋯ a branch that was left was summed up", DIM),
-        AgentMessage::FileMention(mention) => {
-            for file in &mention.files {
-                match &file.image {
-                    Some(image) => picture(screen, &format!("@ {} ", file.path), image),
-                    None => line(screen, &format!("@ {}", file.path), DIM),
-                }
-            }
-        }
-        AgentMessage::Custom(custom) if custom.display => {
-            let text = custom.content.text();
-            let lines = text.lines().count();
-            line(screen, &format!("⋯ {}: {lines} lines · ctrl+o shows them", custom.custom_type), DIM);
-        }
-        AgentMessage::ToolResult(_) | AgentMessage::Custom(_) => {}
-    }
-    pictures
-}
-
-/// Returns how many rows [`show_message`] makes of a message where no line is wrapped, about.
-pub(super) fn lines_of(message: &AgentMessage) -> usize {
-    match message {
-        AgentMessage::User(user) => 1 + user.content.text().lines().count(),
-        AgentMessage::Assistant(answer) => {
-            let lines = answer.content.iter().map(|content| match content {
-                Block::Text(text) if !text.text.trim().is_empty() => 1 + text.text.trim_end().lines().count(),
-                Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
-                    1 + thought.thinking.trim().lines().count()
-                }
-                Block::ToolCall(_) => 1,
-                _ => 0,
-            });
-            lines.sum()
-        }
-        AgentMessage::BashExecution(run) => 3 + run.output.lines().count().min(DONE),
-        AgentMessage::FileMention(mention) => 2 * mention.files.len(),
-        AgentMessage::Custom(custom) if !custom.display => 0,
-        AgentMessage::CompactionSummary(_) | AgentMessage::BranchSummary(_) | AgentMessage::Custom(_) => 2,
-        AgentMessage::ToolResult(_) => 0,
-    }
-}
-
-/// Shows the end of a command of the user.
-pub(super) fn end_command(screen: &mut Screen, block: BlockId, run: &BashExecution) {
+/// Shows the output of a call that goes on.
+pub(super) fn show_output(screen: &mut Screen, block: BlockId, content: &[Block], details: Option<&Value>) {
     if let Some(block) = screen.block::<ToolBlock>(block) {
-        block.finish_command(run.output.clone(), run.exit_code, run.full_output_path.as_deref());
+        block.set_output(text_of(content), details.and_then(|details| details.get("lines")?.as_u64()));
     }
 }
 
@@ -447,46 +391,9 @@ pub(super) fn text_of(content: &[Block]) -> String {
 }
 
 /// The change that a tool made, as a unified diff.
-fn diff_of(details: Option<&Value>) -> Option<String> {
+pub(super) fn diff_of(details: Option<&Value>) -> Option<String> {
     let details = details?;
     let one = |value: &Value| value.get("diff").and_then(Value::as_str).map(str::to_string);
     let several = || details.get("files")?.as_array().map(|files| files.iter().filter_map(one).collect::<String>());
     one(details).or_else(several).filter(|diff| !diff.is_empty())
-}
-
-/// The first of the messages that fill so many rows at the end, about: lines are counted, not wrapped. At least one message
-/// is shown, so that a long answer is there whole.
-pub(super) fn first_shown(messages: &[AgentMessage], rows: usize) -> usize {
-    let mut left = rows;
-    for (at, message) in messages.iter().enumerate().rev() {
-        let lines = lines_of(message);
-        if lines > left {
-            return if at + 1 < messages.len() { at + 1 } else { at };
-        }
-        left -= lines;
-    }
-    0
-}
-
-#[cfg(test)]
-mod tests {
-    use sinew_llm::message::{AssistantMessage, Block, UserMessage};
-
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_session_is_shown_by_rows_and_never_without_the_last_message() {
-        let said = |lines: usize| {
-            let answer =
-                AssistantMessage { content: vec![Block::text("x\n".repeat(lines))], ..AssistantMessage::default() };
-            AgentMessage::from(answer)
-        };
-        let asked = AgentMessage::from(UserMessage { content: "why?".into(), ..UserMessage::default() });
-        let messages = [asked, said(10), said(3), said(3)];
-        // Each with the blank row in front of it.
-        for (rows, expect) in [(0, 3), (4, 3), (7, 3), (8, 2), (18, 2), (19, 1), (20, 1), (21, 0), (1_000, 0)] {
-            assert_eq!(first_shown(&messages, rows), expect, "{rows} rows");
-        }
-        assert_eq!(first_shown(&[], 5), 0);
-    }
 }

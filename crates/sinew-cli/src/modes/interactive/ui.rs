@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use sinew_agent::agent::Delivery;
 use sinew_llm::message::AgentMessage;
 use sinew_session::clock::{Clock, SystemClock};
-use sinew_session::history::{History, Prompt};
+use sinew_session::history::Prompt;
 use sinew_tui::{
     Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Key, Line, Row, Screen, ScreenOptions, Size, TextBlock,
 };
@@ -35,6 +35,7 @@ use super::blocks::{DIM, NOTICE};
 use super::choices::Topic;
 use super::choosing::ChangedSettings;
 use super::complete::{self, Popup};
+use super::history::PromptHistory;
 use super::leaving::{Left, Moved};
 use super::mailbox::{Inbox, Mailbox};
 use super::outgoing::{Door, Outgoing};
@@ -123,7 +124,7 @@ struct Ui {
     cwd: String,
     /// The same for people.
     folder: String,
-    history: Arc<History>,
+    history: PromptHistory,
     /// The colours of the terminal's background and text, where it has told them.
     background: Option<[u8; 3]>,
     foreground: Option<[u8; 3]>,
@@ -186,14 +187,13 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
     if let Some(text) = first {
         opening.outgoing.push(text, Delivery::Steer);
     }
-    let history = Arc::new(History::new(history));
+    let history = PromptHistory::open(history, mailbox.clone())?;
     let (control, warnings) = match opening.wait(&inbox, &keys, painted) {
         Ok(started) => started,
         Err(code) => {
             for (text, _) in opening.outgoing.texts() {
                 let prompt = Prompt { prompt: text.to_string(), created_at: SystemClock.now(), cwd: cwd.clone() };
-                // The program ends: nobody reads that it could not be kept.
-                let _ = history.add(prompt);
+                history.add(prompt);
             }
             opening.leave();
             return Ok(Left::with(code));
@@ -349,7 +349,7 @@ impl Ui {
             return false;
         }
         let Size { columns, rows } = self.screen.size();
-        let now = Instant::now();
+        let (now, step) = (Instant::now(), self.step());
         let style = EditorStyle {
             prompt: if self.editor.text().starts_with('!') { "! " } else { "› " }.into(),
             ..EditorStyle::default()
@@ -364,13 +364,14 @@ impl Ui {
             },
             is_reading: self.outgoing.door() == Door::Reading,
             queued: self.queued.0.len() + self.queued.1.len(),
-            step: self.step(),
+            step,
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
         };
         let two = self.tui.status_rows > 1 && rows > 7;
         let status = status::rows(&activity, &self.facts, columns, two, now);
         let (cover, place) = self.cover(columns, (rows * 3 / 5).max(3));
         let caret = place.map(|(row, column)| Caret { place: CaretPlace::Cover, row, column });
+        self.transcript.show_time(&mut self.screen, now, step);
         self.screen.set_chrome(Chrome {
             above: self.outgoing.rows(&self.queued, columns),
             cover,

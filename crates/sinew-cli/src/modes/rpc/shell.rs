@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sinew_tools::tool::Updates;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
@@ -18,7 +19,7 @@ struct Bash {
 
 pub(super) async fn bash(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Bash { command, exclude_from_context } = fields("bash", given)?;
-    let Some(run) = rpc.control.bash(&command, exclude_from_context).await? else {
+    let Some(run) = rpc.control.bash(&command, exclude_from_context, Updates::none()).await? else {
         return Ok(Some(json!({"output": "", "cancelled": true, "truncated": false})));
     };
     let mut told = json!({"output": run.output});

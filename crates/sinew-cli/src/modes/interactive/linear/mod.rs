@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 use sinew_agent::agent::Delivery;
 use sinew_agent::event::Event;
 use sinew_llm::message::AgentMessage;
-use sinew_session::history::{History, Prompt};
+use sinew_session::history::Prompt;
+use sinew_tools::tool::Updates;
 use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, Key, KeyPress, LinearOutput, Pace};
 use tokio::runtime::Handle;
 
@@ -30,6 +31,7 @@ use super::bindings::{self, Bindings, Meaning, Place};
 use super::choices::Topic;
 use super::choosing::{ChangedSettings, Target};
 use super::copy::Copied;
+use super::history::PromptHistory;
 use super::keys;
 use super::leaving::{Left, Moved};
 use super::login::Running;
@@ -75,7 +77,7 @@ struct Linear {
     changed: ChangedSettings,
     /// Lists that are made by tasks come here.
     listed: (std::sync::mpsc::Sender<Choices>, std::sync::mpsc::Receiver<Choices>),
-    history: History,
+    history: PromptHistory,
     cwd: String,
     /// The id of the session that was said.
     session: String,
@@ -105,6 +107,7 @@ struct Linear {
 pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> {
     let Parts { runtime, mailbox, inbox, history, cwd, keys, first, painted, .. } = parts;
     drop(painted);
+    let history = PromptHistory::open(history, mailbox.clone())?;
     let mut early = Vec::new();
     let (control, warnings) = loop {
         match inbox.messages.recv() {
@@ -139,7 +142,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
         login: None,
         changed: ChangedSettings::default(),
         listed: std::sync::mpsc::channel(),
-        history: History::new(history),
+        history,
         cwd,
         session: String::new(),
         is_running: false,
@@ -280,7 +283,7 @@ impl Linear {
     }
 
     fn say_session(&mut self) {
-        match self.history.search("", Path::new(&self.cwd)) {
+        match self.history.reader().read(Path::new(&self.cwd)) {
             Ok(prompts) => self.editor.history().fill(prompts.into_iter().rev().map(|prompt| prompt.prompt).collect()),
             Err(error) => self.output.say(&format!("Note: the history was not read: {error}")),
         }
@@ -356,6 +359,7 @@ impl Linear {
             | Message::Candidates { .. }
             | Message::Facts(_)
             | Message::WorkEnded
+            | Message::CommandOutput(..)
             | Message::Viewer(_)
             | Message::Shown(_)
             | Message::Started(..)
@@ -615,7 +619,7 @@ impl Linear {
                 self.output.say(&format!("Runs: {command}"));
                 let command = command.to_string();
                 self.begin(async move {
-                    let ended = control.bash(&command, excluded).await.map_err(|error| error.message);
+                    let ended = control.bash(&command, excluded, Updates::none()).await.map_err(|error| error.message);
                     mailbox.send(Message::Output(words::command_end(ended)));
                 });
             }
@@ -652,11 +656,9 @@ impl Linear {
     }
 
     /// Keeps a text in the history.
-    fn remember(&mut self, text: String) {
+    fn remember(&self, text: String) {
         let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
-        if let Err(error) = self.history.add(prompt) {
-            self.output.say(&format!("Note: the history was not written: {error}"));
-        }
+        self.history.add(prompt);
     }
 }
 

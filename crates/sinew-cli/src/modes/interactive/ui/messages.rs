@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use sinew_agent::event::Event;
 use sinew_llm::message::AgentMessage;
-use sinew_session::history::History;
 use sinew_tui::{BlockId, Style};
 
 use super::Ui;
@@ -15,14 +14,16 @@ use crate::control::mode::SessionMode;
 use crate::memory;
 use crate::modes::interactive::announce::AWAY;
 use crate::modes::interactive::ask;
-use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE, ToolBlock};
+use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE};
 use crate::modes::interactive::copy::Copied;
 use crate::modes::interactive::facts;
+use crate::modes::interactive::history::HistoryReader;
 use crate::modes::interactive::mailbox::{Message, Shown};
 use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::panel::{Panel, TYPING};
 use crate::modes::interactive::pasting;
 use crate::modes::interactive::pictures::{PICTURES, PictureBlock, Prepared, Space, prepare};
+use crate::modes::interactive::replay;
 use crate::modes::interactive::status::Facts;
 use crate::modes::interactive::transcript;
 
@@ -48,7 +49,7 @@ impl Ui {
     fn show_end(&mut self, divider: Option<String>, rows: usize, said: Vec<AgentMessage>) {
         self.outgoing.set_door(Door::Reading);
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        let (history, cwd) = (Arc::clone(&self.history), self.cwd.clone());
+        let (prompts, cwd) = (self.history.reader(), self.cwd.clone());
         let planned = !self.facts.mode.is_empty();
         self.runtime.spawn_blocking(move || {
             // The tools of the session that was left are not those of this one.
@@ -57,7 +58,7 @@ impl Ui {
             {
                 mailbox.send(Message::Notice(error.message));
             }
-            mailbox.send(Message::Shown(Box::new(read_session(&control, &history, &cwd, divider, rows, &said))));
+            mailbox.send(Message::Shown(Box::new(read_session(&control, prompts, &cwd, divider, rows, &said))));
             memory::give_back();
         });
     }
@@ -196,15 +197,12 @@ impl Ui {
             Message::WorkEnded => self.work_ended(),
             // Only the one who waits for a program, or for the agent, reads these.
             Message::ProgramEnded(_) | Message::Started(..) => {}
-            Message::CommandEnded(block, Ok(Some(run))) => {
-                self.work_ended();
-                transcript::end_command(&mut self.screen, block, &run);
+            Message::CommandOutput(block, output) => {
+                transcript::show_output(&mut self.screen, block, &output.content, output.details.as_ref());
             }
             Message::CommandEnded(block, ended) => {
                 self.work_ended();
-                if let Some(block) = self.screen.block::<ToolBlock>(block) {
-                    block.finish_command(ended.err().unwrap_or_default(), None, None);
-                }
+                self.transcript.end_command(&mut self.screen, block, ended);
             }
             Message::SessionChanged(divider) => {
                 // Nothing of the session that was left is seen in the next one; its drafts are in the history.
@@ -306,21 +304,21 @@ impl Ui {
 /// Reads what is shown of a session, and the prompts of its folder.
 fn read_session(
     control: &Control,
-    history: &History,
+    prompts: HistoryReader,
     cwd: &str,
     divider: Option<String>,
     rows: usize,
     said: &[AgentMessage],
 ) -> Shown {
     // Oldest first: the newest of this folder is the first that the arrow finds.
-    let prompts = history.search("", Path::new(cwd));
+    let prompts = prompts.read(Path::new(cwd));
     let prompts = prompts.map(|prompts| prompts.into_iter().rev().map(|prompt| prompt.prompt).collect());
     let (mut older, mut messages) = (0, control.messages().map_err(|error| error.message));
     if let Ok(all) = &mut messages {
         match ends_with(all, said) {
             true => all.clear(),
             false => {
-                older = transcript::first_shown(all, rows);
+                older = replay::first_shown(all, rows);
                 all.drain(..older);
             }
         }

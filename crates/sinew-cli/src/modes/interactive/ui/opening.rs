@@ -22,6 +22,7 @@ use crate::modes::interactive::keys::{self, RunAction, Situation};
 use crate::modes::interactive::mailbox::{Inbox, Message};
 use crate::modes::interactive::outgoing::{Door, Outgoing};
 use crate::modes::interactive::pasting;
+use crate::modes::interactive::replay;
 use crate::modes::interactive::transcript::{self, Looks};
 use crate::modes::interactive::tty::Tty;
 
@@ -65,12 +66,12 @@ impl Opening {
         // One that cannot be read so is read, or refused, when it is opened.
         let tail = resumed.and_then(|file| sinew_session::tail(file, TAIL).ok()).unwrap_or_default();
         let mut said = tail.messages;
-        let older = transcript::first_shown(&said, rows);
+        let older = replay::first_shown(&said, rows);
         said.drain(..older);
         if !said.is_empty() && (older > 0 || !tail.is_whole) {
             transcript::line(&mut screen, "⋯ earlier messages · ctrl+o", DIM);
         }
-        transcript::show_messages(&mut screen, &said, looks);
+        replay::show_messages(&mut screen, &said, looks);
         let input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
         let (messages, events) = (Vec::new(), Vec::new());
         Opening {

@@ -162,9 +162,9 @@ impl Ui {
                 tell(&mailbox, topic, control.branch_points().map(choices::branches));
             })),
             Topic::History => {
-                let (history, cwd) = (Arc::clone(&self.history), self.cwd.clone());
+                let (prompts, cwd) = (self.history.reader(), self.cwd.clone());
                 self.runtime.spawn_blocking(move || {
-                    let found = history.search("", Path::new(&cwd)).map(|found| choices::prompts(found, &cwd));
+                    let found = prompts.read(Path::new(&cwd)).map(|found| choices::prompts(found, &cwd));
                     let read = |error| ControlError::from(format!("the history was not read: {error}"));
                     tell(&mailbox, topic, found.map_err(read));
                 });

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use sinew_agent::agent::Delivery;
 use sinew_session::history::Prompt;
+use sinew_tools::tool::Updates;
 use sinew_tui::Style;
 
 use super::Ui;
 use crate::modes::interactive::bindings::{self, Bindings};
-use crate::modes::interactive::blocks::ToolBlock;
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::choosing::Target;
 use crate::modes::interactive::mailbox::Message;
@@ -58,11 +58,13 @@ impl Ui {
                 return self.open(Topic::Login);
             }
             Submission::Shell { command, excluded } => {
-                let block = self.screen.push(ToolBlock::command(command));
+                let block = self.transcript.begin_command(&mut self.screen, command);
                 self.work_began();
                 let command = command.to_string();
                 self.begin(async move {
-                    let run = control.bash(&command, excluded).await.map_err(|error| error.message);
+                    let shown = mailbox.clone();
+                    let updates = Updates::new(move |output| shown.send(Message::CommandOutput(block, output)));
+                    let run = control.bash(&command, excluded, updates).await.map_err(|error| error.message);
                     mailbox.send(Message::CommandEnded(block, run));
                 });
             }
@@ -103,11 +105,9 @@ impl Ui {
     }
 
     /// Keeps a text in the history.
-    fn remember(&mut self, text: String) {
+    fn remember(&self, text: String) {
         let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
-        if let Err(error) = self.history.add(prompt) {
-            self.notify(format!("the history was not written: {error}"));
-        }
+        self.history.add(prompt);
     }
 
     /// Reads the keys of the user anew.
@@ -160,7 +160,7 @@ impl Ui {
     }
 
     /// Keeps in the history what was sent and reached nobody.
-    pub(super) fn remember_outgoing(&mut self) {
+    pub(super) fn remember_outgoing(&self) {
         let texts: Vec<String> = self.outgoing.texts().map(|(text, _)| text.to_string()).collect();
         texts.into_iter().for_each(|text| self.remember(text));
     }

@@ -1,0 +1,190 @@
+//! Messages that are complete as blocks of the transcript: of the user, or of a session that goes on.
+
+use std::collections::HashMap;
+
+use sinew_llm::message::{AgentMessage, Block, Content, ImageBlock, ToolResultMessage};
+use sinew_tui::{BlockId, Line, Mark, MarkdownBlock, Screen, TextBlock, ThoughtBlock, theme::Token};
+
+use super::blocks::{BOLD, DIFF, DIM, DONE, ERROR, ToolBlock};
+use super::pictures::{PictureBlock, caption};
+use super::reads::ReadBlock;
+use super::transcript::{Looks, begin_tool, diff_of, end_reads, end_tool, ending, line, show_result_pictures, text_of};
+
+/// Shows messages that are complete, of a session that goes on; gives the pictures that are to be made ready.
+pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) -> Vec<BlockId> {
+    let results = messages.iter().filter_map(|message| match message {
+        AgentMessage::ToolResult(result) => Some((result.tool_call_id.as_str(), &**result)),
+        _ => None,
+    });
+    let mut replay = Replay { results: results.collect(), ..Replay::new(looks) };
+    messages.iter().for_each(|message| replay.show(screen, message));
+    end_reads(screen);
+    replay.pictures
+}
+
+/// Messages on their way to the screen.
+pub(super) struct Replay<'a> {
+    looks: Looks,
+    /// What calls gave, by their ids.
+    results: HashMap<&'a str, &'a ToolResultMessage>,
+    /// True if the last block is a tool.
+    follows_tool: bool,
+    /// Pictures that are to be made ready for the terminal.
+    pub(super) pictures: Vec<BlockId>,
+}
+
+impl Replay<'_> {
+    pub(super) fn new(looks: Looks) -> Self {
+        Replay { looks, results: HashMap::new(), follows_tool: false, pictures: Vec::new() }
+    }
+
+    /// Shows a message that is complete: of the user, or of a session that goes on.
+    pub(super) fn show(&mut self, screen: &mut Screen, message: &AgentMessage) {
+        self.follows_tool &= matches!(message, AgentMessage::ToolResult(_) | AgentMessage::Assistant(_));
+        match message {
+            AgentMessage::User(user) => {
+                let prompt = Line::styled("› ", BOLD);
+                let text = user.content.text();
+                let block = TextBlock::new(text.trim_end(), BOLD).with_prefix(prompt, Line::plain("  "));
+                let block = block.colored(Token::UserMessageText, Token::UserMessageBg);
+                screen.push(block.marked(Mark::Prompt));
+                if let Content::Blocks(blocks) = &user.content {
+                    for block in blocks {
+                        if let Block::Image(image) = block {
+                            self.picture(screen, "", image);
+                        }
+                    }
+                }
+            }
+            AgentMessage::Assistant(answer) => {
+                for content in &answer.content {
+                    match content {
+                        Block::Text(text) if !text.text.trim().is_empty() => {
+                            self.follows_tool = false;
+                            screen.push(MarkdownBlock::new(text.text.trim_end()));
+                        }
+                        Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
+                            self.follows_tool = false;
+                            let mut block = ThoughtBlock::streaming(self.looks.hides_thoughts && !self.looks.unfolds);
+                            block.push(&thought.thinking);
+                            block.finish();
+                            screen.push(block);
+                        }
+                        Block::ToolCall(call) => {
+                            let is_close = std::mem::replace(&mut self.follows_tool, true);
+                            let call_of = (call.id.as_str(), call.name.as_str(), &call.arguments);
+                            let block = begin_tool(screen, call_of, is_close, self.looks);
+                            let (content, details, is_error) = match self.results.get(call.id.as_str()) {
+                                Some(result) => (&result.content[..], result.details.as_ref(), result.is_error),
+                                // The program was killed.
+                                None => (&[][..], None, true),
+                            };
+                            end_tool(screen, block, &call.id, content, details, is_error, None);
+                        }
+                        _ => {}
+                    }
+                }
+                if let Some(text) = ending(answer) {
+                    line(screen, &text, ERROR);
+                }
+            }
+            AgentMessage::BashExecution(run) => {
+                let mut block = ToolBlock::command(&run.command);
+                block.finish_command(run, None);
+                screen.push(block);
+            }
+            AgentMessage::CompactionSummary(_) => line(screen, "⋯ what came before was summed up", DIM),
+            AgentMessage::BranchSummary(_) => line(screen, "⋯ a branch that was left was summed up", DIM),
+            AgentMessage::FileMention(mention) => {
+                for file in &mention.files {
+                    match &file.image {
+                        Some(image) => self.picture(screen, &format!("@ {} ", file.path), image),
+                        None => line(screen, &format!("@ {}", file.path), DIM),
+                    }
+                }
+            }
+            AgentMessage::Custom(custom) if custom.display => {
+                let text = custom.content.text();
+                let lines = text.lines().count();
+                line(screen, &format!("⋯ {}: {lines} lines · ctrl+o shows them", custom.custom_type), DIM);
+            }
+            AgentMessage::ToolResult(result) => {
+                self.pictures.extend(show_result_pictures(screen, &result.content, self.looks))
+            }
+            AgentMessage::Custom(_) => {}
+        }
+    }
+
+    fn picture(&mut self, screen: &mut Screen, before: &str, image: &ImageBlock) {
+        let text = format!("{before}{}", caption(image));
+        match self.looks.pictures {
+            true => self.pictures.push(screen.push(PictureBlock::new(text, image.clone()))),
+            false => line(screen, &text, DIM),
+        }
+    }
+}
+
+/// Returns how many rows [`Replay::show`] makes of a message where no line is wrapped, about.
+pub(super) fn lines_of(message: &AgentMessage) -> usize {
+    match message {
+        AgentMessage::User(user) => 1 + user.content.text().lines().count(),
+        AgentMessage::Assistant(answer) => {
+            let lines = answer.content.iter().map(|content| match content {
+                Block::Text(text) if !text.text.trim().is_empty() => 1 + text.text.trim_end().lines().count(),
+                Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
+                    1 + thought.thinking.trim().lines().count()
+                }
+                // The output is that of the results.
+                Block::ToolCall(_) => 1,
+                _ => 0,
+            });
+            lines.sum()
+        }
+        AgentMessage::BashExecution(run) => 3 + run.output.lines().count().min(DONE),
+        AgentMessage::FileMention(mention) => 2 * mention.files.len(),
+        AgentMessage::Custom(custom) if !custom.display => 0,
+        AgentMessage::CompactionSummary(_) | AgentMessage::BranchSummary(_) | AgentMessage::Custom(_) => 2,
+        AgentMessage::ToolResult(result) if ReadBlock::has(&result.tool_name) && !result.is_error => 0,
+        AgentMessage::ToolResult(result) => match diff_of(result.details.as_ref()) {
+            Some(diff) => diff.lines().count().min(DIFF),
+            None => text_of(&result.content).lines().count().min(DONE),
+        },
+    }
+}
+
+/// The first of the messages that fill so many rows at the end, about: lines are counted, not wrapped. At least one message
+/// is shown, so that a long answer is there whole.
+pub(super) fn first_shown(messages: &[AgentMessage], rows: usize) -> usize {
+    let mut left = rows;
+    for (at, message) in messages.iter().enumerate().rev() {
+        let lines = lines_of(message);
+        if lines > left {
+            return if at + 1 < messages.len() { at + 1 } else { at };
+        }
+        left -= lines;
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use sinew_llm::message::{AssistantMessage, Block, UserMessage};
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_session_is_shown_by_rows_and_never_without_the_last_message() {
+        let said = |lines: usize| {
+            let answer =
+                AssistantMessage { content: vec![Block::text("x\n".repeat(lines))], ..AssistantMessage::default() };
+            AgentMessage::from(answer)
+        };
+        let asked = AgentMessage::from(UserMessage { content: "why?".into(), ..UserMessage::default() });
+        let messages = [asked, said(10), said(3), said(3)];
+        // Each with the blank row in front of it.
+        for (rows, expect) in [(0, 3), (4, 3), (7, 3), (8, 2), (18, 2), (19, 1), (20, 1), (21, 0), (1_000, 0)] {
+            assert_eq!(first_shown(&messages, rows), expect, "{rows} rows");
+        }
+        assert_eq!(first_shown(&[], 5), 0);
+    }
+}
