@@ -37,6 +37,10 @@ pub enum EditAction {
     Up,
     /// One row down; at the last row to newer history.
     Down,
+    /// As many rows up as are shown; at the first row nothing.
+    PageUp,
+    /// As many rows down as are shown; at the last row nothing.
+    PageDown,
     /// Deletes the cluster before the cursor.
     DeleteBackward,
     /// Deletes the cluster at the cursor.
@@ -79,6 +83,8 @@ pub struct Editor {
     sticky: Option<usize>,
     /// The width that rows were last made for.
     width: usize,
+    /// The rows that were last shown.
+    height: usize,
     last: Last,
 }
 
@@ -304,6 +310,8 @@ impl Editor {
             EditAction::TextEnd => self.cursor = self.text.len(),
             EditAction::Up => done = self.vertical(-1, sticky),
             EditAction::Down => done = self.vertical(1, sticky),
+            EditAction::PageUp => done = self.page(-1, sticky),
+            EditAction::PageDown => done = self.page(1, sticky),
             EditAction::DeleteBackward => self.delete(Direction::Back, Unit::Cluster),
             EditAction::DeleteForward => self.delete(Direction::Forward, Unit::Cluster),
             EditAction::KillWordBackward => self.kill(Direction::Back, Unit::Path, last),

@@ -161,6 +161,30 @@ proptest! {
 }
 
 #[test]
+fn pages_move_by_the_rows_that_are_shown_and_stop_at_the_edges() {
+    let mut editor = Editor::new();
+    let text: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+    editor.set_text(&text);
+    editor.rows(40, 5, &EditorStyle::default());
+    let line = |editor: &Editor| editor.line();
+    assert_eq!(line(&editor), "");
+    for (action, expect) in [
+        (EditAction::PageUp, "line 26"),
+        (EditAction::PageUp, "line 21"),
+        (EditAction::PageDown, "line 26"),
+        (EditAction::TextStart, "line 1"),
+        (EditAction::Down, "line 2"),
+        (EditAction::PageUp, "line 1"),
+    ] {
+        editor.act(action);
+        assert_eq!(line(&editor), expect, "{action:?}");
+    }
+    // Where there is no further row the history stays out of it.
+    editor.history().add("earlier");
+    assert!(!editor.act(EditAction::PageUp) && line(&editor) == "line 1");
+}
+
+#[test]
 fn item_47_markers_are_one_unit_and_expand_exactly() {
     let paste: String = (0..20).map(|n| format!("line {n}\n")).collect();
     let mut editor = Editor::new();

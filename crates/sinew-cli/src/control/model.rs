@@ -14,6 +14,13 @@ pub(crate) struct ModelChange {
     pub(crate) is_scoped: bool,
 }
 
+/// A way through the list of models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Forward,
+    Backward,
+}
+
 impl Control {
     /// The models that can answer.
     pub(crate) fn models(&self) -> Vec<Model> {
@@ -40,12 +47,12 @@ impl Control {
         Ok(model)
     }
 
-    /// Changes to the next model: of those that `--models` names, else `enabledModels`, else of all that can answer.
+    /// Changes to the next model, or the one before: of those that `--models` names, else `enabledModels`, else of all that can answer.
     /// None where there is no other one.
     ///
     /// # Errors
     /// It cannot be reached.
-    pub(crate) async fn cycle_model(&self) -> Result<Option<ModelChange>, ControlError> {
+    pub(crate) async fn cycle_model(&self, turn: Turn) -> Result<Option<ModelChange>, ControlError> {
         let models = &self.app.models;
         let Startup { args, settings, .. } = &self.app.startup;
         let globs = args.model.scope.clone().unwrap_or_else(|| settings.enabled_models.clone());
@@ -63,7 +70,11 @@ impl Control {
         let agent = &self.session().agent;
         let current = agent.model().model.key();
         let at = list.iter().position(|selection| selection.model.key() == current);
-        let next = &list[at.map_or(0, |at| (at + 1) % list.len())];
+        let step = match turn {
+            Turn::Forward => 1,
+            Turn::Backward => list.len() - 1,
+        };
+        let next = &list[at.map_or(0, |at| (at + step) % list.len())];
         let reached = models.connect(next.model.clone()).await?;
         let model = reached.model.clone();
         agent.set_model(reached, None);

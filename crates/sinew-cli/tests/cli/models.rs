@@ -7,6 +7,7 @@ use sinew_testkit::provider::{Reply, Server};
 
 use crate::client::Client;
 use crate::stage::{Stage, chat, finish};
+use crate::terminal::{Terminal, enter, has, left};
 
 /// A stage whose only provider is `gate`, which has to be asked for its models.
 fn gated(server: &Server) -> Stage {
@@ -248,6 +249,44 @@ fn a_cycle_keeps_to_the_models_that_are_enabled() {
         }
         assert_eq!(client.end().code, Some(0));
     }
+}
+
+#[test]
+fn keys_change_the_model_both_ways_and_for_a_single_prompt() {
+    let reply = || chat(&json!({"content": "said"}), "stop");
+    let server = Server::replies(vec![reply(), reply(), reply()]);
+    let stage = Stage::new();
+    let models: Vec<Value> = ["a", "b", "c"].map(|id| json!({"id": id})).to_vec();
+    let url = format!("{}/v1", server.url());
+    let provider = json!({"baseUrl": url, "api": "openai-completions", "auth": "none", "models": models});
+    stage.write("home/agent/models.json", &json!({"providers": {"local": provider}}).to_string());
+    let settings = json!({"defaultModel": "local/a", "enabledModels": ["local/a", "local/b", "local/c"]});
+    stage.write("home/agent/settings.json", &settings.to_string());
+    let mut terminal = Terminal::start(&stage, &[], (90, 30));
+    let shows = |rows: &[String], state: &str, model: &str| {
+        rows.iter().any(|row| row.starts_with(state) && row.contains(&format!(" local/{model} ")))
+    };
+    terminal.until(|rows| shows(rows, "ready", "a"));
+    for (key, model) in [("\x10", "b"), ("\x10", "c"), ("\x10", "a"), ("\x1b[112;6u", "c"), ("\x1b[112;6u", "b")] {
+        terminal.send(key);
+        terminal.until(|rows| shows(rows, &format!("local/{model} answers from now on"), model));
+    }
+    // Another one for the next prompt.
+    terminal.send("\x1bp");
+    terminal.until(|rows| has(rows, "Which model answers the next prompt"));
+    terminal.send("local/c");
+    terminal.until(|rows| has(rows, "→ local/c"));
+    terminal.send("\r");
+    terminal.until(|rows| shows(rows, "", "c"));
+    for (prompt, answers) in [("one", 1), ("two", 2)] {
+        enter(&mut terminal, prompt);
+        terminal.until(|rows| rows.iter().filter(|row| *row == "said").count() == answers);
+        terminal.until(|rows| shows(rows, "", "b") && !has(rows, "answering") && !has(rows, "working"));
+        terminal.until(|rows| shows(rows, "ready", "b"));
+    }
+    left(terminal);
+    let asked: Vec<Value> = server.requests().iter().map(|request| request.json()["model"].clone()).collect();
+    assert_eq!(asked, ["c", "b"]);
 }
 
 /// The variables that say where a provider answers, with the path of its first request.

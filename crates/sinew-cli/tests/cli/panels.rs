@@ -141,6 +141,41 @@ fn the_tree_leads_back_to_an_earlier_message() {
 }
 
 #[test]
+fn the_tree_shows_what_its_filter_lets_through_and_takes_labels() {
+    let stage = Stage::scripted(&[call("", "ls", json!({"path": "."})), text("one")]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "first");
+    terminal.until(|rows| has(rows, "one") && has(rows, "ready"));
+    let opened = |rows: &[String]| rows.iter().any(|row| row.contains("you are here"));
+    enter(&mut terminal, "/tree");
+    let rows = terminal.until(opened);
+    assert!(has(&rows, "  ●   ls: "), "{rows:#?}");
+    terminal.send("\x1bt");
+    let rows = terminal.until(|rows| has(rows, "Go to which place? · without results") && opened(rows));
+    assert!(!has(&rows, "  ●   ls: "), "{rows:#?}");
+    terminal.send("\x0f");
+    terminal.until(|rows| has(rows, "Go to which place? · your prompts") && has(rows, "→ ● › first"));
+    // A label, which Esc leaves as it is.
+    terminal.send("L");
+    terminal.until(|rows| has(rows, "Label"));
+    terminal.send("begin");
+    terminal.until(|rows| has(rows, "› begin"));
+    terminal.send("\r");
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ ● › first") && row.ends_with("#begin")));
+    terminal.send("L");
+    terminal.until(|rows| has(rows, "Label") && has(rows, "› begin"));
+    terminal.send("\x1b");
+    terminal.until(|rows| rows.iter().any(|row| row.ends_with("#begin")));
+    terminal.send("\x1ba");
+    terminal.until(|rows| has(rows, "Go to which place? · every entry") && has(rows, "    ⋯ label begin"));
+    terminal.send("\x1b");
+    terminal.until(|rows| !has(rows, "Go to which"));
+    left(terminal);
+    let written = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    assert_eq!(written.matches(r#""label":"begin""#).count(), 1, "{written}");
+}
+
+#[test]
 fn item_53_enter_on_an_exact_command_runs_it_and_on_a_part_completes_it() {
     let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);

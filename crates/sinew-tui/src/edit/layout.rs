@@ -141,6 +141,7 @@ impl Editor {
         let places = places(self, room);
         let caret_row = locate(&places, self.cursor);
         let height = height.max(1);
+        self.height = height;
         // The rows around the cursor that fit.
         let first = caret_row.saturating_sub(height - 1).max(caret_row.min(places.len().saturating_sub(height)));
         let first = first.min(caret_row);

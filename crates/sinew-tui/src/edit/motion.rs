@@ -28,17 +28,23 @@ impl Editor {
 
     /// One row up or down; at the edge through the history.
     pub(super) fn vertical(&mut self, step: isize, sticky: Option<usize>) -> bool {
+        self.climb(step, sticky) || self.recall(step)
+    }
+
+    /// As many rows up or down as are shown, at most to the edge.
+    pub(super) fn page(&mut self, step: isize, sticky: Option<usize>) -> bool {
+        (0..self.height.max(1)).rev().map(|more| step * (1 + more.cast_signed())).any(|step| self.climb(step, sticky))
+    }
+
+    /// So many rows up or down; nothing where there are not as many.
+    fn climb(&mut self, step: isize, sticky: Option<usize>) -> bool {
         let places = super::layout::places(self, if self.width == 0 { usize::MAX } else { self.width });
         let row = super::layout::locate(&places, self.cursor);
+        let Some(target) = row.checked_add_signed(step).filter(|row| *row < places.len()) else { return false };
         let column = sticky.unwrap_or_else(|| places[row].column(&self.text, &self.markers, self.cursor));
-        match row.checked_add_signed(step).filter(|row| *row < places.len()) {
-            Some(row) => {
-                self.cursor = places[row].at_column(&self.text, &self.markers, column);
-                self.sticky = Some(column);
-                true
-            }
-            None => self.recall(step),
-        }
+        self.cursor = places[target].at_column(&self.text, &self.markers, column);
+        self.sticky = Some(column);
+        true
     }
 
     /// Shows an older or newer text of the history.

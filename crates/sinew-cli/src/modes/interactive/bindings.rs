@@ -18,6 +18,7 @@ pub(super) const FILE: &str = "keybindings.json";
 pub(super) const APP: &str = "app";
 pub(super) const EDITOR: &str = "editor";
 pub(super) const LIST: &str = "list";
+pub(super) const TREE: &str = "tree";
 
 /// The keys that are in force.
 #[derive(Clone)]

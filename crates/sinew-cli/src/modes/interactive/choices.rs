@@ -1,6 +1,5 @@
 //! Choices of the panels: models, sessions, places of the tree, settings and the rest, as entries.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -13,6 +12,7 @@ use sinew_session::history::Prompt;
 use sinew_tools::Job;
 
 use super::picker::Entry;
+use super::tree::{self, TreeFilter};
 use crate::control::Control;
 use crate::models::{ModelSelector, is_absent};
 use crate::settings::{KEYS, Kind};
@@ -63,10 +63,15 @@ pub(super) enum Topic {
     Login,
     Logout,
     Providers,
-    Models,
+    Models {
+        /// For the next prompt only.
+        once: bool,
+    },
     Thinking,
-    Sessions { all: bool },
-    Tree,
+    Sessions {
+        all: bool,
+    },
+    Tree(TreeFilter),
     Branch,
     Settings,
     Values,
@@ -83,10 +88,10 @@ impl Topic {
         Some(match command {
             "login" => Topic::Login,
             "logout" => Topic::Logout,
-            "model" => Topic::Models,
+            "model" => Topic::Models { once: false },
             "thinking" => Topic::Thinking,
             "resume" => Topic::Sessions { all: false },
-            "tree" => Topic::Tree,
+            "tree" => Topic::Tree(TreeFilter::Default),
             "branch" => Topic::Branch,
             "settings" => Topic::Settings,
             "theme" => Topic::Theme,
@@ -101,11 +106,12 @@ impl Topic {
             Topic::Login => "Log in, or choose a model of this machine",
             Topic::Logout => "Forget the key or login of which provider?",
             Topic::Providers => "A key of which provider?",
-            Topic::Models => "Which model answers?",
+            Topic::Models { once: false } => "Which model answers?",
+            Topic::Models { once: true } => "Which model answers the next prompt, and that one only?",
             Topic::Thinking => "How much does it think?",
             Topic::Sessions { all: false } => "Sessions of this folder",
             Topic::Sessions { all: true } => "Sessions of all folders",
-            Topic::Tree => "Go to which place of the session?",
+            Topic::Tree(filter) => filter.title(),
             Topic::Branch => "A new session from before which message?",
             Topic::Settings => "Settings",
             Topic::Values => "Which value?",
@@ -120,9 +126,10 @@ impl Topic {
     /// Keys besides those of every panel.
     pub(super) fn hint(self) -> &'static str {
         match self {
-            Topic::Models => "ctrl+s: keep as the default",
+            Topic::Models { .. } => "ctrl+s: keep as the default",
             Topic::Sessions { all: false } => "tab: all folders",
             Topic::Sessions { all: true } => "tab: this folder",
+            Topic::Tree(_) => "ctrl+o: another filter · shift+l: label",
             Topic::Tools => "enter: on or off",
             Topic::Settings | Topic::Values => "tab: kept elsewhere",
             Topic::Jobs => "enter: its output · ctrl+x: end it",
@@ -133,7 +140,7 @@ impl Topic {
 
     /// Returns true if the entries are read while the panel is there.
     pub(super) fn is_read_later(self) -> bool {
-        matches!(self, Topic::Sessions { .. } | Topic::Tree | Topic::Branch | Topic::History)
+        matches!(self, Topic::Sessions { .. } | Topic::Tree(_) | Topic::Branch | Topic::History)
     }
 }
 
@@ -197,67 +204,6 @@ fn age(age: Duration) -> String {
         seconds @ 60..3_600 => format!("{} min ago", seconds / 60),
         seconds @ 3_600..86_400 => format!("{} h ago", seconds / 3_600),
         seconds => format!("{} d ago", seconds / 86_400),
-    }
-}
-
-/// The places of a session, as its entries tell them: those that people see, below each other, branches moved in.
-pub(super) fn tree(entries: &[Value], leaf: Option<&str>) -> Entries {
-    let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_string);
-    let ids: Vec<String> = entries.iter().map(|entry| text(entry, "id").unwrap_or_default()).collect();
-    let at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    let parents: Vec<Option<usize>> =
-        entries.iter().map(|entry| text(entry, "parentId").and_then(|id| at.get(id.as_str()).copied())).collect();
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); entries.len() + 1];
-    for (child, parent) in parents.iter().enumerate() {
-        children[parent.unwrap_or(entries.len())].push(child);
-    }
-    let mut labels: HashMap<String, String> = HashMap::new();
-    for entry in entries.iter().filter(|entry| entry["type"] == "label") {
-        if let (Some(target), Some(label)) = (text(entry, "targetId"), text(entry, "label")) {
-            labels.insert(target, label);
-        }
-    }
-    let mut path = vec![false; entries.len()];
-    let mut next = leaf.and_then(|leaf| at.get(leaf).copied());
-    while let Some(at) = next {
-        path[at] = true;
-        next = parents[at];
-    }
-    let mut out = Vec::new();
-    let mut todo: Vec<(usize, usize)> = children[entries.len()].iter().rev().map(|child| (*child, 0)).collect();
-    while let Some((at, depth)) = todo.pop() {
-        let below = &children[at];
-        let deeper = depth + usize::from(below.len() > 1);
-        todo.extend(below.iter().rev().map(|child| (*child, deeper)));
-        let Some(line) = place(&entries[at]) else { continue };
-        let mark = if path[at] { "●" } else { " " };
-        let label = labels.get(&ids[at]).map(|label| format!("#{label}")).unwrap_or_default();
-        let here = if leaf == Some(ids[at].as_str()) { "you are here " } else { "" };
-        let name = format!("{mark} {}{line}", "  ".repeat(depth));
-        out.push(Entry::new(name, format!("{here}{label}"), Choice::Place(ids[at].clone())));
-    }
-    out
-}
-
-/// A line for an entry that people see in the tree; none for the others.
-fn place(entry: &Value) -> Option<String> {
-    let message = entry.get("message")?;
-    let text = match &message["content"] {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let part = |block: &Value| {
-                let call = block.get("name").and_then(Value::as_str).map(|name| format!("[{name}]"));
-                block.get("text").and_then(Value::as_str).map(str::to_string).or(call)
-            };
-            blocks.iter().filter_map(part).collect::<Vec<_>>().join(" ")
-        }
-        _ => String::new(),
-    };
-    let first = first_line(&text);
-    match message["role"].as_str()? {
-        "user" => Some(format!("› {first}")),
-        "assistant" if !first.is_empty() => Some(format!("  {first}")),
-        _ => None,
     }
 }
 
@@ -426,35 +372,13 @@ pub(super) fn preview(file: &std::path::Path) -> Vec<String> {
     }
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut words: Vec<String> = lines.filter_map(|line| place(&line)).collect();
+    let mut words: Vec<String> = lines.filter_map(|line| tree::said(&line)).collect();
     words.split_off(words.len().saturating_sub(6))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn the_tree_moves_branches_in_and_marks_the_path() {
-        let message = |id: &str, parent: Option<&str>, role: &str, text: &str| json!({"type": "message", "id": id, "parentId": parent, "message": {"role": role, "content": text}});
-        let entries = [
-            json!({"type": "model_change", "id": "m", "parentId": null}),
-            message("a", Some("m"), "user", "first\nmore"),
-            message("b", Some("a"), "assistant", "answer"),
-            message("c", Some("b"), "user", "one way"),
-            message("d", Some("b"), "user", "another way"),
-            json!({"type": "label", "id": "l", "parentId": "d", "targetId": "c", "label": "left"}),
-        ];
-        let tree = tree(&entries, Some("d"));
-        let lines: Vec<(&str, &str)> = tree.iter().map(|entry| (entry.name.as_str(), entry.text.as_str())).collect();
-        assert_eq!(
-            lines,
-            [("● › first", ""), ("●   answer", ""), ("    › one way", "#left"), ("●   › another way", "you are here ")]
-        );
-        assert_eq!(tree[2].choice, Choice::Place("c".into()));
-    }
 
     #[test]
     fn an_earlier_prompt_is_found_by_any_of_its_words_and_comes_back_whole() {

@@ -9,6 +9,7 @@ use sinew_agent::agent::BranchSummaryChoice;
 use super::choices::{self, Choice, Entries};
 use super::login;
 use super::mailbox::{Mailbox, Message};
+use super::tree::{self, TreeFilter};
 use crate::config;
 use crate::control::{Control, ControlError};
 use crate::settings::{self, Settings};
@@ -25,6 +26,8 @@ pub(super) enum Purpose {
     Wait,
     /// The value of a setting.
     Setting(&'static str),
+    /// The label of a place, asked for in the tree with this filter.
+    Label(String, TreeFilter),
 }
 
 /// Carries out what an entry stands for, where that is a verb of `control`; the rest is done by whoever shows the list.
@@ -197,14 +200,25 @@ fn is_of_the_agent(path: &str) -> bool {
 }
 
 /// The places of the session.
-pub(super) fn tree(control: &Control) -> Result<Entries, ControlError> {
+pub(super) fn tree(control: &Control, filter: TreeFilter) -> Result<Entries, ControlError> {
+    let (entries, leaf) = session_entries(control)?;
+    Ok(tree::places(&entries, leaf.as_deref(), filter))
+}
+
+/// Returns the label of an entry of the session; empty where it has none.
+pub(super) fn label_of(control: &Control, id: &str) -> Result<String, ControlError> {
+    let (entries, _) = session_entries(control)?;
+    Ok(tree::label_of(&entries, id).unwrap_or_default().to_string())
+}
+
+fn session_entries(control: &Control) -> Result<(Vec<Value>, Option<String>), ControlError> {
     let open = control.session();
     let (entries, leaf) = {
         let session = open.agent.session();
         (session.entries_json(None)?, session.leaf().map(str::to_string))
     };
     let entries: Vec<Value> = serde_json::from_str(&entries).map_err(|error| error.to_string())?;
-    Ok(choices::tree(&entries, leaf.as_deref()))
+    Ok((entries, leaf))
 }
 
 async fn set_model(control: &Control, provider: &str, id: &str, keep: bool) -> Result<String, ControlError> {

@@ -3,7 +3,7 @@
 use sinew_agent::agent::Delivery;
 use sinew_tui::EditAction;
 
-use super::bindings::{APP, EDITOR, LIST};
+use super::bindings::{APP, EDITOR, LIST, TREE};
 
 /// The circumstances in which a key of the run is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +101,10 @@ const fn list(name: &'static str, old: &'static str, keys: &'static [&'static st
     Action { name, old: older(old), context: LIST, keys, edit: None, help }
 }
 
+const fn tree(name: &'static str, keys: &'static [&'static str], help: &'static str) -> Action {
+    Action { name, old: None, context: TREE, keys, edit: None, help }
+}
+
 const fn older(name: &'static str) -> Option<&'static str> {
     if name.is_empty() { None } else { Some(name) }
 }
@@ -132,6 +136,9 @@ pub(super) const ACTIONS: &[Action] = &[
     app("app.suspend", "suspend", &["ctrl+z"], "suspend"),
     app("app.thinking.cycle", "cycleThinkingLevel", &["shift+tab"], "next thinking level"),
     app("app.model.select", "selectModel", &["alt+m"], "choose the model that answers"),
+    app("app.model.selectTemporary", "", &["alt+p"], "choose the model that answers the next prompt only"),
+    app("app.model.cycleForward", "cycleModelForward", &["ctrl+p"], "next model: of --models, enabledModels or all"),
+    app("app.model.cycleBackward", "cycleModelBackward", &["shift+ctrl+p"], "the model before"),
     app("app.plan.toggle", "", &["shift+alt+p"], "offer only tools that change nothing, and back"),
     app("app.session.new", "newSession", &[], "begin a new session"),
     app("app.session.tree", "tree", &[], "go to another place of this session"),
@@ -139,8 +146,10 @@ pub(super) const ACTIONS: &[Action] = &[
     app("app.session.resume", "resume", &[], "go on with another session"),
     edit("tui.editor.cursorLeft", "cursorLeft", &["left", "ctrl+b"], EditAction::Left, "a character to the left"),
     edit("tui.editor.cursorRight", "cursorRight", &["right", "ctrl+f"], EditAction::Right, "a character to the right"),
-    edit("tui.editor.cursorUp", "cursorUp", &["up", "ctrl+p"], EditAction::Up, "a row up, then to earlier prompts"),
-    edit("tui.editor.cursorDown", "cursorDown", &["down", "ctrl+n"], EditAction::Down, "a row down, then to later prompts"),
+    edit("tui.editor.cursorUp", "cursorUp", &["up"], EditAction::Up, "a row up, then to earlier prompts"),
+    edit("tui.editor.cursorDown", "cursorDown", &["down"], EditAction::Down, "a row down, then to later prompts"),
+    edit("tui.editor.pageUp", "pageUp", &["pageUp"], EditAction::PageUp, "a page up in a long draft"),
+    edit("tui.editor.pageDown", "pageDown", &["pageDown"], EditAction::PageDown, "a page down in a long draft"),
     edit("tui.editor.cursorWordLeft", "cursorWordLeft", &["alt+left", "ctrl+left", "alt+b"], EditAction::WordLeft, "a word to the left"),
     edit("tui.editor.cursorWordRight", "cursorWordRight", &["alt+right", "ctrl+right", "alt+f"], EditAction::WordRight, "a word to the right"),
     edit("tui.editor.cursorLineStart", "cursorLineStart", &["home", "ctrl+a"], EditAction::LineStart, "to the begin of the line"),
@@ -165,6 +174,14 @@ pub(super) const ACTIONS: &[Action] = &[
     list("tui.select.pageUp", "selectPageUp", &["pageUp"], "in a panel: a page up"),
     list("tui.select.pageDown", "selectPageDown", &["pageDown"], "in a panel: a page down"),
     list("tui.select.confirm", "selectConfirm", &["enter"], "in a panel: take the entry"),
+    tree("tree.filter.cycle", &["ctrl+o"], "in the tree: the next filter"),
+    tree("tree.filter.cycleBack", &["shift+ctrl+o"], "in the tree: the filter before"),
+    tree("tree.filter.default", &["alt+d"], "in the tree: what was said and done"),
+    tree("tree.filter.noTools", &["alt+t"], "in the tree: the same without results of tools"),
+    tree("tree.filter.userOnly", &["alt+u"], "in the tree: your prompts"),
+    tree("tree.filter.labeledOnly", &["alt+l"], "in the tree: places with a label"),
+    tree("tree.filter.all", &["alt+a"], "in the tree: every entry"),
+    tree("tree.label", &["shift+l"], "in the tree: label the place"),
     list("tui.select.cancel", "selectCancel", &["escape", "ctrl+c"], "in a panel: leave it"),
 ];
 

@@ -21,6 +21,7 @@ use super::leaving::Moved;
 use super::pasting::Clip;
 use super::pictures::Prepared;
 use super::status::Facts;
+use super::tree::TreeFilter;
 use crate::control::Control;
 
 /// Everything that reaches the screen from elsewhere.
@@ -65,6 +66,8 @@ pub(super) enum Message {
     EditorText(String),
     /// The entries of a panel.
     Entries(Topic, Entries),
+    /// The present label of a place of the tree, which the user wants to change.
+    Label { id: String, label: String, filter: TreeFilter },
     /// More about an entry of a panel.
     Preview(Choice, Vec<String>),
     /// Completions for the text before the cursor, which replace it from a byte on. With `from_tab` the user asked for
@@ -74,6 +77,8 @@ pub(super) enum Message {
     LoginStep(LoginStep),
     /// A login, or the keeping of a key, ended.
     LoggedIn { provider: String, result: Result<(), String> },
+    /// Another model answers from now on: its key.
+    ModelChanged(String),
     /// The facts of the status row.
     Facts(Box<Facts>),
     /// A session as it is shown.

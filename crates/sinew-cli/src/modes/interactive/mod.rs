@@ -12,7 +12,7 @@
 //! | `outgoing` | texts that were sent and that the agent does not have yet |
 //! | `panel`, `ask` | questions to the user |
 //! | `picker`, `form` | panels that the user opens: to choose from, to write into |
-//! | `choices`, `choosing`, `login` | what those panels offer, what an entry does, and logins |
+//! | `choices`, `choosing`, `tree`, `login` | what those panels offer, what an entry does, and logins |
 //! | `conversation`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
 //! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
 //! | `stash`, `history` | drafts that were put aside; the history of prompts |
@@ -61,6 +61,7 @@ mod stash;
 mod status;
 mod submit;
 mod transcript;
+mod tree;
 mod tty;
 mod ui;
 

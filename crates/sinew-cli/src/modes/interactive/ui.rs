@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 use super::announce::{Announcer, State};
 use super::bindings::Bindings;
 use super::blocks::{DIM, NOTICE};
-use super::choices::Topic;
+use super::choices::{Choice, Topic};
 use super::choosing::ChangedSettings;
 use super::complete::{self, Popup};
 use super::history::PromptHistory;
@@ -113,6 +113,8 @@ struct Ui {
     /// The time at which the panel of jobs was brought up to date.
     jobs_shown: Option<Instant>,
     popup: Option<Popup>,
+    /// The place that is marked when the tree has been read.
+    place: Option<Choice>,
     /// The view of the whole conversation, where it is open.
     viewer: Option<OpenViewer>,
     announcer: Announcer,
@@ -130,6 +132,8 @@ struct Ui {
     foreground: Option<[u8; 3]>,
     /// The theme that was chosen since the start.
     theme: Option<&'static str>,
+    /// Provider and id of the model that answers again when the one of a single prompt has done so.
+    lent: Option<(String, String)>,
     /// A login that goes on.
     login: Option<super::login::Running>,
     /// The copy that the desktop may ask for.
@@ -221,6 +225,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         overlay: None,
         jobs_shown: None,
         popup: None,
+        place: None,
         viewer: None,
         announcer,
         has_focus: None,
@@ -232,6 +237,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         background: None,
         foreground: None,
         theme: None,
+        lent: None,
         login: None,
         clipboard: None,
         changed: ChangedSettings::default(),

@@ -8,7 +8,7 @@ use sinew_llm::model::{Model, ThinkingLevel};
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
-use crate::control::model::ModelChange;
+use crate::control::model::{ModelChange, Turn};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,7 +23,7 @@ pub(super) async fn set(rpc: Arc<Rpc>, given: Fields) -> Answer {
 }
 
 pub(super) async fn cycle(rpc: Arc<Rpc>, _: Fields) -> Answer {
-    let change = rpc.control.cycle_model().await?;
+    let change = rpc.control.cycle_model(Turn::Forward).await?;
     let told = change.map(|ModelChange { model, thinking, is_scoped }| {
         json!({"model": describe(&model), "thinkingLevel": thinking.as_str(), "isScoped": is_scoped})
     });

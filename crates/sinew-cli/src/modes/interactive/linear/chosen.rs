@@ -112,7 +112,8 @@ impl Linear {
         let text = std::mem::replace(&mut self.editor, wanted.draft).text().trim().to_string();
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match wanted.purpose {
-            Purpose::Wait => {}
+            // A label is given by /label here.
+            Purpose::Wait | Purpose::Label(..) => {}
             _ if text.is_empty() => {
                 self.login = None;
                 self.output.say("Left as it was.");

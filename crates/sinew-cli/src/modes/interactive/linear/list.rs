@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::choices::{self, Choice, Entries, Topic};
 use super::super::choosing::{self, ChangedSettings};
 use super::super::picker::Entry;
+use super::super::tree::TreeFilter;
 use super::asked::index;
 use crate::control::Control;
 
@@ -30,7 +31,7 @@ impl Choices {
             Topic::Login => choices::login(control),
             Topic::Logout => choices::stored(control),
             Topic::Providers => choices::providers(control),
-            Topic::Models => choices::models(control),
+            Topic::Models { .. } => choices::models(control),
             Topic::Thinking => choices::thinking(control),
             Topic::Settings => changed.entries(control),
             Topic::Theme => choices::themes(),
@@ -90,7 +91,10 @@ pub(super) async fn read(control: Arc<Control>, topic: Topic) -> Result<Choices,
             let ids: Vec<String> = listed.iter().map(|session| session.id.clone()).collect();
             choices::sessions(listed, all).into_iter().zip(&ids).map(|(entry, id)| named(entry, id)).collect()
         }
-        Topic::Tree => blocking(choosing::tree).await.map_err(|panic| panic.to_string())??,
+        Topic::Tree(_) => {
+            let tree = blocking(|control| choosing::tree(control, TreeFilter::NoTools));
+            tree.await.map_err(|panic| panic.to_string())??
+        }
         _ => {
             let points = blocking(|control| control.branch_points().map(choices::branches));
             points.await.map_err(|panic| panic.to_string())??
@@ -102,9 +106,11 @@ pub(super) async fn read(control: Arc<Control>, topic: Topic) -> Result<Choices,
 /// The name of an entry without signs: a place of the tree says whose words it shows.
 fn name(entry: &Entry<Choice>) -> String {
     let plain = entry.name.trim_start_matches(['●', ' ']);
-    match (&entry.choice, plain.strip_prefix("› ")) {
-        (Choice::Place(_), Some(prompt)) => format!("You: {prompt}"),
-        (Choice::Place(_), None) => format!("Assistant: {plain}"),
+    match (&entry.choice, plain.split_once(' ')) {
+        (Choice::Place(_), Some(("›", prompt))) => format!("You: {prompt}"),
+        (Choice::Place(_), Some(("!", command))) => format!("You ran: {command}"),
+        (Choice::Place(_), Some(("⋯", what))) => what.to_string(),
+        (Choice::Place(_), _) => format!("Assistant: {plain}"),
         _ => plain.to_string(),
     }
 }

@@ -360,6 +360,8 @@ impl Linear {
             | Message::Facts(_)
             | Message::WorkEnded
             | Message::CommandOutput(..)
+            | Message::ModelChanged(_)
+            | Message::Label { .. }
             | Message::Viewer(_)
             | Message::Shown(_)
             | Message::Started(..)

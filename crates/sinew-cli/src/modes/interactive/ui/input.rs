@@ -8,13 +8,15 @@ use sinew_tui::{Depth, Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
 
 use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
-use crate::modes::interactive::bindings::{EDITOR, LIST, Meaning, Place};
+use crate::control::model::Turn;
+use crate::modes::interactive::bindings::{EDITOR, LIST, Meaning, Place, TREE};
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::copy;
 use crate::modes::interactive::keys::{self, RunAction};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
 use crate::modes::interactive::submit::{self, Submission};
+use crate::modes::interactive::tree::TreeFilter;
 use crate::modes::interactive::{pasting, pictures};
 use crate::settings::DoubleEscape;
 
@@ -105,6 +107,7 @@ impl Ui {
             (Some(Overlay::Picker(Topic::History, _)), _) if self.keys.calls(HISTORY, before, press) => {
                 Meaning::Known("down".into())
             }
+            (Some(Overlay::Picker(Topic::Tree(_), _)), _) => self.keys.meaning(&[TREE, LIST, EDITOR], before, press),
             (Some(_), _) => self.keys.meaning(&[LIST, EDITOR], before, press),
             (None, Some(panel)) if panel.has_focus && !self.keys.calls("app.clear", before, press) => {
                 self.keys.meaning(&[LIST, EDITOR], before, press)
@@ -184,13 +187,17 @@ impl Ui {
                 self.jumps = Some(key == "ctrl+]");
                 self.notify("to which character?");
             }
-            "alt+m" => self.open(Topic::Models),
+            "alt+m" => self.open(Topic::Models { once: false }),
+            "alt+p" if self.is_busy() => self.notify("the model of a single prompt is chosen before it is sent"),
+            "alt+p" => self.open(Topic::Models { once: true }),
+            "ctrl+p" => self.cycle_model(Turn::Forward),
+            "shift+ctrl+p" => self.cycle_model(Turn::Backward),
             "shift+alt+p" => self.run_slash("plan".into(), String::new()),
             "app.session.new" | "app.session.fork" => {
                 self.file_draft();
                 self.run_slash(key.trim_start_matches("app.session.").into(), String::new());
             }
-            "app.session.tree" => self.open(Topic::Tree),
+            "app.session.tree" => self.open(Topic::Tree(TreeFilter::Default)),
             "app.session.resume" => self.open(Topic::Sessions { all: false }),
             key => {
                 match keys::action(key) {
@@ -201,6 +208,18 @@ impl Ui {
                 self.complete();
             }
         }
+    }
+
+    fn cycle_model(&mut self, turn: Turn) {
+        self.lent = None;
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        self.runtime.spawn(async move {
+            mailbox.send(match control.cycle_model(turn).await {
+                Ok(Some(change)) => Message::ModelChanged(change.model.key()),
+                Ok(None) => Message::Notice("there is no other model: /login sets one up".into()),
+                Err(error) => Message::Notice(error.message),
+            });
+        });
     }
 
     fn read_clipboard(&self) {
@@ -297,7 +316,7 @@ impl Ui {
                 self.notify("cleared: ctrl+- brings it back");
             }
             RunAction::Tree => match self.twice {
-                DoubleEscape::Tree => self.open(Topic::Tree),
+                DoubleEscape::Tree => self.open(Topic::Tree(TreeFilter::Default)),
                 DoubleEscape::Branch => self.open(Topic::Branch),
                 DoubleEscape::None => {}
             },

@@ -180,6 +180,11 @@ impl Ui {
             Message::Candidates { text, from, candidates, from_tab } => self.offer(&text, from, candidates, from_tab),
             Message::LoginStep(step) => self.show_login(step),
             Message::LoggedIn { provider, result } => self.finish_login(&provider, result),
+            Message::Label { id, label, filter } => self.ask_label(id, &label, filter),
+            Message::ModelChanged(key) => {
+                self.notify(format!("{key} answers from now on"));
+                self.refresh();
+            }
             Message::Facts(facts) => self.take_facts(*facts),
             Message::Shown(shown) => self.show(*shown),
             Message::Copied(Copied { text, bytes, clipboard }) => {
@@ -211,7 +216,7 @@ impl Ui {
                     self.stash.file(&mut self.editor);
                 }
                 self.queued = Default::default();
-                self.running = None;
+                (self.running, self.lent) = (None, None);
                 self.panels.drain(..).for_each(Panel::refuse);
                 self.show_session(Some(divider), Vec::new());
                 self.refresh();
@@ -235,6 +240,7 @@ impl Ui {
             Event::AgentStart => self.running = self.running.or_else(|| Some(Instant::now())),
             Event::AgentSettled {} => {
                 self.outgoing.began();
+                self.give_model_back();
                 let now = Instant::now();
                 let long = Duration::from_secs(self.tui.notify_after_seconds);
                 if self.running.take().is_some_and(|since| now >= since + long) {
@@ -247,6 +253,18 @@ impl Ui {
             Event::QueueUpdate { steering, follow_up } => self.queued = (steering.clone(), follow_up.clone()),
             _ => {}
         }
+    }
+
+    /// Changes back from the model of a single prompt.
+    fn give_model_back(&mut self) {
+        let Some((provider, id)) = self.lent.take() else { return };
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        self.runtime.spawn(async move {
+            mailbox.send(match control.set_model(&provider, &id).await {
+                Ok(model) => Message::ModelChanged(model.key()),
+                Err(error) => Message::Notice(error.message),
+            });
+        });
     }
 
     /// Makes new pictures ready for the terminal, the newest where there are too many. They come as messages.

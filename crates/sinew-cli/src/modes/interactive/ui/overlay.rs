@@ -18,6 +18,7 @@ use crate::modes::interactive::login;
 use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
 use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::picker::{Picked, Picker};
+use crate::modes::interactive::tree::TreeFilter;
 use crate::settings::{self, TuiResize};
 
 /// A panel that the user has opened.
@@ -86,14 +87,14 @@ impl Ui {
             Topic::Login => choices::login(control),
             Topic::Logout => choices::stored(control),
             Topic::Providers => choices::providers(control),
-            Topic::Models => choices::models(control),
+            Topic::Models { .. } => choices::models(control),
             Topic::Thinking => choices::thinking(control),
             Topic::Settings => self.changed.entries(control),
             Topic::Theme => choices::themes(),
             Topic::Tools => choices::tools(control),
             Topic::Jobs => choices::jobs(control),
             Topic::Redraw => choices::redraw(),
-            Topic::Sessions { .. } | Topic::Tree | Topic::Branch | Topic::Values | Topic::History => Vec::new(),
+            Topic::Sessions { .. } | Topic::Tree(_) | Topic::Branch | Topic::Values | Topic::History => Vec::new(),
         };
         let title = match topic {
             Topic::Login if self.is_without_model() => "Welcome. There is no model yet: how do you want to begin?",
@@ -104,12 +105,12 @@ impl Ui {
         if !topic.hint().is_empty() {
             picker = picker.with_hint(topic.hint());
         }
-        if topic == Topic::History {
+        if matches!(topic, Topic::History | Topic::Tree(_)) {
             picker = picker.by_words();
         }
         picker.nothing = match topic {
             topic if topic.is_read_later() => "reading …".into(),
-            Topic::Models => "no model can answer: /login sets one up".into(),
+            Topic::Models { .. } => "no model can answer: /login sets one up".into(),
             Topic::Logout => "auth.json holds no key and no login".into(),
             Topic::Jobs => "no command runs in the background".into(),
             _ => "nothing fits".into(),
@@ -157,7 +158,9 @@ impl Ui {
                 let listed = control.list_sessions(all).await;
                 tell(&mailbox, topic, listed.map(|listed| choices::sessions(listed, all)));
             })),
-            Topic::Tree => drop(self.runtime.spawn_blocking(move || tell(&mailbox, topic, choosing::tree(&control)))),
+            Topic::Tree(filter) => {
+                self.runtime.spawn_blocking(move || tell(&mailbox, topic, choosing::tree(&control, filter)));
+            }
             Topic::Branch => drop(self.runtime.spawn_blocking(move || {
                 tell(&mailbox, topic, control.branch_points().map(choices::branches));
             })),
@@ -181,8 +184,11 @@ impl Ui {
         }
         picker.nothing = "nothing fits".into();
         picker.set_entries(entries);
-        if about == Topic::Tree {
+        if matches!(about, Topic::Tree(_)) {
             picker.key("end", "");
+            if let Some(place) = self.place.take() {
+                picker.mark(|choice| *choice == place);
+            }
         }
         self.look_closer();
     }
@@ -222,6 +228,9 @@ impl Ui {
 
     pub(super) fn take_overlay_key(&mut self, key: &str, text: &str) {
         let key = if key == "ctrl+c" { "escape" } else { key };
+        if self.take_tree_key(key) {
+            return;
+        }
         match &mut self.overlay {
             Some(Overlay::Picker(topic, picker)) => {
                 let topic = *topic;
@@ -235,7 +244,13 @@ impl Ui {
             }
             Some(Overlay::Form(form)) => match form.key(key, text) {
                 Filled::Stays => {}
-                Filled::Closed => (self.overlay, self.login) = (None, None),
+                Filled::Closed => {
+                    let purpose = form.purpose.clone();
+                    (self.overlay, self.login) = (None, None);
+                    if let Purpose::Label(_, filter) = purpose {
+                        self.open(Topic::Tree(filter));
+                    }
+                }
                 Filled::Done(text) => {
                     let purpose = form.purpose.clone();
                     self.overlay = None;
@@ -243,6 +258,36 @@ impl Ui {
                 }
             },
             None => {}
+        }
+    }
+
+    /// Takes a key that only the tree knows; false where it is none.
+    fn take_tree_key(&mut self, key: &str) -> bool {
+        let Some(Overlay::Picker(Topic::Tree(filter), picker)) = &self.overlay else { return false };
+        let (filter, marked) = (*filter, picker.marked());
+        if let Some(next) = filter.by_key(key) {
+            self.place = marked;
+            self.open(Topic::Tree(next));
+            return true;
+        }
+        let (Some(Choice::Place(id)), "shift+l") = (&marked, key) else { return key == "shift+l" };
+        let (control, mailbox, id) = (Arc::clone(&self.control), self.mailbox.clone(), id.clone());
+        self.place = marked;
+        self.runtime.spawn_blocking(move || {
+            mailbox.send(match choosing::label_of(&control, &id) {
+                Ok(label) => Message::Label { id, label, filter },
+                Err(error) => Message::Notice(error.message),
+            });
+        });
+        true
+    }
+
+    /// Asks for the label of a place of the tree.
+    pub(super) fn ask_label(&mut self, id: String, label: &str, filter: TreeFilter) {
+        if matches!(self.overlay, Some(Overlay::Picker(Topic::Tree(_), _))) {
+            let body = vec!["The tree shows it at this place; an empty line takes it away.".into()];
+            let form = Form::new("Label", body, Purpose::Label(id, filter)).with_text(label);
+            self.overlay = Some(Overlay::Form(form));
         }
     }
 
@@ -271,7 +316,9 @@ impl Ui {
                 self.mark_setting(at);
             }
             (Topic::Sessions { all }, "tab", _) => self.open(Topic::Sessions { all: !all }),
-            (Topic::Models, "ctrl+s", Choice::Model { provider, id }) => self.choose(Choice::Found { provider, id }),
+            (Topic::Models { .. }, "ctrl+s", Choice::Model { provider, id }) => {
+                self.choose(Choice::Found { provider, id })
+            }
             (Topic::Jobs, "ctrl+x", Choice::Job(id)) => {
                 match self.control.session().host.cancel_job(&id) {
                     Ok(_) => self.notify(format!("job {id} is being ended")),
@@ -285,6 +332,12 @@ impl Ui {
 
     fn choose(&mut self, choice: Choice) {
         let before = self.overlay.take();
+        if let Choice::Model { .. } | Choice::Found { .. } = choice {
+            let is_once = matches!(before, Some(Overlay::Picker(Topic::Models { once: true }, _)));
+            let now = self.control.session().agent.model().model;
+            let own = self.lent.take().or(Some((now.provider, now.id)));
+            self.lent = own.filter(|_| is_once && matches!(choice, Choice::Model { .. }));
+        }
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match choice {
             Choice::Thinking(level) => {
@@ -395,6 +448,13 @@ impl Ui {
                 }
             }
             Purpose::Wait => {}
+            Purpose::Label(id, filter) => {
+                let label = Some(text.trim()).filter(|label| !label.is_empty());
+                if let Err(error) = self.control.session().agent.set_label(&id, label) {
+                    self.notify(error.to_string());
+                }
+                self.open(Topic::Tree(filter));
+            }
             Purpose::Setting(path) => {
                 // A list or an object is JSON; what is none is a text.
                 let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
