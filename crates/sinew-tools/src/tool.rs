@@ -211,7 +211,7 @@ impl From<sinew::base::Error> for ToolError {
 }
 
 /// Resolves when somebody wants the end.
-pub(crate) async fn cancelled(cancel: &CancelToken) {
+pub async fn cancelled(cancel: &CancelToken) {
     let bell = Arc::new(tokio::sync::Notify::new());
     let ring = Arc::clone(&bell);
     let _hook = cancel.on_cancel(move || ring.notify_one());

@@ -28,6 +28,8 @@ pub(crate) mod model;
 mod options;
 pub(crate) mod prompt;
 pub(crate) mod session;
+#[cfg(unix)]
+mod share;
 pub(crate) mod state;
 pub(crate) mod tasks;
 pub(crate) mod tools;

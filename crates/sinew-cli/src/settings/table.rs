@@ -106,7 +106,6 @@ const fn entry(path: &'static str, kind: Kind) -> Key {
 
 const TERMINAL: &str = "the terminal interface";
 const SUBAGENTS: &str = "subagents";
-const SHARING: &str = "sharing of sessions";
 const LANGUAGE_SERVERS: &str = "language servers";
 
 use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};
@@ -214,6 +213,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("tui.progress", Flag, "true", Any, "Terminals that can show progress do so while the model works."),
     key("tui.marks", Flag, "true", Any, "Prompts are marked, so that terminals can jump from one to the next."),
     key("tui.links", Flag, "true", Any, "Addresses are links."),
+    key("tui.notify", Word(&["auto", "osc99", "osc777", "osc9", "bell", "off"]), "\"auto\"", Any, "How the terminal notifies: as it is known to, by one of these codes, by its bell, or not at all."),
     key("tui.notifyAfterSeconds", Number, "10", Any, "Seconds after which the end of a run is worth a notification."),
     key("tui.approvalDelayMs", Number, "400", Any, "Milliseconds for which a question takes no key, so that none answers it by accident."),
     key("tui.linear.stream", Word(&["line", "sentence", "end"]), "\"line\"", Any, "When linear mode says an answer: line by line, sentence by sentence, or at its end."),
@@ -221,7 +221,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("notifications", Flag, "true", Any, "The terminal notifies when a long run ends or something asks, and you look elsewhere."),
     key("verbose", Flag, "false", Any, "Tools, thoughts and all warnings are shown."),
     key("permissions", Object, "", Trusted, "Rules of calls: `{\"deny\": [\"write(/etc/**)\"], \"ask\": [], \"allow\": [\"bash(git status*)\"]}`."),
-    later("share.command", Text, "", Trusted, SHARING, "The command that publishes an exported page."),
+    key("share.command", Text, "", Trusted, "The command of `/share`: is given the session's page and writes its link; unset: `gh gist create --public=false`."),
     key("sessionDir", Text, "", Trusted, "A folder that holds the session files of every project."),
     later("lsp.formatOnWrite", Flag, "false", Any, LANGUAGE_SERVERS, "A language server formats files that are written."),
     later("lsp.diagnosticsOnWrite", Flag, "true", Any, LANGUAGE_SERVERS, "Its diagnostics are shown after a write."),

@@ -84,7 +84,15 @@ pub(crate) struct Settings {
     /// Rules of calls; null for none. The permissions check the rest of its shape.
     #[serde(default)]
     pub(crate) permissions: Value,
+    #[serde(default)]
+    pub(crate) share: Share,
     pub(crate) session_dir: Option<String>,
+}
+
+/// Publishing sessions.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub(crate) struct Share {
+    pub(crate) command: Option<String>,
 }
 
 /// Searches of files.
@@ -122,6 +130,7 @@ pub(crate) struct Tui {
     pub(crate) progress: bool,
     pub(crate) marks: bool,
     pub(crate) links: bool,
+    pub(crate) notify: TuiNotify,
     pub(crate) notify_after_seconds: u64,
     pub(crate) approval_delay_ms: u64,
     pub(crate) max_inline_images: usize,
@@ -134,6 +143,18 @@ pub(crate) enum TuiMode {
     Auto,
     Screen,
     Linear,
+}
+
+/// The way in which the terminal notifies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TuiNotify {
+    Auto,
+    Osc99,
+    Osc777,
+    Osc9,
+    Bell,
+    Off,
 }
 
 /// The part of the terminal that is laid out anew for a new size.

@@ -63,7 +63,7 @@ const DEFAULTS: &str = r#"{
     "theme": {"dark": "dark", "light": "light"}, "symbolPreset": "unicode", "colorBlindMode": false,
     "hideThinkingBlock": false, "quietStartup": false, "tui": {
         "mode": "auto", "resize": "screen", "statusRows": 1, "reducedMotion": false, "passthrough": false, "resumeRows": 200, "replayRows": 2000, "title": true, "progress": true, "marks": true, "links": true,
-        "notifyAfterSeconds": 10, "approvalDelayMs": 400, "linear": {"stream": "line"}, "maxInlineImages": 8
+        "notify": "auto", "notifyAfterSeconds": 10, "approvalDelayMs": 400, "linear": {"stream": "line"}, "maxInlineImages": 8
     },
     "notifications": true, "verbose": false, "share": {},
     "lsp": {"formatOnWrite": false, "diagnosticsOnWrite": true}

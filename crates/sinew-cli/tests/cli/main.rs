@@ -4,6 +4,7 @@
 mod acp;
 #[cfg(unix)]
 mod acp_sessions;
+mod behind;
 mod client;
 mod completions;
 mod config;

@@ -243,9 +243,9 @@ fn a_setting_is_changed_in_its_file() {
 fn item_67_a_command_that_this_version_lacks_says_so_and_stays() {
     let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
-    enter(&mut terminal, "/share x");
-    let rows = terminal.until_shown("/share is not available yet in this version");
-    assert!(has(&rows, "› /share x"), "{rows:#?}");
+    enter(&mut terminal, "/vim");
+    let rows = terminal.until_shown("/vim is not available yet in this version");
+    assert!(has(&rows, "› /vim"), "{rows:#?}");
     terminal.send("\x03");
     terminal.until_shown("cleared");
     left(terminal);

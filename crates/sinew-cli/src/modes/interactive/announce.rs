@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::settings::Tui;
+use crate::settings::{Tui, TuiNotify};
 use crate::startup::Startup;
 
 /// The time without a key after which nobody is thought to be there, where the terminal does not tell.
@@ -29,6 +29,17 @@ enum Notification {
     Bell,
 }
 
+/// The way that the user has chosen, else the one that was found.
+fn chosen(notify: TuiNotify, found: Notification) -> Notification {
+    match notify {
+        TuiNotify::Auto | TuiNotify::Off => found,
+        TuiNotify::Osc99 => Notification::Kitty,
+        TuiNotify::Osc777 => Notification::Named,
+        TuiNotify::Osc9 => Notification::Text,
+        TuiNotify::Bell => Notification::Bell,
+    }
+}
+
 /// The part that tells the terminal; it keeps what was told last.
 pub(super) struct Announcer {
     notification: Notification,
@@ -44,12 +55,13 @@ pub(super) struct Announcer {
 
 impl Announcer {
     pub(super) fn new(startup: &Startup) -> Announcer {
-        let Tui { title, progress, passthrough, .. } = startup.settings.tui;
+        let Tui { title, progress, passthrough, notify, .. } = startup.settings.tui;
         let passes = passthrough && startup.environment.get("TMUX").is_some();
         // The variables of the terminal around it are those of the shell that began the tmux.
         let variable = |name: &str| startup.environment.get(name).filter(|_| !passes || name != "TMUX");
-        let found = Announcer::with(&variable, startup.settings.notifications);
-        Announcer { has_title: title, has_progress: found.has_progress && progress, passes, ..found }
+        let found = Announcer::with(&variable, startup.settings.notifications && notify != TuiNotify::Off);
+        let notification = chosen(notify, found.notification);
+        Announcer { notification, has_title: title, has_progress: found.has_progress && progress, passes, ..found }
     }
 
     fn with<'a>(variable: &dyn Fn(&str) -> Option<&'a str>, is_on: bool) -> Announcer {
@@ -210,6 +222,16 @@ mod tests {
         }
         let through = Announcer { passes: true, ..announcer(&[("TERM_PROGRAM", "WezTerm")]) };
         assert_eq!(through.notify("done", ""), "\x1bPtmux;\x1b\x1b]9;sinew: done\x1b\x1b\\\x1b\\");
+        for (notify, expect) in [
+            (TuiNotify::Auto, "\x07"),
+            (TuiNotify::Osc99, "\x1b]99;;sinew: done\x1b\\"),
+            (TuiNotify::Osc777, "\x1b]777;notify;sinew;done\x1b\\"),
+            (TuiNotify::Osc9, "\x1b]9;sinew: done\x1b\\"),
+            (TuiNotify::Bell, "\x07"),
+        ] {
+            let notification = chosen(notify, Notification::Bell);
+            assert_eq!(Announcer { notification, ..announcer(&[]) }.notify("done", ""), expect, "{notify:?}");
+        }
         let off = Announcer { is_on: false, ..announcer(&[]) };
         assert_eq!(off.notify("done", ""), "");
     }

@@ -43,6 +43,8 @@ pub(super) enum Choice {
     Job(String),
     /// Erase the terminal and write the end of the session anew.
     Redraw,
+    /// Publish the session.
+    Share,
     /// Close the panel, and nothing else.
     Nothing,
     /// A prompt of before, to write on with.
@@ -80,6 +82,7 @@ pub(super) enum Topic {
     Jobs,
     History,
     Redraw,
+    Share,
 }
 
 impl Topic {
@@ -97,6 +100,7 @@ impl Topic {
             "theme" => Topic::Theme,
             "tools" => Topic::Tools,
             "jobs" => Topic::Jobs,
+            "share" => Topic::Share,
             _ => return None,
         })
     }
@@ -119,6 +123,7 @@ impl Topic {
             Topic::Tools => "Tools of the model",
             Topic::Jobs => "Commands in the background",
             Topic::History => "Which earlier prompt?",
+            Topic::Share => "Publish the whole session, for everyone who has the link?",
             Topic::Redraw => "Erase all that this terminal has kept, of your shell too?",
         }
     }
@@ -150,6 +155,14 @@ pub(super) type Entries = Vec<Entry<Choice>>;
 pub(super) fn redraw() -> Entries {
     let erase = "the scrollback goes; the end of this session is written anew";
     vec![Entry::new("No", "nothing is erased", Choice::Nothing), Entry::new("Erase it", erase, Choice::Redraw)]
+}
+
+pub(super) fn share(command: &str) -> Entries {
+    let what = format!("`{command}` gets its page");
+    vec![
+        Entry::new("No", "nothing leaves this machine", Choice::Nothing),
+        Entry::new("Publish it", what, Choice::Share),
+    ]
 }
 
 pub(super) fn models(control: &Control) -> Entries {

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 pub(crate) struct Left {
     pub(crate) code: u8,
     pub(crate) moved: Option<Moved>,
+    /// The run goes on without the terminal: the bytes that tell that terminal when it is over.
+    pub(super) behind: Option<Vec<u8>>,
 }
 
 /// A session that goes on in another folder.
@@ -19,6 +21,6 @@ pub(crate) struct Moved {
 impl Left {
     /// Left for good.
     pub(super) fn with(code: u8) -> Left {
-        Left { code, moved: None }
+        Left { code, moved: None, behind: None }
     }
 }

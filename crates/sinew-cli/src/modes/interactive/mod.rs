@@ -16,10 +16,11 @@
 //! | `conversation`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
 //! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
 //! | `stash`, `history` | drafts that were put aside; the history of prompts |
+//! | `todo` | the list of tasks as a text |
 //! | `demo`, `editor_file` | programs that get the terminal for a while |
 //! | `status`, `facts` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
-//! | `leaving` | the way in which the user left |
+//! | `leaving`, `job` | the way in which the user left; the program as a job of the shell |
 //! | `keys`, `bindings` | the actions and their keys; `keybindings.json`, which moves them |
 //! | `linear` | all of it in words, for screen readers and terminals that know no cursor |
 //!
@@ -42,6 +43,7 @@ mod form;
 #[cfg(target_os = "linux")]
 mod guard;
 mod history;
+mod job;
 mod keys;
 mod leaving;
 mod linear;
@@ -60,6 +62,7 @@ mod report;
 mod stash;
 mod status;
 mod submit;
+mod todo;
 mod transcript;
 mod tree;
 mod tty;
@@ -182,7 +185,7 @@ pub(crate) async fn run(
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let left = match ended {
+    let mut left = match ended {
         Ok(Ok(Ok(left))) => left,
         Ok(Ok(Err(error))) => return Err(no_terminal(error)),
         Ok(Err(panic)) => {
@@ -191,6 +194,9 @@ pub(crate) async fn run(
         }
         Err(_) => Left::with(1),
     };
+    if let (Some(control), Some(bytes)) = (&control, &left.behind) {
+        left.code = job::see_to_its_end(control, ending, bytes).await.unwrap_or(left.code);
+    }
     if let Some(control) = control {
         finish(&control, &left).await;
     }
@@ -214,7 +220,7 @@ async fn finish(control: &Control, left: &Left) {
         output::tell(&format!("Warning: {error}"));
     }
     super::close(Arc::clone(&open.host), left.code).await;
-    if is_kept && left.code < 128 && left.moved.is_none() {
+    if is_kept && left.code < 128 && left.moved.is_none() && left.behind.is_none() {
         output::tell(&format!("Resume with: sinew -r {}", id.get(..8).unwrap_or(&id)));
     }
 }

@@ -13,6 +13,7 @@ use super::leaving::Moved;
 use super::mailbox::{Mailbox, Message};
 use super::outgoing::Given;
 use super::report;
+use super::todo;
 use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
 use crate::control::{Control, ControlError, commands};
@@ -61,7 +62,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("session", "", "show the session: file, tokens, cost"),
     ("usage", "", "show tokens and cost"),
     ("context", "", "show how full the model's window is"),
-    ("todo", "", "show the list of tasks"),
+    ("todo", "[edit|clear|copy]", "show the list of tasks; edit it in your own editor, end it, copy it"),
     ("jobs", "[ID]", "list the commands in the background; with ID show the end of its output"),
     ("cancel", "ID", "end a command in the background"),
     ("stash", "", "take a draft that was put aside back (ctrl+s)"),
@@ -81,19 +82,14 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("raw", "", "show the source of prompts and answers (alt+r)"),
     ("plan", "", "offer only tools that change nothing, until /plan again"),
     ("debug", "", "write a report about this program, without secrets"),
-    ("share", "", "publish the session"),
+    ("share", "", "publish the session by gh, or by share.command; asks before"),
     ("background", "", "let the run go on without the terminal"),
     ("bg", "", "let the run go on without the terminal"),
     ("vim", "", "write with the keys of vi"),
 ];
 
 /// Commands that this version does not have, and the way that leads there without them.
-const MISSING: &[(&str, &str)] = &[
-    ("share", "use /export"),
-    ("background", "use tmux"),
-    ("bg", "use tmux"),
-    ("vim", "ctrl+g opens your own editor"),
-];
+const MISSING: &[(&str, &str)] = &[("vim", "ctrl+g opens your own editor")];
 
 /// Tells what a text asks for. `is_known` says whether a word is the name of a built-in command.
 pub(super) fn read(text: &str, is_known: impl Fn(&str) -> bool) -> Submission<'_> {
@@ -275,6 +271,7 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             let text = format!("the session is kept with those of {} now, and goes on there", folder.display());
             Effect::Moved(text, Moved { folder, session })
         }
+        "bg" | "background" => return Err(format!("/{name} takes no argument").into()),
         "record" => return Err("there is no screen to record here".into()),
         "transcript" | "raw" => {
             let shown = if name == "raw" { Conversation::source } else { Conversation::of };
@@ -305,7 +302,29 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
                 format!("labelled {arguments}")
             })
         }
-        "todo" => Effect::Text(todo(&control.session().host.todo_phases())),
+        "todo" => match arguments {
+            "" => Effect::Text(todo::lines(&control.session().host.todo_phases())),
+            "clear" => {
+                control.set_todo(Vec::new())?;
+                Effect::Text("the list of tasks is empty".into())
+            }
+            "copy" => {
+                let control = Arc::clone(control);
+                let copied =
+                    tokio::task::spawn_blocking(move || match todo::markdown(&control.session().host.todo_phases()) {
+                        text if text.is_empty() => Err("There is no list of tasks.".into()),
+                        text => copy::copy_text(&control, &text),
+                    });
+                Effect::Copied(copied.await.map_err(|panic| panic.to_string())??)
+            }
+            "edit" => return Err("/todo edit needs the screen: an editor gets the terminal".into()),
+            _ => return Err(format!("/todo {arguments}: use edit, clear, copy or nothing").into()),
+        },
+        "share" if arguments == "yes" => Effect::Text(format!("published: {}", control.share().await?)),
+        "share" => {
+            let command = control.share_command();
+            return Err(format!("/share gives the whole session to `{command}`, which publishes it: /share yes").into());
+        }
         "jobs" => {
             let host = &control.session().host;
             let jobs: Vec<String> = host.jobs().into_iter().map(|job| job.summary).collect();
@@ -330,26 +349,6 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             Err(failure) => return Err(failure.message.into()),
         },
     })
-}
-
-fn symbol(status: sinew_tools::Status) -> &'static str {
-    use sinew_tools::Status;
-    match status {
-        Status::Completed => "●",
-        Status::InProgress => "◌",
-        _ => "○",
-    }
-}
-
-fn todo(phases: &[sinew_tools::Phase]) -> String {
-    let lines: Vec<String> = phases
-        .iter()
-        .flat_map(|phase| {
-            let items = phase.tasks.iter().map(|task| format!("  {} {}", symbol(task.status), task.content));
-            std::iter::once(phase.name.clone()).chain(items)
-        })
-        .collect();
-    if lines.is_empty() { "There is no list of tasks.".into() } else { lines.join("\n") }
 }
 
 fn help(control: &Control) -> String {

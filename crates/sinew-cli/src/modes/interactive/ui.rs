@@ -36,6 +36,7 @@ use super::choices::{Choice, Topic};
 use super::choosing::ChangedSettings;
 use super::complete::{self, Popup};
 use super::history::PromptHistory;
+use super::job;
 use super::leaving::{Left, Moved};
 use super::mailbox::{Inbox, Mailbox};
 use super::outgoing::{Door, Outgoing};
@@ -159,6 +160,8 @@ struct Ui {
     pressed: Option<(String, Instant)>,
     sizes: Sizes,
     exit: Option<u8>,
+    /// The run goes on after the exit, without the terminal.
+    goes_behind: bool,
     /// The folder in which the session goes on after the exit.
     moved: Option<Moved>,
 }
@@ -253,6 +256,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         pressed: None,
         sizes: Sizes::new(options.keeps_length),
         exit: None,
+        goes_behind: false,
         moved: None,
     };
     if let Err(error) = recorded {
@@ -274,7 +278,16 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
     let last = ui.announcer.end();
     ui.tty.write(last.as_bytes());
     // A terminal that is gone ends the program as its hangup does.
-    Ok(Left { code: code.unwrap_or(143), moved: ui.moved.take() })
+    let (code, moved) = (code.unwrap_or(143), ui.moved.take());
+    let behind = ui.goes_behind.then(|| ui.announcer.notify("done", &ui.facts.title).into_bytes());
+    if behind.is_some() {
+        let control = Arc::clone(&ui.control);
+        // The terminal is as it was found from here on.
+        drop(ui);
+        job::say_behind(&control);
+        job::leave_terminal()?;
+    }
+    Ok(Left { code, moved, behind })
 }
 
 impl Ui {

@@ -32,6 +32,7 @@ use super::choices::Topic;
 use super::choosing::{ChangedSettings, Target};
 use super::copy::Copied;
 use super::history::PromptHistory;
+use super::job;
 use super::keys;
 use super::leaving::{Left, Moved};
 use super::login::Running;
@@ -96,6 +97,8 @@ struct Linear {
     /// The owner of the last copy, which serves the desktop for as long as it lives.
     clipboard: Option<sinew::clipboard::Clipboard>,
     exit: Option<u8>,
+    /// The run goes on after the exit, without the terminal.
+    goes_behind: bool,
     /// The folder in which the session goes on after the exit.
     moved: Option<Moved>,
 }
@@ -155,6 +158,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
         has_ended: false,
         clipboard: None,
         exit: None,
+        goes_behind: false,
         moved: None,
     };
     linear.welcome(&warnings);
@@ -171,7 +175,16 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
     linear.tty.write(bytes);
     let rest = linear.output.write(false, None);
     linear.tty.write(&rest);
-    Ok(Left { code: code.unwrap_or(143), moved: linear.moved.take() })
+    let (code, moved) = (code.unwrap_or(143), linear.moved.take());
+    let behind = linear.goes_behind.then(|| b"\x07".to_vec());
+    if behind.is_some() {
+        let control = Arc::clone(&linear.control);
+        // The terminal is as it was found from here on.
+        drop(linear);
+        job::say_behind(&control);
+        job::leave_terminal()?;
+    }
+    Ok(Left { code, moved, behind })
 }
 
 impl Linear {
@@ -625,6 +638,14 @@ impl Linear {
                     mailbox.send(Message::Output(words::command_end(ended)));
                 });
             }
+            Submission::Slash("bg" | "background", _) => match control.session().agent.is_running() {
+                true if self.outgoing.is_empty() => {
+                    self.asked.drain(..).for_each(OpenQuestion::refuse);
+                    (self.exit, self.goes_behind) = (Some(0), true);
+                }
+                true => self.output.say("Note: a text is on its way to the agent: try again when it is there"),
+                false => self.output.say("Note: no run goes on: /quit leaves"),
+            },
             Submission::Slash("stop", _) => self.interrupt(),
             Submission::Slash("status", _) => self.output.say(&words::status(&control, self.is_running, self.queued)),
             Submission::Slash("stash", _) => {
@@ -637,7 +658,7 @@ impl Linear {
                 self.list(Topic::Settings);
             }
             // Jobs have numbers of their own.
-            Submission::Slash(name, "") if name != "jobs" && Topic::of(name).is_some() => {
+            Submission::Slash(name, "") if !matches!(name, "jobs" | "share") && Topic::of(name).is_some() => {
                 if let Some(topic) = Topic::of(name) {
                     self.list(topic);
                 }

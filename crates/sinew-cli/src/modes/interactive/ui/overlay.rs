@@ -94,6 +94,7 @@ impl Ui {
             Topic::Tools => choices::tools(control),
             Topic::Jobs => choices::jobs(control),
             Topic::Redraw => choices::redraw(),
+            Topic::Share => choices::share(control.share_command()),
             Topic::Sessions { .. } | Topic::Tree(_) | Topic::Branch | Topic::Values | Topic::History => Vec::new(),
         };
         let title = match topic {
@@ -353,6 +354,7 @@ impl Ui {
             Choice::Value(path, value) => self.write_setting(path, value),
             Choice::Theme(name) => self.choose_theme(name),
             Choice::Redraw => self.redraw_all(),
+            Choice::Share => self.run_slash("share".into(), "yes".into()),
             Choice::Nothing => {}
             Choice::Job(id) => self.view_job(&id),
             Choice::Prompt(text) => self.editor.set_text(&text),

@@ -8,23 +8,9 @@ use super::Ui;
 use crate::modes::interactive::demo::Demo;
 use crate::modes::interactive::editor_file;
 use crate::modes::interactive::mailbox::Message;
-
-/// Stops the process and its group, and returns when it goes on; at once where a shell without job control would never let
-/// it go on.
-fn stop() {
-    use rustix::process::{Signal, getpgrp, kill_process_group};
-    // A signal to the group may be taken by any thread, while this one would go on and paint. So the others of the group
-    // get it alone, and then this thread its own, by which the whole process stops before the call returns.
-    // SAFETY: no handler is set: the signal is ignored, or does what it does by default.
-    unsafe { libc::signal(libc::SIGTSTP, libc::SIG_IGN) };
-    // Nobody else may be there.
-    let _ = kill_process_group(getpgrp(), Signal::TSTP);
-    // SAFETY: as above.
-    unsafe {
-        libc::signal(libc::SIGTSTP, libc::SIG_DFL);
-        libc::raise(libc::SIGTSTP);
-    }
-}
+use crate::modes::interactive::panel::Panel;
+use crate::modes::interactive::{job, todo, transcript};
+use sinew_tui::Style;
 
 impl Ui {
     /// Gives the terminal back and stops the process; returns when it goes on.
@@ -32,7 +18,7 @@ impl Ui {
         let bytes = self.screen.leave();
         self.tty.write(&bytes);
         self.tty.leave();
-        stop();
+        job::stop();
         self.resume();
     }
 
@@ -44,6 +30,23 @@ impl Ui {
         let size = self.tty.size();
         self.tty.record_size(size);
         self.screen.begin_epoch(size);
+    }
+
+    /// Leaves the terminal and lets the run go on.
+    ///
+    /// # Errors
+    /// There is no run, or something waits for the user.
+    pub(super) fn go_behind(&mut self) -> Result<(), &'static str> {
+        if !self.control.session().agent.is_running() {
+            return Err("no run goes on: ctrl+d leaves");
+        }
+        if !self.outgoing.is_empty() {
+            return Err("a text is on its way to the agent: try again when it is there");
+        }
+        // Whoever is not there permits nothing.
+        self.panels.drain(..).for_each(Panel::refuse);
+        (self.exit, self.goes_behind) = (Some(0), true);
+        Ok(())
     }
 
     /// Gives the terminal to a program until it ends. What comes meanwhile is taken afterwards; a signal that ends this
@@ -95,20 +98,41 @@ impl Ui {
 
     /// Opens the draft in the user's own editor; one that fails leaves it as it was.
     pub(super) fn edit_elsewhere(&mut self) {
-        let environment = &self.control.app.startup.environment;
-        let program = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or("vi").to_string();
-        let written = editor_file::DraftFile::write(&self.editor.text(), self.control.app.clock.random());
-        let edited = written.and_then(|file| {
-            let status = self.run_program(&mut file.command(&program))?;
-            if !status.success() {
-                return Err(io::Error::other(format!("{program} ended with {status}: the draft is as it was")));
-            }
-            file.read()
-        });
-        match edited {
+        match self.edited(&self.editor.text()) {
             Ok(text) if text.trim().is_empty() => self.notify("nothing was written: the draft is as it was"),
             Ok(text) => self.editor.set_text(text.trim_end()),
-            Err(error) => self.notify(error.to_string()),
+            Err(error) => self.notify(format!("{error}: the draft is as it was")),
+        }
+    }
+
+    /// Opens the list of tasks in the user's own editor. What cannot be read comes back to be mended.
+    pub(super) fn edit_todo(&mut self) {
+        let mut text = todo::draft(&self.control.session().host.todo_phases());
+        loop {
+            text = match self.edited(&text) {
+                Ok(now) if now == text => return self.notify("the list of tasks is as it was"),
+                Ok(now) => now,
+                Err(error) => return self.notify(format!("{error}: the list of tasks is as it was")),
+            };
+            let set =
+                todo::parse(&text).and_then(|phases| self.control.set_todo(phases).map_err(|error| error.message));
+            match set {
+                Ok(phases) => return transcript::line(&mut self.screen, &todo::lines(&phases), Style::PLAIN),
+                Err(_) if self.exit.is_some() => return,
+                Err(reason) => text = format!("<!-- {} -->\n{text}", reason.replace("-->", "→")),
+            }
+        }
+    }
+
+    /// The text after the user has had it in their own editor.
+    fn edited(&mut self, text: &str) -> io::Result<String> {
+        let environment = &self.control.app.startup.environment;
+        let program = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or("vi").to_string();
+        let file = editor_file::DraftFile::write(text, self.control.app.clock.random())?;
+        let status = self.run_program(&mut file.command(&program))?;
+        match status.success() {
+            true => file.read(),
+            false => Err(io::Error::other(format!("{program} ended with {status}"))),
         }
     }
 }

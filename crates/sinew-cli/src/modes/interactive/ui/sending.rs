@@ -77,6 +77,12 @@ impl Ui {
             Submission::Slash("transcript", _) => self.open_viewer(),
             Submission::Slash("raw", _) => self.open_source(),
             Submission::Slash("stash", _) => self.stash(),
+            Submission::Slash("bg" | "background", _) => {
+                if let Err(why) = self.go_behind() {
+                    self.notify(why);
+                }
+            }
+            Submission::Slash("todo", "edit") => self.edit_todo(),
             Submission::Slash("record", file) => self.record(file),
             Submission::Slash("hotkeys", _) => {
                 let text = self.keys.help(self.input.has_kitty());
