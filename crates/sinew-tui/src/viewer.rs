@@ -14,6 +14,8 @@ pub struct Viewer {
     lines: Arc<Vec<Line>>,
     /// Places to jump to, as numbers of lines.
     marks: Arc<Vec<usize>>,
+    /// The lines that parts begin with, in order.
+    parts: Arc<Vec<usize>>,
     mode: WrapMode,
     rows: Vec<Row>,
     size: Size,
@@ -23,7 +25,7 @@ pub struct Viewer {
     /// The line that was found last, until another key moves the view.
     found: Option<usize>,
     is_typing: bool,
-    note: &'static str,
+    note: String,
 }
 
 impl Viewer {
@@ -54,9 +56,9 @@ impl Viewer {
             wrap(line, size.columns, mode, number, (&none, &none), &mut rows);
         }
         let title = title.to_owned();
-        let (query, note) = (String::new(), "");
+        let (query, note, parts) = (String::new(), String::new(), Arc::default());
         let mut viewer =
-            Viewer { title, lines, marks, mode, rows, size, top: 0, query, found: None, is_typing: false, note };
+            Viewer { title, lines, marks, parts, mode, rows, size, top: 0, query, found: None, is_typing: false, note };
         viewer.go_to_line(first);
         viewer
     }
@@ -72,7 +74,37 @@ impl Viewer {
             self.first_line(),
             self.mode,
         );
-        Viewer { query: self.query.clone(), ..viewer }
+        Viewer { query: self.query.clone(), parts: Arc::clone(&self.parts), ..viewer }
+    }
+
+    /// The same with parts, which can be taken out: the lines that they begin with, in order.
+    #[must_use]
+    pub fn with_parts(mut self, parts: Arc<Vec<usize>>) -> Viewer {
+        self.parts = parts;
+        self
+    }
+
+    /// The text of the part at the first row, or at what was found last; none where the view has no parts.
+    #[must_use]
+    pub fn part(&self) -> Option<String> {
+        let now = self.found.unwrap_or_else(|| self.first_line());
+        let after = self.parts.partition_point(|part| *part <= now);
+        // Above the first part there is nothing.
+        let from = *self.parts.get(after.saturating_sub(1))?;
+        let to = self.parts.get(after.max(1)).copied().unwrap_or(self.lines.len());
+        let text: Vec<&str> = self.lines[from..to].iter().map(|line| line.text().trim_end()).collect();
+        Some(text.join("\n").trim_end().to_string())
+    }
+
+    /// Returns true if keys are letters of a search.
+    #[must_use]
+    pub fn is_typing(&self) -> bool {
+        self.is_typing
+    }
+
+    /// Shows a note until the next key.
+    pub fn tell(&mut self, note: impl Into<String>) {
+        self.note = note.into();
     }
 
     /// The size that it is laid out for.
@@ -89,7 +121,7 @@ impl Viewer {
 
     /// Takes a key; `text` is what it types. False: the view is to be closed.
     pub fn key(&mut self, key: &str, text: &str) -> bool {
-        self.note = "";
+        self.note.clear();
         if self.is_typing {
             self.type_query(key, text);
             return true;
@@ -150,7 +182,7 @@ impl Viewer {
         };
         match next {
             Some(mark) => self.go_to_line(*mark),
-            None => self.note = "no more prompts there",
+            None => self.tell("no more prompts there"),
         }
     }
 
@@ -170,7 +202,7 @@ impl Viewer {
                 self.found = Some(at);
                 self.go_to_line(at);
             }
-            None => self.note = "not found",
+            None => self.tell("not found"),
         }
     }
 
@@ -186,7 +218,11 @@ impl Viewer {
             bar.push(&format!("/{}", self.query), Style::PLAIN);
         } else {
             let end = (self.top + height).min(self.rows.len());
-            let note = if self.note.is_empty() { "/ search · n N · [ ] prompts · q" } else { self.note };
+            let note = match self.note.as_str() {
+                "" if self.parts.is_empty() => "/ search · n N · [ ] prompts · q",
+                "" => "/ search · n N · [ ] prompts · y copy · p print · q",
+                note => note,
+            };
             bar.push(&format!(" {} · {end} of {} · {note} ", self.title, self.rows.len()), reverse);
         }
         let column = if self.is_typing { bar.width() } else { 0 };

@@ -200,3 +200,36 @@ fn item_24_ctrl_z_leaves_a_clean_terminal_to_the_shell_and_fg_goes_on() {
     terminal.send("exit\r");
     assert_eq!(terminal.ended().0.code(), Some(0));
 }
+
+#[test]
+fn a_part_of_the_view_is_copied_and_printed() {
+    let stage = Stage::scripted(&[answer("an answer\n\nof two parts"), answer("the end")]);
+    let mut terminal = start(&stage);
+    for (prompt, said) in [("why?", "of two parts"), ("go on", "the end")] {
+        enter(&mut terminal, prompt);
+        terminal.until(|rows| has(rows, said) && has(rows, "ready"));
+    }
+    terminal.send("\x0f");
+    terminal.until_shown("y copy · p print");
+    terminal.send("g");
+    terminal.until(|rows| rows[0] == "› why?");
+    // The prompt without its mark, then what is searched for.
+    terminal.send("y");
+    terminal.until_shown("copied 1 line by the terminal");
+    terminal.send("/two");
+    terminal.until(|rows| has(rows, "/two"));
+    terminal.send("\r");
+    terminal.until_shown("y copy · p print");
+    terminal.send("y");
+    terminal.until_shown("copied 3 lines by the terminal");
+    terminal.send("p");
+    terminal.until_shown("it stands in the transcript now");
+    terminal.send("q");
+    let last = |rows: &[String]| rows.iter().rposition(|row| row == "of two parts");
+    terminal.until(|rows| last(rows) > rows.iter().rposition(|row| row == "the end") && has(rows, "ready"));
+    let (_, sent) = left_with_bytes(terminal);
+    for text in ["why?", "an answer\n\nof two parts"] {
+        let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text);
+        assert!(sent.contains(&format!("\x1b]52;c;{encoded}\x1b\\")), "{text}");
+    }
+}

@@ -13,6 +13,8 @@ pub(super) struct Conversation {
     pub(super) lines: Vec<Line>,
     /// The lines that prompts begin with.
     pub(super) prompts: Vec<usize>,
+    /// The lines that prompts, answers, thoughts and calls begin with.
+    pub(super) parts: Vec<usize>,
     /// The line that the newest call of a tool, or command of the user, begins with.
     pub(super) newest_call: Option<usize>,
 }
@@ -60,6 +62,7 @@ impl Conversation {
             AgentMessage::User(user) => {
                 self.space();
                 self.prompts.push(self.lines.len());
+                self.parts.push(self.lines.len());
                 let text = user.content.text();
                 for (at, line) in text.lines().enumerate() {
                     self.lines.push(Line::styled(&format!("{}{line}", if at == 0 { "› " } else { "  " }), BOLD));
@@ -108,12 +111,14 @@ impl Conversation {
 
     fn text_block(&mut self, text: &str, style: Style) {
         self.space();
+        self.parts.push(self.lines.len());
         self.lines.extend(text.trim_end().lines().map(|line| Line::styled(line, style)));
     }
 
     fn call(&mut self, symbol: &str, header: &str) {
         self.space();
         self.newest_call = Some(self.lines.len());
+        self.parts.push(self.lines.len());
         for (at, line) in header.lines().enumerate() {
             let mark = if at == 0 { symbol } else { " " };
             self.lines.push(Line::styled(&format!("{mark} {line}"), BOLD));

@@ -438,6 +438,9 @@ impl Ui {
     }
 
     fn notify(&mut self, text: impl Into<String>) {
+        if let Some(open) = &mut self.viewer {
+            return open.tell(text);
+        }
         self.notice = Some((text.into(), Instant::now() + NOTICE_TIME));
     }
 

@@ -177,8 +177,8 @@ impl Ui {
                 self.notify(if is_open { "all output is shown from here on" } else { "long output is folded" });
             }
             "ctrl+v" => self.read_clipboard(),
-            "shift+alt+l" => self.copy_draft(self.editor.line()),
-            "shift+alt+c" => self.copy_draft(self.editor.text()),
+            "shift+alt+l" => self.copy_text(self.editor.line()),
+            "shift+alt+c" => self.copy_text(self.editor.text()),
             "ctrl+z" => self.suspend(),
             "ctrl+g" => self.edit_elsewhere(),
             "ctrl+r" => self.open(Topic::History),
@@ -227,7 +227,7 @@ impl Ui {
         self.runtime.spawn_blocking(move || mailbox.send(Message::Clipboard(pasting::read_clipboard(&control))));
     }
 
-    fn copy_draft(&mut self, text: String) {
+    pub(super) fn copy_text(&mut self, text: String) {
         if text.is_empty() {
             return self.notify("nothing to copy");
         }

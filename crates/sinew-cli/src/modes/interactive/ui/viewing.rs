@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sinew_llm::message::AgentMessage;
-use sinew_tui::{Line, Screen, Viewer};
+use sinew_tui::{Line, Screen, Style, Viewer};
 
 use super::Ui;
 use crate::modes::interactive::blocks::DIM;
@@ -17,6 +17,22 @@ pub(super) struct OpenViewer {
     screen: Screen,
 }
 
+impl OpenViewer {
+    /// Shows a note in place of the keys.
+    pub(super) fn tell(&mut self, note: impl Into<String>) {
+        self.viewer.tell(note);
+    }
+}
+
+/// A prompt without the mark in front of it; anything else as it is.
+fn without_mark(part: &str) -> String {
+    let is_prompt = part.starts_with("› ");
+    let lines = part
+        .lines()
+        .map(|line| if is_prompt { line.char_indices().nth(2).map_or("", |(at, _)| &line[at..]) } else { line });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 impl Ui {
     /// Reads the conversation for a view of it. It comes as a message.
     pub(super) fn open_viewer(&mut self) {
@@ -25,7 +41,8 @@ impl Ui {
             let mut shown = Conversation::of(messages);
             running.iter().for_each(|(header, output)| shown.running(header, output));
             let first = shown.newest_call.unwrap_or(shown.lines.len());
-            Viewer::new("conversation", Arc::new(shown.lines), Arc::new(shown.prompts), size, first)
+            let (lines, prompts) = (Arc::new(shown.lines), Arc::new(shown.prompts));
+            Viewer::new("conversation", lines, prompts, size, first).with_parts(Arc::new(shown.parts))
         });
     }
 
@@ -33,9 +50,9 @@ impl Ui {
     pub(super) fn open_source(&mut self) {
         let size = self.tty.size();
         self.view_messages(move |messages| {
-            let Conversation { lines, prompts, .. } = Conversation::source(messages);
+            let Conversation { lines, prompts, parts, .. } = Conversation::source(messages);
             let first = prompts.last().copied().unwrap_or_default();
-            Viewer::raw("source", Arc::new(lines), Arc::new(prompts), size, first)
+            Viewer::raw("source", Arc::new(lines), Arc::new(prompts), size, first).with_parts(Arc::new(parts))
         });
     }
 
@@ -91,8 +108,18 @@ impl Ui {
     /// Gives a key to the view; false where none is open.
     pub(super) fn take_viewer_key(&mut self, key: &str, text: &str) -> bool {
         let Some(open) = &mut self.viewer else { return false };
-        if !open.viewer.key(key, text) {
-            self.close_viewer();
+        let part = if open.viewer.is_typing() { None } else { open.viewer.part() };
+        match (key, part) {
+            ("y", Some(part)) => self.copy_text(without_mark(&part)),
+            ("p", Some(part)) => {
+                transcript::line(&mut self.screen, &part, Style::PLAIN);
+                self.notify("it stands in the transcript now, below everything");
+            }
+            _ => {
+                if !open.viewer.key(key, text) {
+                    self.close_viewer();
+                }
+            }
         }
         true
     }
