@@ -1,5 +1,5 @@
 //! The words that every crate of Sinew shares: cancellation of long operations ([`CancelToken`]), errors ([`Error`],
-//! [`ErrorCode`]), reading with a limit ([`read_limited`]), bytes as text ([`lossy`]) and the text of JavaScript
+//! [`ErrorCode`]), reading with a limit ([`read_limited`]) and fast ([`PageBuffer`]), bytes as text ([`lossy`]) and the text of JavaScript
 //! ([`utf16_text`]).
 //!
 //! One error type serves all libraries: they would each write the same two fields, and the bindings
@@ -8,12 +8,14 @@
 
 mod cancel;
 mod error;
+mod page_buffer;
 mod read;
 mod text;
 mod utf16;
 
 pub use cancel::{Aborted, CHECK_INTERVAL, CancelHandle, CancelTicker, CancelToken, HookGuard};
 pub use error::{Error, ErrorCode};
+pub use page_buffer::PageBuffer;
 pub use read::read_limited;
 pub use text::lossy;
 pub use utf16::utf16_text;

@@ -1,13 +1,13 @@
 //! Builds parts: reads the files that no part knows and puts them into segments, while calls go on.
 
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use sinew_base::{Aborted, CancelToken, Result};
+use sinew_base::{Aborted, CancelToken, PageBuffer, Result};
 use sinew_pool::Pool;
 use sinew_walk::{FileType, Stamp, TreeFiles, TreeScan};
 
@@ -20,7 +20,7 @@ use crate::postings::PostingsBuilder;
 use crate::progress::Progress;
 use crate::segment::{FileKind, FileRecord, Segment, SegmentFiles, SegmentId};
 use crate::status::IndexOptions;
-use crate::storage::{Storage, roomy};
+use crate::storage::{ROOM, Storage};
 use crate::store::Store;
 use crate::touched::Touched;
 
@@ -47,7 +47,7 @@ const TEXT_SHARE: u64 = 4;
 /// The bytes that a part may take on disk however little text it has: a segment of few files is pages more than lists.
 const FREE: u64 = 1 << 20;
 /// The length of the engine's first read.
-const FIRST: u64 = 64 << 10;
+const FIRST: usize = 64 << 10;
 
 /// The parts of a build that reads and writes files while calls go on.
 struct Task {
@@ -267,7 +267,7 @@ struct PartBuilder<'a> {
     records: SegmentFiles,
     unsettled: HashMap<u32, u64>,
     linked: Vec<u32>,
-    content: Vec<u8>,
+    content: PageBuffer,
     /// Bytes that were read.
     read: u64,
 }
@@ -280,7 +280,7 @@ impl PartBuilder<'_> {
             records: SegmentFiles::default(),
             unsettled: HashMap::new(),
             linked: Vec::new(),
-            content: roomy(),
+            content: PageBuffer::with_room(ROOM),
             read: 0,
         }
     }
@@ -296,7 +296,7 @@ impl PartBuilder<'_> {
         let record = FileRecord { path, kind, stamp: if is_settled { number_of_stamp } else { 0 } };
         let Some(number) = self.records.push(record) else { return };
         match kind {
-            FileKind::Text => self.postings.add(&self.content),
+            FileKind::Text => self.postings.add(self.content.content()),
             FileKind::Binary | FileKind::Odd => self.postings.add_without_grams(),
         };
         if stamp.links > 1 {
@@ -305,8 +305,8 @@ impl PartBuilder<'_> {
         if !is_settled {
             self.unsettled.insert(number, number_of_stamp);
         }
-        if self.content.len() as u64 > LARGE {
-            self.content = roomy();
+        if self.content.content().len() as u64 > LARGE {
+            self.content = PageBuffer::with_room(ROOM);
         }
     }
 
@@ -324,13 +324,13 @@ impl PartBuilder<'_> {
         }
         let _one = (before.size > LARGE).then(|| large.lock());
         self.content.clear();
-        (&mut file).take(FIRST).read_to_end(&mut self.content)?;
-        let mut kind = kind_of(&self.content);
-        if kind != FileKind::Binary {
-            (&mut file).take(MAX_TEXT).read_to_end(&mut self.content)?;
-            kind = kind_of(&self.content);
+        let ended = self.content.read(&mut file, FIRST)?;
+        let mut kind = kind_of(self.content.content());
+        if !ended && kind != FileKind::Binary {
+            self.content.read(&mut file, FIRST + MAX_TEXT as usize)?;
+            kind = kind_of(self.content.content());
         }
-        self.read += self.content.len() as u64;
+        self.read += self.content.content().len() as u64;
         if Stamp::of_file(&file)? != before {
             return Err(io::ErrorKind::Interrupted.into());
         }

@@ -11,7 +11,7 @@ use crate::page::ReadAt;
 /// The room of a buffer that is for the time of a build alone, in bytes. An allocator that sees smaller ones go keeps as much
 /// for later (glibc up to 32 MiB a thread, and twice that at the end of its heap); larger ones go back to the system at once.
 /// Of the room only what is written to takes memory.
-const ROOM: usize = 36 << 20;
+pub(crate) const ROOM: usize = 36 << 20;
 
 /// Makes a buffer for the time of a build.
 pub(crate) fn roomy<T>() -> Vec<T> {

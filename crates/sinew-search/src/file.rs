@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher};
 use parking_lot::Mutex;
-use sinew_base::CancelToken;
+use sinew_base::{CancelToken, PageBuffer};
 use sinew_walk::Entry;
 
 use crate::collector::{CollectOptions, Collector, Mode};
@@ -64,7 +64,7 @@ pub(crate) struct FileSearch<'a> {
     text: Searcher,
     /// Stops at a NUL byte.
     binary_aware: Searcher,
-    buffer: Vec<u8>,
+    buffer: PageBuffer,
     whole: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> FileSearch<'a> {
             matcher: job.pattern.matcher.clone(),
             text: job.collect.searcher(job.pattern, BinaryDetection::none()),
             binary_aware: job.collect.searcher(job.pattern, binary_aware),
-            buffer: vec![0; FIRST],
+            buffer: PageBuffer::with_room(FIRST),
             whole: Vec::new(),
         }
     }
@@ -153,33 +153,31 @@ impl<'a> FileSearch<'a> {
     fn read(
         job: &Job<'_>,
         (text, binary_aware): (&mut Searcher, &mut Searcher),
-        (buffer, whole): (&mut Vec<u8>, &mut Vec<u8>),
+        (buffer, whole): (&mut PageBuffer, &mut Vec<u8>),
         matcher: &RegexMatcher,
         file: &mut File,
         collector: &mut Collector<'_>,
     ) -> io::Result<Outcome> {
-        let (mut filled, mut ended) = fill(file, &mut buffer[..FIRST])?;
-        let (encoded, together) = (has_bom(&buffer[..filled]), binary_aware.multi_line_with_matcher(matcher));
+        buffer.clear();
+        let mut ended = buffer.read(file, FIRST)?;
+        let first = buffer.content();
+        let (encoded, together) = (has_bom(first), binary_aware.multi_line_with_matcher(matcher));
         let mut binary_aware_first = false;
-        if !encoded && let Some(at) = memchr::memchr(0, &buffer[..filled]) {
+        if !encoded && let Some(at) = memchr::memchr(0, first) {
             collector.binary_at = Some(at as u64);
             // ripgrep searches what it read to look for a byte order mark before it reads on. Lines that end
             // there are found although the file is binary.
-            binary_aware_first =
-                !job.named && !together && at >= BOM && memchr::memchr(b'\n', &buffer[..BOM]).is_some();
+            binary_aware_first = !job.named && !together && at >= BOM && memchr::memchr(b'\n', &first[..BOM]).is_some();
             if !job.named && !binary_aware_first {
                 return Ok(Outcome::Binary);
             }
         }
         let plain = !encoded && !binary_aware_first;
         if !ended && plain {
-            buffer.resize(WHOLE, 0);
-            let more;
-            (more, ended) = fill(file, &mut buffer[filled..])?;
-            ended &= memchr::memchr(0, &buffer[filled..filled + more]).is_none();
-            filled += more;
+            let looked_at = first.len();
+            ended = buffer.read(file, WHOLE)? && memchr::memchr(0, &buffer.content()[looked_at..]).is_none();
         }
-        let first = &buffer[..filled];
+        let first = buffer.content();
         let mut guarded = Guarded { job, inner: first.chain(file) };
         if ended && plain {
             // A file that fits needs no second buffer, and no second look for NUL bytes.
@@ -209,20 +207,6 @@ impl<'a> FileSearch<'a> {
         let binary = !job.named && collector.binary_at.is_some();
         Ok(if binary { Outcome::Binary } else { Outcome::Searched })
     }
-}
-
-/// Fills `buffer` from the start of `file`; whether the file ended within.
-fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
-            Ok(0) => return Ok((filled, true)),
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((filled, false))
 }
 
 /// Returns true where the text begins with the byte order mark of UTF-8 or UTF-16.

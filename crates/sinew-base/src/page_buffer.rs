@@ -1,0 +1,150 @@
+//! A buffer for what files begin with.
+
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+
+/// The size of a page of memory; where pages are larger, this is a part of one.
+const PAGE: usize = 4096;
+
+/// The beginning of a file, at the start of a page of memory as it is in the system's cache.
+///
+/// The system copies with the processor's own instruction for strings, which some processors run at half the speed where the
+/// copy lies a few bytes further into its page than the original does. That is where allocators put large buffers.
+pub struct PageBuffer {
+    bytes: Vec<u8>,
+    /// The first byte of a page.
+    start: usize,
+    length: usize,
+}
+
+impl PageBuffer {
+    /// Makes an empty buffer. Of its room only what is written to takes memory where the system gives zeroes for nothing.
+    #[must_use]
+    pub fn with_room(room: usize) -> PageBuffer {
+        let bytes = vec![0; room + PAGE];
+        let start = bytes.as_ptr().align_offset(PAGE).min(PAGE);
+        PageBuffer { bytes, start, length: 0 }
+    }
+
+    /// Forgets what was read.
+    pub fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// The bytes that were read.
+    #[must_use]
+    pub fn content(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.length]
+    }
+
+    /// Reads `file` on, until there are `most` bytes of it in all. Returns true where it has ended within. The file must stand
+    /// behind the bytes that are here, at its start where there are none, and does so again afterwards.
+    ///
+    /// # Errors
+    /// Those of `file`.
+    pub fn read(&mut self, file: &mut (impl Read + Seek), most: usize) -> io::Result<bool> {
+        while self.length < most {
+            let room = self.bytes.len() - PAGE;
+            if self.length == room {
+                let mut larger = PageBuffer::with_room((room * 2).max(PAGE));
+                larger.bytes[larger.start..larger.start + self.length].copy_from_slice(self.content());
+                *self = PageBuffer { length: self.length, ..larger };
+                continue;
+            }
+            let end = self.start + most.min(room);
+            let free = &mut self.bytes[self.start + self.length..end];
+            let wanted = free.len();
+            match file.read(free) {
+                Ok(0) => return Ok(true),
+                Ok(read) => {
+                    self.length += read;
+                    if read < wanted && self.is_all_of(file)? {
+                        return Ok(true);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Asks for the end of a file that gave less than was asked for: half as dear as to read nothing there. What has no such
+    /// end, or another one, is read on.
+    fn is_all_of(&self, file: &mut impl Seek) -> io::Result<bool> {
+        let here = self.length as u64;
+        match file.seek(SeekFrom::End(0)) {
+            Ok(end) if end == here => Ok(true),
+            Ok(_) => file.seek(SeekFrom::Start(here)).map(|_| false),
+            Err(_) => Ok(false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that gives at most `step` bytes at a time.
+    struct Steps {
+        content: Vec<u8>,
+        at: usize,
+        step: usize,
+        /// The end that it tells; an error without.
+        end: Option<u64>,
+        reads: usize,
+    }
+
+    impl Read for Steps {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.reads += 1;
+            if self.reads % 3 == 1 && self.step == 1 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let count = buffer.len().min(self.step).min(self.content.len().saturating_sub(self.at));
+            buffer[..count].copy_from_slice(&self.content[self.at..self.at + count]);
+            self.at += count;
+            Ok(count)
+        }
+    }
+
+    impl Seek for Steps {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            let to = match to {
+                SeekFrom::Start(at) => at,
+                _ => self.end.ok_or(ErrorKind::NotSeekable)?,
+            };
+            self.at = usize::try_from(to).expect("small");
+            Ok(to)
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_whole_however_it_gives_its_bytes_and_whatever_it_says_of_its_end() {
+        for length in [0, 1, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE + 5] {
+            let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            for (step, end) in [(usize::MAX, length), (usize::MAX, 0), (1000, length), (1000, 7), (1, 1 << 40)] {
+                for end in [Some(end as u64), None] {
+                    let mut file = Steps { content: content.clone(), at: 0, step, end, reads: 0 };
+                    let mut buffer = PageBuffer::with_room(PAGE / 2);
+                    // In two steps, as who looks at the beginning first.
+                    let first = buffer.read(&mut file, PAGE).expect("it can be read");
+                    assert_eq!(buffer.content(), &content[..length.min(PAGE)]);
+                    assert_eq!(first, length < PAGE);
+                    assert_eq!(file.at, buffer.content().len());
+                    assert!(first || buffer.read(&mut file, usize::MAX).expect("it can be read"));
+                    assert_eq!(buffer.content(), content, "{length} {step} {end:?}");
+                    assert_eq!(buffer.content().as_ptr().addr() % PAGE, 0);
+                    buffer.clear();
+                    assert!(buffer.content().is_empty());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_says_where_it_ends_is_read_once() {
+        let mut file = Steps { content: vec![7; 100], at: 0, step: usize::MAX, end: Some(100), reads: 0 };
+        assert!(PageBuffer::with_room(PAGE).read(&mut file, PAGE).expect("it can be read"));
+        assert_eq!(file.reads, 1);
+    }
+}
