@@ -17,6 +17,9 @@
 //! between the first and the last possible place of each letter), then the structure of paths: the name counts more
 //! than the folders, a whole name more than a part of it.
 //!
+//! Who ranks the same paths again and again keeps the set of letters of each ([`letters_of`]): a [`LetterFilter`] rejects most by
+//! it alone.
+//!
 //! Limits: a query counts up to 1,024 letters a word, and words of 4 to 32 letters are matched with typos.
 //!
 //! A general SIMD matcher in front of this ranking would have to rank by paths too: laying a query over a path in the
@@ -25,10 +28,12 @@
 
 mod fold;
 mod layout;
+mod letter_set;
 mod position_sets;
 mod query;
 mod score;
 mod symbols;
 
+pub use letter_set::{LetterFilter, letters_of};
 pub use query::Query;
 pub use score::{Matcher, Score};

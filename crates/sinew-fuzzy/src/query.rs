@@ -125,6 +125,6 @@ impl Needle {
     }
 }
 
-fn is_separator(c: char) -> bool {
+pub(crate) const fn is_separator(c: char) -> bool {
     matches!(c, '/' | '-' | '_' | '.' | ' ' | ':')
 }

@@ -1,7 +1,7 @@
 //! Properties of scores, and of the order that they give.
 
 use proptest::prelude::*;
-use sinew_fuzzy::{Matcher, Query};
+use sinew_fuzzy::{LetterFilter, Matcher, Query, letters_of};
 
 fn score(query: &str, path: &str) -> Option<i32> {
     Matcher::new(&Query::new(query)).score(path)
@@ -92,6 +92,27 @@ fn the_order_is_what_people_expect() {
 }
 
 #[test]
+fn letters_reject_what_lacks_one() {
+    for (query, path, typos, expect) in [
+        ("core", "kernel/sched/core.c", false, true),
+        ("core", "kernel/sched.c", false, false),
+        ("corex", "kernel/sched/core.c", false, false),
+        ("corex", "kernel/sched/core.c", true, true),
+        ("corxyz", "kernel/sched/core.c", true, false),
+        ("abx", "ab", true, false),
+        ("café", "CAFÉ", false, true),
+        ("a/b", "a_b", false, true),
+        ("7", "6", false, true),
+        ("7", "8", false, false),
+        ("@", "#", false, true),
+        ("@", "a1/_", false, false),
+    ] {
+        let filter = LetterFilter::new(&Query::new(query), typos);
+        assert_eq!(filter.admits(letters_of(path.as_bytes())), expect, "{query} {path} {typos}");
+    }
+}
+
+#[test]
 fn positions_are_utf16_units() {
     positions("main", "src/main.rs", &[4, 5, 6, 7]);
     positions("bc", "😀/bc", &[3, 4]);
@@ -161,6 +182,25 @@ proptest! {
         if let (Some(exact), Some(floored)) = (exact, floored) {
             let holds = if exact >= floor { floored == exact } else { floored < floor };
             prop_assert!(holds, "{} with the floor {} gave {}", exact, floor, floored);
+        }
+    }
+
+    #[test]
+    fn what_answers_is_admitted_by_its_letters(
+        query in "[a-dA-D0-3/_@é\u{301}\u{212A}\\\\]{1,6}( [a-d1@.-]{1,6})?",
+        path in "[a-eA-E0-4/_.@kKéÉ\u{301}]{0,16}",
+        bytes in prop::collection::vec(0_u8.., 0..3),
+        keep_case: bool,
+    ) {
+        let query = Query::with_case(&query, keep_case);
+        for path in [path.as_bytes().to_vec(), [path.as_bytes(), &bytes].concat(), path.repeat(10).into_bytes()] {
+            for typos in [false, true] {
+                let matcher = Matcher::new(&query);
+                let mut matcher = if typos { matcher.with_typos() } else { matcher };
+                let answers = matcher.score_over(&path, i32::MIN).is_some();
+                let admitted = LetterFilter::new(&query, typos).admits(letters_of(&path));
+                prop_assert!(admitted || !answers, "{:?} {:?} {}", query, String::from_utf8_lossy(&path), typos);
+            }
         }
     }
 

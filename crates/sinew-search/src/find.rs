@@ -7,11 +7,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(target_os = "linux")]
+use std::sync::Weak;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use sinew_base::{Aborted, CHECK_INTERVAL, CancelToken, Result};
-use sinew_fuzzy::{Matcher, Query};
+use sinew_fuzzy::{LetterFilter, Matcher, Query, letters_of};
 use sinew_pool::Pool;
 use sinew_walk::{Entry, FileType, Scan, ScanCache, ScanOptions};
 
@@ -126,7 +128,7 @@ impl FindResult {
 /// For a path that does not exist, and a cancelled call.
 pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel: &CancelToken) -> Result<FindResult> {
     let scan_options = scan_options(options);
-    let look = |scan: &Arc<Scan>| find(scan, options, pool, cancel).map_err(Into::into);
+    let look = |scan: &Arc<Scan>| find(scan, None, options, pool, cancel).map_err(Into::into);
     // Everything is what an empty query finds: nothing to look for again.
     let found = |result: &FindResult| result.total_matches > 0 || options.query.trim().is_empty();
     cancel
@@ -136,10 +138,35 @@ pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel:
         .map_err(|error| error.within("fuzzyFind"))
 }
 
+/// The letters of each row of the scan that was ranked last, four bytes a row. 0: not known yet.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Default)]
+pub(crate) struct KeptLetters(Mutex<Option<RowLetters>>);
+
+/// The letters of each row of a scan.
+#[cfg(target_os = "linux")]
+type RowLetters = (Weak<Scan>, Arc<[AtomicU32]>);
+
+#[cfg(target_os = "linux")]
+impl KeptLetters {
+    fn of(&self, scan: &Arc<Scan>) -> Arc<[AtomicU32]> {
+        let mut kept = self.0.lock();
+        match &*kept {
+            Some((of, letters)) if std::ptr::eq(of.as_ptr(), Arc::as_ptr(scan)) => Arc::clone(letters),
+            _ => {
+                let letters: Arc<[AtomicU32]> = std::iter::repeat_with(AtomicU32::default).take(scan.len()).collect();
+                *kept = Some((Arc::downgrade(scan), Arc::clone(&letters)));
+                letters
+            }
+        }
+    }
+}
+
 /// Finds as [`fuzzy_find`] does, in the scan that `kept` gives, or a fresh one where it gives none.
 #[cfg(target_os = "linux")]
 pub(crate) fn find_in(
     options: &FindOptions,
+    letters: &KeptLetters,
     pool: &Pool,
     cancel: &CancelToken,
     kept: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
@@ -147,11 +174,10 @@ pub(crate) fn find_in(
     let found = || -> Result<FindResult> {
         cancel.check()?;
         let wanted = scan_options(options);
-        let scan = match kept(&wanted)? {
-            Some(scan) => scan,
-            None => Arc::new(sinew_walk::scan(&wanted, pool, cancel)?),
-        };
-        Ok(find(&scan, options, pool, cancel)?)
+        match kept(&wanted)? {
+            Some(scan) => Ok(find(&scan, Some(&letters.of(&scan)), options, pool, cancel)?),
+            None => Ok(find(&sinew_walk::scan(&wanted, pool, cancel)?, None, options, pool, cancel)?),
+        }
     };
     found().map_err(|error| error.within("fuzzyFind"))
 }
@@ -166,7 +192,13 @@ fn scan_options(options: &FindOptions) -> ScanOptions {
     }
 }
 
-fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -> Result<FindResult, Aborted> {
+fn find(
+    scan: &Scan,
+    letters: Option<&[AtomicU32]>,
+    options: &FindOptions,
+    pool: &Pool,
+    cancel: &CancelToken,
+) -> Result<FindResult, Aborted> {
     let query = Query::new(&options.query);
     let warnings = scan.warnings().to_vec();
     if query.is_empty() {
@@ -174,16 +206,17 @@ fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -
     }
     let most = options.max_results;
     let mut form = (query, false);
-    let mut ranked = rank(scan, &form.0, form.1, most, pool, cancel)?;
+    let rank = |(query, typos): &(Query, bool)| rank(scan, letters, query, *typos, most, pool, cancel);
+    let mut ranked = rank(&form)?;
     if ranked.total == 0 && form.0.keeps_case() {
         form.0 = Query::with_case(&options.query, false);
-        ranked = rank(scan, &form.0, form.1, most, pool, cancel)?;
+        ranked = rank(&form)?;
     }
     // A best match of scattered letters: perhaps the query has a typo.
     let clean = ranked.best.is_some_and(|row| Matcher::new(&form.0).is_clean(&scan.get(row as usize).path()));
     if !clean {
         form.1 = true;
-        ranked = rank(scan, &form.0, form.1, most, pool, cancel)?;
+        ranked = rank(&form)?;
     }
     let mut matcher = matcher(&form.0, form.1);
     let mut matches = Vec::with_capacity(ranked.rows.len());
@@ -232,6 +265,7 @@ type Rank = (Reverse<i32>, usize, u32);
 
 fn rank(
     scan: &Scan,
+    letters: Option<&[AtomicU32]>,
     query: &Query,
     typos: bool,
     most: usize,
@@ -240,6 +274,8 @@ fn rank(
 ) -> Result<Ranked, Aborted> {
     let next = AtomicUsize::new(0);
     let total = AtomicUsize::new(0);
+    let filter = LetterFilter::new(query, typos);
+    let is_out = |row: usize| letters.is_some_and(|letters| !filter.admits(letters_at(letters, scan, row)));
     let state: Mutex<(Vec<Rank>, Option<Aborted>)> = Mutex::default();
     let work = |_| {
         let mut matcher = matcher(query, typos);
@@ -259,6 +295,9 @@ fn rank(
                     aborted = Some(now);
                     next.store(scan.len(), Ordering::Relaxed);
                     break 'shares;
+                }
+                if is_out(row) {
+                    continue;
                 }
                 let entry = scan.get(row);
                 let floor = heap.peek().filter(|_| heap.len() >= most.max(1)).map_or(i32::MIN, |worst| worst.0.0);
@@ -288,6 +327,18 @@ fn rank(
     ranks.truncate(most);
     let rows = ranks.into_iter().map(|(Reverse(score), _, row)| (score, row)).collect();
     Ok(Ranked { rows, best, total: total.into_inner() })
+}
+
+/// The letters of a row, which are kept from now on.
+fn letters_at(kept: &[AtomicU32], scan: &Scan, row: usize) -> u32 {
+    match kept[row].load(Ordering::Relaxed) {
+        0 => {
+            let letters = letters_of(scan.get(row).bytes());
+            kept[row].store(letters, Ordering::Relaxed);
+            letters
+        }
+        letters => letters,
+    }
 }
 
 /// The score, or where that is below `floor` any number below it.

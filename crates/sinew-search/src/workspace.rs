@@ -10,7 +10,7 @@ use sinew_index::{BuildProgress, Changes, Index, IndexOptions, Listing, StoredIn
 use sinew_pool::Pool;
 use sinew_walk::{Scan, ScanOptions};
 
-use crate::find::find_in;
+use crate::find::{KeptLetters, find_in};
 use crate::glob::glob_in;
 use crate::grep::grep_in;
 use crate::ranking::Uses;
@@ -32,6 +32,7 @@ pub struct Workspaces {
 struct OpenIndex {
     index: Arc<Index>,
     uses: Mutex<Uses>,
+    letters: KeptLetters,
 }
 
 impl Drop for OpenIndex {
@@ -61,7 +62,8 @@ impl Workspaces {
         open.retain(|_, index| index.strong_count() > 0);
         let shared = open.get(&key).and_then(Weak::upgrade);
         let index = shared.unwrap_or_else(|| {
-            let index = Arc::new(OpenIndex { index: Arc::new(index), uses: Mutex::default() });
+            let index =
+                Arc::new(OpenIndex { index: Arc::new(index), uses: Mutex::default(), letters: KeptLetters::default() });
             open.insert(key, Arc::downgrade(&index));
             index
         });
@@ -135,7 +137,7 @@ impl Workspace {
     /// Those of [`crate::fuzzy_find`].
     pub fn fuzzy_find(&self, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -> Result<FindResult> {
         let options = FindOptions { path: self.below(&options.path), ..options.clone() };
-        find_in(&options, pool, cancel, |scan| self.scan(scan, pool, cancel))
+        find_in(&options, &self.open.letters, pool, cancel, |scan| self.scan(scan, pool, cancel))
     }
 
     /// Returns what changed since the moment of a token, which an earlier call gave; without one, and where that is not known,
