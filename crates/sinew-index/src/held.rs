@@ -212,7 +212,7 @@ impl Held {
 
     /// Takes it as a surprise where one of these files, whose stamps differ, is still known as it was: nothing was heard of it.
     /// Returns how many are.
-    pub(crate) fn note_surprises(&mut self, differing: &[&[u8]]) -> u64 {
+    pub(crate) fn note_surprises(&mut self, differing: &[Vec<u8>]) -> u64 {
         let mut found = 0;
         for path in differing {
             if self.parts.iter().any(|part| part.knows(path)) {
@@ -271,8 +271,9 @@ impl Held {
         self.store = Some(Arc::new(store));
         // What lies in memory and on disk need not be in both.
         let on_disk = |path: &[u8]| self.parts.iter().any(|part| part.on_disk && part.knows(path));
-        let is_double =
-            |part: &Part| !part.on_disk && part.current.iter().all(|number| on_disk(part.files().get(number).path));
+        let is_double = |part: &Part| {
+            !part.on_disk && part.current.iter().all(|number| on_disk(&part.files().get(number).path.to_vec()))
+        };
         let doubles: Vec<u32> = self.parts.iter().filter(|part| is_double(part)).map(|part| part.number).collect();
         self.parts.retain(|part| !doubles.contains(&part.number));
         Ok(())
@@ -335,7 +336,8 @@ impl Held {
                 numbers.extend(touched.folders.iter().flat_map(|folder| part.files_in(folder)));
                 if some_unwatched {
                     let unwatched = |path: &[u8]| !tree.is_watched(folder_of(path));
-                    numbers.extend((0..part.files().len()).filter(|at| unwatched(part.files().get(*at).path)));
+                    numbers
+                        .extend((0..part.files().len()).filter(|at| unwatched(&part.files().get(*at).path.to_vec())));
                 }
                 numbers
             };

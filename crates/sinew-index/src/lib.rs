@@ -76,7 +76,7 @@ pub use part::RowState;
 pub use plan::Plan;
 pub use postings::{Postings, PostingsBuilder};
 pub use progress::{BuildPhase, BuildProgress};
-pub use segment::{FileKind, FileRecord, Segment, SegmentFiles, SegmentId};
+pub use segment::{FileKind, FilePath, FileRecord, Segment, SegmentFiles, SegmentId};
 pub use status::{BuildPolicy, Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus, StoredIndex};
 #[cfg(target_os = "linux")]
 pub use watch::WatchQueue;

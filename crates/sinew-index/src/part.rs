@@ -109,7 +109,7 @@ impl Part {
     pub(crate) fn current_kinds(&self) -> [usize; 2] {
         let mut kinds = self.kinds;
         for number in self.current.absent() {
-            match self.files().get(number).kind {
+            match self.files().kind(number) {
                 FileKind::Binary => kinds[0] -= 1,
                 FileKind::Odd => kinds[1] -= 1,
                 FileKind::Text => {}
@@ -131,11 +131,9 @@ impl Part {
     /// Returns the numbers of the files directly in a folder.
     pub(crate) fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         let prefix = if folder.is_empty() { Vec::new() } else { [folder, b"/"].concat() };
-        let length = prefix.len();
-        let from_first =
-            (self.files().first_from(&prefix)..self.files().len()).map(|at| (at, self.files().get(at).path));
-        let below = from_first.take_while(move |(_, path)| path.starts_with(&prefix));
-        below.filter(move |(_, path)| !path[length..].contains(&b'/')).map(|(number, _)| number)
+        let from_first = self.files().first_from(&prefix)..self.files().len();
+        let below = from_first.map_while(move |at| Some((at, self.files().get(at).path.below(&prefix)?)));
+        below.filter(|(_, path)| path.is_name()).map(|(number, _)| number)
     }
 
     /// Compares the stamps of these files, as `look` gives them for their paths, with those of when they were read. Those that were
@@ -158,7 +156,7 @@ impl Part {
                 stamp => stamp,
             };
             let has_proof = then != 0 && !written.contains(number);
-            let now = has_proof.then(|| look(file.path)).flatten()?;
+            let now = has_proof.then(|| look(&file.path.to_vec())).flatten()?;
             (now.number == then).then_some((number, now.is_linked))
         };
         let next = AtomicUsize::new(0);
@@ -204,11 +202,11 @@ impl Part {
         let prefix = if base.is_empty() { Vec::new() } else { [base, b"/"].concat() };
         let mut row = 0;
         let rows = self.files().iter().map(|file| {
-            let Some(path) = file.path.strip_prefix(prefix.as_slice()) else { return NONE };
-            while row < scan.len() && scan.get(row).bytes() < path {
+            let Some(path) = file.path.below(&prefix) else { return NONE };
+            while row < scan.len() && path.compare(scan.get(row).bytes()).is_gt() {
                 row += 1;
             }
-            let found = row < scan.len() && scan.get(row).bytes() == path;
+            let found = row < scan.len() && path.compare(scan.get(row).bytes()).is_eq();
             if found { u32::try_from(row).unwrap_or(NONE) } else { NONE }
         });
         rows.collect()
@@ -222,7 +220,7 @@ impl PartView {
         let Ok(candidates) = self.segment.candidates(plan, reach) else { return 0 };
         for number in self.current.iter() {
             let Some(state) = states.get_mut(self.rows[number as usize] as usize) else { continue };
-            match self.segment.files().get(number).kind {
+            match self.segment.files().kind(number) {
                 FileKind::Binary => *state = RowState::Binary,
                 FileKind::Text if !candidates.files.contains(number) => *state = RowState::NoMatch,
                 FileKind::Text | FileKind::Odd => {}

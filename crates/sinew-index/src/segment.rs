@@ -14,7 +14,7 @@ mod files;
 mod read;
 mod write;
 
-pub use files::{FileRecord, SegmentFiles};
+pub use files::{FilePath, FileRecord, SegmentFiles};
 pub use read::Segment;
 
 /// Begins every segment.

@@ -213,7 +213,7 @@ impl Store {
     fn open_segment(&self, number: u32) -> io::Result<Part> {
         let (segment, length) = self.read_segment(number)?;
         // A file that changed is looked up by its path.
-        if !segment.files().iter().is_sorted_by(|left, right| left.path < right.path) {
+        if !segment.files().are_sorted() {
             return Err(damaged("the order of the files"));
         }
         Ok(Part::new(segment, length, true))

@@ -28,8 +28,9 @@ impl Index {
                 if at.is_multiple_of(SHARE) {
                     cancel.check()?;
                 }
-                if files.stamp(file.path).map_or(0, |now| stamp_number(&now, &key)) != file.stamp {
-                    differing.push(file.path);
+                let path = file.path.to_vec();
+                if files.stamp(&path).map_or(0, |now| stamp_number(&now, &key)) != file.stamp {
+                    differing.push(path);
                 }
             }
         }

@@ -1,49 +1,98 @@
-//! The files that a segment speaks of, as they lie in memory: one text for all paths.
+//! The files that a segment speaks of, as they lie in memory: their names in one text, and their folders in another.
+
+use std::cmp::Ordering;
 
 use super::FileKind;
 
 /// The files of a segment, numbered from 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SegmentFiles {
-    /// All paths, one behind the other.
-    text: Vec<u8>,
+    /// All names, one behind the other.
+    names: Vec<u8>,
     rows: Vec<Row>,
+    /// The folders of files that follow each other, one behind the other, each with its slash.
+    folders: Vec<u8>,
+    runs: Vec<Run>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Row {
     stamp: u64,
-    /// The end of the path in the text.
+    /// The end of the name in the text.
     end: u32,
     kind: FileKind,
 }
 
+/// Files that follow each other in one folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    /// The number of the first file behind them.
+    end: u32,
+    /// The end of the folder in the text.
+    folder: u32,
+}
+
 /// One file as a segment keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileRecord<'a> {
+pub struct FileRecord<P> {
     /// Path below the root, as bytes.
-    pub path: &'a [u8],
+    pub path: P,
     /// Its kind, as the engine judges it.
     pub kind: FileKind,
     /// Number made of device, inode, size, times and mode when it was read; 0 where that proves nothing.
     pub stamp: u64,
 }
 
-impl SegmentFiles {
-    /// Adds a file and returns its number; none where all paths together would have over 4 GiB.
-    pub fn push(&mut self, file: FileRecord<'_>) -> Option<u32> {
-        self.push_parts(0, file)
+/// The path of a file, in two parts.
+#[derive(Debug, Clone, Copy)]
+pub struct FilePath<'a> {
+    /// With the slash; empty at the root.
+    folder: &'a [u8],
+    name: &'a [u8],
+}
+
+impl FilePath<'_> {
+    /// Returns the whole path.
+    #[must_use]
+    pub fn to_vec(self) -> Vec<u8> {
+        [self.folder, self.name].concat()
     }
 
-    /// Adds a file whose path begins with so many bytes of the one before; `file.path` is the rest.
-    pub(super) fn push_parts(&mut self, shared: usize, file: FileRecord<'_>) -> Option<u32> {
+    /// Compares with a whole path.
+    #[must_use]
+    pub fn compare(self, path: &[u8]) -> Ordering {
+        let (above, rest) = path.split_at(self.folder.len().min(path.len()));
+        self.folder.cmp(above).then_with(|| self.name.cmp(rest))
+    }
+
+    /// Returns the rest of the path behind a folder, which ends in its slash; none where it lies elsewhere.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn below(self, folder: &[u8]) -> Option<Self> {
+        self.folder.strip_prefix(folder).map(|rest| FilePath { folder: rest, name: self.name })
+    }
+
+    /// Tells whether it is directly in the folder that it was taken [`below`](FilePath::below).
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_name(self) -> bool {
+        self.folder.is_empty()
+    }
+}
+
+impl SegmentFiles {
+    /// Adds a file and returns its number; none where all names or folders together would have over 4 GiB.
+    pub fn push(&mut self, file: FileRecord<&[u8]>) -> Option<u32> {
         let FileRecord { path, kind, stamp } = file;
-        let start = self.text.len();
-        let before = start - self.rows.last().map_or(0, |_| self.path(self.len() - 1).len());
+        let (folder, name) = path.split_at(memchr::memrchr(b'/', path).map_or(0, |cut| cut + 1));
         let number = self.len();
-        let end = u32::try_from(start + shared + path.len()).ok()?;
-        self.text.extend_from_within(before..before + shared);
-        self.text.extend_from_slice(path);
+        let end = u32::try_from(self.names.len() + name.len()).ok()?;
+        let is_same = self.runs.len().checked_sub(1).is_some_and(|last| self.folder(last) == folder);
+        if !is_same {
+            let folder_end = u32::try_from(self.folders.len() + folder.len()).ok()?;
+            self.folders.extend_from_slice(folder);
+            self.runs.push(Run { end: number, folder: folder_end });
+        }
+        self.runs.iter_mut().next_back()?.end = number + 1;
+        self.names.extend_from_slice(name);
         self.rows.push(Row { stamp, end, kind });
         Some(number)
     }
@@ -65,14 +114,26 @@ impl SegmentFiles {
     /// # Panics
     /// No file has this number.
     #[must_use]
-    pub fn get(&self, number: u32) -> FileRecord<'_> {
-        let Row { stamp, kind, .. } = self.rows[number as usize];
-        FileRecord { path: self.path(number), kind, stamp }
+    pub fn get(&self, number: u32) -> FileRecord<FilePath<'_>> {
+        self.at(number, self.runs.partition_point(|run| run.end <= number))
+    }
+
+    /// Returns the kind of the file with this number.
+    ///
+    /// # Panics
+    /// No file has this number.
+    #[must_use]
+    pub fn kind(&self, number: u32) -> FileKind {
+        self.rows[number as usize].kind
     }
 
     /// Returns the files in the order of their numbers.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = FileRecord<'_>> {
-        (0..self.len()).map(|number| self.get(number))
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = FileRecord<FilePath<'_>>> {
+        let mut run = 0;
+        (0..self.len()).map(move |number| {
+            run += usize::from(self.runs[run].end <= number);
+            self.at(number, run)
+        })
     }
 
     /// Returns the number of the first file whose path is not below `path`, where they are sorted.
@@ -81,7 +142,7 @@ impl SegmentFiles {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.path(middle) < path { low = middle + 1 } else { high = middle }
+            if self.get(middle).path.compare(path).is_lt() { low = middle + 1 } else { high = middle }
         }
         low
     }
@@ -90,18 +151,38 @@ impl SegmentFiles {
     #[cfg(target_os = "linux")]
     pub(crate) fn find(&self, path: &[u8]) -> Option<u32> {
         let at = self.first_from(path);
-        (at < self.len() && self.path(at) == path).then_some(at)
+        (at < self.len() && self.get(at).path.compare(path).is_eq()).then_some(at)
+    }
+
+    /// Tells whether each file comes behind the one before.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn are_sorted(&self) -> bool {
+        let mut before = None;
+        self.iter().all(|file| {
+            let path = file.path.to_vec();
+            let is_behind = before.as_ref().is_none_or(|before| *before < path);
+            before = Some(path);
+            is_behind
+        })
     }
 
     /// Gives back what is held beyond the content.
     pub(super) fn shrink(&mut self) {
-        self.text.shrink_to_fit();
+        self.names.shrink_to_fit();
         self.rows.shrink_to_fit();
+        self.folders.shrink_to_fit();
+        self.runs.shrink_to_fit();
     }
 
-    fn path(&self, number: u32) -> &[u8] {
-        let at = number as usize;
-        let start = at.checked_sub(1).map_or(0, |before| self.rows[before].end as usize);
-        &self.text[start..self.rows[at].end as usize]
+    fn at(&self, number: u32, run: usize) -> FileRecord<FilePath<'_>> {
+        let Row { stamp, end, kind } = self.rows[number as usize];
+        let start = (number as usize).checked_sub(1).map_or(0, |before| self.rows[before].end);
+        let path = FilePath { folder: self.folder(run), name: &self.names[start as usize..end as usize] };
+        FileRecord { path, kind, stamp }
+    }
+
+    fn folder(&self, run: usize) -> &[u8] {
+        let start = run.checked_sub(1).map_or(0, |before| self.runs[before].folder);
+        &self.folders[start as usize..self.runs[run].folder as usize]
     }
 }

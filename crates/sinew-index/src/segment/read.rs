@@ -248,7 +248,7 @@ fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(Segment
     let mut bytes = Bytes::new(section);
     let mut records = SegmentFiles::default();
     let mut file_of = Vec::new();
-    let mut before = 0;
+    let mut path = Vec::new();
     let mut cut = IdSet::empty(files);
     for number in 0..files {
         let flags = bytes.byte()?;
@@ -259,11 +259,12 @@ fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(Segment
         let stamp = u64::from_le_bytes(bytes.array()?);
         let own = bytes.at_most(u64::from(documents) - file_of.len() as u64)? as usize;
         file_of.extend(std::iter::repeat_n(number, own));
-        let shared = bytes.at_most(before as u64)? as usize;
+        let shared = bytes.at_most(path.len() as u64)? as usize;
         let rest = bytes.varint()?;
         let rest = bytes.take(usize::try_from(rest).map_err(|_| damaged("a path"))?)?;
-        before = shared + rest.len();
-        let added = records.push_parts(shared, FileRecord { path: rest, kind, stamp });
+        path.truncate(shared);
+        path.extend_from_slice(rest);
+        let added = records.push(FileRecord { path: path.as_slice(), kind, stamp });
         added.ok_or_else(|| damaged("the length of the paths"))?;
     }
     if file_of.len() != documents as usize || !bytes.is_empty() {

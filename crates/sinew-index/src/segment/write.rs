@@ -107,17 +107,18 @@ fn write(
 fn file_section(table: &FileTable, files: &SegmentFiles) -> Vec<u8> {
     let mut section = Vec::new();
     let mut documents = table.file_of.chunk_by(|left, right| left == right).peekable();
-    let mut before: &[u8] = b"";
+    let mut before = Vec::new();
     for (number, file) in (0..).zip(files.iter()) {
         let own = documents.next_if(|same| same[0] == number).map_or(0, <[u32]>::len);
-        let shared = before.iter().zip(file.path).take_while(|(left, right)| left == right).count();
+        let path = file.path.to_vec();
+        let shared = before.iter().zip(&path).take_while(|(left, right)| left == right).count();
         section.push(file.kind as u8 | u8::from(table.cut.contains(number)) << 7);
         section.extend(file.stamp.to_le_bytes());
         varint::push(&mut section, own as u64);
         varint::push(&mut section, shared as u64);
-        varint::push(&mut section, (file.path.len() - shared) as u64);
-        section.extend(&file.path[shared..]);
-        before = file.path;
+        varint::push(&mut section, (path.len() - shared) as u64);
+        section.extend(&path[shared..]);
+        before = path;
     }
     section
 }

@@ -274,7 +274,10 @@ impl FolderReader {
             }
             if options.detail == Detail::Full {
                 match folder.detail(name) {
-                    Some(detail) => item.detail = detail,
+                    Some(detail) => {
+                        item.detail = u32::try_from(output.details.len()).unwrap_or(u32::MAX);
+                        output.details.push(detail);
+                    }
                     // It is gone by now.
                     None => continue,
                 }

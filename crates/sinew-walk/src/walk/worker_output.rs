@@ -20,7 +20,8 @@ pub(super) struct Item {
     pub(super) bits: u8,
     /// The task that reads it, plus one; 0 for what is not entered.
     pub(super) child: u32,
-    pub(super) detail: (i64, u64),
+    /// Its place among the details; none of them without [`Detail::Full`].
+    pub(super) detail: u32,
 }
 
 /// A folder that was read: the range of its steps in the output.
@@ -35,6 +36,8 @@ pub(super) struct Listing {
 pub(super) struct WorkerOutput {
     pub(super) names: Vec<u8>,
     pub(super) items: Vec<Item>,
+    /// Time and size of items.
+    pub(super) details: Vec<(i64, u64)>,
     /// An item, or (with the lowest bit set) all that lies below it.
     steps: Vec<usize>,
     listings: Vec<Listing>,
@@ -60,7 +63,7 @@ impl WorkerOutput {
             length: u32::try_from(name.len()).unwrap_or(u32::MAX),
             bits: bits_of(file_type),
             child: 0,
-            detail: (0, 0),
+            detail: 0,
         });
         self.names.extend_from_slice(name);
     }
@@ -79,6 +82,19 @@ impl WorkerOutput {
         } else {
             self.more_warnings += 1;
         }
+    }
+
+    /// Forgets everything but the memory.
+    #[cfg(unix)]
+    pub(super) fn clear(&mut self) {
+        let WorkerOutput { names, items, details, steps, listings, warnings, more_warnings, skipped_modules } = self;
+        names.clear();
+        items.clear();
+        details.clear();
+        steps.clear();
+        listings.clear();
+        warnings.clear();
+        (*more_warnings, *skipped_modules) = (0, false);
     }
 
     /// Returns the steps of a folder that was read into this output alone: an item, or (with the lowest bit set) all that
@@ -177,7 +193,7 @@ pub(super) fn assemble(
             scan.ends.push(scan.text.len());
             scan.bits.push(item.bits);
             if full {
-                scan.details.push(item.detail);
+                scan.details.push(output.details[item.detail as usize]);
             }
         }
         if let Some((next, child)) = entered {

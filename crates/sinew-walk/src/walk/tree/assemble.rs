@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use sinew_base::{Aborted, CancelTicker, CancelToken, Error};
 
-use super::{Tree, TreeFolder, TreeScan, split};
-use crate::entry::{IGNORED, KEPT, Scan, TYPE};
-use crate::walk::worker_output::{Item, finish_warnings, name_of};
+use super::kept_names::{KeptName, Step};
+use super::{TOO_LARGE, Tree, TreeFolder, TreeScan, split};
+use crate::entry::Scan;
+use crate::walk::worker_output::finish_warnings;
 use crate::{Detail, ScanOptions};
 
 /// The number of scans that are kept; the one that was not asked for the longest goes first.
@@ -23,9 +24,17 @@ pub(super) struct ScanKey {
 }
 
 impl ScanKey {
-    fn shows(&self, name: &[u8], item: &Item) -> bool {
-        (self.hidden || name.first() != Some(&b'.') || item.bits & KEPT != 0)
-            && !(self.skip_node_modules && item.child > 0 && name == b"node_modules")
+    /// Tells whether a scan of these options is the one that is kept for others.
+    fn is_served_by(&self, other: &ScanKey, scan: &TreeScan) -> bool {
+        let ScanKey { base, hidden, skip_node_modules } = other;
+        self.base == *base
+            && self.skip_node_modules == *skip_node_modules
+            && (self.hidden == *hidden || !scan.meets_hidden)
+    }
+
+    fn shows(&self, name: KeptName<'_>) -> bool {
+        (self.hidden || !name.is_hidden())
+            && !(self.skip_node_modules && name.is_entered() && name.text == b"node_modules")
     }
 }
 
@@ -55,10 +64,10 @@ impl Tree {
         }
         let Some(base) = relative(root, &held.root) else { return Ok(None) };
         let key = ScanKey { base: base.into(), hidden: *hidden, skip_node_modules: *skip_node_modules };
-        let scan = match self.scans.iter().position(|(kept, _)| *kept == key) {
-            Some(at) => self.scans.remove(at).1,
+        let (key, scan) = match self.scans.iter().position(|(kept, scan)| key.is_served_by(kept, scan)) {
+            Some(at) => self.scans.remove(at),
             None => match self.assemble(&key, cancel)? {
-                Some(scan) => Arc::new(scan),
+                Some(scan) => (key, Arc::new(scan)),
                 None => return Ok(None),
             },
         };
@@ -80,29 +89,33 @@ impl Tree {
         let mut warnings: Vec<(u32, String)> = above.into_iter().map(|warning| (0, warning)).collect();
         let mut scan = Scan { root: self.absolute(base), ..Scan::default() };
         let skip = if base.is_empty() { 0 } else { base.len() + 1 };
-        let mut skipped_modules = false;
+        let (mut skipped_modules, mut meets_hidden) = (false, false);
         let mut ticker = CancelTicker::new(cancel);
         let mut stack: Vec<(&[u8], &TreeFolder, usize)> = Vec::new();
-        let mut entered = Some((&**base, first));
+        let mut entered = Some((&**base, &**first));
         while let Some((path, folder)) = entered.take() {
             let shown = path.get(skip..).unwrap_or(b"");
             let at = u32::try_from(scan.len()).unwrap_or(u32::MAX);
             warnings.extend(folder.sentences(shown).map(|sentence| (at, sentence)));
-            skipped_modules |= folder.output.skipped_modules;
+            skipped_modules |= folder.names.skipped_modules;
+            if folder.failure.as_ref().is_some_and(|cause| cause.kind() == TOO_LARGE) {
+                return Ok(None);
+            }
             stack.push((path, folder, 0));
             while let Some((path, folder, step)) = stack.pop() {
                 let shown = path.get(skip..).unwrap_or(b"");
-                let output = &folder.output;
-                for at in step..output.steps().len() {
-                    let item = &output.items[output.steps()[at] >> 1];
-                    let name = name_of(&output.names, item);
-                    if !key.shows(name, item) {
+                let mut at = step;
+                while let Some(step) = folder.names.step(at) {
+                    at += 1;
+                    let (Step::Name(name) | Step::Below(name)) = step;
+                    meets_hidden |= name.is_hidden();
+                    if !key.shows(name) {
                         continue;
                     }
-                    if output.steps()[at] & 1 == 1 {
-                        stack.push((path, folder, at + 1));
-                        let child = super::below(path, name);
-                        entered = self.folders.get_key_value(&child).map(|(path, folder)| (&**path, folder));
+                    if matches!(step, Step::Below(_)) {
+                        stack.push((path, folder, at));
+                        let child = super::below(path, name.text);
+                        entered = self.folders.get_key_value(&child).map(|(path, folder)| (&**path, &**folder));
                         break;
                     }
                     ticker.step()?;
@@ -110,9 +123,9 @@ impl Tree {
                         scan.text.extend_from_slice(shown);
                         scan.text.push(b'/');
                     }
-                    scan.text.extend_from_slice(name);
+                    scan.text.extend_from_slice(name.text);
                     scan.ends.push(scan.text.len());
-                    scan.bits.push(item.bits & (TYPE | IGNORED));
+                    scan.bits.push(name.entry_bits());
                 }
                 if entered.is_some() {
                     break;
@@ -120,8 +133,10 @@ impl Tree {
             }
         }
         scan.text.shrink_to_fit();
+        scan.ends.shrink_to_fit();
+        scan.bits.shrink_to_fit();
         scan.warnings = finish_warnings(warnings.iter().map(|(_, warning)| warning.clone()).collect(), 0);
-        Ok(Some(TreeScan { scan: Arc::new(scan), warnings, skipped_modules }))
+        Ok(Some(TreeScan { scan: Arc::new(scan), warnings, skipped_modules, meets_hidden }))
     }
 
     /// Returns the warnings of the rules above a folder; none where the tree cannot know all of them.

@@ -5,6 +5,7 @@
 //! these folders again and leaves the rest.
 
 mod assemble;
+mod kept_names;
 mod update;
 
 use std::collections::{HashMap, HashSet};
@@ -23,6 +24,10 @@ use crate::ignore::{Node, RuleLog};
 use crate::stamp::{Source, Stamp};
 use crate::{Detail, FileType, Scan, ScanOptions, sys};
 use assemble::ScanKey;
+use kept_names::KeptNames;
+
+/// The error of a folder whose names a tree cannot keep.
+const TOO_LARGE: io::ErrorKind = io::ErrorKind::FileTooLarge;
 
 /// Learns which folders a tree holds, so that their changes can be announced.
 pub trait FolderObserver: Sync {
@@ -122,11 +127,13 @@ pub struct TreeScan {
     pub warnings: Vec<(u32, String)>,
     /// A folder called `node_modules` was left out.
     skipped_modules: bool,
+    /// It has or leaves out a name that is hidden.
+    meets_hidden: bool,
 }
 
 /// One folder of a tree.
 struct TreeFolder {
-    output: WorkerOutput,
+    names: KeptNames,
     /// The rules of the folders above.
     above: Option<Arc<Node>>,
     failure: Option<io::Error>,
@@ -209,8 +216,8 @@ impl Tree {
     pub fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = Box<[u8]>> + 'a {
         let held = self.folders.get(folder).into_iter();
         held.flat_map(move |held| {
-            let files = held.output.items.iter().filter(|item| item.bits & TYPE == bits_of(FileType::File));
-            files.map(move |item| below(folder, name_of(&held.output.names, item)))
+            let files = held.names.iter().filter(|name| name.is_file());
+            files.map(move |name| below(folder, name.text))
         })
     }
 
@@ -257,34 +264,18 @@ impl Tree {
 impl TreeFolder {
     /// Returns the number of files directly in it that are not ignored.
     fn file_count(&self) -> usize {
-        let is_file = |bits: u8| bits & TYPE == bits_of(FileType::File) && bits & IGNORED == 0;
-        self.output.items.iter().filter(|item| is_file(item.bits)).count()
+        self.names.iter().filter(|name| name.is_file() && !name.is_ignored()).count()
     }
 
     /// Returns the names of the folders in it that are entered, in path order.
     fn children(&self) -> impl Iterator<Item = &[u8]> {
-        let entered = self.output.items.iter().filter(|item| item.child > 0);
-        entered.map(|item| name_of(&self.output.names, item))
-    }
-
-    /// Tells whether a folder of this name is in it and entered.
-    fn has_child(&self, name: &[u8]) -> bool {
-        let items = &self.output.items;
-        let found = items.binary_search_by(|item| name_of(&self.output.names, item).cmp(name));
-        found.is_ok_and(|at| items[at].child > 0)
+        self.names.iter().filter(|name| name.is_entered()).map(|name| name.text)
     }
 
     /// Tells whether both give the same entries and warnings.
     fn is_alike(&self, other: &TreeFolder) -> bool {
         let failure = |folder: &TreeFolder| folder.failure.as_ref().map(ToString::to_string);
-        self.output.items.len() == other.output.items.len()
-            && self.output.items.iter().zip(&other.output.items).all(|(left, right)| {
-                (left.bits, left.child > 0) == (right.bits, right.child > 0)
-                    && name_of(&self.output.names, left) == name_of(&other.output.names, right)
-            })
-            && self.output.skipped_modules == other.output.skipped_modules
-            && self.warnings == other.warnings
-            && failure(self) == failure(other)
+        self.names == other.names && self.warnings == other.warnings && failure(self) == failure(other)
     }
 }
 

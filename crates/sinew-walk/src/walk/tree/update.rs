@@ -8,12 +8,13 @@ use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
 
-use super::{FolderObserver, Hints, ListedFolder, Tree, TreeFolder, TreeUpdate, below, split};
+use super::kept_names::KeptNames;
+use super::{FolderObserver, Hints, ListedFolder, TOO_LARGE, Tree, TreeFolder, TreeUpdate, below, split};
 use crate::ignore::RuleLog;
 use crate::stamp::{Source, Stamp};
 use crate::walk::reader::Task;
 use crate::walk::work_queue::WorkQueue;
-use crate::walk::worker_output::{WorkerOutput, name_of};
+use crate::walk::worker_output::WorkerOutput;
 
 /// The number of folders below which other threads cost more than they bring.
 const MIN_PARALLEL: usize = 16;
@@ -32,6 +33,13 @@ struct FreshFolder {
     folder: Box<TreeFolder>,
     /// The names of the folders in it that stay as they are; none where all are read again.
     kept: Option<HashSet<Box<[u8]>>>,
+}
+
+/// The memory in which a thread reads one folder after the other.
+#[derive(Default)]
+struct Scratch {
+    buffer: Vec<u8>,
+    output: WorkerOutput,
 }
 
 /// Folders that changed.
@@ -194,12 +202,12 @@ impl Tree {
         pool: &Pool,
         cancel: &CancelToken,
     ) -> Result<Vec<FreshFolder>, Aborted> {
-        let (mut fresh, mut buffer) = (Vec::new(), Vec::new());
+        let (mut fresh, mut scratch) = (Vec::new(), Scratch::default());
         let mut jobs = VecDeque::from(jobs);
         // A few folders are read before another thread is awake.
         while jobs.len() < MIN_PARALLEL && fresh.len() < MIN_PARALLEL {
             let Some(job) = jobs.pop_front() else { return Ok(fresh) };
-            match self.read(job, observer, &mut buffer, cancel) {
+            match self.read(job, observer, &mut scratch, cancel) {
                 Ok((folder, below)) => {
                     fresh.push(folder);
                     jobs.extend(below);
@@ -213,9 +221,9 @@ impl Tree {
         let queue = WorkQueue::new(jobs.into());
         let all = Mutex::new(fresh);
         pool.broadcast(pool.size().saturating_sub(1), |_| {
-            let (mut fresh, mut buffer) = (Vec::new(), Vec::new());
+            let (mut fresh, mut scratch) = (Vec::new(), Scratch::default());
             queue.work(|job, found| {
-                let (folder, below) = self.read(job, observer, &mut buffer, cancel)?;
+                let (folder, below) = self.read(job, observer, &mut scratch, cancel)?;
                 fresh.push(folder);
                 found.extend(below);
                 Ok(())
@@ -234,12 +242,13 @@ impl Tree {
         &self,
         job: Job,
         observer: &dyn FolderObserver,
-        buffer: &mut Vec<u8>,
+        Scratch { buffer, output }: &mut Scratch,
         cancel: &CancelToken,
     ) -> Result<(FreshFolder, Vec<Job>), Aborted> {
         let path: Box<[u8]> = job.task.path.as_slice().into();
         let above = job.task.rules.clone();
-        let (mut tasks, mut output, mut log) = (Vec::new(), WorkerOutput::default(), RuleLog::with_sources());
+        output.clear();
+        let (mut tasks, mut log) = (Vec::new(), RuleLog::with_sources());
         let (mut stamp, mut settled, mut watch) = (None, false, None);
         let mut ticker = CancelTicker::new(cancel);
         let opened = |folder: &crate::sys::Folder| {
@@ -248,16 +257,17 @@ impl Tree {
             settled = stamp.as_ref().is_some_and(Stamp::is_settled);
             watch = stamp.as_ref().and_then(|stamp| observer.enter(folder.as_fd(), stamp));
         };
-        let read = self.reader.read_with(job.task, &mut tasks, &mut output, buffer, &mut ticker, &mut log, opened);
+        let read = self.reader.read_with(job.task, &mut tasks, output, buffer, &mut ticker, &mut log, opened);
         let read = read.inspect_err(|_| self.release(watch, observer))?;
         if let Some(folder) = &read.folder {
-            observer.listed(&ListedFolder { path: &path, folder, output: &output });
+            observer.listed(&ListedFolder { path: &path, folder, output });
         }
-        output.compact();
+        let names = KeptNames::new(output);
+        let failure = read.failure.map(|(_, cause)| cause);
         let folder = Box::new(TreeFolder {
-            output,
+            failure: if names.is_some() { failure } else { Some(TOO_LARGE.into()) },
+            names: names.unwrap_or_default(),
             above,
-            failure: read.failure.map(|(_, cause)| cause),
             warnings: log.warnings,
             sources: log.sources.unwrap_or_default(),
             settled,
@@ -317,7 +327,7 @@ impl Tree {
         removed.iter().for_each(|path| self.remove(path.clone(), &mut released));
         for FreshFolder { path, folder, .. } in new {
             let (above, name) = split(&path);
-            if self.folders.get(above).is_some_and(|above| above.has_child(name)) {
+            if self.folders.get(above).is_some_and(|above| above.names.has_entered(name)) {
                 update.new_folders.push(path.clone());
                 self.insert(path, folder, &mut released);
             } else {
@@ -420,13 +430,4 @@ impl TreeFolder {
 /// Returns the path of the folder above; none for the root.
 fn parent(path: &[u8]) -> Option<&[u8]> {
     (!path.is_empty()).then(|| split(path).0)
-}
-
-impl WorkerOutput {
-    /// Gives back what the buffers hold beyond their content.
-    fn compact(&mut self) {
-        self.names.shrink_to_fit();
-        self.items.shrink_to_fit();
-        debug_assert!(self.items.is_sorted_by(|left, right| name_of(&self.names, left) < name_of(&self.names, right)));
-    }
 }
