@@ -4,12 +4,19 @@
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sinew_base::{CancelTicker, CancelToken, Result};
+use parking_lot::Mutex;
+use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
 use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOptions};
+
+/// The number of entries that a thread looks at in one go.
+const CHUNK: usize = 4_096;
 
 /// Options of [`glob`]: the pattern, the folder and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,9 +127,16 @@ impl GlobResult {
     /// The matches as columns.
     #[must_use]
     pub fn columns(&self) -> GlobColumns {
-        let mut columns = GlobColumns { file_types: Vec::with_capacity(self.rows.len()), ..GlobColumns::default() };
-        (columns.text, columns.lengths) = self.ascii_paths().unwrap_or_else(|| self.paths());
+        let count = self.rows.len();
+        let mut columns = GlobColumns {
+            lengths: Vec::with_capacity(count),
+            file_types: Vec::with_capacity(count),
+            ..GlobColumns::default()
+        };
+        let mut text = Vec::with_capacity(self.scan.text_length() / self.scan.len().max(1) * count);
         for entry in self.rows.iter().map(|row| self.scan.get(*row as usize)) {
+            text.extend_from_slice(entry.bytes());
+            columns.lengths.push(u32::try_from(entry.bytes().len()).unwrap_or(u32::MAX));
             columns.file_types.push(match entry.file_type() {
                 FileType::File => 1,
                 FileType::Dir => 2,
@@ -132,17 +146,12 @@ impl GlobResult {
             #[allow(clippy::cast_precision_loss, reason = "JavaScript has no other number")]
             columns.sizes.extend(entry.size().map(|size| size as f64));
         }
+        // ASCII, the rule, is as many units as bytes.
+        match String::from_utf8(text) {
+            Ok(text) if self.given.is_none() && text.is_ascii() => columns.text = text,
+            _ => (columns.text, columns.lengths) = self.paths(),
+        }
         columns
-    }
-
-    /// Returns the paths one behind the other with their lengths where all are ASCII, the rule: they are looked at as a whole.
-    fn ascii_paths(&self) -> Option<(String, Vec<u32>)> {
-        let paths = || self.rows.iter().map(|row| self.scan.get(*row as usize).bytes());
-        let mut text = Vec::with_capacity(paths().map(<[u8]>::len).sum());
-        paths().for_each(|path| text.extend_from_slice(path));
-        let is_plain = self.given.is_none() && text.is_ascii();
-        let lengths = paths().map(|path| u32::try_from(path.len()).unwrap_or(u32::MAX)).collect();
-        is_plain.then(|| String::from_utf8(text).ok()).flatten().map(|text| (text, lengths))
     }
 
     fn paths(&self) -> (String, Vec<u32>) {
@@ -178,7 +187,7 @@ fn milliseconds(entry: Entry<'_>) -> Option<f64> {
 /// For a pattern that means nothing, a path that does not exist, and a cancelled call.
 pub fn glob(options: &GlobOptions, cache: &ScanCache, pool: &Pool, cancel: &CancelToken) -> Result<GlobResult> {
     let cached = |scan: &ScanOptions, matcher: &Matcher| {
-        let look = |scan: &Arc<Scan>| matcher.rows(scan, options, cancel).map(|rows| (Arc::clone(scan), rows));
+        let look = |scan: &Arc<Scan>| matcher.rows(scan, options, pool, cancel).map(|rows| (Arc::clone(scan), rows));
         cache.query(scan, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())
     };
     run(options, cancel, cached).map_err(|error| error.within("glob"))
@@ -198,7 +207,7 @@ pub fn glob_so_far(
     let untimed = cancel.clone().without_timeout();
     let mut partial = false;
     let cached = |scan: &ScanOptions, matcher: &Matcher| {
-        let look = |scan: &Arc<Scan>| matcher.rows(scan, options, &untimed).map(|rows| (Arc::clone(scan), rows));
+        let look = |scan: &Arc<Scan>| matcher.rows(scan, options, pool, &untimed).map(|rows| (Arc::clone(scan), rows));
         let (found, late) =
             cache.query_so_far(scan, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())?;
         partial = late;
@@ -218,7 +227,7 @@ pub(crate) fn glob_in(
 ) -> Result<GlobResult> {
     let query = |wanted: &ScanOptions, matcher: &Matcher| {
         if let Some(scan) = kept(&ScanOptions { detail: Detail::Path, ..wanted.clone() })? {
-            let rows = matcher.rows(&scan, options, cancel)?;
+            let rows = matcher.rows(&scan, options, pool, cancel)?;
             if wanted.detail == Detail::Path {
                 return Ok((scan, rows));
             }
@@ -228,7 +237,7 @@ pub(crate) fn glob_in(
             }
         }
         let scan = Arc::new(sinew_walk::scan(wanted, pool, cancel)?);
-        let rows = matcher.rows(&scan, options, cancel)?;
+        let rows = matcher.rows(&scan, options, pool, cancel)?;
         Ok((scan, rows))
     };
     run(options, cancel, query).map_err(|error| error.within("glob"))
@@ -320,31 +329,67 @@ impl Matcher {
         }
     }
 
-    fn rows(&self, scan: &Scan, options: &GlobOptions, cancel: &CancelToken) -> Result<Vec<u32>> {
+    /// Returns the entries that match, in their order; all threads of the pool look at them.
+    fn rows(&self, scan: &Scan, options: &GlobOptions, pool: &Pool, cancel: &CancelToken) -> Result<Vec<u32>> {
+        // `!a` is the name of an entry or takes one away, never both.
+        let only_literal = self.literal.as_deref().is_some_and(|text| text.starts_with('!'))
+            && scan.iter().any(|entry| self.is_literal(&entry));
+        let globs = self.globs.as_ref().ok().filter(|_| !only_literal);
+        let next = AtomicUsize::new(0);
+        let found = Mutex::new((BTreeMap::new(), None));
+        pool.broadcast((scan.len() / CHUNK).min(pool.size().saturating_sub(1)), |_| {
+            loop {
+                let first = next.fetch_add(CHUNK, Ordering::Relaxed);
+                if first >= scan.len() {
+                    break;
+                }
+                let rows = self.rows_in(first..scan.len().min(first + CHUNK), scan, globs, options, cancel);
+                let mut found = found.lock();
+                match rows {
+                    Ok(rows) => drop(found.0.insert(first, rows)),
+                    Err(aborted) => {
+                        found.1 = Some(aborted);
+                        break;
+                    }
+                }
+            }
+        });
+        let (found, aborted) = found.into_inner();
+        match aborted {
+            Some(aborted) => Err(aborted.into()),
+            None => Ok(found.into_values().flatten().collect()),
+        }
+    }
+
+    fn rows_in(
+        &self,
+        range: Range<usize>,
+        scan: &Scan,
+        globs: Option<&GlobSet>,
+        options: &GlobOptions,
+        cancel: &CancelToken,
+    ) -> Result<Vec<u32>, Aborted> {
         let mut rows = Vec::new();
         let mut ticker = CancelTicker::new(cancel);
-        let literal = self.literal.as_deref().map(str::as_bytes);
-        let is_literal = |entry: &Entry<'_>| {
-            let before = literal.and_then(|text| entry.bytes().strip_suffix(text));
-            before.is_some_and(|before| before.is_empty() || self.any_depth && before.ends_with(b"/"))
-        };
-        // `!a` is the name of an entry or takes one away, never both.
-        let only_literal =
-            self.literal.as_deref().is_some_and(|text| text.starts_with('!')) && scan.iter().any(|e| is_literal(&e));
-        let globs = self.globs.as_ref().ok().filter(|_| !only_literal);
         let asks_for_folders = globs.is_some_and(GlobSet::asks_for_folders);
-        for entry in scan.iter() {
+        for entry in range.map(|row| scan.get(row)) {
             ticker.step()?;
             let is_dir = || match entry.file_type() {
                 FileType::Symlink => asks_for_folders && entry.target_type() == Some(FileType::Dir),
                 other => other == FileType::Dir,
             };
-            let hit = globs.is_some_and(|globs| globs.is_match(entry.bytes(), is_dir())) || is_literal(&entry);
+            let hit = globs.is_some_and(|globs| globs.is_match(entry.bytes(), is_dir())) || self.is_literal(&entry);
             if hit && of_type(&entry, options.file_type) {
                 rows.push(u32::try_from(entry.index()).unwrap_or(u32::MAX));
             }
         }
         Ok(rows)
+    }
+
+    fn is_literal(&self, entry: &Entry<'_>) -> bool {
+        let literal = self.literal.as_deref().map(str::as_bytes);
+        let before = literal.and_then(|text| entry.bytes().strip_suffix(text));
+        before.is_some_and(|before| before.is_empty() || self.any_depth && before.ends_with(b"/"))
     }
 }
 

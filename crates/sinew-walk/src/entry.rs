@@ -59,6 +59,12 @@ impl Scan {
         self.bits.is_empty()
     }
 
+    /// Returns the bytes of all paths together.
+    #[must_use]
+    pub fn text_length(&self) -> usize {
+        self.text.len()
+    }
+
     /// The entry at `index`.
     ///
     /// # Panics
