@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use sinew_base::{CancelToken, PageBuffer};
 use sinew_walk::Entry;
 
+use crate::blocks::Blocks;
 use crate::collector::{CollectOptions, Collector, Mode};
 use crate::pattern::Pattern;
 use crate::rows::Rows;
@@ -44,6 +45,16 @@ pub(crate) struct Job<'a> {
     pub(crate) named: bool,
 }
 
+impl Job<'_> {
+    /// Fails once the search is over.
+    fn go_on(&self) -> io::Result<()> {
+        match self.stop.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
+            true => Err(io::Error::other("the search is over")),
+            false => Ok(()),
+        }
+    }
+}
+
 /// The outcome of the search of one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -66,6 +77,8 @@ pub(crate) struct FileSearch<'a> {
     binary_aware: Searcher,
     buffer: PageBuffer,
     whole: Vec<u8>,
+    /// None where the pattern is not searched in blocks.
+    blocks: Option<Blocks>,
 }
 
 impl<'a> FileSearch<'a> {
@@ -79,6 +92,7 @@ impl<'a> FileSearch<'a> {
             binary_aware: job.collect.searcher(job.pattern, binary_aware),
             buffer: PageBuffer::with_room(FIRST),
             whole: Vec::new(),
+            blocks: job.pattern.is_searched_in_blocks().then(Blocks::new),
         }
     }
 
@@ -109,7 +123,7 @@ impl<'a> FileSearch<'a> {
         let searched = Self::read(
             self.job,
             (&mut self.text, &mut self.binary_aware),
-            (&mut self.buffer, &mut self.whole),
+            (&mut self.buffer, &mut self.whole, &mut self.blocks),
             matcher,
             &mut file,
             &mut collector,
@@ -153,7 +167,7 @@ impl<'a> FileSearch<'a> {
     fn read(
         job: &Job<'_>,
         (text, binary_aware): (&mut Searcher, &mut Searcher),
-        (buffer, whole): (&mut PageBuffer, &mut Vec<u8>),
+        (buffer, whole, blocks): (&mut PageBuffer, &mut Vec<u8>, &mut Option<Blocks>),
         matcher: &RegexMatcher,
         file: &mut File,
         collector: &mut Collector<'_>,
@@ -173,6 +187,19 @@ impl<'a> FileSearch<'a> {
             }
         }
         let plain = !encoded && !binary_aware_first;
+        if !ended
+            && plain
+            && !job.named
+            && !together
+            && let Some(blocks) = blocks
+            // A file that cannot be read twice is not looked at first.
+            && file.stream_position().is_ok_and(|at| at == buffer.content().len() as u64)
+        {
+            if blocks.rule_out(matcher, buffer.content(), file, || job.go_on())? {
+                return Ok(Outcome::Searched);
+            }
+            file.seek(SeekFrom::Start(buffer.content().len() as u64))?;
+        }
         if !ended && plain {
             let looked_at = first.len();
             ended = buffer.read(file, WHOLE)? && memchr::memchr(0, &buffer.content()[looked_at..]).is_none();
@@ -222,9 +249,7 @@ struct Guarded<'a, R> {
 
 impl<R: Read> Read for Guarded<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.job.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled() {
-            return Err(io::Error::other("the search is over"));
-        }
+        self.job.go_on()?;
         self.inner.read(buffer)
     }
 }

@@ -1,6 +1,7 @@
 //! Grep, glob and fuzzy find over a walk.
 
 mod accept;
+mod blocks;
 mod collector;
 mod content;
 mod excerpt;

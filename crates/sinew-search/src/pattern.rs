@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use grep_matcher::LineTerminator;
+use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{self, ErrorKind as Ast};
 use sinew_base::{Error, ErrorCode, Result};
@@ -106,6 +106,12 @@ impl Pattern {
 }
 
 impl Pattern {
+    /// Tells whether no match reaches over the end of a line, so that many lines are searched at once: ripgrep's own condition.
+    pub(crate) fn is_searched_in_blocks(&self) -> bool {
+        self.matcher.line_terminator() == Some(self.terminator)
+            || self.matcher.non_matching_bytes().is_some_and(|bytes| bytes.contains(b'\n'))
+    }
+
     /// Makes the plan of a pattern that [`Pattern::lines`] compiled under the same `syntax`, by the settings of its parser.
     #[cfg(target_os = "linux")]
     pub(crate) fn plan(&self, syntax: Syntax) -> sinew_index::Plan {
