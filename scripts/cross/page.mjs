@@ -67,6 +67,10 @@ export function generated(known = results()) {
     const sizes = Object.keys(PARTS).map((part) => (releases[part] ? size(row, part, releases[part]) : "not tried"));
     lines.push(line([row.tag, ...sizes, [...new Set(Object.values(releases).map(({ minutes }) => minutes))].join(" + ")]));
   }
+  for (const { tag } of TARGETS) {
+    const counts = known[tag]?.require;
+    if (counts) lines.push("", `${tag}: \`require\` of the package is ${counts.more.toLocaleString("en")} instructions, beside ${counts.bare.toLocaleString("en")} of Node with an empty program (medians; counted by qemu).`);
+  }
   lines.push("", line(["target", "what ran", "passed", "left out", "failed"]), line(Array(5).fill("---")));
   for (const row of TARGETS) {
     for (const [what, part] of Object.entries(known[row.tag]?.tests ?? {})) {

