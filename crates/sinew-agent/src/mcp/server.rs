@@ -277,7 +277,7 @@ impl Server {
     fn summary_of(&self, phase: &Phase) -> ServerState {
         let tools = self.known().map(|known| {
             let taken = known.tools.iter().filter(|tool| self.config.tools.takes(&tool.name));
-            taken.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.get().len()))
+            taken.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.bytes()))
         });
         let mut summary = ServerState {
             state: "idle",
