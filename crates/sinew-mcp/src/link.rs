@@ -13,11 +13,13 @@ use crate::error::McpError;
 use crate::http::HttpLink;
 use crate::model::Listing;
 #[cfg(unix)]
-use crate::stdio::Program;
+use crate::{pipe::PipeLink, stdio::Program};
 
 pub(crate) enum Link {
     #[cfg(unix)]
     Pipe(Program),
+    #[cfg(unix)]
+    Streams(PipeLink),
     Http(HttpLink),
 }
 
@@ -34,6 +36,8 @@ impl Link {
         let outcome = match self {
             #[cfg(unix)]
             Link::Pipe(program) => program.pipe().request(method, params, watcher, cancellable).await,
+            #[cfg(unix)]
+            Link::Streams(pipe) => pipe.request(method, params, watcher, cancellable).await,
             Link::Http(link) => link.request(core, method, params, watcher, cancellable).await,
         };
         core.host.exchanged(method, outcome.as_ref().err(), begun.elapsed());
@@ -44,6 +48,8 @@ impl Link {
         match self {
             #[cfg(unix)]
             Link::Pipe(program) => program.pipe().notify(method, params).await,
+            #[cfg(unix)]
+            Link::Streams(pipe) => pipe.notify(method, params).await,
             Link::Http(link) => link.notify(method, params).await,
         }
     }
@@ -52,6 +58,8 @@ impl Link {
         match self {
             #[cfg(unix)]
             Link::Pipe(program) => program.pipe().closed_reason(),
+            #[cfg(unix)]
+            Link::Streams(pipe) => pipe.closed_reason(),
             Link::Http(_) => None,
         }
     }
@@ -64,18 +72,18 @@ impl Link {
     /// The handshake chose a version.
     pub(crate) fn shook_hands(&self, version: &'static str) {
         match self {
-            #[cfg(unix)]
-            Link::Pipe(_) => {}
             Link::Http(link) => link.shook_hands(version),
+            #[cfg(unix)]
+            _ => {}
         }
     }
 
     /// The connection is complete.
     pub(crate) fn connected(&self, core: &Arc<Core>) {
         match self {
-            #[cfg(unix)]
-            Link::Pipe(_) => {}
             Link::Http(link) => link.connected(core),
+            #[cfg(unix)]
+            _ => {}
         }
     }
 
@@ -91,6 +99,8 @@ impl Link {
         match self {
             #[cfg(unix)]
             Link::Pipe(program) => program.close().await,
+            #[cfg(unix)]
+            Link::Streams(pipe) => pipe.close(),
             Link::Http(link) => link.close().await,
         }
     }

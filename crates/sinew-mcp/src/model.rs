@@ -54,25 +54,42 @@ pub struct Definition {
     pub raw: JsonPart,
 }
 
+/// A text that parts are cut from. It may be read when the first of them is looked at.
+pub trait JsonText: Send + Sync {
+    /// The whole text.
+    fn text(&self) -> &str;
+}
+
+impl JsonText for String {
+    fn text(&self) -> &str {
+        self
+    }
+}
+
 /// A JSON text within a longer text that others share: a thousand definitions are read from a file as one piece.
 #[derive(Clone)]
 pub struct JsonPart {
-    whole: Arc<String>,
+    whole: Arc<dyn JsonText>,
     range: Range<usize>,
 }
 
 impl JsonPart {
-    /// The part of `whole` in a range of bytes. None where that range is not within it, or cuts a character.
+    /// The part of `whole` in a range of bytes.
     #[must_use]
-    pub fn new(whole: &Arc<String>, range: Range<usize>) -> Option<JsonPart> {
-        whole.get(range.clone())?;
-        Some(JsonPart { whole: Arc::clone(whole), range })
+    pub fn new(whole: &Arc<dyn JsonText>, range: Range<usize>) -> JsonPart {
+        JsonPart { whole: Arc::clone(whole), range }
     }
 
-    /// The text.
+    /// The text; `null` where the range is not within the whole, or cuts a character.
     #[must_use]
     pub fn get(&self) -> &str {
-        &self.whole[self.range.clone()]
+        self.whole.text().get(self.range.clone()).unwrap_or("null")
+    }
+
+    /// The length of the text in bytes, which reads nothing.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.range.len()
     }
 }
 

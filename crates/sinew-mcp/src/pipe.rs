@@ -1,6 +1,5 @@
-//! The transport over the standard streams of a kept program: one message a line.
+//! The transport over two streams, those of a kept program or any others: one message a line.
 
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -8,14 +7,14 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sinew_jsonrpc::frame::into_line;
 use sinew_jsonrpc::{Event, Frame, Id, LineDecoder, Outcome, Peer, message};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::pipe;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::client::{Client, ClientOptions};
 use crate::core::{Core, Watcher};
 use crate::error::McpError;
-use crate::link::{cancelled, set_progress_token};
+use crate::link::{Link, cancelled, set_progress_token};
 
 /// The size of a read.
 const READ_BYTES: usize = 64 * 1024;
@@ -31,6 +30,35 @@ struct Table {
     closed: Option<String>,
 }
 
+/// The stream that a server writes.
+pub(crate) type Output = Box<dyn AsyncRead + Send + Unpin>;
+
+/// The stream that a server reads.
+pub(crate) type Input = Box<dyn AsyncWrite + Send + Unpin>;
+
+impl Client {
+    /// Connects to a server that reads `input` and writes `output`, one message a line. Dropping the client closes both.
+    ///
+    /// # Errors
+    /// [`McpError::Start`] when the server is not ready in time; other errors as it answers.
+    pub async fn over(
+        input: impl AsyncWrite + Send + Unpin + 'static,
+        output: impl AsyncRead + Send + Unpin + 'static,
+        options: &ClientOptions,
+    ) -> Result<Client, McpError> {
+        let core = Core::new(Arc::clone(&options.host), options.limits);
+        let link = PipeLink::open(&core, Box::new(input), Box::new(output));
+        let connecting = Client::connect(core, Link::Streams(link), options);
+        let connected = tokio::time::timeout(options.start_limit, connecting).await;
+        connected.unwrap_or_else(|_| Err(McpError::Start(too_late(options))))
+    }
+}
+
+/// The reason of a start that took too long.
+pub(crate) fn too_late(options: &ClientOptions) -> String {
+    format!("the server did not start within {} s.", options.start_limit.as_secs_f64())
+}
+
 /// A connection over two pipes. Dropping it stops its tasks and closes both.
 pub(crate) struct PipeLink {
     table: Arc<Mutex<Table>>,
@@ -41,14 +69,12 @@ pub(crate) struct PipeLink {
 
 impl PipeLink {
     /// Begins to read and write. To be called within a runtime.
-    pub(crate) fn open(core: &Arc<Core>, input: OwnedFd, output: OwnedFd) -> std::io::Result<PipeLink> {
-        let writer = pipe::Sender::from_owned_fd(input)?;
-        let reader = pipe::Receiver::from_owned_fd(output)?;
+    pub(crate) fn open(core: &Arc<Core>, input: Input, output: Output) -> PipeLink {
         let table = Arc::new(Mutex::new(Table { peer: Peer::new(core.limits), closed: None }));
         let (outbox, queue) = mpsc::channel(core.limits.queued_messages);
-        let reader = tokio::spawn(read(reader, Arc::clone(core), Arc::clone(&table), outbox.clone()));
-        let writer = tokio::spawn(write(writer, queue));
-        Ok(PipeLink { table, outbox, reader, writer })
+        let reader = tokio::spawn(read(output, Arc::clone(core), Arc::clone(&table), outbox.clone()));
+        let writer = tokio::spawn(write(input, queue));
+        PipeLink { table, outbox, reader, writer }
     }
 
     /// Sends a request and waits for its answer, without a clock. Dropping the future gives the call up and tells the
@@ -134,7 +160,7 @@ impl Drop for Pending<'_> {
     }
 }
 
-async fn write(mut pipe: pipe::Sender, mut queue: mpsc::Receiver<Vec<u8>>) {
+async fn write(mut pipe: Input, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(message) = queue.recv().await {
         // The reader notices the end of a server; whatever waits for an answer learns it from there.
         if pipe.write_all(&into_line(message)).await.is_err() {
@@ -143,7 +169,7 @@ async fn write(mut pipe: pipe::Sender, mut queue: mpsc::Receiver<Vec<u8>>) {
     }
 }
 
-async fn read(mut pipe: pipe::Receiver, core: Arc<Core>, table: Arc<Mutex<Table>>, outbox: mpsc::Sender<Vec<u8>>) {
+async fn read(mut pipe: Output, core: Arc<Core>, table: Arc<Mutex<Table>>, outbox: mpsc::Sender<Vec<u8>>) {
     let mut decoder = LineDecoder::new(core.limits.message_bytes);
     let mut bytes = Vec::with_capacity(READ_BYTES);
     let mut fatal = None;

@@ -17,7 +17,7 @@ use crate::core::Core;
 use crate::era::Era;
 use crate::error::McpError;
 use crate::link::Link;
-use crate::pipe::PipeLink;
+use crate::pipe::{PipeLink, too_late};
 
 /// The time for which the end of standard error is waited for once a server is gone.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -65,10 +65,14 @@ impl Client {
         let (kept, pipes) = started
             .map_err(|error| McpError::Start(format!("failed to start the server: {error}")))?
             .map_err(|error| McpError::Start(error.to_string()))?;
-        let opened = PipeLink::open(&core, pipes.stdin, pipes.stdout)
-            .and_then(|pipe| Ok((pipe, StderrTail::read(pipes.stderr)?)));
-        let (pipe, stderr) =
-            opened.map_err(|cause| McpError::Start(format!("failed to open the pipes of the server: {cause}")))?;
+        let opened = || {
+            let input = pipe::Sender::from_owned_fd(pipes.stdin)?;
+            let output = pipe::Receiver::from_owned_fd(pipes.stdout)?;
+            Ok((PipeLink::open(&core, Box::new(input), Box::new(output)), StderrTail::read(pipes.stderr)?))
+        };
+        let (pipe, stderr) = opened().map_err(|cause: std::io::Error| {
+            McpError::Start(format!("failed to open the pipes of the server: {cause}"))
+        })?;
         let tail = Arc::clone(&stderr.tail);
         let read = Arc::clone(&stderr.read);
         let program = Program { pipe, stderr, pid: kept.pid(), kept: Mutex::new(Some(kept)) };
@@ -83,15 +87,10 @@ impl Client {
                 }))
             }
             Ok(other) => other,
-            Err(_) => Err(McpError::Start(
-                format!(
-                    "the server did not start within {} s. {}",
-                    options.start_limit.as_secs_f64(),
-                    last_line(&tail)
-                )
-                .trim_end()
-                .to_string(),
-            )),
+            Err(_) => {
+                let text = format!("{} {}", too_late(options), last_line(&tail));
+                Err(McpError::Start(text.trim_end().to_string()))
+            }
         }
     }
 
@@ -100,7 +99,7 @@ impl Client {
     pub fn stderr_tail(&self) -> String {
         match &*self.link {
             Link::Pipe(program) => text(&program.stderr.tail),
-            Link::Http(_) => String::new(),
+            _ => String::new(),
         }
     }
 
@@ -109,7 +108,7 @@ impl Client {
     pub fn pid(&self) -> Option<u32> {
         match &*self.link {
             Link::Pipe(program) => Some(program.pid),
-            Link::Http(_) => None,
+            _ => None,
         }
     }
 }

@@ -97,20 +97,34 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// are the owner's alone.
 ///
 /// # Errors
-/// The system's, or what `change` says; then the file is as it was.
+/// The system's, or what `change` says; then the file is as it was. A file that is no text is not replaced.
 pub fn update(path: &Path, change: impl FnOnce(Option<&str>) -> Result<String>) -> Result<()> {
+    update_bytes(path, |old| {
+        let old = old.map(|old| {
+            let refused = |_| {
+                let text = format!("failed to read {}: not UTF-8", target(path).display());
+                Error::new(ErrorCode::InvalidData, text)
+            };
+            std::str::from_utf8(old).map_err(refused)
+        });
+        change(old.transpose()?)
+    })
+}
+
+/// Changes a file as [`update`] does, whatever bytes it holds now.
+///
+/// # Errors
+/// As of [`update`].
+pub fn update_bytes(path: &Path, change: impl FnOnce(Option<&[u8]>) -> Result<String>) -> Result<()> {
     let path = target(path);
     let fail = |error: io::Error| Error::io(format!("failed to write {}", path.display()), &error);
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder).map_err(fail)?;
     let lock = private(OpenOptions::new().create(true).truncate(false), &beside(&path, ".lock")).map_err(fail)?;
     lock.lock().map_err(fail)?;
-    let old = match fs::read_to_string(&path) {
-        Ok(text) => Some(text),
+    let old = match fs::read(&path) {
+        Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            return Err(Error::new(ErrorCode::InvalidData, format!("failed to read {}: not UTF-8", path.display())));
-        }
         Err(error) => return Err(Error::io(format!("failed to read {}", path.display()), &error)),
     };
     let new = change(old.as_deref())?;
@@ -205,6 +219,18 @@ mod tests {
         let refused = update(&real, |_| Err(Error::new(ErrorCode::InvalidArgument, "no")));
         assert_eq!(refused.unwrap_err().message(), "no");
         assert_eq!(fs::read_to_string(&real).unwrap(), "one two");
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_is_replaced_only_where_its_bytes_are_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, b"\xff").unwrap();
+        let refused = update(&path, |_| Ok("new".into())).unwrap_err();
+        assert_eq!(refused.message(), format!("failed to read {}: not UTF-8", path.display()));
+        assert_eq!(fs::read(&path).unwrap(), b"\xff");
+        update_bytes(&path, |old| Ok(format!("{old:?}"))).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "Some([255])");
     }
 
     #[test]

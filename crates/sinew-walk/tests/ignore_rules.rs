@@ -73,9 +73,10 @@ fn sorted(output: &[u8]) -> Vec<String> {
 
 fn ripgrep(folder: &Path) -> Vec<String> {
     let program = std::env::var_os("SINEW_RG").unwrap_or_else(|| "rg".into());
-    let output =
-        Command::new(&program).args(["--files", "--hidden", "--null", "--no-config", "."]).current_dir(folder).output();
-    let output = output.unwrap_or_else(|cause| {
+    let mut command = Command::new(&program);
+    // Ours have `/` on each system.
+    command.args(["--files", "--hidden", "--null", "--no-config", "--path-separator=/", "."]);
+    let output = command.current_dir(folder).output().unwrap_or_else(|cause| {
         panic!(
             "this test compares with ripgrep, and {program:?} did not start ({cause}): install it with \
              `cargo install ripgrep`, or name the program in SINEW_RG"

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { MORE_PACKAGES } from "../../../scripts/lib/typescript.mjs";
-import { PACKAGE, ROOT, install, run, temporary } from "./host.mjs";
+import { PACKAGE, ROOT, install, lacking, run, temporary } from "./host.mjs";
 
 const GUIDES = join(ROOT, "docs", "natives");
 const BLOCK = /^```(\w+) ?(.*)\n([^]*?)^```$/gm;
@@ -67,7 +67,7 @@ for (const page of [README, ...MORE, ...GUIDE_PAGES]) {
   const blocks = blocksOf(page);
   for (const [index, { language, file, code }] of blocks.entries()) {
     if (file) continue;
-    test(`${page.name}, block ${index + 1}: ${/\{ ([^}]*) \} (?:from|=)/.exec(code.replace(/.*node:.*\n/g, ""))?.[1]}`, async (t) => {
+    test(`${page.name}, block ${index + 1}: ${/\{ ([^}]*) \} (?:from|=)/.exec(code.replace(/.*node:.*\n/g, ""))?.[1]}`, { skip: lacking(code) }, async (t) => {
       const folder = reader(t);
       for (const named of blocks.slice(0, index).filter(({ file }) => file)) writeFileSync(join(folder, named.file), named.code);
       const program = join(folder, language === "cjs" ? "block.cjs" : "block.mjs");

@@ -1,5 +1,5 @@
 // Copies of the package for tests of its loader, and the runtimes that it must work under.
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -57,10 +57,26 @@ export function install(folder, ...names) {
       readdirSync(to);
     } catch {
       rmSync(to, { recursive: true, force: true });
+      // What a copy depends on lies where it was copied from.
+      process.env.NODE_PATH = join(ROOT, "node_modules");
       for (const part of ["package.json", "dist", "bin"]) if (existsSync(join(from, part))) cpSync(join(from, part), join(to, part), { recursive: true });
       if (name === "natives") for (const file of readdirSync(BUILD, { withFileTypes: true })) if (file.isFile()) place(join(BUILD, file.name), join(to, "native", file.name));
     }
   }
+}
+
+const isThere = (program) => spawnSync(program, ["--version"]).error === undefined;
+const PROGRAM = /\b(?:spawn\(|run\(\[|execFileSync\(|argv: \[)"(\w+)"/g;
+
+/** What an example asks for that this system has not; undefined where it can run, as all of them can on Linux. */
+export function lacking(code) {
+  if (process.platform === "linux") return undefined;
+  if (/\b(?:new Shell|executeShell|bash)\(/.test(code)) return "shells run on Linux only";
+  if (process.platform === "win32" && /\bnew TtyWriter\(/.test(code)) return "TtyWriter is for Unix";
+  const programs = [...code.matchAll(PROGRAM)].map(([, name]) => name);
+  if (/\.start\(\{ command:/.test(code)) programs.push("sh");
+  const missing = programs.find((name) => !isThere(name));
+  return missing && `no program ${missing}`;
 }
 
 /** Runs a program to its end. `code` is null where a signal ended it. */

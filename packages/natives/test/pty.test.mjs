@@ -4,10 +4,13 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
+import { lacking } from "./host.mjs";
 
 const require = createRequire(import.meta.url);
 const { PtySession, listDescendants } = require("..");
 const { supervisor } = require("../dist/loader.js");
+
+const sh = { skip: lacking(".start({ command:") };
 
 /** Runs a command to its end and gives what it printed too. */
 async function run(options) {
@@ -28,13 +31,13 @@ test("the supervisor program lies beside the addon", { skip: process.platform !=
   assert.equal(typeof supervisor(), "string");
 });
 
-test("a program runs on a terminal of the size that was asked for, in the folder, with the variables", async () => {
+test("a program runs on a terminal of the size that was asked for, in the folder, with the variables", sh, async () => {
   const folder = tmpdir();
   const result = await run({ command: "tty >/dev/null && stty size && pwd && echo $A $TERM && exit 3", cols: 91, rows: 33, cwd: folder, env: { A: "x y", TERM: "xterm" } });
   assert.deepEqual(result, { exitCode: 3, cancelled: false, timedOut: false, output: `33 91\r\n${folder}\r\nx y xterm\r\n` });
 });
 
-test("writing, resizing and killing work from the start on", async () => {
+test("writing, resizing and killing work from the start on", sh, async () => {
   const pty = new PtySession();
   let output = "";
   const ended = pty.start({ command: "read a; echo got $a; read b; stty size; sleep 1000" }, (chunk) => (output += chunk));
@@ -53,7 +56,7 @@ test("writing, resizing and killing work from the start on", async () => {
   assert.throws(() => new PtySession().resize(80, 24), { message: "PTY session is not running" });
 });
 
-test("a timeout and a signal resolve", async () => {
+test("a timeout and a signal resolve", sh, async () => {
   assert.deepEqual(await new PtySession().start({ command: "sleep 1000", timeoutMs: 20 }), { exitCode: undefined, cancelled: false, timedOut: true });
   const controller = new AbortController();
   const { seen, onChunk } = until("ready");
@@ -64,7 +67,7 @@ test("a timeout and a signal resolve", async () => {
   assert.equal((await new PtySession().start({ command: "true", signal: controller.signal })).cancelled, true);
 });
 
-test("a callback that throws ends the program and rejects", async () => {
+test("a callback that throws ends the program and rejects", sh, async () => {
   const fault = new Error("no more");
   const pty = new PtySession();
   await assert.rejects(pty.start({ command: "yes" }, () => { throw fault; }), (error) => error === fault);
@@ -79,13 +82,13 @@ test("what cannot be started rejects", async () => {
   await assert.rejects(new PtySession().start({ command: "true" }, 7), TypeError);
 });
 
-test("a megabyte arrives whole before the promise settles", async () => {
+test("a megabyte arrives whole before the promise settles", sh, async () => {
   let bytes = 0;
   const result = await new PtySession().start({ command: "stty -opost; head -c 1048576 /dev/zero | tr '\\0' x" }, (chunk) => (bytes += chunk.length));
   assert.deepEqual([result.exitCode, bytes], [0, 1_048_576]);
 });
 
-test("a worker that ends takes its programs with it", async () => {
+test("a worker that ends takes its programs with it", sh, async () => {
   const before = listDescendants(process.pid).length;
   const source = `
     const { PtySession } = require(${JSON.stringify(require.resolve(".."))});

@@ -3,17 +3,19 @@
 //! The cache decides what stands in front of requests and which servers need not be started. One file for all projects;
 //! an entry is named by a digest of what the user wrote about the server, so that another command is another server.
 //!
-//! The file is read before the first request of a session and has a thousand definitions, so it is not parsed: its first
-//! line, JSON, has the facts, and names and lengths of the definitions, which follow as the servers wrote them.
+//! A file of a thousand definitions stands before the first request of a session. Its first line, JSON, has the facts, and
+//! names and lengths of the definitions, which follow as the servers wrote them: they are read when one is looked at.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_mcp::era::Era;
-use sinew_mcp::{Definition, JsonPart};
+use sinew_mcp::{Definition, JsonPart, JsonText};
 use sinew_session::files;
 
 /// Milliseconds after which an entry is no longer known: 30 days.
@@ -86,8 +88,7 @@ impl Cache {
     /// milliseconds since 1970.
     #[must_use]
     pub fn read(path: PathBuf, now: i64) -> Cache {
-        let text = files::read_plain(&path, LARGEST as u64).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let mut entries = text.and_then(parse).unwrap_or_default();
+        let mut entries = Definitions::open(&path).ok().flatten().unwrap_or_default();
         entries.retain(|entry| now.saturating_sub(entry.listed) < KEPT);
         Cache { path: Some(path), entries: Mutex::new(entries) }
     }
@@ -118,9 +119,10 @@ impl Cache {
             entries.push(entry.clone());
         }
         let Some(path) = &self.path else { return Ok(()) };
-        files::update(path, |old| {
-            let mut entries = old.and_then(|old| parse(old.to_string())).unwrap_or_default();
-            entries.retain(|entry| entry.hash != hash && now.saturating_sub(entry.listed) < KEPT);
+        files::update_bytes(path, |old| {
+            let old = old.and_then(|old| String::from_utf8(old.to_vec()).ok());
+            let mut entries = old.and_then(parse).unwrap_or_default();
+            entries.retain(|entry| entry.hash != hash && now.saturating_sub(entry.listed) < KEPT && entry.is_whole());
             entries.push(entry);
             loop {
                 let text = text_of(&entries)
@@ -135,16 +137,74 @@ impl Cache {
     }
 }
 
-/// The entries of a file. None where it is not one of ours, whole and of this version.
+impl Entry {
+    fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        let KnownServer { tools, prompts, resources, .. } = &*self.known;
+        tools.iter().chain(prompts).chain(resources)
+    }
+
+    /// Returns false where the text behind it is another one than its lengths say.
+    fn is_whole(&self) -> bool {
+        self.definitions().all(|definition| definition.raw.get().len() == definition.raw.bytes())
+    }
+}
+
+/// The definitions of a file that is open, until one of them is looked at. The file is replaced and never written, so
+/// that this is the text that its first line tells of.
+struct Definitions {
+    file: Mutex<Option<File>>,
+    begin: u64,
+    text: OnceLock<String>,
+}
+
+impl Definitions {
+    /// The entries of a file, of which the first line is read. None where it is none of ours.
+    fn open(path: &Path) -> io::Result<Option<Vec<Entry>>> {
+        const BUFFER: usize = 64 * 1024;
+        let file = files::open_plain(path)?;
+        let whole = file.metadata()?.len();
+        let mut reader = BufReader::with_capacity(BUFFER, file);
+        let mut line = Vec::new();
+        let begin = reader.by_ref().take(LARGEST as u64).read_until(b'\n', &mut line)? as u64;
+        let file = Mutex::new(Some(reader.into_inner()));
+        let behind: Arc<dyn JsonText> = Arc::new(Definitions { file, begin, text: OnceLock::new() });
+        let bytes = usize::try_from(whole.saturating_sub(begin)).ok().filter(|bytes| *bytes <= LARGEST);
+        Ok(bytes.and_then(|bytes| entries(&line, bytes, &behind, 0)))
+    }
+
+    fn read(&self) -> io::Result<String> {
+        let mut text = String::new();
+        if let Some(mut file) = self.file.lock().take() {
+            file.seek(SeekFrom::Start(self.begin))?;
+            file.take(LARGEST as u64).read_to_string(&mut text)?;
+        }
+        Ok(text)
+    }
+}
+
+impl JsonText for Definitions {
+    fn text(&self) -> &str {
+        // What cannot be read is asked for again when its server runs.
+        self.text.get_or_init(|| self.read().unwrap_or_default())
+    }
+}
+
+/// The entries of a text. None where it is not one of ours, whole and of this version.
 fn parse(text: String) -> Option<Vec<Entry>> {
-    let (line, _) = text.split_once('\n')?;
-    let head: Head = serde_json::from_str(line).ok()?;
-    let mut at = line.len() + 1;
-    let text = Arc::new(text);
+    let (line, rest) = text.split_once('\n')?;
+    let (begin, bytes) = (line.len() + 1, rest.len());
+    let whole: Arc<dyn JsonText> = Arc::new(text);
+    entries(&whole.text().as_bytes()[..begin], bytes, &whole, begin)
+}
+
+/// The entries of a first line. `bytes` bytes of definitions follow it, in `whole` from `begin` on.
+fn entries(line: &[u8], bytes: usize, whole: &Arc<dyn JsonText>, begin: usize) -> Option<Vec<Entry>> {
+    let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
+    let mut at = begin;
     let mut definitions = |list: Vec<(String, usize)>| {
         let parts = list.into_iter().map(|(name, bytes)| {
             let end = at.checked_add(bytes)?;
-            let raw = JsonPart::new(&text, at..end)?;
+            let raw = JsonPart::new(whole, at..end);
             at = end;
             Some(Definition { name, raw })
         });
@@ -165,12 +225,12 @@ fn parse(text: String) -> Option<Vec<Entry>> {
         Some(Entry { hash: stored.hash, known: Arc::new(known), listed: stored.listed })
     });
     let entries = entries.collect::<Option<Vec<_>>>()?;
-    (head.version == VERSION && at == text.len()).then_some(entries)
+    (head.version == VERSION && at == begin + bytes).then_some(entries)
 }
 
 /// A file with these entries.
 fn text_of(entries: &[Entry]) -> serde_json::Result<String> {
-    let lengths = |list: &[Definition]| list.iter().map(|one| (one.name.clone(), one.raw.get().len())).collect();
+    let lengths = |list: &[Definition]| list.iter().map(|one| (one.name.clone(), one.raw.bytes())).collect();
     let servers = entries.iter().map(|Entry { hash, known, listed }| Stored {
         hash: hash.clone(),
         era: known.era.map(|era| if era == Era::Modern { "modern" } else { "legacy" }.to_string()),
@@ -182,9 +242,8 @@ fn text_of(entries: &[Entry]) -> serde_json::Result<String> {
     });
     let mut text = serde_json::to_string(&Head { version: VERSION, servers: servers.collect() })?;
     text.push('\n');
-    for Entry { known, .. } in entries {
-        let all = known.tools.iter().chain(&known.prompts).chain(&known.resources);
-        all.for_each(|definition| text.push_str(definition.raw.get()));
+    for entry in entries {
+        entry.definitions().for_each(|definition| text.push_str(definition.raw.get()));
     }
     Ok(text)
 }

@@ -10,8 +10,8 @@ use super::manager::Manager;
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 
-/// Starts the servers that are to run without being called, once the first answer begins: the first request has left
-/// without waiting for any of them.
+/// Starts the servers that are to run without being called, once the first piece of an answer is there. The request has
+/// arrived by then: programs that start beside it would take the processors from it.
 pub struct StartBehind(pub Arc<Manager>);
 
 impl Extension for StartBehind {
@@ -20,7 +20,8 @@ impl Extension for StartBehind {
     }
 
     fn on_event<'a>(&'a self, event: &'a Event, _context: &'a Context) -> Boxed<'a, Result<(), String>> {
-        if let Event::MessageStart { message: AgentMessage::Assistant(_) } = event {
+        // A message starts when its request is made, and may end without a piece.
+        if let Event::MessageUpdate { .. } | Event::MessageEnd { message: AgentMessage::Assistant(_) } = event {
             self.0.start_eager();
         }
         Box::pin(async { Ok(()) })

@@ -146,6 +146,8 @@ impl Manager {
         let old = self.servers();
         let servers = servers_of(&entries, &self.shared, &self.host, &old);
         *self.current.write() = Current { entries: Arc::new(entries), servers: Arc::clone(&servers) };
+        let is_gone = |old: &&Arc<Server>| servers.iter().all(|server| !Arc::ptr_eq(old, server));
+        old.iter().filter(is_gone).for_each(|server| server.retire());
         self.shared.generation.fetch_add(1, Ordering::Release);
         if self.started.load(Ordering::Relaxed) {
             let is_new = |server: &&Arc<Server>| old.iter().all(|known| !Arc::ptr_eq(known, server));

@@ -1,6 +1,6 @@
 //! One server: its state, its start, and what it told of itself.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -60,6 +60,8 @@ pub(super) struct Server {
     known: Mutex<Option<Arc<KnownServer>>>,
     calls: Semaphore,
     silences: AtomicU32,
+    /// Its entry is gone: what still runs of it may end, and nothing starts it again.
+    retired: AtomicBool,
 }
 
 impl Server {
@@ -72,7 +74,13 @@ impl Server {
             known: Mutex::new(known),
             calls,
             silences: AtomicU32::new(0),
+            retired: AtomicBool::new(false),
         }
+    }
+
+    /// Ends it with the calls that are under way.
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
     }
 
     /// Its description of itself, now or from an earlier process.
@@ -97,6 +105,9 @@ impl Server {
 
     /// Starts it where it does not run and nobody starts it. Returns at once.
     pub(super) fn begin(self: &Arc<Self>, shared: &Arc<Shared>) {
+        if self.retired.load(Ordering::Relaxed) {
+            return;
+        }
         let begun = self.state.send_if_modified(|state| match &state.phase {
             Phase::Starting => false,
             Phase::Connected(connection) if connection.closed().is_none() => false,
@@ -277,7 +288,7 @@ impl Server {
     fn summary_of(&self, phase: &Phase) -> ServerState {
         let tools = self.known().map(|known| {
             let taken = known.tools.iter().filter(|tool| self.config.tools.takes(&tool.name));
-            taken.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.get().len()))
+            taken.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.bytes()))
         });
         let mut summary = ServerState {
             state: "idle",
@@ -384,10 +395,15 @@ async fn connect(
     shared: &Arc<Shared>,
     era: Option<sinew_mcp::era::Era>,
 ) -> Result<(Arc<dyn Connection>, KnownServer), McpError> {
+    let (begun, limit) = (Instant::now(), server.config.start_limit);
     let connecting = shared.connector.connect(Arc::clone(&server.config), era, Arc::clone(&server.host));
     let connection = connecting.await?;
-    let known = list(server, &*connection).await?;
-    Ok((connection, known))
+    // A server that greets and then lists nothing is no better than one that does not greet.
+    let listed = tokio::time::timeout(limit.saturating_sub(begun.elapsed()), list(server, &*connection)).await;
+    match listed {
+        Ok(known) => Ok((connection, known?)),
+        Err(_) => Err(McpError::Start(format!("the server did not start within {} s.", limit.as_secs_f64()))),
+    }
 }
 
 /// Lists the tools, resources and prompts that a server offers now.

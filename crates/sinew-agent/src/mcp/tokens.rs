@@ -44,7 +44,7 @@ impl SessionServers {
                 if in_front.iter().any(|front| front.tool == tool.name) {
                     continue;
                 }
-                let bytes = tool.raw.get().len();
+                let bytes = tool.raw.bytes();
                 match found.contains(&name) {
                     true => loaded += bytes,
                     false => saved += bytes,

@@ -40,8 +40,10 @@ fn what_a_server_told_is_known_to_the_next_process_for_thirty_days() {
 fn a_file_that_cannot_be_read_is_an_empty_cache_and_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp-cache.json");
-    for text in ["", "{", "[]", r#"{"version": 9, "servers": []}"#, "\u{0}", "{}\n"] {
-        std::fs::write(&path, text).unwrap();
+    let texts = ["", "{", "[]", r#"{"version": 9, "servers": []}"#, "\u{0}", "{}\n"].map(str::as_bytes);
+    let no_text: [&[u8]; 2] = [b"\xff\xfe", b"{\"version\":2,\"servers\":[]}\n\x80"];
+    for bytes in texts.into_iter().chain(no_text) {
+        std::fs::write(&path, bytes).unwrap();
         let cache = Cache::read(path.clone(), 0);
         assert!(cache.get("a").is_none());
         cache.keep("a", known("one"), 1).unwrap();
@@ -81,4 +83,66 @@ fn a_file_that_was_cut_or_grew_is_an_empty_cache() {
     }
     std::fs::write(&path, [&whole[..], b"{}"].concat()).unwrap();
     assert!(Cache::read(path, 2).get("a").is_none());
+}
+
+#[test]
+fn definitions_that_are_no_text_are_none_and_are_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp-cache.json");
+    let cache = Cache::read(path.clone(), 0);
+    cache.keep("a", known("one"), 1).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() = 0xff;
+    std::fs::write(&path, &bytes).unwrap();
+    let read = Cache::read(path.clone(), 2);
+    let tools = &read.get("a").unwrap().tools;
+    assert_eq!((tools[0].name.as_str(), tools[0].value()), ("one", serde_json::Value::Null));
+    read.keep("b", known("two"), 3).unwrap();
+    let again = Cache::read(path, 4);
+    assert!(again.get("a").is_none());
+    assert_eq!(again.get("b").unwrap().tools[0].text("name"), "two");
+}
+
+/// The bytes that this thread has read so far.
+#[cfg(target_os = "linux")]
+fn bytes_read() -> u64 {
+    let facts = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+    facts.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+}
+
+/// The front of a session over twenty servers with a thousand tools reads names, and no definition.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_stands_before_the_first_request_reads_no_definition_014() {
+    use crate::stage::{Behaviour, World, entries, manager, read_entries, session};
+    use sinew_agent::mcp::config::Standing;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp-cache.json");
+    let names: Vec<String> = (0..20).map(|number| format!("server{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let config = entries(&names);
+    let cache = Cache::read(path.clone(), 0);
+    for entry in read_entries(&config).list {
+        let Standing::Ready(ready) = entry.standing else { panic!("{} cannot be used", entry.name) };
+        let tool = |number: usize| {
+            let tool = json!({"name": format!("tool{number}"), "description": "words ".repeat(200), "inputSchema": {}});
+            Definition::new(&to_raw_value(&tool).unwrap(), "name").unwrap()
+        };
+        let tools = (0..50).map(tool).collect();
+        cache.keep(&ready.hash, Arc::new(KnownServer { tools, ..KnownServer::default() }), 1_000_000).unwrap();
+    }
+    assert!(std::fs::metadata(&path).unwrap().len() > 1_000_000);
+    let world = World::new(&names.iter().map(|name| (*name, Behaviour::with(&[]))).collect::<Vec<_>>());
+    let own = bytes_read();
+    let before = bytes_read();
+    let all = manager(&world, Cache::read(path, 1_000_000), &config);
+    let session = session(&all);
+    let (fronts, bytes) = (session.names(), session.record().to_string().len());
+    let read = bytes_read() - before - (before - own);
+    assert_eq!(fronts, ["tool_search", "call_tool"]);
+    assert!(bytes < 2_000 && read <= 64 * 1024, "{read} bytes read, {bytes} in front");
+    // They are there when somebody looks.
+    assert_eq!(all.state("server7").unwrap().tools, Some(50));
+    assert!(all.state("server7").unwrap().bytes > 50_000);
 }

@@ -11,7 +11,7 @@ use sinew_session::artifacts::Artifacts;
 use crate::stage::{Behaviour, StartAs, World, entries, manager, run_front, session, tool};
 
 /// What a provider would be sent of a session's tools.
-fn front(session: &SessionServers) -> String {
+pub(crate) fn front(session: &SessionServers) -> String {
     let tools = session.tools();
     let shown: Vec<Value> =
         tools.iter().map(|tool| json!([tool.name(), tool.description(), tool.parameters()])).collect();

@@ -248,3 +248,31 @@ async fn a_server_that_is_started_again_lists_anew() {
     assert_eq!(world.starts(), 2);
     assert_eq!(all.restart("nobody").await.err().unwrap(), "There is no MCP server \"nobody\".");
 }
+
+/// A message begins when its request is made. What starts by itself then would take the processors from the request.
+#[tokio::test]
+async fn what_starts_by_itself_does_so_behind_the_first_request_014() {
+    use sinew_agent::event::{AnswerStep, Event};
+    use sinew_agent::extension::{Context, Extension};
+    use sinew_agent::mcp::extension::StartBehind;
+    use sinew_llm::event::StreamEvent;
+    use sinew_llm::message::AssistantMessage;
+
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let context = Context { cwd: "/".into(), session: "s".into(), file: None, has_ui: false, cancel };
+    let message = || AssistantMessage::default().into();
+    let step = AnswerStep { event: StreamEvent::TextStart { content_index: 0 }, content: None };
+    let piece = Event::MessageUpdate { message: None, step };
+    for answer in [piece, Event::MessageEnd { message: message() }] {
+        let world = World::new(&[("eager", Behaviour::with(&["t"])), ("unknown", Behaviour::with(&["t"]))]);
+        let config = json!({"eager": {"command": "x", "start": "eager"}, "unknown": {"command": "x"}});
+        let all = manager(&world, Cache::in_memory(), &config);
+        let behind = StartBehind(std::sync::Arc::clone(&all));
+        let states = || ["eager", "unknown"].map(|name| all.state(name).unwrap().state);
+        behind.on_event(&Event::TurnStart, &context).await.unwrap();
+        behind.on_event(&Event::MessageStart { message: message() }, &context).await.unwrap();
+        assert_eq!(states(), ["idle", "idle"]);
+        behind.on_event(&answer, &context).await.unwrap();
+        assert_eq!(states(), ["starting", "starting"]);
+    }
+}

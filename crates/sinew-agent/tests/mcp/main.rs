@@ -10,4 +10,6 @@ mod front;
 mod hostile;
 mod life;
 mod result;
+#[cfg(unix)]
+mod simulation;
 mod stage;

@@ -240,7 +240,7 @@ pub(crate) fn definitions(tools: &[Value]) -> Vec<Definition> {
 }
 
 /// A clock that stands.
-struct Standing;
+pub(crate) struct Standing;
 
 impl Clock for Standing {
     fn now(&self) -> i64 {

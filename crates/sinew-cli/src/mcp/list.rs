@@ -98,7 +98,7 @@ fn config(entry: &Entry) -> Option<&ServerConfig> {
 /// The tools that are used, and their bytes.
 fn counted(config: &ServerConfig, known: &KnownServer) -> (usize, usize) {
     let used = known.tools.iter().filter(|tool| config.tools.takes(&tool.name));
-    used.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.get().len()))
+    used.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.bytes()))
 }
 
 /// The state of an entry, and a remark on it.

@@ -83,7 +83,7 @@ pub(crate) fn named(tree: &Tree, file: &str, case: &Case<'_>) {
     let (theirs, first) = rg(tree, Some(file), case);
     let path = tree.path().join(file);
     let (ours, warnings) = sinew(&path, case);
-    let prefix = path.to_string_lossy();
+    let prefix = slashed(&path.to_string_lossy());
     let ours = Answer {
         lines: ours.lines.into_iter().map(|((name, n), line)| ((name.replace(&*prefix, file), n), line)).collect(),
         first: ours.first.into_iter().map(|((name, n), at)| ((name.replace(&*prefix, file), n), at)).collect(),
@@ -180,7 +180,7 @@ fn rg(tree: &Tree, file: Option<&str>, case: &Case<'_>) -> (Lines, BTreeMap<(Str
             _ => continue,
         };
         let data = &event["data"];
-        let path = text(&data["path"]);
+        let path = slashed(&text(&data["path"]));
         let path = path.trim_start_matches("./").to_string();
         let number = data["line_number"].as_u64().unwrap();
         let shown = text(&data["lines"]);
@@ -192,6 +192,11 @@ fn rg(tree: &Tree, file: Option<&str>, case: &Case<'_>) -> (Lines, BTreeMap<(Str
         }
     }
     (lines, first)
+}
+
+/// The path with `/` between its names, as ours are on each system; rg writes the system's own.
+fn slashed(path: &str) -> String {
+    path.replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 fn without_return(line: &str) -> &str {

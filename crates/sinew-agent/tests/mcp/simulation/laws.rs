@@ -1,0 +1,275 @@
+//! What must hold of a play as a whole.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sinew_agent::mcp::cache::Cache;
+use tokio::time::{Instant, sleep};
+
+use super::peer::{Dice, Manner, Received, SILENCE, START, TOTAL};
+use super::{Ended, Play, QUERIES, SERVERS, Sitting, keep, manager};
+use crate::front::front;
+use crate::stage;
+
+/// Tries of one call until it must have met an honest server: three silent ones, which end the server, and one more.
+const TRIES: usize = 4;
+
+impl Play {
+    /// A server that is required is there, or the program hears why within the time of a start (item 16).
+    pub(super) async fn require(&self) {
+        let begun = Instant::now();
+        let outcome = self.manager.start_required().await;
+        // A server of the other era is started twice.
+        assert!(begun.elapsed() <= 2 * START + Duration::from_secs(1), "seed {}: item 16", self.seed);
+        if self.config[SERVERS[0]]["required"] != true {
+            assert_eq!((outcome, begun.elapsed()), (Ok(()), Duration::ZERO), "seed {}: item 16", self.seed);
+            return;
+        }
+        let state = self.manager.state(SERVERS[0]).unwrap().state;
+        match outcome {
+            Ok(()) => assert_eq!(state, "connected", "seed {}: item 16", self.seed),
+            Err(reason) => assert!(
+                reason.contains(SERVERS[0]) && state != "connected",
+                "seed {}: item 16: {state}: {reason}",
+                self.seed
+            ),
+        }
+    }
+
+    /// Lets everything come to rest, makes the servers honest, and checks the whole.
+    pub(super) async fn check(&self, sittings: &[Sitting], dice: &mut Dice) {
+        self.manager.reload(stage::read_entries(&self.config));
+        sleep(Duration::from_secs(300)).await;
+        self.check_calls();
+        self.check_starts();
+        self.check_rest().await;
+        self.world.calm_down();
+        self.check_recovery(sittings).await;
+        self.check_search(&sittings[0]).await;
+        self.check_names(dice).await;
+        for sitting in sittings {
+            assert_eq!(front(&sitting.servers), sitting.front, "seed {}: item 17", self.seed);
+        }
+    }
+
+    /// Every call has its own answer or a reason that fits what its server did, and every server knows what was given up.
+    fn check_calls(&self) {
+        let log = self.world.log();
+        let mut last: HashMap<u64, &Received> = HashMap::new();
+        for received in &log.calls {
+            last.insert(received.nonce, received);
+            let place = (received.process, received.id);
+            let told = log.answered.contains(&place) || log.cancelled.contains(&place);
+            assert!(
+                told || log.ended.contains(&received.process),
+                "seed {}: item 24: nobody told the server that {received:?} is given up",
+                self.seed
+            );
+        }
+        for (nonce, ended) in &*self.calls.lock().unwrap() {
+            let Ended::Text(text) = ended else { continue };
+            let received = last.get(nonce);
+            let is_own = |text: &str| text.ends_with(&format!("/{nonce}"));
+            // While a person is asked, the clocks of all calls of the connection stand.
+            let asks =
+                |one: &Received| one.manner == Manner::Asks && received.is_some_and(|of| of.process == one.process);
+            let may_take_longer = log.calls.iter().any(asks);
+            let fits = match received.map(|received| received.manner) {
+                // It never came to a server.
+                None => ["MCP server ", "Tool ", "There is no MCP server", "the server is gone", "MCP error"]
+                    .iter()
+                    .any(|begin| text.starts_with(begin)),
+                Some(_) if text.starts_with("MCP error: Transport closed") => log.ended.contains(&last[nonce].process),
+                // A tool that only reads is called once more, which starts the server.
+                Some(_) if text.starts_with("MCP server ") => log.ended.contains(&last[nonce].process),
+                Some(_) if log.mute.contains(&last[nonce].process) && is_silence(text) => true,
+                Some(Manner::Right | Manner::Twice | Manner::Changes) => is_own(text) && !text.starts_with("Error"),
+                Some(Manner::Failed) => is_own(text) && text.starts_with("Error: "),
+                Some(Manner::Refused) => text == "MCP error -32602: no",
+                Some(Manner::Odd) => text.contains("\"hologram\""),
+                Some(Manner::Late) if may_take_longer && is_own(text) => true,
+                Some(Manner::Late | Manner::Never | Manner::Mute) => is_silence(text),
+                Some(Manner::Crash) => false,
+                Some(Manner::Progress(_)) if may_take_longer && is_own(text) => true,
+                Some(Manner::Progress(reports)) => match Duration::from_secs(4 * reports) {
+                    time if time < TOTAL => is_own(text),
+                    _ => {
+                        *text
+                            == format!(
+                                "MCP error: no answer within {} s in all. The server may still be working on it.",
+                                TOTAL.as_secs()
+                            )
+                    }
+                },
+                Some(Manner::Asks) => {
+                    is_own(text)
+                        || text == "The server asked for input that nobody can give: Which?"
+                        || text == "MCP error -32000: no"
+                }
+            };
+            assert!(fits, "seed {}: items 24 to 28: {nonce} {received:?}: {text}", self.seed);
+        }
+    }
+
+    /// Starts: not for nothing, not too many at once, not too fast.
+    fn check_starts(&self) {
+        let log = self.world.log();
+        assert!(log.most_starting <= 4, "seed {}: {} starts at once", self.seed, log.most_starting);
+        let touched = self.touched.lock().unwrap();
+        for server in SERVERS {
+            let times: Vec<_> = log.starts.iter().filter(|(name, ..)| name == server).collect();
+            let may_start = !self.off.contains(server) && (touched.contains(server) || !self.lazy.contains(server));
+            assert!(may_start || times.is_empty(), "seed {}: item 15: {server} was started", self.seed);
+            for pair in times.windows(2) {
+                // One try may be two starts: as the era that was known, and as any.
+                let is_second_half = pair[0].1.is_some() && pair[1].1.is_none();
+                let (begun, again) = (pair[0].2, pair[1].2);
+                let is_wanted = log.acts.iter().any(|(of, when)| of == server && (begun..=again).contains(when));
+                let pause = again - begun;
+                assert!(
+                    is_second_half || is_wanted || pause >= Duration::from_secs(1),
+                    "seed {}: item 27: {server} started again after {pause:?}",
+                    self.seed
+                );
+            }
+        }
+    }
+
+    /// Where nobody calls, nothing starts: no server has a timer.
+    async fn check_rest(&self) {
+        let before = self.world.log().starts.len();
+        sleep(Duration::from_secs(24 * 3600)).await;
+        assert_eq!(self.world.log().starts.len(), before, "seed {}: item 27", self.seed);
+    }
+
+    /// Whatever became of a server before, it answers again after three silent calls at most (items 26 and 27).
+    async fn check_recovery(&self, sittings: &[Sitting]) {
+        for server in SERVERS.iter().filter(|server| !self.off.contains(**server)) {
+            let mut ends = Vec::new();
+            let is_back = loop {
+                let answered = self.call_honestly(&sittings[0], server, ends.len()).await;
+                if answered.is_ok() {
+                    break true;
+                }
+                ends.push(answered);
+                if ends.len() == TRIES {
+                    break false;
+                }
+                sleep(Duration::from_secs(5)).await;
+            };
+            assert!(is_back, "seed {}: items 26 and 27: {server} does not come back: {ends:?}", self.seed);
+        }
+    }
+
+    async fn call_honestly(&self, sitting: &Sitting, server: &'static str, round: usize) -> Result<(), String> {
+        use sinew_agent::core::Catalogue;
+
+        let name = self.manager.tool_name(server, "t0").await?;
+        let tool = sitting.servers.find(&name).ok_or("it is not found by its name")?;
+        let nonce = 1_000_000 + round;
+        let arguments = serde_json::json!({"nonce": nonce});
+        let never = sinew::base::CancelToken::never();
+        let output = super::execute(&*tool, arguments, never, sinew_tools::tool::Updates::none()).await;
+        match output.map(|output| stage::text(&output)) {
+            Ok(text) if text == format!("{server}/t0/{nonce}") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    /// The same query has the same answer.
+    async fn check_search(&self, sitting: &Sitting) {
+        // What was found starts and lists anew.
+        for query in QUERIES {
+            self.search(sitting, query).await;
+        }
+        sleep(Duration::from_secs(300)).await;
+        for query in QUERIES {
+            let first = self.search(sitting, query).await;
+            assert_eq!(first, self.search(sitting, query).await, "seed {}: item 19: {query}", self.seed);
+        }
+    }
+
+    /// Names differ, and are the same in a new program in whatever order the servers connect there.
+    async fn check_names(&self, dice: &mut Dice) {
+        let tools = ["t0", "t1", "odd_choice", "odd_reference"];
+        let used = || SERVERS.iter().filter(|server| !self.off.contains(**server));
+        for server in used() {
+            for tool in tools {
+                let name = self.name(server, tool).await;
+                // A server that broke its list off in the middle has told less.
+                assert!(name.is_some() || tool != "t0", "seed {}: item 23: {server} has lost its tool", self.seed);
+            }
+        }
+        let names: Vec<String> = self.names.lock().unwrap().values().cloned().collect();
+        let distinct: HashSet<&String> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len(), "seed {}: item 23: {names:?}", self.seed);
+
+        let mut orders = Vec::new();
+        for _ in 0..2 {
+            let cache = Cache::in_memory();
+            for server in SERVERS {
+                keep(&cache, &self.world, &self.config, server, None);
+            }
+            let again = manager(&self.world, cache, &self.config, false);
+            let mut order: Vec<&str> = used().copied().collect();
+            for at in (1..order.len()).rev() {
+                order.swap(at, usize::try_from(dice.roll(at as u64 + 1)).unwrap());
+            }
+            for server in order {
+                again.connect(server).await.unwrap();
+            }
+            let mut named = Vec::new();
+            for server in used() {
+                for tool in tools {
+                    named.push(again.tool_name(server, tool).await.unwrap());
+                }
+            }
+            orders.push((named, Sitting::new(&again, None).front));
+            again.written().await;
+            drop(Arc::clone(&again));
+        }
+        assert_eq!(orders[0], orders[1], "seed {}: items 18 and 23", self.seed);
+    }
+}
+
+fn is_silence(text: &str) -> bool {
+    text == format!("MCP error: no answer for {} s. The server may still be working on it.", SILENCE.as_secs())
+}
+
+/// The events of all plays, so that a reader sees that something was played.
+#[derive(Default)]
+pub(super) struct Told {
+    plays: usize,
+    starts: usize,
+    calls: usize,
+    aborted: usize,
+    cancelled: usize,
+    manners: HashMap<String, usize>,
+}
+
+impl Told {
+    pub(super) fn count(&mut self, play: &Play) {
+        let log = play.world.log();
+        self.plays += 1;
+        self.starts += log.starts.len();
+        self.cancelled += log.cancelled.len();
+        let calls = play.calls.lock().unwrap();
+        self.calls += calls.len();
+        self.aborted += calls.values().filter(|ended| **ended == Ended::Aborted).count();
+        for received in &log.calls {
+            let name = format!("{:?}", received.manner);
+            let name = name.split('(').next().unwrap_or_default().to_string();
+            *self.manners.entry(name).or_default() += 1;
+        }
+    }
+
+    /// Every manner came up where there were plays enough for that.
+    pub(super) fn show(&self) {
+        let Told { plays, starts, calls, aborted, cancelled, manners } = self;
+        let mut manners: Vec<_> = manners.iter().collect();
+        manners.sort();
+        println!("{plays} plays: {starts} starts, {calls} calls, {aborted} given up, {cancelled} told; {manners:?}");
+        assert!(*plays < 100 || manners.len() == 12, "{manners:?}");
+    }
+}
