@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { median, program, sinew } from "../lib/program.mjs";
+import large from "./tui/large.mjs";
 
 const DRIVER = fileURLToPath(new URL("../lib/terminal.py", import.meta.url));
 const STARTS = 20;
@@ -186,4 +187,5 @@ export default async function (bench) {
   }
   server.close();
   rmSync(folder, { recursive: true, force: true });
+  await large(bench);
 }

@@ -153,7 +153,23 @@ def start(job, terminal):
     begun = time.monotonic()
     while b"z" not in terminal.seen[before:] and terminal.read(10):
         pass
-    return {"first": first and first * 1000, "key": first and (first + time.monotonic() - begun) * 1000}
+    key = first and (first + time.monotonic() - begun) * 1000
+    return {"first": first and first * 1000, "key": key, "pss": pss(terminal.pid)}
+
+
+def steps(job, terminal):
+    """Milliseconds of each step: its keys, until what it waits for is shown."""
+    terminal.until(job["shown"].encode())
+    terminal.quiet()
+    times = []
+    for keys, shown in job["steps"]:
+        before, begun = len(terminal.seen), time.monotonic()
+        terminal.send(keys.encode())
+        while shown.encode() not in terminal.seen[before:] and terminal.read(30):
+            pass
+        times.append((time.monotonic() - begun) * 1000)
+        terminal.quiet()
+    return {"times": times}
 
 
 def typing(job, terminal):
@@ -206,7 +222,7 @@ def resize(job, terminal):
     return {"times": times}
 
 
-JOBS = {"start": start, "typing": typing, "stream": stream, "idle": idle, "resize": resize}
+JOBS = {"start": start, "typing": typing, "stream": stream, "idle": idle, "resize": resize, "steps": steps}
 
 job = json.loads(sys.argv[1])
 terminal = Terminal(job)

@@ -14,6 +14,7 @@
 //! | `context` | the messages that the model sees from a leaf |
 //! | `rule_history` | the rules that a branch has shown to the model, and how long ago |
 //! | `store` | a session: all of the above |
+//! | `places` | the entries of a path one by one, for a view of any session |
 //! | `tail` | the end of a path, from the end of its file |
 //! | `open` | files as they are found: locked, older, foreign, read-only |
 //! | `copy` | branch, fork, move: sessions made from sessions |
@@ -47,6 +48,7 @@ mod migrate;
 mod open;
 mod parallel_map;
 mod paths;
+mod places;
 mod read_at;
 mod rule_history;
 mod scan;
@@ -71,6 +73,7 @@ pub use gc::collect;
 pub use list::{Found, Listed, Scope, latest, list, resolve};
 pub use open::Opened;
 pub use paths::{breadcrumb_file, file_name, folder_name};
+pub use places::{EntryPlace, may_have_word};
 pub use store::{Mask, Session, SessionOptions, USER_TODO};
 pub use tail::{Tail, tail};
 pub use writer::Sync;

@@ -474,23 +474,26 @@ impl Session {
     pub(super) fn read_all(&self, wanted: &[usize]) -> Result<impl Iterator<Item = Entry> + use<>> {
         let pieces = pieces(&self.tree, wanted);
         let read = parallel_map(pieces.len(), |buffer: &mut Vec<u8>, number| {
-            let Piece { nodes, bytes } = &pieces[number];
-            let length = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
-            if buffer.len() < length {
-                buffer.resize(length, 0);
-            }
-            self.fill(&mut buffer[..length], bytes.start)?;
-            let entries = wanted[nodes.clone()].iter().map(|&at| match &self.tree.nodes[at].place {
+            let piece = &pieces[number];
+            let bytes = self.fill_piece(piece, buffer)?;
+            let entries = wanted[piece.nodes.clone()].iter().map(|&at| match &self.tree.nodes[at].place {
                 Place::Memory(entry) => Ok((**entry).clone()),
-                Place::Disk { offset, length } => {
-                    let from = usize::try_from(offset - bytes.start).unwrap_or(usize::MAX);
-                    self.parsed(at, &buffer[from..from + *length as usize])
-                }
+                Place::Disk { offset, length } => self.parsed(at, piece.line(bytes, *offset, *length)),
             });
             entries.collect::<Result<Vec<Entry>>>()
         });
         // As they were read: a long conversation is not moved once more.
         Ok(read.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten())
+    }
+
+    /// Reads the bytes of a piece into a buffer, which grows as it must.
+    pub(super) fn fill_piece<'a>(&self, piece: &Piece, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        let length = usize::try_from(piece.bytes.end - piece.bytes.start).unwrap_or(usize::MAX);
+        if buffer.len() < length {
+            buffer.resize(length, 0);
+        }
+        self.fill(&mut buffer[..length], piece.bytes.start)?;
+        Ok(&buffer[..length])
     }
 
     /// The bytes of a line of the file.
@@ -512,15 +515,23 @@ impl Session {
 }
 
 /// Entries that are read in one piece.
-struct Piece {
+pub(super) struct Piece {
     /// The indices of those that are wanted.
-    nodes: Range<usize>,
+    pub(super) nodes: Range<usize>,
     /// From the first line to the end of the last.
-    bytes: Range<u64>,
+    pub(super) bytes: Range<u64>,
+}
+
+impl Piece {
+    /// A line of the piece, whose bytes were read.
+    pub(super) fn line<'a>(&self, bytes: &'a [u8], offset: u64, length: u32) -> &'a [u8] {
+        let from = usize::try_from(offset - self.bytes.start).unwrap_or(usize::MAX);
+        &bytes[from..from + length as usize]
+    }
 }
 
 /// Cuts what is wanted into pieces. Only one that is a single line is longer than [`PIECE`].
-fn pieces(tree: &Tree, wanted: &[usize]) -> Vec<Piece> {
+pub(super) fn pieces(tree: &Tree, wanted: &[usize]) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for (number, &at) in wanted.iter().enumerate() {
         // What is in memory is read with whatever stands before it.

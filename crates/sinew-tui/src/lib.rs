@@ -12,7 +12,7 @@
 //! | [`List`] | a filtered list for panels and popups |
 //! | [`Modes`] | what was set in the terminal, and at any time the bytes that take it back |
 //! | [`Theme`](theme::Theme) | looks by name |
-//! | [`Viewer`] | many lines that fill the screen, with search |
+//! | [`Viewer`] | passages that fill the screen, read where they are shown, with search and folds |
 //!
 //! A loop takes all that is ready (bytes, events of the agent, a new size), changes blocks, editor and chrome, and
 //! then paints once:
@@ -129,4 +129,4 @@ pub use text::row::{Cell, Line, Mark, Row, Run};
 pub use text::style::{Attrs, Color, Depth, Style};
 pub use text::width::is_certain;
 pub use text::wrap::{WrapMode, wrap};
-pub use viewer::Viewer;
+pub use viewer::{Passage, Passages, Reaction, ReadPassages, Search, Spot, Viewer, Wanted};

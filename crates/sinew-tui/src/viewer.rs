@@ -1,5 +1,14 @@
-//! A view of many lines that fills the screen, with search: for what the transcript shows a part of.
+//! A view that fills the screen, with search and folds: for what the transcript shows a part of. Its passages are read
+//! and laid out where they are shown, so that it opens at once whatever its length.
 
+mod passage;
+mod search;
+
+pub use passage::{Passage, Passages, ReadPassages, Wanted};
+pub use search::{Search, Spot};
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::screen::{Caret, Chrome, Size};
@@ -7,93 +16,93 @@ use crate::text::row::{Line, Row};
 use crate::text::style::{Attrs, Style};
 use crate::text::wrap::{WrapMode, wrap};
 
-/// Lines at a width, the first row that is shown, and the search in them.
+/// Passages above and below the screen that stay laid out.
+const KEPT: usize = 32;
+
+/// The place of a row: its passage, and its number among the rows of that.
+type Place = (usize, usize);
+
+/// A passage as rows of the present width; a row's `line` is its line in the passage.
 #[derive(Debug)]
+struct Laid {
+    passage: Passage,
+    rows: Vec<Row>,
+}
+
+/// The consequence of a key.
+pub enum Reaction {
+    /// The view may show something else now.
+    Stays,
+    /// The view is to be closed.
+    Closes,
+    /// Somebody has to run this, and to call [`Viewer::found`].
+    Searches(Search),
+}
+
+/// Passages at a width, the row at the top, and the search in them.
 pub struct Viewer {
     title: String,
-    lines: Arc<Vec<Line>>,
-    /// Places to jump to, as numbers of lines.
-    marks: Arc<Vec<usize>>,
-    /// The lines that parts begin with, in order.
-    parts: Arc<Vec<usize>>,
+    passages: Arc<dyn Passages>,
     mode: WrapMode,
-    rows: Vec<Row>,
     size: Size,
-    top: usize,
+    laid: BTreeMap<usize, Laid>,
+    top: Place,
     /// The text that is searched for.
     query: String,
     /// The line that was found last, until another key moves the view.
-    found: Option<usize>,
+    found: Option<Spot>,
     is_typing: bool,
     note: String,
+    /// Everything is folded but `unlike`, or nothing but that: passage and line of beginnings.
+    is_folded: bool,
+    unlike: BTreeSet<Spot>,
 }
 
 impl Viewer {
-    /// Lays lines out for a screen and shows them from the line `first` on. `marks` are lines to jump to. Linear in the
-    /// text: not for a thread that answers keys.
+    /// A view from the beginning of a passage on, or from its end where there is no such passage.
     #[must_use]
-    pub fn new(title: &str, lines: Arc<Vec<Line>>, marks: Arc<Vec<usize>>, size: Size, first: usize) -> Viewer {
-        Viewer::laid(title, lines, marks, size, first, WrapMode::Words)
+    pub fn new(title: &str, passages: Arc<dyn Passages>, size: Size, first: usize) -> Viewer {
+        Viewer::laid(title, passages, size, first, WrapMode::Words)
     }
 
     /// The same, with lines cut at the edge of the screen instead of between words.
     #[must_use]
-    pub fn raw(title: &str, lines: Arc<Vec<Line>>, marks: Arc<Vec<usize>>, size: Size, first: usize) -> Viewer {
-        Viewer::laid(title, lines, marks, size, first, WrapMode::Cells)
+    pub fn raw(title: &str, passages: Arc<dyn Passages>, size: Size, first: usize) -> Viewer {
+        Viewer::laid(title, passages, size, first, WrapMode::Cells)
     }
 
-    fn laid(
-        title: &str,
-        lines: Arc<Vec<Line>>,
-        marks: Arc<Vec<usize>>,
-        size: Size,
-        first: usize,
-        mode: WrapMode,
-    ) -> Viewer {
-        let mut rows = Vec::new();
-        let none = Line::new();
-        for (number, line) in (0..).zip(lines.iter()) {
-            wrap(line, size.columns, mode, number, (&none, &none), &mut rows);
-        }
-        let title = title.to_owned();
-        let (query, note, parts) = (String::new(), String::new(), Arc::default());
-        let mut viewer =
-            Viewer { title, lines, marks, parts, mode, rows, size, top: 0, query, found: None, is_typing: false, note };
-        viewer.go_to_line(first);
+    fn laid(title: &str, passages: Arc<dyn Passages>, size: Size, first: usize, mode: WrapMode) -> Viewer {
+        let mut viewer = Viewer {
+            title: title.to_owned(),
+            passages,
+            mode,
+            size,
+            laid: BTreeMap::new(),
+            top: (0, 0),
+            query: String::new(),
+            found: None,
+            is_typing: false,
+            note: String::new(),
+            is_folded: false,
+            unlike: BTreeSet::new(),
+        };
+        let line = viewer.passage(first).begins.first().copied().unwrap_or_default();
+        viewer.show(Spot { passage: first, line });
         viewer
     }
 
-    /// The same for another size, from the same line on.
-    #[must_use]
-    pub fn resized(&self, size: Size) -> Viewer {
-        let viewer = Viewer::laid(
-            &self.title,
-            Arc::clone(&self.lines),
-            Arc::clone(&self.marks),
-            size,
-            self.first_line(),
-            self.mode,
-        );
-        Viewer { query: self.query.clone(), parts: Arc::clone(&self.parts), ..viewer }
+    /// Lays the view out for another size, from the same line on.
+    pub fn resize(&mut self, size: Size) {
+        let spot = self.spot();
+        self.size = size;
+        self.laid.clear();
+        self.show(spot);
     }
 
-    /// The same with parts, which can be taken out: the lines that they begin with, in order.
+    /// The size that it is laid out for.
     #[must_use]
-    pub fn with_parts(mut self, parts: Arc<Vec<usize>>) -> Viewer {
-        self.parts = parts;
-        self
-    }
-
-    /// The text of the part at the first row, or at what was found last; none where the view has no parts.
-    #[must_use]
-    pub fn part(&self) -> Option<String> {
-        let now = self.found.unwrap_or_else(|| self.first_line());
-        let after = self.parts.partition_point(|part| *part <= now);
-        // Above the first part there is nothing.
-        let from = *self.parts.get(after.saturating_sub(1))?;
-        let to = self.parts.get(after.max(1)).copied().unwrap_or(self.lines.len());
-        let text: Vec<&str> = self.lines[from..to].iter().map(|line| line.text().trim_end()).collect();
-        Some(text.join("\n").trim_end().to_string())
+    pub fn size(&self) -> Size {
+        self.size
     }
 
     /// Returns true if keys are letters of a search.
@@ -107,123 +116,295 @@ impl Viewer {
         self.note = note.into();
     }
 
-    /// The size that it is laid out for.
+    /// The text of what has begun at the first row or above it, or at what was found last: from there to the next
+    /// beginning. None where nothing begins.
     #[must_use]
-    pub fn size(&self) -> Size {
-        self.size
+    pub fn part(&mut self) -> Option<String> {
+        let at = self.found.unwrap_or_else(|| self.spot());
+        let begin = self.begin_of(at).or_else(|| self.begin_after(at))?;
+        let mut text = String::new();
+        for number in begin.passage..self.passages.count() {
+            let passage = self.passage(number);
+            let from = if number == begin.passage { begin.line } else { 0 };
+            let to = passage.begins.iter().copied().find(|line| number > begin.passage || *line > begin.line);
+            for line in &passage.lines[from..to.unwrap_or(passage.lines.len())] {
+                text.push_str(line.text().trim_end());
+                text.push('\n');
+            }
+            if to.is_some() {
+                break;
+            }
+        }
+        Some(text.trim_end().to_owned())
     }
 
-    /// The line that the first row belongs to.
-    #[must_use]
-    pub fn first_line(&self) -> usize {
-        self.rows.get(self.top).map_or(0, |row| row.line as usize)
-    }
-
-    /// Takes a key; `text` is what it types. False: the view is to be closed.
-    pub fn key(&mut self, key: &str, text: &str) -> bool {
+    /// Takes a key; `text` is what it types.
+    pub fn key(&mut self, key: &str, text: &str) -> Reaction {
         self.note.clear();
         if self.is_typing {
-            self.type_query(key, text);
-            return true;
+            return self.type_query(key, text);
         }
-        if !matches!(key, "n" | "N" | "shift+n") {
+        if !matches!(key, "n" | "N" | "shift+n" | "e") {
             self.found = None;
         }
         let page = self.height().saturating_sub(1).max(1) as isize;
         match key {
-            "q" | "escape" | "ctrl+c" | "ctrl+o" => return false,
+            "q" | "escape" | "ctrl+c" | "ctrl+o" => return Reaction::Closes,
             "up" | "k" => self.step(-1),
             "down" | "j" | "enter" => self.step(1),
             "pageUp" | "b" => self.step(-page),
             "pageDown" | "f" | "space" | " " => self.step(page),
-            "home" | "g" => self.top = 0,
-            "end" | "shift+g" | "G" => self.step(isize::MAX / 2),
+            "home" | "g" => self.show(Spot::default()),
+            "end" | "shift+g" | "G" => self.top = self.last_top(),
             "/" => (self.is_typing, self.query) = (true, String::new()),
-            "n" => self.search(true),
-            "shift+n" | "N" => self.search(false),
-            "[" => self.jump(false),
-            "]" => self.jump(true),
+            "n" => return self.search(Wanted::Text(self.query.to_lowercase()), true),
+            "shift+n" | "N" => return self.search(Wanted::Text(self.query.to_lowercase()), false),
+            "[" => return self.search(Wanted::Prompt, false),
+            "]" => return self.search(Wanted::Prompt, true),
+            "e" => self.fold(),
+            "shift+e" | "E" => self.fold_all(),
             _ => {}
         }
-        true
+        Reaction::Stays
     }
 
-    fn type_query(&mut self, key: &str, text: &str) {
-        match key {
-            "escape" | "ctrl+c" => self.is_typing = false,
-            "enter" => {
-                self.is_typing = false;
-                self.search(true);
-            }
-            "backspace" => drop(self.query.pop()),
-            _ => self.query.extend(text.chars().filter(|letter| !letter.is_control())),
-        }
-    }
-
-    /// Rows for the lines.
-    fn height(&self) -> usize {
-        self.size.rows.saturating_sub(1).max(1)
-    }
-
-    fn step(&mut self, by: isize) {
-        self.top = self.top.saturating_add_signed(by).min(self.rows.len().saturating_sub(self.height()));
-    }
-
-    fn go_to_line(&mut self, line: usize) {
-        let at = self.rows.partition_point(|row| (row.line as usize) < line);
-        self.top = at.min(self.rows.len().saturating_sub(self.height()));
-    }
-
-    fn jump(&mut self, forward: bool) {
-        let now = self.first_line();
-        let next = match forward {
-            true => self.marks.iter().find(|mark| **mark > now),
-            false => self.marks.iter().rev().find(|mark| **mark < now),
-        };
-        match next {
-            Some(mark) => self.go_to_line(*mark),
-            None => self.tell("no more prompts there"),
-        }
-    }
-
-    /// Goes to the next line with the query in it, in any case of letters; from the other end where there is none.
-    fn search(&mut self, forward: bool) {
-        let wanted = self.query.to_lowercase();
-        if wanted.is_empty() {
-            return;
-        }
-        let count = self.lines.len();
-        let now = self.found.unwrap_or_else(|| self.first_line());
-        let found = (1..=count)
-            .map(|step| if forward { (now + step) % count } else { (now + count - step) % count })
-            .find(|at| self.lines[*at].text().to_lowercase().contains(&wanted));
+    /// Takes what a search has found.
+    pub fn found(&mut self, search: &Search, found: Option<Spot>) {
+        self.note.clear();
         match found {
-            Some(at) => {
-                self.found = Some(at);
-                self.go_to_line(at);
+            Some(spot) => {
+                self.found = (search.wanted != Wanted::Prompt).then_some(spot);
+                self.unfold(spot);
+                self.show(spot);
             }
+            None if search.wanted == Wanted::Prompt => self.tell("no more prompts there"),
             None => self.tell("not found"),
         }
     }
 
+    fn type_query(&mut self, key: &str, text: &str) -> Reaction {
+        match key {
+            "escape" | "ctrl+c" => self.is_typing = false,
+            "enter" => {
+                self.is_typing = false;
+                return self.search(Wanted::Text(self.query.to_lowercase()), true);
+            }
+            "backspace" => drop(self.query.pop()),
+            _ => self.query.extend(text.chars().filter(|letter| !letter.is_control())),
+        }
+        Reaction::Stays
+    }
+
+    fn search(&mut self, wanted: Wanted, forward: bool) -> Reaction {
+        if wanted == Wanted::Text(String::new()) {
+            return Reaction::Stays;
+        }
+        let from = self.found.unwrap_or_else(|| self.spot());
+        self.tell("searching… any key ends it");
+        Reaction::Searches(Search { passages: Arc::clone(&self.passages), wanted, from, forward })
+    }
+}
+
+/// Places of rows.
+impl Viewer {
+    /// Rows for the passages.
+    fn height(&self) -> usize {
+        self.size.rows.saturating_sub(1).max(1)
+    }
+
+    fn passage(&mut self, at: usize) -> Passage {
+        match self.laid.get(&at) {
+            Some(laid) => laid.passage.clone(),
+            None => self.passages.read(at),
+        }
+    }
+
+    /// The rows of a passage, laid out now where they are not.
+    fn rows(&mut self, at: usize) -> &[Row] {
+        if !self.laid.contains_key(&at) {
+            let passage = self.passages.read(at);
+            let rows = self.lay(at, &passage);
+            self.laid.insert(at, Laid { passage, rows });
+        }
+        self.laid.get(&at).map_or(&[], |laid| &laid.rows)
+    }
+
+    fn lay(&mut self, at: usize, passage: &Passage) -> Vec<Row> {
+        let none = Line::new();
+        let mut rows = Vec::new();
+        // Lines in front of the first beginning go with what began before.
+        let goes_on = self.may_fold() && at > 0 && passage.begins.first() != Some(&0);
+        let owner = if goes_on { self.begin_of(Spot { passage: at - 1, line: usize::MAX }) } else { None };
+        let mut is_hidden = owner.is_some_and(|owner| self.hides(owner));
+        for (number, line) in passage.lines.iter().enumerate() {
+            let begins = passage.begins.contains(&number);
+            let mut line = Cow::Borrowed(line);
+            if begins {
+                is_hidden = self.hides(Spot { passage: at, line: number });
+                if is_hidden {
+                    line.to_mut().push("  ⋯", Style::PLAIN);
+                }
+            }
+            if begins || !is_hidden {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                wrap(&line, self.size.columns, self.mode, number, (&none, &none), &mut rows);
+            }
+        }
+        rows
+    }
+
+    /// The place of the row below; none at the end.
+    fn next_place(&mut self, (passage, row): Place) -> Option<Place> {
+        if row + 1 < self.rows(passage).len() {
+            return Some((passage, row + 1));
+        }
+        (passage + 1..self.passages.count()).find(|&next| !self.rows(next).is_empty()).map(|next| (next, 0))
+    }
+
+    fn place_before(&mut self, (passage, row): Place) -> Option<Place> {
+        if row > 0 && row <= self.rows(passage).len() {
+            return Some((passage, row - 1));
+        }
+        (0..passage.min(self.passages.count()))
+            .rev()
+            .find_map(|before| Some((before, self.rows(before).len().checked_sub(1)?)))
+    }
+
+    /// The place that the screen begins with when it shows the end.
+    fn last_top(&mut self) -> Place {
+        let mut place = (self.passages.count(), 0);
+        for _ in 0..self.height() {
+            match self.place_before(place) {
+                Some(before) => place = before,
+                None => break,
+            }
+        }
+        place
+    }
+
+    fn step(&mut self, by: isize) {
+        for _ in 0..by.unsigned_abs() {
+            let next = if by > 0 { self.next_place(self.top) } else { self.place_before(self.top) };
+            match next {
+                Some(next) => self.top = next,
+                None => break,
+            }
+        }
+        self.settle();
+    }
+
+    /// Keeps the screen full, and lets go of what is far from it.
+    fn settle(&mut self) {
+        self.top = self.top.min(self.last_top());
+        let kept = self.top.0.saturating_sub(KEPT)..self.top.0 + self.height() + KEPT;
+        self.laid.retain(|at, _| kept.contains(at));
+    }
+
+    /// Shows a line at the top, as far as the end allows.
+    fn show(&mut self, spot: Spot) {
+        let at = self.rows(spot.passage).partition_point(|row| (row.line as usize) < spot.line);
+        self.top = (spot.passage, at);
+        if at >= self.rows(spot.passage).len() {
+            self.top = self.next_place(self.top).unwrap_or((self.passages.count(), 0));
+        }
+        self.settle();
+    }
+
+    /// The line of the first row.
+    fn spot(&mut self) -> Spot {
+        let (passage, row) = self.top;
+        let line = self.rows(passage).get(row).map_or(0, |row| row.line as usize);
+        Spot { passage, line }
+    }
+}
+
+/// Folds.
+impl Viewer {
+    fn may_fold(&self) -> bool {
+        self.is_folded || !self.unlike.is_empty()
+    }
+
+    fn hides(&self, begin: Spot) -> bool {
+        self.is_folded != self.unlike.contains(&begin)
+    }
+
+    /// The beginning of what a line belongs to.
+    fn begin_of(&mut self, spot: Spot) -> Option<Spot> {
+        (0..=spot.passage.min(self.passages.count().saturating_sub(1))).rev().find_map(|passage| {
+            let line = if passage == spot.passage { spot.line } else { usize::MAX };
+            let begins = self.passage(passage).begins;
+            begins.iter().rev().find(|begin| **begin <= line).map(|&line| Spot { passage, line })
+        })
+    }
+
+    fn begin_after(&mut self, spot: Spot) -> Option<Spot> {
+        (spot.passage..self.passages.count())
+            .find_map(|passage| self.passage(passage).begins.first().map(|&line| Spot { passage, line }))
+    }
+
+    /// Folds what the first row belongs to, or unfolds it.
+    fn fold(&mut self) {
+        let at = self.found.unwrap_or_else(|| self.spot());
+        match self.begin_of(at).or_else(|| self.begin_after(at)) {
+            Some(begin) => {
+                self.turn(begin);
+                self.show(begin);
+            }
+            None => self.tell("nothing begins here that could be folded"),
+        }
+    }
+
+    /// Folds everything, or unfolds it.
+    fn fold_all(&mut self) {
+        let at = self.spot();
+        let begin = self.begin_of(at).unwrap_or(at);
+        self.is_folded = !self.is_folded;
+        self.unlike.clear();
+        self.laid.clear();
+        self.show(begin);
+    }
+
+    fn unfold(&mut self, spot: Spot) {
+        if let Some(begin) = self.begin_of(spot).filter(|begin| self.hides(*begin)) {
+            self.turn(begin);
+        }
+    }
+
+    fn turn(&mut self, begin: Spot) {
+        if !self.unlike.remove(&begin) {
+            self.unlike.insert(begin);
+        }
+        self.laid.clear();
+    }
+}
+
+/// Painting.
+impl Viewer {
     /// All rows of the screen, for a [`crate::Screen`] of its own.
     #[must_use]
-    pub fn chrome(&self) -> Chrome {
+    pub fn chrome(&mut self) -> Chrome {
         let height = self.height();
         let reverse = Style::PLAIN.with(Attrs::REVERSE);
-        let mut rows: Vec<Row> = self.rows.iter().skip(self.top).take(height).map(|row| self.shown(row)).collect();
+        let mut rows: Vec<Row> = Vec::new();
+        let mut place = Some(self.top).filter(|(passage, row)| *row < self.rows(*passage).len());
+        let mut after = self.top;
+        while let Some((passage, at)) = place.filter(|_| rows.len() < height) {
+            let row = &self.laid[&passage].rows[at];
+            rows.push(self.shown(row));
+            after = (passage, at);
+            place = self.next_place((passage, at));
+        }
+        let share = if place.is_none() { 100 } else { self.share(after) };
         rows.resize(height, Row::default());
         let mut bar = Line::new();
         if self.is_typing {
             bar.push(&format!("/{}", self.query), Style::PLAIN);
         } else {
-            let end = (self.top + height).min(self.rows.len());
             let note = match self.note.as_str() {
-                "" if self.parts.is_empty() => "/ search · n N · [ ] prompts · q",
-                "" => "/ search · n N · [ ] prompts · y copy · p print · q",
+                "" => "/ n N find · [ ] prompts · e fold · y copy · p print · q",
                 note => note,
             };
-            bar.push(&format!(" {} · {end} of {} · {note} ", self.title, self.rows.len()), reverse);
+            bar.push(&format!(" {} · {share} % · {note} ", self.title), reverse);
         }
         let column = if self.is_typing { bar.width() } else { 0 };
         if self.size.rows > 1 {
@@ -231,6 +412,12 @@ impl Viewer {
         }
         let caret = Caret { row: rows.len() - 1, column: column.min(self.size.columns - 1), ..Caret::default() };
         Chrome { editor: rows, caret, ..Chrome::default() }
+    }
+
+    /// The hundredths of the view that end with a row, counted by passages.
+    fn share(&mut self, (passage, row): Place) -> usize {
+        let rows = self.rows(passage).len().max(1);
+        ((passage * rows + row + 1) * 100 / (self.passages.count().max(1) * rows)).min(99)
     }
 
     /// A row with what is searched for marked.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sinew_tui::theme::{Theme, Token};
 use sinew_tui::{
     Caret, CaretPlace, Chrome, Depth, DiffBlock, DiffOptions, Editor, EditorStyle, Line, List, MarkdownBlock,
-    OutputBlock, Screen, ScreenOptions, Size, Style, TextBlock, Viewer,
+    OutputBlock, Passage, ReadPassages, Screen, ScreenOptions, Size, Style, TextBlock, Viewer,
 };
 use support::emulators::Alacritty;
 use support::{Terminal, text_of};
@@ -74,8 +74,9 @@ fn panel(size: Size) -> Screen {
 
 /// The view of a whole conversation in the middle of it.
 fn viewer(size: Size) -> Screen {
-    let lines = (1..=200).map(|line| Line::plain(&format!("line {line} of the conversation"))).collect();
-    let viewer = Viewer::new("conversation", Arc::new(lines), Arc::new(vec![0, 90]), size, 90);
+    let lines: Vec<Line> = (1..=200).map(|line| Line::plain(&format!("line {line} of the conversation"))).collect();
+    let passages = lines.chunks(10).map(|lines| Passage { lines: lines.to_vec(), begins: vec![0], is_prompt: false });
+    let mut viewer = Viewer::new("conversation", Arc::new(ReadPassages::new(passages.collect())), size, 9);
     let mut screen = screen(size);
     screen.set_chrome(viewer.chrome());
     screen

@@ -10,7 +10,6 @@ use proptest::prelude::*;
 use sinew_tui::theme::Theme;
 use sinew_tui::{
     Caret, CaretPlace, Chrome, Depth, Line, Mark, MarkdownBlock, Row, Screen, ScreenOptions, Size, Style, TextBlock,
-    Viewer,
 };
 use support::emulators::{Alacritty, Avt, Vt100};
 use support::model::{Op, Session, op};
@@ -538,51 +537,4 @@ fn item_87_a_link_whose_text_names_another_host_shows_where_it_leads() {
             assert!(shown.contains(target), "{target} is linked to and not shown");
         }
     }
-}
-
-#[test]
-fn item_4_a_viewer_shows_lines_finds_them_and_is_a_screen_of_its_own() {
-    let lines: Vec<Line> = (0..100).map(|line| Line::plain(&format!("line {line}"))).collect();
-    let size = Size::new(30, 10);
-    let mut viewer = Viewer::new("all", Arc::new(lines), Arc::new(vec![0, 40, 80]), size, 50);
-    let first = |viewer: &Viewer| viewer.chrome().editor[0].text().to_owned();
-    assert_eq!(first(&viewer), "line 50");
-    for (key, text, expect) in [
-        ("up", "", "line 49"),
-        ("[", "[", "line 40"),
-        ("]", "]", "line 80"),
-        ("home", "", "line 0"),
-        ("pageDown", "", "line 8"),
-        ("end", "", "line 91"),
-        ("/", "/", "line 91"),
-        ("e", "e 7", "line 91"),
-        ("enter", "", "line 7"),
-        ("n", "n", "line 70"),
-        ("N", "N", "line 7"),
-        ("N", "N", "line 79"),
-        ("/", "/", "line 79"),
-        ("9", "97", "line 79"),
-        // The end of the lines is on the screen already.
-        ("enter", "", "line 91"),
-        ("n", "n", "line 91"),
-        ("home", "", "line 0"),
-    ] {
-        assert!(viewer.key(key, text));
-        assert_eq!(first(&viewer), expect, "{key}");
-    }
-    let narrow = viewer.resized(Size::new(4, 5));
-    assert_eq!(narrow.first_line(), 0);
-    assert!(narrow.chrome().editor.iter().all(|row| row.width() <= 4));
-    // It is painted as a screen of its own, from the first row on, and scrolls nothing.
-    let mut own = screen(30, 10, ScreenOptions::default());
-    let mut strict = Strict::new(30, 10);
-    strict.feed(b"\x1b[?7l");
-    for key in ["home", "down", "pageDown", "end", "up"] {
-        viewer.key(key, "");
-        own.set_chrome(viewer.chrome());
-        paint(&mut own, &mut strict);
-        assert_eq!(strict.tape.len(), 10, "no row has scrolled out");
-        assert_eq!(text_of(&strict.tape[0]), first(&viewer));
-    }
-    assert!(!viewer.key("q", "q"));
 }

@@ -2,21 +2,22 @@
 
 use serde_json::Value;
 use sinew_llm::message::{AgentMessage, Block};
-use sinew_tui::{AnsiReader, Attrs, Line, Style};
+use sinew_tui::{AnsiReader, Attrs, Line, Passage, Style};
 
 use super::blocks::{BOLD, DIM};
 use super::transcript::{ending, text_of};
 
-/// The lines of a conversation.
+/// The lines of a conversation, or of a part of it.
 #[derive(Default)]
 pub(super) struct Conversation {
-    pub(super) lines: Vec<Line>,
-    /// The lines that prompts begin with.
-    pub(super) prompts: Vec<usize>,
+    lines: Vec<Line>,
     /// The lines that prompts, answers, thoughts and calls begin with.
-    pub(super) parts: Vec<usize>,
-    /// The line that the newest call of a tool, or command of the user, begins with.
-    pub(super) newest_call: Option<usize>,
+    begins: Vec<usize>,
+    /// Something stands in front of it.
+    goes_on: bool,
+    /// A prompt, and a call of a tool or command of the user, are among it.
+    has_prompt: bool,
+    pub(super) has_call: bool,
 }
 
 impl Conversation {
@@ -30,26 +31,51 @@ impl Conversation {
     /// The source of prompts and answers alone.
     pub(super) fn source(messages: &[AgentMessage]) -> Conversation {
         let mut out = Conversation::default();
-        for message in messages {
-            match message {
-                AgentMessage::User(_) => out.message(message),
-                AgentMessage::Assistant(answer) => {
-                    for content in &answer.content {
-                        if let Block::Text(text) = content {
-                            out.text_block(&text.text, Style::PLAIN);
-                        }
-                    }
-                }
-                _ => {}
-            }
+        messages.iter().for_each(|message| out.source_of(message));
+        out
+    }
+
+    /// One message of a conversation, or its source alone; `is_first`: nothing stands in front of it.
+    pub(super) fn one(message: &AgentMessage, is_source: bool, is_first: bool) -> Conversation {
+        let mut out = Conversation { goes_on: !is_first, ..Conversation::default() };
+        if is_source {
+            out.source_of(message)
+        } else {
+            out.message(message)
         }
         out
     }
 
-    /// Adds a call whose output is not complete.
-    pub(super) fn running(&mut self, header: &str, output: &str) {
-        self.call("◌", header);
-        self.output(output);
+    /// A call whose output is not complete, behind other messages.
+    pub(super) fn running(header: &str, output: &str) -> Conversation {
+        let mut out = Conversation { goes_on: true, ..Conversation::default() };
+        out.call("◌", header);
+        out.output(output);
+        out
+    }
+
+    /// The reason why a message cannot be shown.
+    pub(super) fn unreadable(why: &str) -> Conversation {
+        Conversation { lines: vec![Line::styled(why, DIM)], ..Conversation::default() }
+    }
+
+    /// The same for a view.
+    pub(super) fn into_passage(self) -> Passage {
+        Passage { lines: self.lines, begins: self.begins, is_prompt: self.has_prompt }
+    }
+
+    fn source_of(&mut self, message: &AgentMessage) {
+        match message {
+            AgentMessage::User(_) => self.message(message),
+            AgentMessage::Assistant(answer) => {
+                for content in &answer.content {
+                    if let Block::Text(text) = content {
+                        self.text_block(&text.text, Style::PLAIN);
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 
     /// The text, for a clipboard.
@@ -60,9 +86,8 @@ impl Conversation {
     fn message(&mut self, message: &AgentMessage) {
         match message {
             AgentMessage::User(user) => {
-                self.space();
-                self.prompts.push(self.lines.len());
-                self.parts.push(self.lines.len());
+                self.begin();
+                self.has_prompt = true;
                 let text = user.content.text();
                 for (at, line) in text.lines().enumerate() {
                     self.lines.push(Line::styled(&format!("{}{line}", if at == 0 { "› " } else { "  " }), BOLD));
@@ -103,22 +128,22 @@ impl Conversation {
         }
     }
 
-    fn space(&mut self) {
-        if !self.lines.is_empty() {
+    /// Leaves a blank row, behind which something begins.
+    fn begin(&mut self) {
+        if self.goes_on || !self.lines.is_empty() {
             self.lines.push(Line::new());
         }
+        self.begins.push(self.lines.len());
     }
 
     fn text_block(&mut self, text: &str, style: Style) {
-        self.space();
-        self.parts.push(self.lines.len());
+        self.begin();
         self.lines.extend(text.trim_end().lines().map(|line| Line::styled(line, style)));
     }
 
     fn call(&mut self, symbol: &str, header: &str) {
-        self.space();
-        self.newest_call = Some(self.lines.len());
-        self.parts.push(self.lines.len());
+        self.begin();
+        self.has_call = true;
         for (at, line) in header.lines().enumerate() {
             let mark = if at == 0 { symbol } else { " " };
             self.lines.push(Line::styled(&format!("{mark} {line}"), BOLD));
@@ -158,7 +183,7 @@ mod tests {
         let output: String = (1..=100).map(|line| format!("\u{1b}[31mline {line}\u{1b}]52;c;eA==\u{7}\n")).collect();
         let run = BashExecution { command: "seq 100".into(), output, exit_code: Some(0), ..BashExecution::default() };
         let shown = Conversation::of(&[AgentMessage::BashExecution(run)]);
-        assert_eq!((shown.newest_call, shown.lines.len()), (Some(0), 101));
+        assert_eq!((shown.has_call, shown.lines.len()), (true, 101));
         let text = shown.text();
         assert!(text.starts_with("! seq 100\n  line 1\n") && text.ends_with("  line 100\n"), "{text}");
         assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");

@@ -22,6 +22,7 @@ use super::pasting::Clip;
 use super::pictures::Prepared;
 use super::status::Facts;
 use super::tree::TreeFilter;
+use super::ui::Searched;
 use crate::control::Control;
 
 /// Everything that reaches the screen from elsewhere.
@@ -58,8 +59,10 @@ pub(super) enum Message {
     CommandEnded(BlockId, Result<Option<BashExecution>, String>),
     /// A slash command ended; what it gives follows.
     WorkEnded,
-    /// The conversation, laid out for a view of it.
+    /// A view of the conversation, or of something else.
     Viewer(Box<Viewer>),
+    /// A search through that view is over.
+    Searched(Box<Searched>),
     /// Another session is current, or another place of it: what divides the two on the screen.
     SessionChanged(String),
     /// A text to go on with in the editor.
@@ -109,13 +112,15 @@ pub(super) enum LoginStep {
     Code { provider: String, address: String, code: String },
 }
 
-/// The end of a session, for the screen, and the prompts of its folder, oldest first.
+/// The end of a session, for the screen, its draft, and the prompts of its folder, oldest first.
 pub(super) struct Shown {
     pub(super) divider: Option<String>,
     /// Messages that are left out.
     pub(super) older: usize,
     pub(super) messages: Result<Vec<AgentMessage>, String>,
     pub(super) prompts: Result<Vec<String>, String>,
+    /// What was being written when the session was left.
+    pub(super) draft: Result<Option<String>, String>,
 }
 
 /// The sending side; cheap to clone.

@@ -26,9 +26,14 @@ impl Stash {
         draft.inspect(|draft| editor.set_text(draft)).is_some()
     }
 
+    /// All drafts, the oldest first, which are no longer kept here.
+    pub(super) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.0)
+    }
+
     /// Moves all drafts into the history.
     pub(super) fn file(&mut self, editor: &mut Editor) {
-        self.0.drain(..).for_each(|draft| editor.history().add(&draft));
+        self.take().iter().for_each(|draft| editor.history().add(draft));
     }
 }
 

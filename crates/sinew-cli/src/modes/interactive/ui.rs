@@ -54,6 +54,8 @@ use overlay::Overlay;
 use sizes::Sizes;
 use viewing::OpenViewer;
 
+pub(super) use viewing::Searched;
+
 /// Silence after the last change of size before the screen is laid out anew.
 const SETTLE: Duration = Duration::from_millis(30);
 /// The time that the terminal may take to say where the cursor is.
@@ -270,6 +272,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
     events.into_iter().for_each(|event| ui.take_input(event));
     let code = ui.serve();
     ui.remember_outgoing();
+    ui.keep_draft();
     if ui.viewer.take().is_some() {
         ui.tty.leave_viewer();
     }

@@ -376,6 +376,7 @@ impl Linear {
             | Message::ModelChanged(_)
             | Message::Label { .. }
             | Message::Viewer(_)
+            | Message::Searched(_)
             | Message::Shown(_)
             | Message::Started(..)
             | Message::ProgramEnded(_) => {}

@@ -16,6 +16,7 @@ use crate::modes::interactive::announce::AWAY;
 use crate::modes::interactive::ask;
 use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE};
 use crate::modes::interactive::copy::Copied;
+use crate::modes::interactive::drafts;
 use crate::modes::interactive::facts;
 use crate::modes::interactive::history::HistoryReader;
 use crate::modes::interactive::mailbox::{Message, Shown};
@@ -64,7 +65,7 @@ impl Ui {
     }
 
     fn show(&mut self, shown: Shown) {
-        let Shown { divider, older, messages, prompts } = shown;
+        let Shown { divider, older, messages, prompts, draft } = shown;
         if let Some(text) = divider {
             transcript::line(&mut self.screen, &format!("── {text} ──"), DIM);
         }
@@ -84,6 +85,16 @@ impl Ui {
         }
         self.outgoing.set_door(Door::Open);
         self.session = self.control.session().agent.session().id().to_string();
+        match draft {
+            Ok(Some(draft)) if self.editor.is_empty() => {
+                self.editor.set_text(&draft);
+                self.notify("the draft of before is back");
+            }
+            // What is being written stays; the other one is found by the arrow.
+            Ok(Some(draft)) if draft != self.editor.text() => self.editor.history().add(&draft),
+            Ok(_) => {}
+            Err(error) => self.notify(format!("the draft of before was not read: {error}")),
+        }
         self.hand_over();
     }
 
@@ -199,6 +210,7 @@ impl Ui {
             Message::Clipboard(Err(why)) => self.notify(why),
             Message::Picture(block, prepared) => self.show_picture(block, prepared),
             Message::Viewer(viewer) => self.show_viewer(*viewer),
+            Message::Searched(searched) => self.searched(*searched),
             Message::WorkEnded => self.work_ended(),
             // Only the one who waits for a program, or for the agent, reads these.
             Message::ProgramEnded(_) | Message::Started(..) => {}
@@ -341,7 +353,9 @@ fn read_session(
             }
         }
     }
-    Shown { divider, older, messages, prompts: prompts.map_err(|error| error.to_string()) }
+    let draft = drafts::take(&control.app.startup.paths.agent, control.session().agent.session().id());
+    let said = |error: std::io::Error| error.to_string();
+    Shown { divider, older, messages, prompts: prompts.map_err(said), draft: draft.map_err(said) }
 }
 
 /// Tells whether messages end with these, as far as they are shown; never where there are none.

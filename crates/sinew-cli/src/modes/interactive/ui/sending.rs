@@ -11,6 +11,7 @@ use super::Ui;
 use crate::modes::interactive::bindings::{self, Bindings};
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::choosing::Target;
+use crate::modes::interactive::drafts;
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::panel::Panel;
@@ -169,5 +170,22 @@ impl Ui {
     pub(super) fn remember_outgoing(&self) {
         let texts: Vec<String> = self.outgoing.texts().map(|(text, _)| text.to_string()).collect();
         texts.into_iter().for_each(|text| self.remember(text));
+    }
+
+    /// Keeps what is being written and what was put aside, for whoever goes on with the session; without a session file it
+    /// is in the history.
+    pub(super) fn keep_draft(&mut self) {
+        let aside = self.stash.take();
+        let draft = self.editor.text();
+        let (id, has_file) = {
+            let open = self.control.session();
+            let session = open.agent.session();
+            (session.id().to_string(), session.path().is_some_and(|path| path.exists()))
+        };
+        aside.into_iter().for_each(|text| self.remember(text));
+        let kept = if has_file { drafts::keep(&self.control.app.startup.paths.agent, &id, &draft) } else { Ok(()) };
+        if !draft.trim().is_empty() && (!has_file || kept.is_err()) {
+            self.remember(draft);
+        }
     }
 }

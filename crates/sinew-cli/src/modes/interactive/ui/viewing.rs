@@ -1,23 +1,38 @@
 //! The view of the whole conversation, on the terminal's other screen. What happens meanwhile is shown afterwards.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use sinew_llm::message::AgentMessage;
-use sinew_tui::{Line, Screen, Style, Viewer};
+use sinew_tui::{Line, Passages, Reaction, ReadPassages, Screen, Search, Spot, Style, Viewer};
 
 use super::Ui;
+use crate::app::OpenSession;
 use crate::modes::interactive::blocks::DIM;
-use crate::modes::interactive::conversation::Conversation;
 use crate::modes::interactive::mailbox::Message;
+use crate::modes::interactive::session_passages::SessionPassages;
 use crate::modes::interactive::transcript;
 
 /// A view that is open, and the screen that it is painted on.
 pub(super) struct OpenViewer {
     viewer: Viewer,
     screen: Screen,
+    /// A search that goes on, as long as this says so.
+    searches: Option<Arc<AtomicBool>>,
+}
+
+/// The end of a search through a view.
+pub(in crate::modes::interactive) struct Searched {
+    search: Search,
+    spot: Option<Spot>,
+    goes_on: Arc<AtomicBool>,
 }
 
 impl OpenViewer {
+    /// Ends a search that goes on; false where there is none.
+    fn end_search(&mut self) -> bool {
+        self.searches.take().inspect(|goes_on| goes_on.store(false, Ordering::Relaxed)).is_some()
+    }
+
     /// Shows a note in place of the keys.
     pub(super) fn tell(&mut self, note: impl Into<String>) {
         self.viewer.tell(note);
@@ -34,35 +49,30 @@ fn without_mark(part: &str) -> String {
 }
 
 impl Ui {
-    /// Reads the conversation for a view of it. It comes as a message.
+    /// Finds the conversation for a view of it. It comes as a message.
     pub(super) fn open_viewer(&mut self) {
         let (running, size) = (self.transcript.running_tools(&mut self.screen), self.tty.size());
-        self.view_messages(move |messages| {
-            let mut shown = Conversation::of(messages);
-            running.iter().for_each(|(header, output)| shown.running(header, output));
-            let first = shown.newest_call.unwrap_or(shown.lines.len());
-            let (lines, prompts) = (Arc::new(shown.lines), Arc::new(shown.prompts));
-            Viewer::new("conversation", lines, prompts, size, first).with_parts(Arc::new(shown.parts))
+        self.view_session(move |open| {
+            let passages = SessionPassages::new(open, &running);
+            let first = passages.newest_call();
+            Viewer::new("conversation", Arc::new(passages), size, first)
         });
     }
 
-    /// Reads the source of prompts and answers for a view of it, from the newest prompt on.
+    /// Finds the source of prompts and answers for a view of it, from the newest prompt on.
     pub(super) fn open_source(&mut self) {
         let size = self.tty.size();
-        self.view_messages(move |messages| {
-            let Conversation { lines, prompts, parts, .. } = Conversation::source(messages);
-            let first = prompts.last().copied().unwrap_or_default();
-            Viewer::raw("source", Arc::new(lines), Arc::new(prompts), size, first).with_parts(Arc::new(parts))
+        self.view_session(move |open| {
+            let passages = SessionPassages::source(open);
+            let first = passages.newest_prompt();
+            Viewer::raw("source", Arc::new(passages), size, first)
         });
     }
 
-    /// Lays a view of the messages out, on a thread of its own.
-    fn view_messages(&self, lay: impl FnOnce(&[AgentMessage]) -> Viewer + Send + 'static) {
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || match control.messages() {
-            Ok(messages) => mailbox.send(Message::Viewer(Box::new(lay(&messages)))),
-            Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
-        });
+    /// Makes a view of the session, on a thread of its own.
+    fn view_session(&self, make: impl FnOnce(Arc<OpenSession>) -> Viewer + Send + 'static) {
+        let (open, mailbox) = (self.control.session(), self.mailbox.clone());
+        self.runtime.spawn_blocking(move || mailbox.send(Message::Viewer(Box::new(make(open)))));
     }
 
     /// Shows the output of a command in the background, from its end on.
@@ -75,8 +85,9 @@ impl Ui {
             }
             Ok(output) => {
                 let lines: Vec<Line> = output.lines().map(|line| Line::plain(&sinew::term::sanitize(line))).collect();
-                let last = lines.len();
-                let viewer = Viewer::new(&format!("job {id}"), Arc::new(lines), Arc::default(), size, last);
+                let passages = ReadPassages::of_lines(&lines);
+                let last = passages.count();
+                let viewer = Viewer::new(&format!("job {id}"), Arc::new(passages), size, last);
                 mailbox.send(Message::Viewer(Box::new(viewer)));
             }
             Err(error) => mailbox.send(Message::Notice(error)),
@@ -84,13 +95,11 @@ impl Ui {
     }
 
     /// Shows a view that was read.
-    pub(super) fn show_viewer(&mut self, viewer: Viewer) {
-        // The size has changed while it was laid out.
+    pub(super) fn show_viewer(&mut self, mut viewer: Viewer) {
+        // The size may have changed while it was made.
         let size = self.tty.size();
         if viewer.size() != size {
-            let mailbox = self.mailbox.clone();
-            self.runtime.spawn_blocking(move || mailbox.send(Message::Viewer(Box::new(viewer.resized(size)))));
-            return;
+            viewer.resize(size);
         }
         if self.viewer.is_none() {
             // Its place is asked for there; the other screen has another one.
@@ -102,31 +111,58 @@ impl Ui {
             self.tty.write(b"\x1b[H");
         }
         let screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
-        self.viewer = Some(OpenViewer { viewer, screen });
+        self.viewer = Some(OpenViewer { viewer, screen, searches: None });
     }
 
     /// Gives a key to the view; false where none is open.
     pub(super) fn take_viewer_key(&mut self, key: &str, text: &str) -> bool {
         let Some(open) = &mut self.viewer else { return false };
-        let part = if open.viewer.is_typing() { None } else { open.viewer.part() };
-        match (key, part) {
-            ("y", Some(part)) => self.copy_text(without_mark(&part)),
-            ("p", Some(part)) => {
-                transcript::line(&mut self.screen, &part, Style::PLAIN);
-                self.notify("it stands in the transcript now, below everything");
-            }
-            _ => {
-                if !open.viewer.key(key, text) {
-                    self.close_viewer();
+        if open.end_search() && matches!(key, "escape" | "ctrl+c") {
+            open.viewer.tell("the search was ended");
+            return true;
+        }
+        match key {
+            "y" | "p" if !open.viewer.is_typing() => match (key, open.viewer.part()) {
+                (_, None) => open.viewer.tell("nothing begins here"),
+                ("y", Some(part)) => self.copy_text(without_mark(&part)),
+                (_, Some(part)) => {
+                    transcript::line(&mut self.screen, &part, Style::PLAIN);
+                    self.notify("it stands in the transcript now, below everything");
                 }
-            }
+            },
+            _ => match open.viewer.key(key, text) {
+                Reaction::Stays => {}
+                Reaction::Closes => self.close_viewer(),
+                Reaction::Searches(search) => self.search_viewer(search),
+            },
         }
         true
     }
 
+    /// Runs a search of the view on a thread of its own. What it finds comes as a message.
+    fn search_viewer(&mut self, search: Search) {
+        let Some(open) = &mut self.viewer else { return };
+        let goes_on = Arc::new(AtomicBool::new(true));
+        open.searches = Some(Arc::clone(&goes_on));
+        let mailbox = self.mailbox.clone();
+        self.runtime.spawn_blocking(move || {
+            let spot = search.run(&|| goes_on.load(Ordering::Relaxed));
+            mailbox.send(Message::Searched(Box::new(Searched { search, spot, goes_on })));
+        });
+    }
+
+    /// Takes what a search has found, unless nobody waits for it any more.
+    pub(super) fn searched(&mut self, Searched { search, spot, goes_on }: Searched) {
+        let Some(open) = &mut self.viewer else { return };
+        if open.searches.take_if(|waits| Arc::ptr_eq(waits, &goes_on)).is_some() {
+            open.viewer.found(&search, spot);
+        }
+    }
+
     /// Closes the view and goes on with the transcript, which may have another size by now.
     pub(super) fn close_viewer(&mut self) {
-        if self.viewer.take().is_some() {
+        if let Some(mut open) = self.viewer.take() {
+            open.end_search();
             self.tty.leave_viewer();
             self.resize();
         }
@@ -134,13 +170,12 @@ impl Ui {
 
     /// Lays the view out for a new size of the terminal; false where none is open.
     pub(super) fn resize_viewer(&mut self) -> bool {
-        let Some(open) = &self.viewer else { return false };
+        let Some(open) = &mut self.viewer else { return false };
         let size = self.tty.size();
         if size != open.viewer.size() {
-            let viewer = open.viewer.resized(size);
-            let screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
+            open.viewer.resize(size);
+            open.screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
             self.tty.write(b"\x1b[H");
-            self.viewer = Some(OpenViewer { viewer, screen });
         }
         true
     }

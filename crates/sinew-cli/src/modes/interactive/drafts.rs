@@ -1,0 +1,75 @@
+//! Drafts that outlive the program: one file per session below `drafts`, which the next one that goes on with the session
+//! takes back.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use sinew_session::files::{private, private_folder, read_plain};
+
+/// Bytes of a draft that are read again: as much as the editor holds.
+const MOST: u64 = 4 << 20;
+
+fn file(agent: &Path, session: &str) -> PathBuf {
+    agent.join("drafts").join(session)
+}
+
+/// Keeps the draft of a session, for its owner alone. An empty one leaves none behind.
+///
+/// # Errors
+/// The system's.
+pub(super) fn keep(agent: &Path, session: &str, text: &str) -> io::Result<()> {
+    let file = file(agent, session);
+    if text.trim().is_empty() {
+        return match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+    }
+    private_folder(&agent.join("drafts"))?;
+    private(OpenOptions::new().create(true).truncate(true), &file)?.write_all(text.as_bytes())
+}
+
+/// Takes the draft of a session back; none where there is none.
+///
+/// # Errors
+/// The system's; a draft that is not text is `InvalidData`.
+pub(super) fn take(agent: &Path, session: &str) -> io::Result<Option<String>> {
+    let file = file(agent, session);
+    let text = match read_plain(&file, MOST) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => String::from_utf8(bytes?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
+    };
+    std::fs::remove_file(&file)?;
+    Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_49_a_draft_is_kept_for_its_owner_until_it_is_taken_back() {
+        let agent = tempfile::tempdir().unwrap();
+        assert_eq!(take(agent.path(), "a").unwrap(), None);
+        keep(agent.path(), "a", "").unwrap();
+        assert!(!agent.path().join("drafts").exists());
+        for text in ["a longer draft\nof two lines", "short", "é\u{1b}[m"] {
+            keep(agent.path(), "a", "what is replaced by the next one").unwrap();
+            keep(agent.path(), "a", text).unwrap();
+            #[cfg(unix)]
+            {
+                let facts = std::fs::metadata(file(agent.path(), "a")).unwrap();
+                assert_eq!(std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o777, 0o600);
+            }
+            assert_eq!(take(agent.path(), "b").unwrap(), None);
+            assert_eq!(take(agent.path(), "a").unwrap().as_deref(), Some(text));
+            assert_eq!(take(agent.path(), "a").unwrap(), None);
+        }
+        keep(agent.path(), "a", "short").unwrap();
+        keep(agent.path(), "a", " \n").unwrap();
+        assert_eq!(take(agent.path(), "a").unwrap(), None);
+        std::fs::write(file(agent.path(), "a"), b"\xff").unwrap();
+        assert!(take(agent.path(), "a").is_err());
+    }
+}

@@ -1,0 +1,94 @@
+//! The passages of a session for a view of it: entries of its file that are read when they are shown or searched.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use sinew_session::{EntryPlace, may_have_word};
+use sinew_tui::{Passage, Passages, Wanted};
+
+use super::conversation::Conversation;
+use crate::app::OpenSession;
+
+/// Messages from the end on among which the newest call is looked for.
+const NEWEST: usize = 200;
+
+/// The messages of a session's path, and calls behind them that go on.
+pub(super) struct SessionPassages {
+    open: Arc<OpenSession>,
+    places: Vec<EntryPlace>,
+    running: Vec<Passage>,
+    is_source: bool,
+}
+
+impl SessionPassages {
+    /// The messages now, with the headers and output of calls that go on. Linear in the number of messages; reads none.
+    pub(super) fn new(open: Arc<OpenSession>, running: &[(String, String)]) -> SessionPassages {
+        let running = running.iter().map(|(header, output)| Conversation::running(header, output).into_passage());
+        let (places, running) = (open.agent.session().message_places(), running.collect());
+        SessionPassages { open, places, running, is_source: false }
+    }
+
+    /// The source of prompts and answers alone.
+    pub(super) fn source(open: Arc<OpenSession>) -> SessionPassages {
+        SessionPassages { is_source: true, ..SessionPassages::new(open, &[]) }
+    }
+
+    /// The newest passage with a call, as far as it is among the last few hundred; else the end.
+    pub(super) fn newest_call(&self) -> usize {
+        if !self.running.is_empty() {
+            return self.count() - 1;
+        }
+        let last = self.places.len().saturating_sub(NEWEST)..self.places.len();
+        last.rev().find(|at| self.laid(*at).has_call).unwrap_or(self.count())
+    }
+
+    /// The newest passage with a prompt.
+    pub(super) fn newest_prompt(&self) -> usize {
+        let mut range = 0..self.count();
+        while let Some(at) = self.candidate(range.clone(), &Wanted::Prompt, false) {
+            if self.read(at).is_prompt {
+                return at;
+            }
+            range.end = at;
+        }
+        0
+    }
+
+    fn laid(&self, at: usize) -> Conversation {
+        match self.open.agent.session().message_at(self.places[at]) {
+            Ok(Some(message)) => Conversation::one(&message, self.is_source, at == 0),
+            Ok(None) => Conversation::default(),
+            Err(error) => Conversation::unreadable(error.message()),
+        }
+    }
+}
+
+impl Passages for SessionPassages {
+    fn count(&self) -> usize {
+        self.places.len() + self.running.len()
+    }
+
+    fn read(&self, at: usize) -> Passage {
+        match at.checked_sub(self.places.len()) {
+            None => self.laid(at).into_passage(),
+            Some(at) => self.running.get(at).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn candidate(&self, range: Range<usize>, wanted: &Wanted, forward: bool) -> Option<usize> {
+        let words = match wanted {
+            // Prompts have this role, and the text of others hardly has the word in quotes.
+            Wanted::Prompt => vec!["\"user\""],
+            // What stands between the words may be written otherwise in the file.
+            Wanted::Text(text) => text.split(|letter: char| !letter.is_ascii_alphanumeric()).collect(),
+        };
+        let fits = |line: &[u8]| words.iter().all(|word| may_have_word(line, word));
+        let known = range.start.min(self.places.len())..range.end.min(self.places.len());
+        // A file that can no longer be read is told of by the passages.
+        let found = self.open.agent.session().fitting_lines(&self.places[known.clone()], fits);
+        let found = found
+            .map_or_else(|_| known.clone().collect(), |found| found.into_iter().map(|at| known.start + at).collect());
+        let mut all = Vec::<usize>::into_iter(found).chain(range.start.max(known.end)..range.end);
+        if forward { all.next() } else { all.next_back() }
+    }
+}
