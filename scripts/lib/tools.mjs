@@ -22,6 +22,7 @@ export const TEST_PROGRAMS = {
   xclip: "xclip", // the other end of the clipboard
   strace: "strace", // when a session is forced to the disk, as the kernel sees it
   tmux: "tmux", // keys and OSC 52 through a real multiplexer
+  screen: "screen", // another multiplexer, inside of tmux
   vim: "vim", // a full-screen program in a terminal of ours
   less: "less",
   top: "procps",

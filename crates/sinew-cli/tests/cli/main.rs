@@ -75,6 +75,10 @@ mod signals;
 mod stage;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(target_os = "linux")]
+mod tmux;
+#[cfg(target_os = "linux")]
+mod tmux_scripts;
 #[cfg(unix)]
 mod tools;
 #[cfg(unix)]

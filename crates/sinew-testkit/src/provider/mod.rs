@@ -12,6 +12,7 @@ pub use transport::Transport;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -70,6 +71,8 @@ pub enum Step {
     Raw(Vec<u8>),
     /// Waits until the client has closed the connection, or the server ends.
     Hold,
+    /// Waits until somebody has written to this pipe.
+    Pipe(PathBuf),
     /// Ends the connection here, without the end that the framing wants.
     Cut,
     /// Ends the connection with a reset.
@@ -343,6 +346,7 @@ fn play(socket: &TcpStream, reply: &Reply, shared: &Shared) -> io::Result<()> {
                 shared.changed.notify_all();
                 return Ok(());
             }
+            Step::Pipe(path) => drop(std::fs::read(path)?),
             Step::Cut => return socket.shutdown(Shutdown::Both),
             Step::Reset => return reset(socket, shared),
         }

@@ -62,7 +62,7 @@ impl Ui {
         if size != self.screen.size() || self.screen.is_resizing() {
             self.tty.record_size(size);
             self.screen.resize(size);
-            (self.sizes.changed, self.sizes.place, self.sizes.is_new) = (Some(Instant::now()), None, true);
+            self.sizes.change(Instant::now());
         }
     }
 
