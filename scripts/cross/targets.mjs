@@ -73,7 +73,6 @@ export const TARGETS = [
 ];
 
 const GIT = "runs git, which wine has not";
-const RG = "rg writes paths with `\\`, where Sinew writes `/`";
 const LINKS = "wine 10 makes no links";
 const QEMU = "looks into /proc, where qemu stands in place of the program";
 const START = "qemu shows each thread another start time of its own process";
@@ -101,8 +100,6 @@ export const REASONS = {
     git_makes_the_new_text_of_the_old_one: GIT,
     names_that_need_quotes_are_found: GIT,
     texts_without_a_line_end_and_empty_ones: GIT,
-    the_same_files_as_ripgrep_on_generated_trees: RG,
-    ...Object.fromEntries(["context_lines", "encodings", "ends_of_lines", "generated_trees", "ignore_rules_of_a_work_tree", "large_files", "matches_of_several_lines", "nul_bytes", "plain_lines", "types_and_globs_choose_files"].map((name) => [name, RG])),
     "diff.test.mjs: git makes the new text of the old one": GIT,
     "compat.test.mjs: fast-glob finds what it finds, in its three forms, under both module systems": LINKS,
     "glob-options.test.mjs: links to folders are entered where that is asked for, and none twice on one path": LINKS,
