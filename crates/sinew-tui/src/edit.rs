@@ -5,10 +5,13 @@ mod history;
 mod kill;
 mod layout;
 mod motion;
+mod objects;
 mod undo;
+mod vi;
 
 pub use history::History;
 pub use layout::{EditorRows, EditorStyle};
+pub use vi::{Vi, ViKey, ViMode};
 
 use kill::KillRing;
 use motion::{Direction, Unit};
@@ -255,7 +258,9 @@ impl Editor {
 
     /// Replaces everything. One undo takes it back.
     pub fn set_text(&mut self, text: &str) {
+        self.undo.split();
         self.replace(0, self.text.len(), &clean(text), false);
+        self.undo.split();
         self.cursor = self.text.len();
         self.last = Last::Other;
     }
@@ -265,7 +270,9 @@ impl Editor {
         let text = clean(text);
         let text = if self.text.is_empty() { text } else { text + "\n\n" };
         let cursor = self.cursor + text.len();
+        self.undo.split();
         self.replace(0, 0, &text, false);
+        self.undo.split();
         self.cursor = cursor;
         self.last = Last::Other;
     }
@@ -274,7 +281,9 @@ impl Editor {
     pub fn submit(&mut self) -> String {
         let text = self.text();
         self.history.add(&text);
+        self.undo.split();
         self.replace(0, self.text.len(), "", false);
+        self.undo.split();
         self.last = Last::Other;
         text
     }

@@ -5,7 +5,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`InputParser`] | bytes of the terminal → [`Event`]s: keys, pastes, focus, replies |
-//! | [`Editor`] | text, cursor, undo, kills, history; [`Editor::rows`] shows it |
+//! | [`Editor`] | text, cursor, undo, kills, history; [`Editor::rows`] shows it, [`Vi`] gives it the keys of vi |
 //! | [`Screen`] | blocks ([`Block`]) in order and the [`Chrome`] below them; [`Screen::paint`] gives the bytes of a frame |
 //! | [`KeyMap`] | actions and the [`Chord`]s that call them, from defaults and a user's table |
 //! | [`LinearOutput`] | lines for screen readers, and the [`InputLine`] below them |
@@ -114,12 +114,12 @@ mod viewer;
 pub use block::{
     DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, ThoughtBlock, diff_lines, patch_counts, patch_lines,
 };
-pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History};
+pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History, Vi, ViKey, ViMode};
 pub use keys::{Called, Chord, KeyMap, KeyProblem};
 pub use linear::{InputLine, LinearOutput, Pace, Speech};
 pub use list::List;
 pub use screen::{
-    Block, BlockId, Caret, CaretPlace, Chrome, Frame, Layout, Reflow, Rendered, Screen, ScreenOptions, Size,
+    Block, BlockId, Caret, CaretPlace, Characters, Chrome, Frame, Layout, Reflow, Rendered, Screen, ScreenOptions, Size,
 };
 pub use sinew_term::{Key, KeyPress};
 pub use term::input::{Event, InputParser, Reply};

@@ -3,11 +3,13 @@
 mod compose;
 mod document;
 mod paint;
+mod palette;
 mod reflow;
 mod resize;
 mod window;
 
 pub use document::{Block, BlockId, Layout, Rendered};
+pub use palette::Characters;
 pub use reflow::Reflow;
 
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use crate::text::row::Row;
 use crate::text::style::Depth;
 use compose::{Shown, compose};
 use document::Document;
+use palette::Palette;
 use window::Window;
 
 /// Columns and rows of a terminal; at least one of each.
@@ -76,6 +79,8 @@ pub struct Chrome {
 pub struct ScreenOptions {
     /// The colours it shows.
     pub depth: Depth,
+    /// The characters it shows.
+    pub characters: Characters,
     /// True if it knows synchronized output (mode 2026).
     pub synchronized: bool,
     /// True if links are written (OSC 8).
@@ -89,6 +94,12 @@ pub struct ScreenOptions {
     pub marks: bool,
     /// The way it treats rows that are wider than a new width, where its name tells.
     pub reflow: Option<Reflow>,
+}
+
+impl ScreenOptions {
+    fn palette(&self) -> Palette {
+        Palette { depth: self.depth, characters: self.characters }
+    }
 }
 
 /// The bytes of a frame.

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 use sinew_tui::theme::Theme;
 use sinew_tui::{Depth, Screen, ScreenOptions, Size, Style};
 use support::emulators::{Alacritty, Avt, Vt100};
-use support::model::{Op, Session, op};
+use support::model::{Op, Session, op, picture_op};
 use support::strict::Strict;
 use support::{Terminal, View, seen, text_of, view_row};
 
@@ -140,6 +140,10 @@ fn emulators(columns: usize, rows: usize) -> Vec<Box<dyn Terminal>> {
 }
 
 fn run(cases: u32, test: impl Fn(usize, usize, ScreenOptions, Vec<Op>)) {
+    run_with(cases, op().boxed(), test);
+}
+
+fn run_with(cases: u32, op: BoxedStrategy<Op>, test: impl Fn(usize, usize, ScreenOptions, Vec<Op>)) {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let depth = prop::sample::select(vec![Depth::True, Depth::Indexed, Depth::Named, Depth::None]);
     let options = (depth, any::<bool>(), any::<bool>()).prop_map(|(depth, synchronized, links)| ScreenOptions {
@@ -148,7 +152,7 @@ fn run(cases: u32, test: impl Fn(usize, usize, ScreenOptions, Vec<Op>)) {
         links,
         ..ScreenOptions::default()
     });
-    let ops = prop::collection::vec(op(), 1..24);
+    let ops = prop::collection::vec(op, 1..24);
     let result = runner.run(&(2..40usize, 2..14usize, options, ops), |(columns, rows, options, ops)| {
         test(columns, rows, options, ops);
         Ok(())
@@ -166,6 +170,13 @@ fn items_2_to_12_hold_on_the_strict_screen_for_10_000_random_sessions() {
 #[test]
 fn item_11_emulators_agree_with_the_strict_screen() {
     run(300, |columns, rows, options, ops| play(columns, rows, options, &ops, &mut emulators(columns, rows)));
+}
+
+#[test]
+fn items_2_to_12_hold_where_pictures_are_drawn_in_their_rows() {
+    run_with(3_000, picture_op().boxed(), |columns, rows, options, ops| {
+        play(columns, rows, options, &ops, &mut []);
+    });
 }
 
 /// Found by chance before: each broke an emulator, or the painter.

@@ -104,6 +104,11 @@ impl Environment {
         terminal && self.get("TERM") != Some("dumb")
     }
 
+    /// Returns true if the terminal, by its name, knows a cursor and sequences that move it.
+    pub(crate) fn has_cursor(&self) -> bool {
+        !matches!(self.get("TERM"), None | Some("dumb"))
+    }
+
     /// The name of the terminal: its device, else what its program says of itself.
     pub(crate) fn terminal(&self) -> Option<String> {
         const NAMES: [&str; 5] = ["TMUX_PANE", "KITTY_WINDOW_ID", "WEZTERM_PANE", "TERM_SESSION_ID", "WT_SESSION"];

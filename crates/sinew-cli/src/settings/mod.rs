@@ -27,5 +27,5 @@ pub(crate) use table::{KEYS, is_known, nearest};
 pub(crate) use table::{Key, Kind, is_guarded};
 pub(crate) use typed::{ClientFs, Settings};
 #[cfg(unix)]
-pub(crate) use typed::{DoubleEscape, Tui, TuiMode, TuiNotify, TuiResize};
+pub(crate) use typed::{DoubleEscape, SymbolPreset, Tui, TuiEditor, TuiMode, TuiNotify, TuiResize};
 pub(crate) use values::Values;

@@ -104,7 +104,6 @@ const fn entry(path: &'static str, kind: Kind) -> Key {
     key(path, kind, "", Scope::Any, "")
 }
 
-const TERMINAL: &str = "the terminal interface";
 const SUBAGENTS: &str = "subagents";
 const LANGUAGE_SERVERS: &str = "language servers";
 
@@ -198,15 +197,17 @@ pub(crate) static KEYS: &[Key] = &[
     later("agents.enableForeign", Flag, "false", Any, SUBAGENTS, "Subagents of other programs are loaded too."),
     key("theme.dark", Text, "\"dark\"", Any, "The theme on a dark background: `dark`, `light` or `ansi`."),
     key("theme.light", Text, "\"light\"", Any, "The theme on a light background."),
-    later("symbolPreset", Text, "\"unicode\"", Any, TERMINAL, "The symbols: `unicode`, `nerd` or `ascii`."),
+    key("symbolPreset", Word(&["unicode", "nerd", "ascii"]), "\"unicode\"", Any, "The symbols: with `ascii` those of ASCII alone; `nerd` is `unicode`."),
     key("colorBlindMode", Flag, "false", Any, "Added and removed are blue and orange."),
     key("hideThinkingBlock", Flag, "false", Any, "Thoughts are folded to their first heading, or one row (ctrl+t)."),
     key("quietStartup", Flag, "false", Any, "Name, model and the first hints are not written at the start."),
     key("tui.mode", Word(&["auto", "screen", "linear"]), "\"auto\"", Any, "The interactive mode in words, line by line (`linear`); otherwise only where the terminal knows no cursor."),
     key("tui.resize", Word(&["screen", "live", "rebuild"]), "\"screen\"", Any, "What is laid out anew for a new size: the screen, only what still changes, or all that `/redraw all` writes."),
+    key("tui.editor", Word(&["emacs", "vi"]), "\"emacs\"", Any, "The keys of the editor; `/vim` changes them until you leave."),
     key("tui.statusRows", Number, "1", Any, "Rows of the status: with 2 the folder, branch and title have one of their own."),
+    key("tui.statusCommand", Text, "", Trusted, "A command that writes the right part of the status, from facts as JSON; counts in your own settings alone."),
     key("tui.reducedMotion", Flag, "false", Any, "Elapsed time moves on each ten seconds only."),
-    key("tui.passthrough", Flag, "false", Any, "Notifications and progress go through tmux to the terminal around it (`allow-passthrough`)."),
+    key("tui.passthrough", Flag, "false", Any, "Notifications, progress and the pictures of Kitty and Ghostty go through tmux to the terminal around it (`allow-passthrough`)."),
     key("tui.resumeRows", Number, "200", Any, "Rows of a session that are written again where one goes on with it, about."),
     key("tui.replayRows", Number, "2000", Any, "Rows of the session that `/redraw all` writes again, about."),
     key("tui.title", Flag, "true", Any, "The terminal's title tells the session and its state."),
@@ -217,7 +218,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("tui.notifyAfterSeconds", Number, "10", Any, "Seconds after which the end of a run is worth a notification."),
     key("tui.approvalDelayMs", Number, "400", Any, "Milliseconds for which a question takes no key, so that none answers it by accident."),
     key("tui.linear.stream", Word(&["line", "sentence", "end"]), "\"line\"", Any, "When linear mode says an answer: line by line, sentence by sentence, or at its end."),
-    key("tui.maxInlineImages", Number, "8", Any, "Pictures that Kitty and Ghostty show at most, the newest; elsewhere a line tells of them."),
+    key("tui.maxInlineImages", Number, "8", Any, "Pictures that Kitty, Ghostty, iTerm2 and WezTerm show at most, the newest; elsewhere a line tells of them."),
     key("notifications", Flag, "true", Any, "The terminal notifies when a long run ends or something asks, and you look elsewhere."),
     key("verbose", Flag, "false", Any, "Tools, thoughts and all warnings are shown."),
     key("permissions", Object, "", Trusted, "Rules of calls: `{\"deny\": [\"write(/etc/**)\"], \"ask\": [], \"allow\": [\"bash(git status*)\"]}`."),

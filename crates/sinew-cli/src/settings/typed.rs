@@ -75,6 +75,7 @@ pub(crate) struct Settings {
     rules: Rules,
     pub(crate) theme: ThemeNames,
     pub(crate) notifications: bool,
+    pub(crate) symbol_preset: SymbolPreset,
     pub(crate) color_blind_mode: bool,
     pub(crate) hide_thinking_block: bool,
     pub(crate) double_escape_action: DoubleEscape,
@@ -121,6 +122,7 @@ enum IndexPolicy {
 pub(crate) struct Tui {
     pub(crate) mode: TuiMode,
     pub(crate) resize: TuiResize,
+    pub(crate) editor: TuiEditor,
     pub(crate) status_rows: usize,
     pub(crate) reduced_motion: bool,
     pub(crate) passthrough: bool,
@@ -145,6 +147,14 @@ pub(crate) enum TuiMode {
     Linear,
 }
 
+/// The keys of the editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TuiEditor {
+    Emacs,
+    Vi,
+}
+
 /// The way in which the terminal notifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -164,6 +174,16 @@ pub(crate) enum TuiResize {
     Screen,
     Live,
     Rebuild,
+}
+
+/// The symbols of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SymbolPreset {
+    Unicode,
+    /// A font that has more of them has these too.
+    Nerd,
+    Ascii,
 }
 
 /// The panel that Esc opens, pressed twice on an empty editor.

@@ -121,6 +121,24 @@ fn item_1_only_redraw_all_erases_what_the_terminal_keeps_and_asks_before() {
 }
 
 #[test]
+fn a_new_size_writes_the_end_of_the_session_anew_where_that_is_wanted() {
+    let long: String = (1..=60).map(|line| format!("line {line}\n\n")).collect();
+    let stage = Stage::scripted(&[answer(&long)]);
+    stage.write("home/agent/settings.json", r#"{"tui": {"resize": "rebuild"}}"#);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "go");
+    terminal.until(|rows| has(rows, "line 60") && has(rows, "ready"));
+    terminal.resize(SIZE.0 - 10, SIZE.1);
+    terminal.until_sent(|sent| sent.contains("\x1b[H\x1b[J\x1b[3J"));
+    terminal.until_sent(|sent| sent.rsplit_once("\x1b[3J").is_some_and(|(_, anew)| anew.contains("line 60")));
+    terminal.until(|rows| has(rows, "line 60") && has(rows, "ready"));
+    let (_, sent) = left_with_bytes(terminal.erasing());
+    let (_, anew) = sent.rsplit_once("\x1b[3J").unwrap();
+    let lines: BTreeSet<usize> = (1..=60).filter(|line| anew.contains(&format!("line {line}"))).collect();
+    assert_eq!((lines.len(), sent.matches("\x1b[3J").count()), (60, 1), "{anew:?}");
+}
+
+#[test]
 fn item_31_redraw_all_is_refused_where_the_terminal_keeps_what_is_erased_and_in_a_run() {
     for (name, word) in [("TMUX", "not for tmux"), ("STY", "not for screen"), ("ZELLIJ", "not for screen")] {
         let stage = Stage::scripted(&[answer("ok")]);

@@ -158,6 +158,32 @@ fn item_79_added_and_removed_are_blue_and_orange_where_that_is_set() {
     }
 }
 
+#[test]
+fn a_command_of_the_user_writes_the_right_part_of_the_status() {
+    let stage = stage(
+        &json!({"tui": {"statusCommand": "cat > given; printf '\\033[31mmine\\033[2J %s\\nmore\\n' \"$(wc -l < given)\""}}),
+    );
+    // A project has no say in it.
+    stage.write("project/.sinew/settings.json", r#"{"tui": {"statusCommand": "echo theirs"}}"#);
+    let mut terminal = start(&stage, &[]);
+    let is_there = |rows: &[String]| rows.iter().any(|row| row.starts_with("ready") && row.ends_with("  mine 0"));
+    terminal.until(is_there);
+    enter(&mut terminal, "look");
+    terminal.until(|rows| has(rows, "Done.") && is_there(rows));
+    left(terminal);
+    let given: Value = serde_json::from_str(&std::fs::read_to_string(stage.path("project/given")).unwrap()).unwrap();
+    for key in ["session", "model", "thinking", "cwd", "git", "tokens", "cost", "context", "state", "width"] {
+        assert!(given.get(key).is_some(), "{key}: {given}");
+    }
+    assert_eq!((&given["width"], given["tokens"]["total"].as_u64().is_some()), (&json!(80), true), "{given}");
+    // One that fails is told of once, and the usual facts are shown.
+    stage.write("home/agent/settings.json", &json!({"tui": {"statusCommand": "exit 3"}}).to_string());
+    let mut terminal = start(&stage, &[]);
+    terminal.until_shown("tui.statusCommand: it failed (exit status: 3)");
+    terminal.until_shown("scripted/script");
+    left(terminal);
+}
+
 /// The value of a key in a settings file.
 fn kept(stage: &Stage, file: &str, key: &str) -> Value {
     let text = std::fs::read_to_string(stage.path(file)).unwrap_or_else(|_| "{}".into());

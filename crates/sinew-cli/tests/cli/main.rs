@@ -5,6 +5,8 @@ mod acp;
 #[cfg(unix)]
 mod acp_sessions;
 mod behind;
+#[cfg(target_os = "linux")]
+mod characters;
 mod client;
 mod completions;
 mod config;
@@ -83,4 +85,6 @@ mod tmux_scripts;
 mod tools;
 #[cfg(unix)]
 mod trust;
+#[cfg(target_os = "linux")]
+mod vi;
 mod wire;

@@ -240,18 +240,6 @@ fn a_setting_is_changed_in_its_file() {
 }
 
 #[test]
-fn item_67_a_command_that_this_version_lacks_says_so_and_stays() {
-    let stage = Stage::scripted(&[text("ok")]);
-    let mut terminal = start(&stage);
-    enter(&mut terminal, "/vim");
-    let rows = terminal.until_shown("/vim is not available yet in this version");
-    assert!(has(&rows, "› /vim"), "{rows:#?}");
-    terminal.send("\x03");
-    terminal.until_shown("cleared");
-    left(terminal);
-}
-
-#[test]
 fn a_code_block_is_copied_as_its_source() {
     let stage = Stage::scripted(&[text("Do:\n\n```sh\nls -l\n```\n")]);
     let mut terminal = start(&stage);
@@ -262,6 +250,37 @@ fn a_code_block_is_copied_as_its_source() {
     // `ls -l` and a line end.
     assert!(String::from_utf8_lossy(&terminal.bytes).contains("\x1b]52;c;bHMgLWwK\x1b\\"));
     left(terminal);
+}
+
+#[test]
+fn what_no_terminal_takes_is_copied_into_a_file() {
+    let long = format!("{}\nThe end.", "a line that is long enough\n".repeat(3_000));
+    let short = "It is short.".to_string();
+    // A terminal without a cursor takes no copy at all, and no escape either.
+    for (answer, term, why) in [
+        (&long, "xterm-256color", "81009 bytes are more than terminals take"),
+        (&short, "dumb", "this terminal has no clipboard"),
+    ] {
+        let stage = Stage::scripted(&[text(answer)]);
+        let mut terminal = Terminal::start_as(term, &stage, &["--script", "script.jsonl"], SIZE);
+        let is_plain = term == "dumb";
+        terminal.until_shown(if is_plain { "Ready." } else { "ready" });
+        terminal.send(if is_plain { "how?\n" } else { "how?\r" });
+        let last = answer.lines().last().unwrap();
+        match is_plain {
+            true => terminal.until_sent(|sent| sent.split_once(last).is_some_and(|(_, rest)| rest.contains("Ready."))),
+            false => drop(terminal.until(|rows| has(rows, last) && has(rows, "ready"))),
+        }
+        terminal.send(if is_plain { "/copy\n" } else { "/copy\r" });
+        terminal.until_sent(|sent| sent.contains(why));
+        let copies: Vec<_> = std::fs::read_dir(stage.agent().join("copies")).unwrap().flatten().collect();
+        let [copy] = &copies[..] else { panic!("{copies:?}") };
+        assert_eq!(std::fs::read_to_string(copy.path()).unwrap(), *answer);
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&copy.metadata().unwrap().permissions()) & 0o777, 0o600);
+        terminal.send("\x04");
+        let (_, _, sent) = terminal.ended_with_bytes();
+        assert!(!sent.contains("\x1b]52") && is_plain != sent.contains('\x1b'), "{sent:?}");
+    }
 }
 
 #[test]

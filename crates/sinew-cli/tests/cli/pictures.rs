@@ -132,9 +132,76 @@ fn item_88_a_picture_that_a_tool_read_is_shown() {
     assert_eq!(told(&left_with_bytes(terminal).1).1.len(), 3);
 }
 
+/// The rows of pictures that iTerm2 was told to draw: the cells that each takes, and its file.
+fn drawn(bytes: &str) -> Vec<(usize, Vec<u8>)> {
+    let sequences = bytes.split("\x1b]1337;File=").skip(1).map(|part| part.split("\x1b\\").next().unwrap());
+    let row = |sequence: &str| {
+        let (options, data) = sequence.split_once(':').unwrap();
+        let options: HashMap<&str, &str> = options.split(';').filter_map(|option| option.split_once('=')).collect();
+        assert_eq!((options["height"], options["inline"], options["doNotMoveCursor"]), ("1", "1", "1"));
+        (options["width"].parse().unwrap(), STANDARD.decode(data).unwrap())
+    };
+    sequences.map(row).collect()
+}
+
+#[test]
+fn item_88_a_picture_is_drawn_row_by_row_and_again_where_it_was_covered() {
+    for name in ["iTerm2 3.6.1", "WezTerm 20240203-110809-5046fc22"] {
+        let stage = stage(&[(100, 64)], &[text("A pattern.")]);
+        let mut terminal = terminal(&stage, name);
+        enter(&mut terminal, "what is @p0.png");
+        terminal.until(|rows| has(rows, "@ p0.png [image 100×64 image/png]") && has(rows, "A pattern."));
+        terminal.until(|rows| has(rows, "ready"));
+        terminal.until_sent(|sent| drawn_count(sent) == 4);
+        // A panel covers all of it; what stood there is drawn again behind it.
+        enter(&mut terminal, "/settings");
+        terminal.until(|rows| has(rows, "Settings"));
+        terminal.send("\x1b");
+        terminal.until(|rows| !has(rows, "Settings") && has(rows, "ready"));
+        let covered = drawn_count(&String::from_utf8_lossy(&terminal.bytes));
+        terminal.send("\x0c");
+        terminal.until_sent(|sent| drawn_count(sent) == covered + 4);
+        let (rows, bytes) = left_with_bytes(terminal);
+        assert!(!bytes.contains("\x1b_G") && !bytes.contains(CELL), "{rows:#?}");
+        let drawn = drawn(&bytes);
+        for (columns, file) in &drawn {
+            assert_eq!((*columns, probe(file).unwrap().upright_size()), (13, (104, 16)), "{name}");
+        }
+        // The same four rows each time.
+        assert!(drawn[4..].iter().all(|row| drawn[..4].contains(row)), "{name}");
+    }
+}
+
+fn drawn_count(sent: &str) -> usize {
+    sent.matches("\x1b]1337;File=").count()
+}
+
+#[test]
+fn item_88_pictures_go_through_a_tmux_where_that_is_wanted() {
+    for (passes, around, expect) in
+        [(true, "KITTY_WINDOW_ID", 3), (true, "ITERM_SESSION_ID", 0), (false, "KITTY_WINDOW_ID", 0)]
+    {
+        let stage = stage(&[(16, 16)], &[text("A pattern.")]);
+        stage.write("home/agent/settings.json", &json!({"tui": {"passthrough": passes}}).to_string());
+        let mut command = stage.command(&["--script", "script.jsonl"]);
+        command.env("TERM", "tmux-256color").env("COLORTERM", "truecolor").env("TMUX", "x").env(around, "1");
+        let mut terminal = Terminal::run(command, (60, 30));
+        terminal.send("\x1bP>|tmux 3.5a\x1b\\");
+        terminal.until(|rows| has(rows, "ready"));
+        enter(&mut terminal, "what is @p0.png");
+        terminal.until(|rows| {
+            has(rows, "A pattern.") && has(rows, "ready") && (rows_of_pictures(rows) == 1) == (expect > 0)
+        });
+        let (_, bytes) = left_with_bytes(terminal);
+        // Given, placed, deleted at the end: each within a sequence for tmux.
+        assert_eq!(bytes.matches("\x1bPtmux;\x1b\x1b_Ga=").count(), expect, "{passes} {around}");
+        assert_eq!(bytes.matches("\x1b_Ga=").count(), expect, "{passes} {around}");
+    }
+}
+
 #[test]
 fn item_88_other_terminals_are_told_of_pictures_in_words() {
-    for name in ["tmux 3.5a", "WezTerm 20240203"] {
+    for name in ["tmux 3.5a", "WezTerm 20220101-133340-7edc5b5a", "xterm.js(6.0.0)"] {
         let stage = stage(&[(100, 64)], &[text("A pattern.")]);
         let mut terminal = terminal(&stage, name);
         enter(&mut terminal, "what is @p0.png");

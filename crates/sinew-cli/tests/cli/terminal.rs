@@ -262,7 +262,8 @@ impl Terminal {
 
     fn take(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        self.emulator.process(bytes);
+        // Up to here the emulator has read.
+        let mut read = self.bytes.len() - bytes.len();
         // Answers of a terminal that knows little: where the cursor is, and that it is a terminal. A question may come in
         // two reads.
         for at in self.answered.min(self.bytes.len())..self.bytes.len() {
@@ -270,6 +271,8 @@ impl Terminal {
                 break;
             }
             if self.bytes[at..].starts_with(b"\x1b[6n") {
+                self.emulator.process(&self.bytes[read.min(at)..at]);
+                read = read.max(at);
                 let (row, column) = self.emulator.screen().cursor_position();
                 self.send(&format!("\x1b[{};{}R", row + 1, column + 1));
                 self.answered = at + 1;
@@ -278,6 +281,7 @@ impl Terminal {
                 self.answered = at + 1;
             }
         }
+        self.emulator.process(&self.bytes[read..]);
         self.answered = self.answered.max(self.bytes.len().saturating_sub(3));
     }
 }
@@ -312,7 +316,8 @@ fn not_allowed(text: &str) -> Option<String> {
             }
             [0x1b, b']', ..] => {
                 let end = rest[2..].find(['\x1b', '\x07']).map_or(rest.len(), |end| end + 2);
-                let known = ["0;", "2;", "8;", "9;", "10;?", "11;?", "52;", "99;", "133;", "777;"];
+                let known =
+                    ["0;", "2;", "8;", "9;", "10;?", "11;?", "52;", "99;", "133;", "777;", "1337;File=inline=1;size="];
                 (end, known.iter().any(|known| rest[2..end].starts_with(known)))
             }
             // A picture of Kitty's protocol, in text.
@@ -320,6 +325,12 @@ fn not_allowed(text: &str) -> Option<String> {
                 let end = rest[2..].find('\x1b').map_or(rest.len(), |end| end + 2);
                 let known = ["Ga=t,f=100,q=2,", "Gm=", "Ga=p,U=1,q=2,", "Ga=d,d=I,q=2,"];
                 (end, known.iter().any(|known| rest[2..end].starts_with(known)))
+            }
+            // A sequence for the terminal around a tmux, whose ESC are written twice.
+            [0x1b, b'P', ..] if rest[1..].starts_with("Ptmux;") => {
+                let end = rest.find("\x1b\x1b\\\x1b\\").map_or(rest.len(), |end| end + 5);
+                let inner = rest[7..end].strip_suffix("\x1b\\").unwrap_or(&rest[7..end]).replace("\x1b\x1b", "\x1b");
+                (end, not_allowed(&inner).is_none())
             }
             // The end of a string.
             [0x1b, b'\\', ..] => (2, true),
@@ -343,7 +354,10 @@ fn item_7_output_that_is_not_in_the_table_is_found() {
         ("\x1bM", Some("\x1b")),
         ("\x1b[?1000h", Some("\x1b[?1000h")),
         ("\x1b]1337;File=:eA==\x07", Some("\x1b]1337;File=:eA==")),
+        ("\x1b]1337;File=inline=1;size=1;width=1;height=1:eA==\x1b\\x", None),
+        ("\x1b]1337;ClearScrollback\x1b\\", Some("\x1b]1337;ClearScrollback")),
         ("\x1bP+q\x1b\\", Some("\x1b")),
+        ("\x1bPtmux;\x1b\x1b_Ga=d,d=I,q=2,i=1\x1b\x1b\\\x1b\\x", None),
         ("a\tb", Some("\t")),
         ("\u{9b}2J", Some("\u{9b}")),
     ] {

@@ -3,7 +3,7 @@
 //! | function | terminals | what is sent |
 //! |---|---|---|
 //! | [`kitty`] | Kitty, Ghostty, WezTerm, Konsole | the PNG file, base64 in chunks of 4096 |
-//! | [`iterm2`] | iTerm2, WezTerm, VS Code | the file, base64 |
+//! | [`iterm2`], [`iterm2_row`] | iTerm2, WezTerm, VS Code | the file, base64 |
 //! | [`placeholder`] | Kitty, Ghostty | the PNG file once, and cells of text where it is drawn |
 //! | [`sixel`] | xterm, foot, Windows Terminal, mlterm | up to 256 colours, in bands of six rows |
 
@@ -63,6 +63,16 @@ fn chunks(keys: &str, text: &str) -> String {
         out += "\x1b\\";
     }
     out
+}
+
+/// One row of cells of a picture for iTerm2 and WezTerm: a file that fills it. The cursor stays in the row. Linear.
+#[must_use]
+pub fn iterm2_row(file: &[u8], columns: usize) -> String {
+    format!(
+        "\x1b]1337;File=inline=1;size={};width={columns};height=1;preserveAspectRatio=0;doNotMoveCursor=1:{}\x1b\\",
+        file.len(),
+        STANDARD.encode(file)
+    )
 }
 
 /// The inline pictures of iTerm2: any file that the terminal can decode. Without `cells` it is shown at its

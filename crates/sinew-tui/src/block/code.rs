@@ -69,6 +69,7 @@ impl CodeLines {
 
 /// The rows of a line of code: soft where the width of all clusters is certain.
 pub(crate) fn code_rows(line: &Line, width: usize, number: u32, out: &mut Vec<Row>) {
-    let none = Line::new();
+    let (none, before) = (Line::new(), out.len());
     wrap(line, width, WrapMode::Soft, number, (&none, &none), out);
+    out[before..].iter_mut().for_each(|row| row.foreign = true);
 }

@@ -16,24 +16,24 @@ impl Editor {
         self.cursor = from + text.len();
         self.sticky = None;
         self.history.leave();
-        self.undo.add(Change { at: from, removed, inserted: text.to_owned(), cursor: before }, joins);
+        self.undo.add(Change { at: from, removed, inserted: text.to_owned(), cursor: before, group: 0 }, joins);
     }
 
     pub(super) fn undo_one(&mut self) -> bool {
+        self.last = Last::Other;
         let Some(change) = self.undo.back() else { return false };
         let end = change.at + change.inserted.len();
         self.text.replace_range(change.at..end, &change.removed);
         self.cursor = change.cursor;
-        self.last = Last::Other;
-        true
+        !self.undo.goes_back(change.group) || self.undo_one()
     }
 
     pub(super) fn redo_one(&mut self) -> bool {
+        self.last = Last::Other;
         let Some(change) = self.undo.forward() else { return false };
         let end = change.at + change.removed.len();
         self.text.replace_range(change.at..end, &change.inserted);
         self.cursor = change.at + change.inserted.len();
-        self.last = Last::Other;
-        true
+        !self.undo.goes_forward(change.group) || self.redo_one()
     }
 }

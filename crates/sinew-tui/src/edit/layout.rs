@@ -19,6 +19,8 @@ pub struct EditorStyle {
     pub marker: Style,
     /// Dim text behind the cursor at the end of the text: what a completion would add.
     pub ghost: String,
+    /// The bytes of the text that are selected.
+    pub selection: Option<(usize, usize)>,
 }
 
 impl Default for EditorStyle {
@@ -29,6 +31,7 @@ impl Default for EditorStyle {
             text: Style::PLAIN,
             marker: Style::PLAIN.with(Attrs::DIM),
             ghost: String::new(),
+            selection: None,
         }
     }
 }
@@ -154,10 +157,13 @@ impl Editor {
                 if index == caret_row && place.start + at <= self.cursor {
                     caret = (index - first, column);
                 }
+                let here = place.start + at;
+                let selected = style.selection.is_some_and(|(from, to)| (from..to).contains(&here));
+                let look = |look: Style| if selected { look.with(Attrs::REVERSE) } else { look };
                 match unit.chars().next().and_then(marker_index).and_then(|index| self.markers.get(index)) {
-                    Some(marker) => line.push(&marker.label, style.marker),
-                    None if unit == "\t" => line.push("    ", style.text),
-                    None => line.push(unit, style.text),
+                    Some(marker) => line.push(&marker.label, look(style.marker)),
+                    None if unit == "\t" => line.push("    ", look(style.text)),
+                    None => line.push(unit, look(style.text)),
                 };
                 column += cells_of(unit, &self.markers);
             }

@@ -99,7 +99,7 @@ pub(super) fn target(text: &str, cursor: usize, direction: Direction, unit: Unit
 }
 
 /// The nearest boundary of a cluster at or beyond `at`.
-fn snap(text: &str, at: usize, forward: bool) -> usize {
+pub(super) fn snap(text: &str, at: usize, forward: bool) -> usize {
     let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end);
     if at == line_start || at == line_end {
@@ -130,7 +130,7 @@ fn boundaries(text: &str, from: usize, to: usize) -> std::vec::IntoIter<usize> {
 }
 
 /// Blanks, words, all else; markers stand alone.
-fn class(c: char, unit: Unit) -> u32 {
+pub(super) fn class(c: char, unit: Unit) -> u32 {
     match c {
         c if super::marker_index(c).is_some() => 10 + u32::from(c),
         c if c.is_whitespace() => 0,

@@ -99,7 +99,8 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     // A row that ends here ends without blanks, also where it is the part of a line that may go on.
     for shown in &mut rows {
         if !shown.joined && shown.row.soft && shown.row.text().ends_with(' ') {
-            shown.row = Arc::new(Row::new(shown.row.to_line(), shown.row.line));
+            let row = Row::new(shown.row.to_line(), shown.row.line).foreign(shown.row.foreign);
+            shown.row = Arc::new(row);
         }
     }
     let caret = &chrome.caret;
@@ -148,7 +149,8 @@ fn limit_burst(settled: &[Segment<'_>], wanted: usize) -> (usize, bool) {
     let count = rows
         .take_while(|row| {
             let before = bytes;
-            bytes += row.text().len() + 16 * row.run_count() + 8;
+            bytes +=
+                row.text().len() + row.picture.as_ref().map_or(0, |picture| picture.len()) + 16 * row.run_count() + 8;
             before < BURST
         })
         .count();

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::ScreenOptions;
+use super::palette::Palette;
 use crate::text::row::{Mark, Row};
-use crate::text::style::{Color, Depth, Style, write_sgr};
+use crate::text::style::{Color, Style, write_sgr};
 
 /// Unchanged cells of one byte between two changed ones that are written again rather than skipped.
 const BRIDGE: usize = 4;
@@ -26,24 +27,26 @@ const BLANK: Column<'_> = Column { text: " ", width: 1, certain: true, style: St
 pub(super) struct Columns<'a> {
     cells: Vec<Column<'a>>,
     fill: Color,
+    picture: Option<&'a Arc<str>>,
 }
 
 impl<'a> Columns<'a> {
     /// The cells of a row as far as they fit.
-    pub(super) fn new(row: &'a Row, depth: Depth, columns: usize) -> Columns<'a> {
+    pub(super) fn new(row: &'a Row, palette: Palette, columns: usize) -> Columns<'a> {
         let mut cells = Vec::with_capacity(row.text().len().min(columns));
         for cell in row.cells() {
             if cells.len() + cell.width > columns {
                 break;
             }
-            let style = cell.style.reduced(depth);
-            let column = Column { text: cell.text, width: cell.width, certain: cell.certain, style, link: cell.link };
+            let text = palette.shown(cell.text, cell.width, row.foreign);
+            let (style, certain) = (cell.style.reduced(palette.depth), cell.certain || text.is_ascii());
+            let column = Column { text, width: cell.width, certain, style, link: cell.link };
             cells.push(column);
             for _ in 1..cell.width {
                 cells.push(Column { text: "", width: 0, ..column });
             }
         }
-        Columns { cells, fill: row.fill.reduced(depth) }
+        Columns { cells, fill: row.fill.reduced(palette.depth), picture: row.picture.as_ref() }
     }
 
     fn at(&self, column: usize) -> Column<'a> {
@@ -88,8 +91,8 @@ impl RowPainter {
         }
     }
 
-    pub(super) fn depth(&self) -> Depth {
-        self.options.depth
+    pub(super) fn palette(&self) -> Palette {
+        self.options.palette()
     }
 
     pub(super) fn columns(&self) -> usize {
@@ -98,7 +101,9 @@ impl RowPainter {
 
     /// Returns true if two rows look different.
     pub(super) fn differ(&self, old: &Columns<'_>, new: &Columns<'_>) -> bool {
-        old.fill != new.fill || (0..old.cells.len().max(new.cells.len())).any(|at| old.at(at) != new.at(at))
+        old.fill != new.fill
+            || old.picture != new.picture
+            || (0..old.cells.len().max(new.cells.len())).any(|at| old.at(at) != new.at(at))
     }
 
     /// A number that grows with each write.
@@ -167,7 +172,7 @@ impl RowPainter {
     /// forget it when the cell is written, some with the row and forget it when its end is erased, others forget it at a
     /// line feed. The last cell is blank for a moment: the one place where a cell shows what it neither was nor will be.
     pub(super) fn part(&mut self, row: usize, above: &Row) {
-        let above = Columns::new(above, self.options.depth, self.columns);
+        let above = Columns::new(above, self.palette(), self.columns);
         self.autowrap(false);
         let full = above.cells.len() >= self.columns;
         let last = above.cells.iter().rposition(|cell| cell.width > 0).filter(|_| full);
@@ -200,9 +205,9 @@ impl RowPainter {
     /// Lets the terminal wrap from the last cell of a row into the first of the next. `new`: the next one is not on the
     /// screen yet.
     pub(super) fn join(&mut self, row: usize, above: &Row, below: &Row, new: bool) {
-        let depth = self.options.depth;
-        let above = Columns::new(above, depth, self.columns);
-        let below = Columns::new(below, depth, self.columns);
+        let palette = self.palette();
+        let above = Columns::new(above, palette, self.columns);
+        let below = Columns::new(below, palette, self.columns);
         let end = above.cells.len();
         let last = above.cells.iter().rposition(|cell| cell.width > 0);
         if new && below.cells.first().is_some_and(|first| first.style.bg != Color::Default) {
@@ -264,6 +269,17 @@ impl RowPainter {
         }
         let end = new.cells.len().min(self.columns);
         let mut at = if begun { new.cells.first().map_or(0, |cell| cell.width) } else { 0 };
+        if let Some(picture) = new.picture {
+            if old.picture != new.picture {
+                self.go(index, 0);
+                self.flush_style();
+                self.out.extend_from_slice(picture.as_bytes());
+                // In this row; where in it, terminals do not agree.
+                self.cursor = (index, None);
+                self.spans += 1;
+            }
+            at = end;
+        }
         let differs = |column: usize| old.at(column) != new.at(column);
         while at < end {
             if !differs(at) {

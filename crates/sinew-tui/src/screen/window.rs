@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::compose::{Plan, Shown};
 use super::paint::{Columns, RowPainter};
+use super::palette::Palette;
 use super::{ScreenOptions, Size};
 use crate::text::row::Row;
-use crate::text::style::Depth;
 
 /// The rows of the window as the terminal shows them, and where the cursor is.
 ///
@@ -25,7 +25,7 @@ pub(super) struct Window {
     pub(super) cursor: (usize, Option<usize>),
     /// The height below which the window does not fall.
     pub(super) floor: usize,
-    /// The colours and options of what is shown.
+    /// The colours, characters and options of what is shown.
     options: ScreenOptions,
 }
 
@@ -82,7 +82,7 @@ impl Window {
                 let (above, _) = above.unwrap_or((next, None));
                 painter.part(index - 1, &above.row);
             }
-            let mut old = before.map(|old| (old, self.options.depth));
+            let mut old = before.map(|old| (old, self.options.palette()));
             // Not where it makes a line with another row, which erasing would end.
             let alone = !continues && !was && !next.joined;
             if options.keeps_length
@@ -185,21 +185,21 @@ fn paint_row(
     painter: &mut RowPainter,
     index: usize,
     row: &Arc<Row>,
-    old: Option<(&Shown, Depth)>,
+    old: Option<(&Shown, Palette)>,
     begun: bool,
     joined: bool,
 ) {
-    let depth = painter.depth();
-    let same = old.is_some_and(|(old, old_depth)| {
-        old_depth == depth && (Arc::ptr_eq(&old.row, row) || old.row == *row) && !begun
+    let palette = painter.palette();
+    let same = old.is_some_and(|(old, old_palette)| {
+        old_palette == palette && (Arc::ptr_eq(&old.row, row) || old.row == *row) && !begun
     });
     if same {
         return;
     }
     let columns = painter.columns();
-    let next = Columns::new(row, depth, columns);
+    let next = Columns::new(row, palette, columns);
     let empty = Row::default();
-    let before = old.map_or((&empty, depth), |(old, depth)| (&*old.row, depth));
+    let before = old.map_or((&empty, palette), |(old, palette)| (&*old.row, palette));
     let before = Columns::new(before.0, before.1, columns);
     if painter.differ(&before, &next) {
         painter.autowrap(joined);

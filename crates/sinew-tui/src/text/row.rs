@@ -6,6 +6,8 @@ use sinew_term::clusters;
 
 use super::style::{Color, Style};
 
+/// The character that stands for a cell of a picture; it is never written.
+const PICTURE_CELL: char = '\u{FFFC}';
 /// The blanks that a tab stands for reach the next column that is a multiple of this.
 const TAB_STOP: usize = 4;
 /// A cluster of more bytes keeps its first characters only: no script needs more, and a terminal has to draw it.
@@ -209,6 +211,10 @@ pub struct Row {
     pub soft: bool,
     /// A mark for the terminal.
     pub mark: Option<Mark>,
+    /// All of it is text of others, as code is: what looks like a symbol of ours in it is none.
+    pub foreign: bool,
+    /// The sequence that draws its cells, which its text only counts.
+    pub picture: Option<Arc<str>>,
 }
 
 /// A cluster of a row.
@@ -241,6 +247,14 @@ impl Row {
         Row { text: line.text, runs: line.runs, line: number, soft: true, ..Row::default() }
     }
 
+    /// A row of a picture: so many cells, less than the screen has, which a sequence draws from the first one on. It leaves the
+    /// cursor in this row.
+    #[must_use]
+    pub fn drawn(columns: usize, number: u32, sequence: Arc<str>) -> Row {
+        let cells = PICTURE_CELL.to_string().repeat(columns);
+        Row { picture: Some(sequence), foreign: true, ..Row::new(Line::plain(&cells), number) }
+    }
+
     /// The same with the rest of the row in a colour.
     #[must_use]
     pub fn filled(mut self, color: Color) -> Row {
@@ -260,6 +274,12 @@ impl Row {
     pub(crate) fn on(mut self, color: Color) -> Row {
         self.runs.iter_mut().filter(|run| run.style.bg == Color::Default).for_each(|run| run.style.bg = color);
         self
+    }
+
+    /// The same, with symbols that are ours or those of others.
+    #[must_use]
+    pub(crate) fn foreign(self, foreign: bool) -> Row {
+        Row { foreign, ..self }
     }
 
     /// The same as a part of another line of its block.
@@ -309,7 +329,7 @@ impl Row {
         if self.width() <= width {
             return self;
         }
-        Row { fill: self.fill, mark: self.mark, ..self.to_line().into_row(width) }
+        Row { fill: self.fill, mark: self.mark, foreign: self.foreign, ..self.to_line().into_row(width) }
     }
 
     pub(crate) fn run_count(&self) -> usize {

@@ -23,11 +23,7 @@ impl Block for Lines {
         let made = out.rows[..out.settled].last().map_or(0, |row| row.line as usize);
         out.reopen();
         for (index, (text, mode)) in self.lines.iter().enumerate().skip(made) {
-            let mut rows = Vec::new();
-            let none = Line::new();
-            let number = u32::try_from(index + 1).expect("few");
-            wrap(&styled(text), layout.width, *mode, number, (&none, &none), &mut rows);
-            out.extend(rows);
+            out.extend(rows_of(text, layout.width, *mode, u32::try_from(index + 1).expect("few")));
             if index < self.settled {
                 out.settle();
             }
@@ -38,6 +34,19 @@ impl Block for Lines {
     fn plain(&self) -> String {
         self.lines.iter().map(|(text, _)| format!("{text}\n")).collect()
     }
+}
+
+/// The rows of a line; one of so many `#` is a row of a picture, where it fits.
+pub fn rows_of(text: &str, width: usize, mode: WrapMode, number: u32) -> Vec<Row> {
+    let columns = text.len();
+    if columns > 0 && columns < width && text.bytes().all(|byte| byte == b'#') {
+        let sequence =
+            format!("\x1b]1337;File=inline=1;width={columns};height=1:{}\x1b\\", "x".repeat(number as usize));
+        return vec![Row::drawn(columns, number, sequence.into())];
+    }
+    let (mut rows, none) = (Vec::new(), Line::new());
+    wrap(&styled(text), width, mode, number, (&none, &none), &mut rows);
+    rows
 }
 
 /// Words with looks by their first letter.
@@ -101,6 +110,13 @@ pub fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Reset),
         1 => Just(Op::LeaveAndReturn),
     ]
+}
+
+/// The same with rows of pictures.
+pub fn picture_op() -> impl Strategy<Value = Op> {
+    let picture =
+        (0..4usize, 1..30usize).prop_map(|(block, columns)| Op::Line(block, "#".repeat(columns), WrapMode::Words));
+    prop_oneof![3 => op(), 1 => picture]
 }
 
 /// A session and its operations so far.
@@ -187,8 +203,7 @@ impl Session {
                 rows.push(Row::default());
             }
             for (number, (text, mode)) in shadow.lines[..shadow.settled].iter().enumerate() {
-                let none = Line::new();
-                wrap(&styled(text), width, *mode, number as u32 + 1, (&none, &none), &mut rows);
+                rows.extend(rows_of(text, width, *mode, number as u32 + 1));
             }
             if !shadow.finished {
                 break;

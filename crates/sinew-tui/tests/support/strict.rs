@@ -139,6 +139,23 @@ impl Strict {
         }
     }
 
+    /// Cells of a picture, one row of them; the cursor is behind the last one or where it was.
+    fn picture(&mut self, options: &str) {
+        assert_eq!(self.style, Style::PLAIN, "a picture has no look");
+        assert!(!self.autowrap && self.column == 0, "a picture begins a row that is not wrapped");
+        let option = |name: &str| {
+            let value = options.split([';', ':']).find_map(|option| option.strip_prefix(name)).expect("it is told");
+            value.parse::<usize>().expect("a number")
+        };
+        assert_eq!(option("height="), 1, "a picture of one row never scrolls");
+        let columns = option("width=");
+        assert!(columns < self.columns, "the last cell stays free");
+        for column in 0..columns {
+            self.put(column, View { text: "\u{FFFC}".into(), style: Style::PLAIN });
+        }
+        self.column = if options.len() % 2 == 0 { columns } else { 0 };
+    }
+
     fn erase(&mut self, row: usize, from: usize) {
         let keep = self.row;
         self.row = row;
@@ -235,6 +252,11 @@ impl Terminal for Strict {
                     Some(b']') => {
                         let end = rest.find("\x1b\\").expect("a whole string");
                         let body = &rest[2..end];
+                        if let Some(picture) = body.strip_prefix("1337;File=inline=1;") {
+                            self.picture(picture);
+                            rest = &rest[end + 2..];
+                            continue;
+                        }
                         assert!(
                             body.starts_with("8;;") || body.starts_with("8;id=") || body.starts_with("133;"),
                             "OSC {body}"

@@ -202,6 +202,7 @@ impl ToolBlock {
             let indent = Line::plain("  ");
             wrap(&reader.line(text, DIM), width, WrapMode::Words, number + at, (&indent, &indent), &mut laid);
         }
+        laid.iter_mut().for_each(|row| row.foreign = true);
         if skipped > 0 {
             let text = format!("  ⋯ {skipped} more {} · ctrl+o", if skipped == 1 { "line" } else { "lines" });
             wrap(&Line::styled(&text, DIM), width, WrapMode::Words, number, (&Line::new(), &Line::new()), rows);

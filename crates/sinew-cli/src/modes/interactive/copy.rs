@@ -1,4 +1,4 @@
-//! `/copy`: the source of answers, into the clipboard of the desktop, else that of the terminal.
+//! `/copy`: the source of answers, into the clipboard of the desktop, else that of the terminal, else a file.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,6 +6,7 @@ use sinew::clipboard::{Clipboard, ClipboardOptions};
 use sinew_llm::message::AgentMessage;
 
 use super::conversation::Conversation;
+use super::private_file;
 use crate::control::{Control, ControlError};
 
 /// Bytes that terminals take at most.
@@ -15,6 +16,8 @@ const TERMINAL_LIMIT: usize = 74_994;
 pub(super) struct Copied {
     /// A line for people.
     pub(super) text: String,
+    /// The line is to stay: it names a file.
+    pub(super) is_file: bool,
     /// The bytes for the terminal, where that holds the copy.
     pub(super) bytes: Option<Vec<u8>>,
     /// The owner of the copy, which serves the desktop for as long as it lives.
@@ -24,7 +27,7 @@ pub(super) struct Copied {
 /// Copies what is asked for.
 ///
 /// # Errors
-/// There is nothing of that kind, or it is too long for a terminal.
+/// There is nothing of that kind, or no file can be written.
 pub(super) fn copy(control: &Control, what: &str) -> Result<Copied, ControlError> {
     let text = match what {
         "all" => conversation(&control.messages()?),
@@ -48,26 +51,33 @@ pub(super) fn desktop(control: &Control) -> Option<Clipboard> {
 /// Copies a text.
 ///
 /// # Errors
-/// It is too long for a terminal.
+/// It is too long for a terminal, and no file can be written.
 pub(super) fn copy_text(control: &Control, text: &str) -> Result<Copied, ControlError> {
     let lines = text.lines().count();
     let size = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
     if let Some(clipboard) = desktop(control)
         && clipboard.write_text(text).is_ok()
     {
-        return Ok(Copied { text: format!("copied {size}"), bytes: None, clipboard: Some(clipboard) });
+        return Ok(Copied { text: format!("copied {size}"), is_file: false, bytes: None, clipboard: Some(clipboard) });
     }
-    if text.len() > TERMINAL_LIMIT {
-        return Err(format!("{} bytes are more than terminals take; /export writes a file", text.len()).into());
+    let has_cursor = control.app.startup.environment.has_cursor();
+    if !has_cursor || text.len() > TERMINAL_LIMIT {
+        let why = match has_cursor {
+            true => format!("{} bytes are more than terminals take", text.len()),
+            false => "this terminal has no clipboard".into(),
+        };
+        let file = private_file::write(control, "copies", ("copy", "md"), text)?;
+        let text = format!("{why}: {size} are in {}", file.display());
+        return Ok(Copied { text, is_file: true, bytes: None, clipboard: None });
     }
     let bytes = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text)).into_bytes();
-    Ok(Copied { text: format!("copied {size} by the terminal"), bytes: Some(bytes), clipboard: None })
+    Ok(Copied { text: format!("copied {size} by the terminal"), is_file: false, bytes: Some(bytes), clipboard: None })
 }
 
 /// Copies all that was said and done.
 ///
 /// # Errors
-/// Nothing was said yet, or it is too long for a terminal.
+/// Nothing was said yet, or no file can be written.
 pub(super) fn dump(control: &Control) -> Result<Copied, ControlError> {
     let messages = control.messages()?;
     if messages.is_empty() {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use super::status::Facts;
 use crate::control::Control;
 use crate::control::mode::SessionMode;
@@ -29,6 +31,10 @@ pub(super) fn read(control: &Control) -> Facts {
             facts.cost = format!("${:.2}", stats.counts.cost);
         }
         facts.title = stats.title.unwrap_or_default();
+        facts.told = json!({
+            "session": stats.session.id, "model": stats.model, "tokens": stats.counts.tokens, "cost": stats.counts.cost,
+            "context": stats.context,
+        });
     }
     if control.mode() == SessionMode::Plan {
         facts.mode = "plan".into();

@@ -13,7 +13,7 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 use rustix::termios::{OptionalActions, Termios, tcsetattr};
 
 /// Bytes that take everything back, at most: the modes, and all pictures ([`super::pictures::PICTURES`]).
-const UNDO: usize = 4_096;
+const UNDO: usize = 8_192;
 /// The message that there is nothing to take back.
 const NOTHING: &[u8] = &[0];
 

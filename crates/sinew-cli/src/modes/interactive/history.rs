@@ -84,4 +84,13 @@ impl HistoryReader {
         asked.ok_or_else(closed)?;
         answer.recv().map_err(|_| closed())?
     }
+
+    /// The texts of the same for the arrow keys: the newest of the folder last.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn texts(self, cwd: &Path) -> Result<Vec<String>, String> {
+        let prompts = self.read(cwd).map_err(|error| error.to_string())?;
+        Ok(prompts.into_iter().rev().map(|prompt| prompt.prompt).collect())
+    }
 }

@@ -84,6 +84,10 @@ pub(super) enum Message {
     ModelChanged(String),
     /// The facts of the status row.
     Facts(Box<Facts>),
+    /// The prompts of before, oldest first, or why they were not read.
+    Prompts(Result<Vec<String>, String>),
+    /// What the command of the status wrote, or why it did not.
+    Status(Result<String, String>),
     /// A session as it is shown.
     Shown(Box<Shown>),
     /// The content of the clipboard, or why there is none.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `ui` | the thread of the screen: keys, messages, deadlines, paint, other programs at the terminal |
 //! | `tty`, `outbox` | the terminal: raw mode, modes, bytes |
+//! | `characters` | the characters that it shows |
 //! | `record` | what the terminal is sent, as a file that can be played |
 //! | `guard` | the process that gives the terminal back where this one is killed |
 //! | `mailbox` | messages to that thread |
@@ -17,8 +18,9 @@
 //! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
 //! | `stash`, `history` | drafts that were put aside; the history of prompts |
 //! | `todo` | the list of tasks as a text |
+//! | `private_file` | files that the user asked for |
 //! | `demo`, `editor_file` | programs that get the terminal for a while |
-//! | `status`, `facts` | the status row, and what stands in it |
+//! | `status`, `facts`, `status_command` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
 //! | `leaving`, `job` | the way in which the user left; the program as a job of the shell |
 //! | `keys`, `bindings` | the actions and their keys; `keybindings.json`, which moves them |
@@ -31,6 +33,7 @@ mod announce;
 mod ask;
 mod bindings;
 mod blocks;
+mod characters;
 mod choices;
 mod choosing;
 mod complete;
@@ -56,6 +59,7 @@ mod panel;
 mod pasting;
 mod picker;
 mod pictures;
+mod private_file;
 mod reads;
 mod record;
 mod replay;
@@ -63,6 +67,7 @@ mod report;
 mod session_passages;
 mod stash;
 mod status;
+mod status_command;
 mod submit;
 mod todo;
 mod transcript;
@@ -95,6 +100,7 @@ use crate::settings::{Tui, TuiMode};
 use crate::signals::Ending;
 use crate::startup::Startup;
 use bindings::Bindings;
+use characters::CharacterProbe;
 pub(crate) use leaving::Left;
 use mailbox::{Mailbox, Message};
 
@@ -117,11 +123,14 @@ pub(crate) async fn run(
     let keys = Bindings::read(&startup.paths.agent.join(bindings::FILE));
     warnings.extend(keys.faults.iter().cloned());
     let (painted, first_frame) = oneshot::channel();
+    let preset = startup.settings.symbol_preset;
+    let (probe, characters) = CharacterProbe::new(|name| startup.environment.get(name), preset);
     let parts = ui::Parts {
         runtime: Handle::current(),
         mailbox: mailbox.clone(),
         inbox,
-        options: screen_options(&startup),
+        options: ScreenOptions { characters, ..screen_options(&startup) },
+        probe,
         announcer: announce::Announcer::new(&startup),
         history: startup.paths.agent.join("history.jsonl"),
         cwd: startup.paths.cwd.display().to_string(),
@@ -132,7 +141,7 @@ pub(crate) async fn run(
         looks: transcript::Looks {
             hides_thoughts: startup.settings.hide_thinking_block,
             unfolds: false,
-            pictures: false,
+            pictures: None,
         },
         is_quiet: startup.settings.quiet_startup,
         record: startup.environment.get("SINEW_TUI_RECORD").map(|file| startup.paths.cwd.join(file)),
@@ -284,7 +293,7 @@ impl Face {
     fn of(startup: &Startup) -> Face {
         let Startup { args, environment, settings, .. } = startup;
         let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty() && value != "0");
-        let plain = matches!(environment.get("TERM"), None | Some("" | "dumb"));
+        let plain = !environment.has_cursor();
         let asked = args.output.linear
             || is_set("SINEW_LINEAR")
             || is_set("ACCESSIBLE")

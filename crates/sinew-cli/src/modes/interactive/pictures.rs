@@ -1,12 +1,19 @@
-//! Pictures of the conversation: a line about each, and below it the picture itself in terminals that take pictures as text.
+//! Pictures of the conversation: a line about each, and below it the picture itself in terminals that take pictures as text or
+//! keep them in cells.
+//!
+//! Kitty and Ghostty keep a picture under a number and draw it where cells of that number stand. iTerm2 and WezTerm keep it in
+//! the cells over which it was drawn: there each row is a picture of its own, so that rows scroll, are covered and are painted
+//! again one by one. Sixel has no place here: terminals disagree about the row of the cursor behind a picture, and one that
+//! goes on to the next row in the last one of the screen scrolls a row out that nobody counts.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sinew::base::CancelToken;
-use sinew::image::terminal::placeholder;
-use sinew::image::{ImageFormat, SamplingFilter, SourceFormat, decode, probe};
+use sinew::image::terminal::{iterm2_row, placeholder};
+use sinew::image::{ImageFormat, Picture, SamplingFilter, SourceFormat, decode, probe};
 use sinew_llm::message::ImageBlock;
 use sinew_tui::{Block, Color, Layout, Line, Rendered, Row, Size, Style};
 
@@ -19,6 +26,47 @@ const HEAD: usize = 64 << 10;
 /// Rows of the screen that a picture leaves free.
 const FREE: usize = 6;
 
+/// The way in which a terminal shows pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drawing {
+    /// Where cells of a number stand.
+    Cells,
+    /// Row by row, over the cells that it is to take.
+    Rows,
+}
+
+impl Drawing {
+    /// The way of a terminal that gives itself this name; none: it has none that is known.
+    pub(super) fn by_name(name: &str) -> Option<Drawing> {
+        let name = name.to_ascii_lowercase();
+        // With and without a version: `kitty(0.42.1)`, `ghostty 1.2.0`.
+        let rest = |known: &str| {
+            let rest = name.strip_prefix(known);
+            rest.filter(|rest| !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric()))
+        };
+        match () {
+            () if rest("kitty").or_else(|| rest("ghostty")).is_some() => Some(Drawing::Cells),
+            () if rest("iterm2").is_some() => Some(Drawing::Rows),
+            // Its versions are days. Older ones go on to the next row behind each picture.
+            () if rest("wezterm").is_some_and(|rest| rest.trim() >= "20220319") => Some(Drawing::Rows),
+            () => None,
+        }
+    }
+
+    /// The way of the terminal around a tmux, by the variables of the shell that began it.
+    pub(super) fn around_tmux<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Drawing> {
+        // What is drawn over cells would be drawn where tmux has left the cursor of the terminal, and tmux does not know of it.
+        let is_known = ["KITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR"].iter().any(|name| variable(name).is_some());
+        is_known.then_some(Drawing::Cells)
+    }
+}
+
+/// A sequence as a tmux passes it on: each ESC in it twice. Long ones go in parts, as they end.
+pub(super) fn passed(sequences: &str) -> String {
+    let parts = sequences.split_inclusive("\x1b\\").filter(|part| !part.is_empty());
+    parts.map(|part| format!("\x1bPtmux;{}\x1b\\", part.replace('\x1b', "\x1b\x1b"))).collect()
+}
+
 /// The space that a picture may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Space {
@@ -30,9 +78,11 @@ pub(super) struct Space {
 
 impl Space {
     /// The space on a screen of this size.
-    pub(super) fn on(size: Size, cell: (u32, u32)) -> Space {
+    pub(super) fn on(size: Size, cell: (u32, u32), drawing: Drawing) -> Space {
         let rows = size.rows.saturating_sub(FREE).clamp(1, placeholder::MAX_ROWS);
-        Space { columns: size.columns, rows, cell }
+        // What is drawn leaves the last cell of its row free.
+        let free = usize::from(drawing == Drawing::Rows);
+        Space { columns: size.columns.saturating_sub(free).max(1), rows, cell }
     }
 }
 
@@ -44,21 +94,12 @@ pub(super) struct Placed {
     pub(super) rows: usize,
 }
 
-/// A picture as a terminal takes it.
+/// A picture as a terminal takes it: a PNG file, or the sequences of its rows.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) png: Vec<u8>,
     pub(super) placed: Placed,
-}
-
-/// Returns true if the terminal, by the name that it gives itself, draws pictures where placeholders stand.
-pub(super) fn is_drawn_by(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    // With and without a version: `kitty(0.42.1)`, `ghostty 1.2.0`.
-    ["kitty", "ghostty"].iter().any(|known| {
-        let rest = name.strip_prefix(known);
-        rest.is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric()))
-    })
+    pub(super) rows: Vec<Arc<str>>,
 }
 
 /// Describes a picture: `[image 800×600 image/png]`.
@@ -73,12 +114,12 @@ pub(super) fn caption(image: &ImageBlock) -> String {
     }
 }
 
-/// Makes a picture ready for the terminal: small enough for its cells, and a PNG file. The same picture has the same number
+/// Makes a picture ready for the terminal: small enough for its cells, and a PNG file or one for each row. The same picture has the same number
 /// again. Takes milliseconds to a second.
 ///
 /// # Errors
 /// It cannot be decoded.
-pub(super) fn prepare(image: &ImageBlock, space: Space) -> Result<Prepared, String> {
+pub(super) fn prepare(image: &ImageBlock, space: Space, drawing: Drawing) -> Result<Prepared, String> {
     let never = CancelToken::never();
     let bytes = STANDARD.decode(&image.data).map_err(|error| error.to_string())?;
     let picture = decode(&bytes, &never).map_err(|error| error.to_string())?;
@@ -89,21 +130,41 @@ pub(super) fn prepare(image: &ImageBlock, space: Space) -> Result<Prepared, Stri
     let scale = f64::min(f64::from(most_width) / f64::from(width), f64::from(most_height) / f64::from(height)).min(1.0);
     let scaled = |side: u32, most: u32| ((f64::from(side) * scale).round() as u32).clamp(1, most);
     let (width, height) = (scaled(width, most_width), scaled(height, most_height));
+    let (columns, rows) = (width.div_ceil(cell_width) as usize, height.div_ceil(cell_height) as usize);
     let is_as_it_is = scale >= 1.0 && SourceFormat::of(&bytes) == Some(SourceFormat::Png);
-    let png = match is_as_it_is {
-        true => bytes,
-        false => {
+    let (png, drawn) = match drawing {
+        Drawing::Cells if is_as_it_is => (bytes, Vec::new()),
+        drawing => {
             let small = picture.resize(width, height, SamplingFilter::Triangle, &never);
-            let png = small.and_then(|small| small.encode(ImageFormat::Png, 100, &never));
-            png.map_err(|error| error.to_string())?
+            let small = small.map_err(|error| error.to_string())?;
+            match drawing {
+                Drawing::Cells => {
+                    let png = small.encode(ImageFormat::Png, 100, &never).map_err(|error| error.to_string())?;
+                    (png, Vec::new())
+                }
+                Drawing::Rows => {
+                    let size = (columns as u32 * cell_width, cell_height);
+                    (Vec::new(), slices(&small, size, columns).map_err(|error| error.to_string())?)
+                }
+            }
         }
     };
     let mut hasher = DefaultHasher::new();
     image.data.hash(&mut hasher);
     // Zero is no number of a picture.
     let id = 1 + u32::try_from(hasher.finish() % u64::from(placeholder::MAX_ID - 1)).unwrap_or_default();
-    let (columns, rows) = (width.div_ceil(cell_width) as usize, height.div_ceil(cell_height) as usize);
-    Ok(Prepared { png, placed: Placed { id, columns, rows } })
+    Ok(Prepared { png, placed: Placed { id, columns, rows }, rows: drawn })
+}
+
+/// The rows of a picture, each filled up to so many pixels with nothing.
+fn slices(picture: &Picture, (width, height): (u32, u32), columns: usize) -> sinew::base::Result<Vec<Arc<str>>> {
+    let never = CancelToken::never();
+    let slice = |top: u32| {
+        let part = picture.crop(0, top, picture.width(), height.min(picture.height() - top))?;
+        let whole = part.extend((0, 0), (width, height), [0; 4], &never)?;
+        Ok(iterm2_row(&whole.encode(ImageFormat::Png, 100, &never)?, columns).into())
+    };
+    (0..picture.height()).step_by(height as usize).map(slice).collect()
 }
 
 /// A line about a picture, and the picture once the terminal has it.
@@ -112,13 +173,15 @@ pub(super) struct PictureBlock {
     /// The picture, until it is taken to be made ready.
     image: Option<ImageBlock>,
     placed: Option<Placed>,
+    /// The sequences of its rows, where it is drawn row by row.
+    rows: Vec<Arc<str>>,
     is_done: bool,
     version: u64,
 }
 
 impl PictureBlock {
     pub(super) fn new(caption: String, image: ImageBlock) -> PictureBlock {
-        PictureBlock { caption, image: Some(image), placed: None, is_done: false, version: 0 }
+        PictureBlock { caption, image: Some(image), placed: None, rows: Vec::new(), is_done: false, version: 0 }
     }
 
     /// Takes the picture, to make it ready.
@@ -126,9 +189,9 @@ impl PictureBlock {
         self.image.take()
     }
 
-    /// Ends the block: with the picture, if the terminal has it.
-    pub(super) fn finish(&mut self, placed: Option<Placed>) {
-        (self.placed, self.is_done) = (placed, true);
+    /// Ends the block: with the picture, if the terminal has it or draws it by these sequences.
+    pub(super) fn finish(&mut self, placed: Option<Placed>, rows: Vec<Arc<str>>) {
+        (self.placed, self.rows, self.is_done) = (placed, rows, true);
         self.version += 1;
     }
 }
@@ -143,7 +206,11 @@ impl Block for PictureBlock {
         let mut caption = Line::styled(&self.caption, DIM).into_row(layout.width);
         caption.line = 1;
         out.extend([caption]);
-        if let Some(Placed { id, columns, rows }) = self.placed {
+        if let (Some(Placed { columns, .. }), false) = (self.placed, self.rows.is_empty()) {
+            // On a narrower screen there is only the line: what was drawn cannot be cut.
+            let rows = self.rows.iter().filter(|_| columns < layout.width);
+            out.extend((2..).zip(rows).map(|(number, row)| Row::drawn(columns, number, Arc::clone(row))));
+        } else if let Some(Placed { id, columns, rows }) = self.placed {
             let [red, green, blue] = placeholder::color(id);
             let style = Style::fg(Color::Rgb(red, green, blue));
             // On a narrower screen the right part is missing.
@@ -190,16 +257,28 @@ mod tests {
             (3_200, 3_200, (20, 10), (160, 160)),
             (9_000, 1, (40, 1), (320, 1)),
         ] {
-            let Prepared { png, placed } = prepare(&image(width, height, ImageFormat::Png), space).unwrap();
+            let Prepared { png, placed, rows } =
+                prepare(&image(width, height, ImageFormat::Png), space, Drawing::Cells).unwrap();
             assert_eq!((placed.columns, placed.rows), cells, "{width}×{height}");
-            assert_eq!(probe(&png).unwrap().upright_size(), pixels, "{width}×{height}");
+            assert_eq!((probe(&png).unwrap().upright_size(), rows.len()), (pixels, 0), "{width}×{height}");
+            // Drawn row by row each row is filled.
+            let Prepared { rows, .. } = prepare(&image(width, height, ImageFormat::Png), space, Drawing::Rows).unwrap();
+            assert_eq!(rows.len(), cells.1);
+            for row in rows {
+                let (options, data) = row.strip_suffix("\x1b\\").unwrap().split_once(':').unwrap();
+                assert!(options.contains(&format!(";width={};height=1;", cells.0)), "{options}");
+                let size = probe(&STANDARD.decode(data).unwrap()).unwrap().upright_size();
+                assert_eq!(size, (cells.0 as u32 * 8, 16), "{width}×{height}");
+            }
         }
         let jpeg = image(20, 20, ImageFormat::Jpeg);
-        let prepared = prepare(&jpeg, space).unwrap();
+        let prepared = prepare(&jpeg, space, Drawing::Cells).unwrap();
         assert_eq!(SourceFormat::of(&prepared.png), Some(SourceFormat::Png), "terminals take no other format");
-        assert_eq!(prepare(&jpeg, space).unwrap().placed, prepared.placed, "the same number again");
+        assert_eq!(prepare(&jpeg, space, Drawing::Cells).unwrap().placed, prepared.placed, "the same number again");
         assert!((1..placeholder::MAX_ID).contains(&prepared.placed.id));
-        assert!(prepare(&ImageBlock { data: "AAAA".into(), mime_type: "image/png".into() }, space).is_err());
+        assert!(
+            prepare(&ImageBlock { data: "AAAA".into(), mime_type: "image/png".into() }, space, Drawing::Cells).is_err()
+        );
     }
 
     #[test]
@@ -209,19 +288,30 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_for_terminals_that_draw_them_in_text() {
+    fn pictures_are_for_terminals_that_keep_them_with_their_cells() {
         for (name, expect) in [
-            ("kitty(0.42.1)", true),
-            ("ghostty 1.2.0", true),
-            ("Ghostty", true),
-            ("kittyhawk 1", false),
-            ("WezTerm 20240203", false),
-            ("tmux 3.5a", false),
-            ("iTerm2 3.6.1", false),
-            ("", false),
+            ("kitty(0.42.1)", Some(Drawing::Cells)),
+            ("ghostty 1.2.0", Some(Drawing::Cells)),
+            ("Ghostty", Some(Drawing::Cells)),
+            ("kittyhawk 1", None),
+            ("WezTerm 20240203-110809-5046fc22", Some(Drawing::Rows)),
+            ("WezTerm 20220319-142410-0fcdea07", Some(Drawing::Rows)),
+            ("WezTerm 20220101-133340-7edc5b5a", None),
+            ("tmux 3.5a", None),
+            ("iTerm2 3.6.1", Some(Drawing::Rows)),
+            ("xterm.js(6.0.0)", None),
+            ("", None),
         ] {
-            assert_eq!(is_drawn_by(name), expect, "{name}");
+            assert_eq!(Drawing::by_name(name), expect, "{name}");
         }
+        let around = |name: &'static str| Drawing::around_tmux(move |asked| (asked == name).then_some("1"));
+        assert_eq!(around("KITTY_WINDOW_ID"), Some(Drawing::Cells));
+        assert_eq!(around("ITERM_SESSION_ID"), None);
+        assert_eq!(
+            passed("\x1b_Ga\x1b\\\x1b_Gb\x1b\\"),
+            "\x1bPtmux;\x1b\x1b_Ga\x1b\x1b\\\x1b\\\x1bPtmux;\x1b\x1b_Gb\x1b\x1b\\\x1b\\"
+        );
+        assert_eq!(passed(""), "");
     }
 
     #[test]
@@ -230,7 +320,10 @@ mod tests {
         let block = screen.push(PictureBlock::new("[image]".into(), image(1, 1, ImageFormat::Png)));
         screen.paint();
         assert_eq!(screen.shown_rows().map(|row| row.width()).max(), Some(7), "only the caption");
-        screen.block::<PictureBlock>(block).unwrap().finish(Some(Placed { id: 0x01_02_03, columns: 30, rows: 2 }));
+        screen
+            .block::<PictureBlock>(block)
+            .unwrap()
+            .finish(Some(Placed { id: 0x01_02_03, columns: 30, rows: 2 }), Vec::new());
         let bytes = String::from_utf8(screen.paint().bytes).unwrap();
         assert!(bytes.contains("38;2;1;2;3"), "{bytes:?}");
         let widths: Vec<usize> = screen.shown_rows().map(Row::width).filter(|width| *width > 0).collect();

@@ -117,7 +117,7 @@ impl Replay<'_> {
 
     fn picture(&mut self, screen: &mut Screen, before: &str, image: &ImageBlock) {
         let text = format!("{before}{}", caption(image));
-        match self.looks.pictures {
+        match self.looks.pictures.is_some() {
             true => self.pictures.push(screen.push(PictureBlock::new(text, image.clone()))),
             false => line(screen, &text, DIM),
         }

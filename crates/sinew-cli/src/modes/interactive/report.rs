@@ -2,11 +2,9 @@
 //! settings and variables are in it, their values are not.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 
-use sinew_session::files::{private, private_folder};
-
+use super::private_file;
 use crate::control::{Control, ControlError};
 use crate::settings::KEYS;
 
@@ -31,14 +29,7 @@ const PRESENT: &[&str] =
 /// # Errors
 /// The file cannot be written.
 pub(super) fn write(control: &Control) -> Result<PathBuf, ControlError> {
-    let folder = control.app.startup.paths.agent.join("debug");
-    let file = folder.join(format!("report-{}.txt", control.app.clock.now()));
-    let failed = |error: std::io::Error| format!("failed to write {}: {error}", file.display());
-    private_folder(&folder).map_err(failed)?;
-    let mut options = std::fs::OpenOptions::new();
-    let mut out = private(options.write(true).create(true).truncate(true), &file).map_err(failed)?;
-    out.write_all(text(control).as_bytes()).map_err(failed)?;
-    Ok(file)
+    private_file::write(control, "debug", ("report", "txt"), &text(control))
 }
 
 fn text(control: &Control) -> String {

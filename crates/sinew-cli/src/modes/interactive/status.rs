@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use sinew_tui::{Attrs, Color, Line, Row, Style};
 
 use super::blocks::{DIM, NOTICE, duration};
@@ -21,6 +22,10 @@ pub(super) struct Facts {
     pub(super) branch: String,
     pub(super) folder: String,
     pub(super) title: String,
+    /// Facts for a command of the user.
+    pub(super) told: Value,
+    /// The part that such a command wrote, in place of all others.
+    pub(super) written: Option<Line>,
 }
 
 /// The state at the left.
@@ -34,6 +39,8 @@ pub(super) struct Activity<'a> {
     pub(super) queued: usize,
     /// The seconds in which elapsed time moves on.
     pub(super) step: u64,
+    /// The mode of the editor's keys, where they have one.
+    pub(super) keys: String,
     pub(super) notice: Option<&'a str>,
 }
 
@@ -64,6 +71,9 @@ fn row(activity: &Activity<'_>, facts: &Facts, width: usize, now: Instant) -> Ro
     if activity.queued > 0 {
         left.push(&format!(" · {} queued", activity.queued), DIM);
     }
+    if !activity.keys.is_empty() {
+        left.push(&format!(" · {}", activity.keys), DIM);
+    }
     let mut right = Line::new();
     for (text, style) in facts.parts() {
         let space = if right.width() == 0 { "" } else { " · " };
@@ -73,6 +83,10 @@ fn row(activity: &Activity<'_>, facts: &Facts, width: usize, now: Instant) -> Ro
         }
         right.push(space, DIM);
         right.push(&text, style);
+    }
+    if let Some(written) = &facts.written {
+        let room = width.saturating_sub(left.width() + 2);
+        right = written.clone().into_row(room).to_line();
     }
     if right.width() > 0 {
         let gap = width.saturating_sub(left.width() + right.width());
@@ -130,12 +144,20 @@ mod tests {
             branch: "main".into(),
             folder: "~/project".into(),
             title: "A title".into(),
+            ..Facts::default()
         };
         let now = Instant::now();
         for width in 20..=300 {
             for notice in [None, Some("a notice that is longer than many terminals are wide, so that it is cut")] {
-                let activity =
-                    Activity { since: Some(now), what: "thinking", is_reading: false, queued: 2, step: 1, notice };
+                let activity = Activity {
+                    since: Some(now),
+                    what: "thinking",
+                    is_reading: false,
+                    queued: 2,
+                    step: 1,
+                    keys: String::new(),
+                    notice,
+                };
                 for two in [false, true] {
                     let rows = rows(&activity, &facts, width, two, now);
                     assert!(rows.len() == 1 + usize::from(two));
@@ -143,7 +165,15 @@ mod tests {
                 }
             }
         }
-        let activity = Activity { since: None, what: "", is_reading: false, queued: 0, step: 1, notice: None };
+        let activity = Activity {
+            since: None,
+            what: "",
+            is_reading: false,
+            queued: 0,
+            step: 1,
+            keys: String::new(),
+            notice: None,
+        };
         for (width, right) in [
             (80, "12 % · anthropic/claude · $0.12 · main · ~/project · A title"),
             (66, "12 % · anthropic/claude · $0.12 · main · ~/project"),
@@ -166,9 +196,20 @@ mod tests {
         let facts = Facts { model: "m".into(), branch: "main".into(), folder: "~/p".into(), ..Facts::default() };
         let since = now.checked_sub(Duration::from_secs(27));
         for (step, expect) in [(1, "thinking 27s"), (10, "thinking 20s")] {
-            let activity = Activity { since, what: "thinking", is_reading: false, queued: 0, step, notice: None };
+            let activity = Activity {
+                since,
+                what: "thinking",
+                is_reading: false,
+                queued: 0,
+                step,
+                keys: "visual 2".into(),
+                notice: None,
+            };
             let rows = rows(&activity, &facts, 40, true, now);
-            assert!(rows[0].text().starts_with(expect) && rows[0].text().ends_with("  m"), "{rows:?}");
+            assert!(
+                rows[0].text().starts_with(&format!("{expect} · visual 2")) && rows[0].text().ends_with("  m"),
+                "{rows:?}"
+            );
             assert_eq!(rows[1].text(), "main · ~/p");
         }
     }

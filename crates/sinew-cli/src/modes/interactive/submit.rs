@@ -85,11 +85,8 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("share", "", "publish the session by gh, or by share.command; asks before"),
     ("background", "", "let the run go on without the terminal"),
     ("bg", "", "let the run go on without the terminal"),
-    ("vim", "", "write with the keys of vi"),
+    ("vim", "", "write with the keys of vi, until /vim again; tui.editor keeps them"),
 ];
-
-/// Commands that this version does not have, and the way that leads there without them.
-const MISSING: &[(&str, &str)] = &[("vim", "ctrl+g opens your own editor")];
 
 /// Tells what a text asks for. `is_known` says whether a word is the name of a built-in command.
 pub(super) fn read(text: &str, is_known: impl Fn(&str) -> bool) -> Submission<'_> {
@@ -222,9 +219,6 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
         true => Effect::Refused,
         false => Effect::Session(divider.into()),
     };
-    if let Some((_, way)) = MISSING.iter().find(|(missing, _)| *missing == name) {
-        return Err(format!("/{name} is not available yet in this version: {way}").into());
-    }
     Ok(match name {
         "quit" | "exit" => Effect::Quit,
         "new" | "clear" => changed(control.new_session(None).await?, "a new session"),
@@ -273,6 +267,7 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
         }
         "bg" | "background" => return Err(format!("/{name} takes no argument").into()),
         "record" => return Err("there is no screen to record here".into()),
+        "vim" => return Err("the keys of vi are those of the screen: this mode is in words".into()),
         "transcript" | "raw" => {
             let shown = if name == "raw" { Conversation::source } else { Conversation::of };
             let text = shown(&control.messages()?).text();
@@ -352,8 +347,7 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
 }
 
 fn help(control: &Control) -> String {
-    let own = COMMANDS.iter().filter(|(name, ..)| is_available(name));
-    let own = own.map(|(name, arguments, effect)| (format!("/{name} {arguments}"), (*effect).to_string()));
+    let own = COMMANDS.iter().map(|(name, arguments, effect)| (format!("/{name} {arguments}"), (*effect).to_string()));
     let listed = control.listed_commands().into_iter();
     let listed = listed.map(|command| (format!("/{}", command.name), command.description));
     let other = [("!command", "run it in the shell; !! keeps it from the model"), ("@path", "attach a file or folder")];
@@ -361,14 +355,9 @@ fn help(control: &Control) -> String {
     list(own.chain(listed).chain(other))
 }
 
-fn is_available(name: &str) -> bool {
-    MISSING.iter().all(|(missing, _)| *missing != name)
-}
-
 /// All commands that can be completed, each with its line of help.
 pub(super) fn candidates(control: &Control) -> Vec<Candidate> {
-    let own = COMMANDS.iter().filter(|(name, ..)| is_available(name));
-    let own = own.map(|(name, arguments, help)| Candidate {
+    let own = COMMANDS.iter().map(|(name, arguments, help)| Candidate {
         name: (*name).to_string(),
         help: format!("{arguments} {help}").trim_start().to_string(),
         insert: format!("/{name}{}", if arguments.is_empty() { "" } else { " " }),
@@ -445,9 +434,6 @@ mod tests {
         }
         for (at, (name, _, help)) in COMMANDS.iter().enumerate() {
             assert!(!help.is_empty() && COMMANDS[..at].iter().all(|(other, ..)| other != name), "{name}");
-        }
-        for (name, way) in MISSING {
-            assert!(COMMANDS.iter().any(|(known, ..)| known == name) && !way.is_empty(), "{name}");
         }
     }
 }

@@ -11,7 +11,7 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, I
 use sinew_tui::{BlockId, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
 
 use super::blocks::{DIM, ERROR, NOTICE, ToolBlock};
-use super::pictures::{PictureBlock, caption};
+use super::pictures::{Drawing, PictureBlock, caption};
 use super::reads::ReadBlock;
 use super::replay::{Replay, show_messages};
 
@@ -22,8 +22,8 @@ pub(super) struct Looks {
     pub(super) hides_thoughts: bool,
     /// All output is shown.
     pub(super) unfolds: bool,
-    /// Pictures are shown, not only told of.
-    pub(super) pictures: bool,
+    /// The way in which pictures are shown; none: they are told of.
+    pub(super) pictures: Option<Drawing>,
 }
 
 /// The blocks that can still change.
@@ -318,7 +318,7 @@ pub(super) fn end_tool(
 
 /// Shows the pictures that a call gave, behind what is there.
 pub(super) fn show_result_pictures(screen: &mut Screen, content: &[Block], looks: Looks) -> Vec<BlockId> {
-    let images = content.iter().filter(|_| looks.pictures).filter_map(|block| match block {
+    let images = content.iter().filter(|_| looks.pictures.is_some()).filter_map(|block| match block {
         Block::Image(image) => Some(image),
         _ => None,
     });

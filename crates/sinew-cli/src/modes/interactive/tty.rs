@@ -18,7 +18,7 @@ use sinew_tui::{Event, InputParser, Mode, Modes, Reply, Size};
 #[cfg(target_os = "linux")]
 use super::guard::Guard;
 use super::outbox::Outbox;
-use super::pictures::{Placed, Prepared};
+use super::pictures::{Placed, Prepared, passed};
 use super::record::Recorder;
 
 /// Questions at the start: Kitty's keyboard, name and version, synchronized output, the background, and last what every
@@ -69,6 +69,8 @@ pub(super) struct Tty {
     outbox: Outbox,
     /// The numbers of the pictures that the terminal has, the oldest first.
     pictures: VecDeque<u32>,
+    /// What the terminal around a tmux is to have goes through it.
+    passes: bool,
     /// It keeps what is sent.
     recorder: Option<Recorder>,
     /// It gives the terminal back where this process is killed.
@@ -106,6 +108,7 @@ impl Tty {
             awaited: 0,
             outbox,
             pictures: VecDeque::new(),
+            passes: false,
             recorder: None,
             #[cfg(target_os = "linux")]
             guard: None,
@@ -200,12 +203,27 @@ impl Tty {
             bytes += &placeholder::delete(oldest);
         }
         self.tell_guard();
+        let bytes = self.for_terminal(bytes);
         self.write(bytes.as_bytes());
     }
 
     /// The bytes that take all pictures from the terminal.
     fn without_pictures(&self) -> String {
-        self.pictures.iter().map(|id| placeholder::delete(*id)).collect()
+        self.for_terminal(self.pictures.iter().map(|id| placeholder::delete(*id)).collect())
+    }
+
+    fn for_terminal(&self, bytes: String) -> String {
+        if self.passes { passed(&bytes) } else { bytes }
+    }
+
+    /// Lets pictures go through a tmux to the terminal around it.
+    pub(super) fn set_passing(&mut self) {
+        self.passes = true;
+    }
+
+    /// Tells whether they do.
+    pub(super) fn passes(&self) -> bool {
+        self.passes
     }
 
     /// Returns the pixels of a cell; those of a common font where the terminal does not tell.

@@ -3,6 +3,7 @@
 
 mod completion;
 mod deadlines;
+mod editing;
 mod input;
 mod messages;
 mod opening;
@@ -11,6 +12,7 @@ mod programs;
 mod resizing;
 mod sending;
 mod sizes;
+mod telling;
 mod viewing;
 
 use std::collections::VecDeque;
@@ -19,12 +21,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use sinew_agent::agent::Delivery;
 use sinew_llm::message::AgentMessage;
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::history::Prompt;
 use sinew_tui::{
-    Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Key, Line, Row, Screen, ScreenOptions, Size, TextBlock,
+    Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Key, Line, Row, Screen, ScreenOptions, Size,
+    TextBlock, Vi,
 };
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -32,6 +36,7 @@ use tokio::sync::oneshot;
 use super::announce::{Announcer, State};
 use super::bindings::Bindings;
 use super::blocks::{DIM, NOTICE};
+use super::characters::CharacterProbe;
 use super::choices::{Choice, Topic};
 use super::choosing::ChangedSettings;
 use super::complete::{self, Popup};
@@ -43,8 +48,10 @@ use super::outgoing::{Door, Outgoing};
 use super::panel::Panel;
 use super::stash::Stash;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
+use super::status_command::StatusCommand;
 use super::transcript::{self, Looks, Transcript};
 use super::tty::{Manner, Tty};
+use crate::config::USER;
 use crate::control::Control;
 use crate::models::is_absent;
 use crate::settings::{DoubleEscape, Tui};
@@ -73,6 +80,7 @@ pub(super) struct Parts {
     pub(super) mailbox: Mailbox,
     pub(super) inbox: Inbox,
     pub(super) options: ScreenOptions,
+    pub(super) probe: CharacterProbe,
     pub(super) announcer: Announcer,
     pub(super) history: PathBuf,
     pub(super) cwd: String,
@@ -101,10 +109,13 @@ struct Ui {
     tty: Tty,
     screen: Screen,
     input: InputParser,
+    probe: CharacterProbe,
     keys: Bindings,
     /// The key that has begun a chord, and until when the next one belongs to it.
     chord: Option<(Key, Instant)>,
     editor: Editor,
+    /// The keys of vi, where they are wanted.
+    vi: Option<Vi>,
     stash: Stash,
     /// The next character is one to jump to: forward, or back.
     jumps: Option<bool>,
@@ -124,6 +135,7 @@ struct Ui {
     /// True if the user looks at this terminal, where it tells.
     has_focus: Option<bool>,
     facts: Facts,
+    status_command: StatusCommand,
     /// The id of the session that is shown.
     session: String,
     cwd: String,
@@ -178,6 +190,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         mailbox,
         inbox,
         options,
+        probe,
         announcer,
         history,
         cwd,
@@ -192,7 +205,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
     } = parts;
     let mut tty = Tty::open(Manner::Screen)?;
     let recorded = record.as_deref().map_or(Ok(()), |file| tty.record(file));
-    let mut opening = Opening::new(tty, options, is_quiet, resumed.as_deref(), rows, looks);
+    let mut opening = Opening::new(tty, options, probe, is_quiet, resumed.as_deref(), rows, looks);
     if let Some(text) = first {
         opening.outgoing.push(text, Delivery::Steer);
     }
@@ -208,7 +221,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
             return Ok(Left::with(code));
         }
     };
-    let Opening { tty, screen, input, editor, outgoing, said, messages, events, .. } = opening;
+    let Opening { tty, screen, input, editor, probe, outgoing, said, messages, events, .. } = opening;
     let settings = &control.app.startup.settings;
     let mut ui = Ui {
         tui: settings.tui.clone(),
@@ -220,9 +233,11 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         tty,
         screen,
         input,
+        probe,
         keys,
         chord: None,
         editor,
+        vi: None,
         stash: Stash::default(),
         jumps: None,
         transcript: Transcript::new(looks),
@@ -235,6 +250,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         announcer,
         has_focus: None,
         facts: Facts::default(),
+        status_command: StatusCommand::default(),
         session: String::new(),
         folder: status::folder_name(&cwd, std::env::home_dir().as_deref()),
         cwd,
@@ -329,6 +345,7 @@ impl Ui {
             sizes: self.sizes.due(),
             notice: self.notice.as_ref().map(|(_, until)| *until),
             chord: self.chord.map(|(_, until)| until),
+            status: self.status_command.due(),
             jobs: self.jobs_shown.filter(|_| self.shows_jobs()).map(|at| at + SECOND),
             // Nobody reads seconds of a terminal that he does not look at.
             step: self.step(),
@@ -374,6 +391,7 @@ impl Ui {
         let (now, step) = (Instant::now(), self.step());
         let style = EditorStyle {
             prompt: if self.editor.text().starts_with('!') { "! " } else { "› " }.into(),
+            selection: self.vi.as_ref().and_then(|vi| vi.selection(&self.editor)),
             ..EditorStyle::default()
         };
         let shown = self.editor.rows(columns, (rows / 3).clamp(1, 12), &style);
@@ -387,6 +405,7 @@ impl Ui {
             is_reading: self.outgoing.door() == Door::Reading,
             queued: self.queued.0.len() + self.queued.1.len(),
             step,
+            keys: self.vi.as_ref().map(editing::told).unwrap_or_default(),
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
         };
         let two = self.tui.status_rows > 1 && rows > 7;
@@ -406,8 +425,9 @@ impl Ui {
             (Some(_), true) => State::Working,
             (None, true) => State::Ready,
         };
+        self.ask_status(state, columns, now);
         let told = self.announcer.tell(state, &self.facts.title);
-        self.tty.write(told.as_bytes());
+        self.tell_terminal(&told);
         if !self.may_paint() {
             return false;
         }
@@ -476,6 +496,14 @@ impl Ui {
         self.refresh();
         self.apply_theme();
         self.take_tui();
+        if self.tui.passthrough && self.screen.options().keeps_length {
+            self.tty.set_passing();
+        }
+        self.take_editor();
+        let layers = &self.control.app.startup.layers;
+        // A project's command is nobody's choice.
+        let own = layers.iter().find(|(name, _)| *name == USER).map(|(_, values)| values.get("tui.statusCommand"));
+        self.status_command = StatusCommand::new(own.as_ref().and_then(Value::as_str));
         let model = match self.is_without_model() {
             true => format!("no model yet: /login · {}", self.folder),
             false => format!("{} in {}", self.facts.model, self.folder),
@@ -488,6 +516,7 @@ impl Ui {
             self.screen.push_close(TextBlock::new(&model, DIM));
             self.screen.push_close(TextBlock::new("/help · @file · !command · esc interrupts · ctrl+d leaves", DIM));
         }
+        self.warn_of_characters();
         for warning in warnings {
             transcript::line(&mut self.screen, &format!("! {warning}"), NOTICE);
         }

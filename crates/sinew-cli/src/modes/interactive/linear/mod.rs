@@ -296,10 +296,9 @@ impl Linear {
     }
 
     fn say_session(&mut self) {
-        match self.history.reader().read(Path::new(&self.cwd)) {
-            Ok(prompts) => self.editor.history().fill(prompts.into_iter().rev().map(|prompt| prompt.prompt).collect()),
-            Err(error) => self.output.say(&format!("Note: the history was not read: {error}")),
-        }
+        // The file may be long, or locked by another program.
+        let (prompts, mailbox, cwd) = (self.history.reader(), self.mailbox.clone(), self.cwd.clone());
+        self.runtime.spawn_blocking(move || mailbox.send(Message::Prompts(prompts.texts(Path::new(&cwd)))));
         self.session = self.control.session().agent.session().id().to_string();
         match self.control.messages() {
             Ok(messages) => self.words.session(&mut self.output, &messages),
@@ -350,7 +349,9 @@ impl Linear {
             Message::Output(text) | Message::Changed(text) if text.is_empty() => {}
             Message::Output(text) | Message::Changed(text) => self.output.say(&text),
             Message::EditorText(text) => self.give_back(&text),
-            Message::Copied(Copied { text, bytes, clipboard }) => {
+            Message::Prompts(Ok(prompts)) => self.editor.history().fill(prompts),
+            Message::Prompts(Err(error)) => self.output.say(&format!("Note: the history was not read: {error}")),
+            Message::Copied(Copied { text, bytes, clipboard, .. }) => {
                 bytes.into_iter().for_each(|bytes| self.tty.write(&bytes));
                 self.clipboard = clipboard;
                 self.output.say(&text);
@@ -371,6 +372,7 @@ impl Linear {
             | Message::Preview(..)
             | Message::Candidates { .. }
             | Message::Facts(_)
+            | Message::Status(_)
             | Message::WorkEnded
             | Message::CommandOutput(..)
             | Message::ModelChanged(_)

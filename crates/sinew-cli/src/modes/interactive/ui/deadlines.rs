@@ -13,6 +13,8 @@ pub(super) struct Deadlines {
     pub(super) notice: Option<Instant>,
     /// The second key of a chord has not come.
     pub(super) chord: Option<Instant>,
+    /// The command of the status is started again.
+    pub(super) status: Option<Instant>,
     /// The panel of jobs is shown again as it is then.
     pub(super) jobs: Option<Instant>,
     /// The seconds in which elapsed time moves on.
@@ -29,7 +31,7 @@ impl Deadlines {
             let step = self.step.max(1);
             since + Duration::from_secs((passed.as_secs() / step + 1) * step)
         });
-        let due = [self.input, self.notice, self.chord, self.jobs, second];
+        let due = [self.input, self.notice, self.chord, self.status, self.jobs, second];
         due.into_iter().chain(self.sizes).flatten().min().map(|due| due.saturating_duration_since(now))
     }
 }

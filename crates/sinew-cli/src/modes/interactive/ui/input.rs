@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sinew_agent::agent::Delivery;
-use sinew_tui::{Depth, Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
+use sinew_tui::{Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
 
 use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
@@ -15,9 +15,9 @@ use crate::modes::interactive::copy;
 use crate::modes::interactive::keys::{self, RunAction};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
+use crate::modes::interactive::pasting;
 use crate::modes::interactive::submit::{self, Submission};
 use crate::modes::interactive::tree::TreeFilter;
-use crate::modes::interactive::{pasting, pictures};
 use crate::settings::DoubleEscape;
 
 /// The action that searches earlier prompts, and in their panel goes to the next.
@@ -30,6 +30,9 @@ impl Ui {
             Input::Reply(Reply::DeviceAttributes) => self.tty.was_answered(),
             Input::Reply(Reply::Cursor(row, column)) => {
                 self.tty.was_answered();
+                if let Some(characters) = self.probe.answer(column) {
+                    return self.take_characters(characters);
+                }
                 self.sizes.place = None;
                 let frame = self.screen.place(row, column);
                 self.tty.write(&frame.bytes);
@@ -49,8 +52,7 @@ impl Ui {
             }
             Input::Reply(Reply::Name(name)) => {
                 let options = self.screen.options();
-                // The number of a picture is a colour of its cells: all colours have to be there.
-                self.transcript.looks.pictures = pictures::is_drawn_by(&name) && options.depth == Depth::True;
+                self.transcript.looks.pictures = self.drawing(&name);
                 let reflow = Reflow::by_name(&name).or(options.reflow);
                 self.screen.set_options(ScreenOptions { reflow, ..options });
             }
@@ -137,7 +139,7 @@ impl Ui {
         if self.panels.front().is_some_and(|panel| panel.has_focus) && !key.starts_with("ctrl+c") {
             return self.take_panel_key(key, text, now);
         }
-        if self.take_popup_key(key) {
+        if self.take_popup_key(key) || self.take_vi_key(key, text) {
             return;
         }
         let situation = keys::Situation {
@@ -205,7 +207,7 @@ impl Ui {
                     None if !text.is_empty() => self.editor.insert(text),
                     None => {}
                 }
-                self.complete();
+                self.after_edit();
             }
         }
     }
@@ -277,6 +279,7 @@ impl Ui {
         }
         self.popup = None;
         let text = self.editor.submit();
+        self.begin_text();
         let is_command = matches!(submit::read(&text, submit::is_built_in), Submission::Slash(..));
         self.submit(text, delivery);
         // A text that came back, because it could not be sent, stays alone.
@@ -312,6 +315,7 @@ impl Ui {
                 // A second ctrl+c is the first one of an empty editor.
                 self.pressed = None;
                 self.editor.clear();
+                self.begin_text();
                 self.popup = None;
                 self.notify("cleared: ctrl+- brings it back");
             }

@@ -112,7 +112,8 @@ impl Ui {
     }
 
     fn take_facts(&mut self, facts: Facts) {
-        self.facts = Facts { folder: self.folder.clone(), ..facts };
+        let written = self.facts.written.take();
+        self.facts = Facts { folder: self.folder.clone(), written, ..facts };
         if self.reads_facts.take() == Some(true) {
             self.refresh();
         }
@@ -197,11 +198,22 @@ impl Ui {
                 self.refresh();
             }
             Message::Facts(facts) => self.take_facts(*facts),
+            Message::Status(wrote) => {
+                if let Some(fault) = self.status_command.end(wrote) {
+                    self.notify(fault);
+                }
+                self.facts.written.clone_from(&self.status_command.shown);
+            }
             Message::Shown(shown) => self.show(*shown),
-            Message::Copied(Copied { text, bytes, clipboard }) => {
+            Message::Copied(Copied { text, is_file, bytes, clipboard }) => {
                 bytes.into_iter().for_each(|bytes| self.tty.write(&bytes));
                 self.clipboard = clipboard;
-                self.notify(text);
+                if is_file {
+                    transcript::line(&mut self.screen, &text, Style::PLAIN);
+                }
+                if !is_file || self.viewer.is_some() {
+                    self.notify(text);
+                }
             }
             Message::Clipboard(Ok(clip)) => {
                 pasting::put(&mut self.editor, clip, &self.control.app.startup.paths.cwd);
@@ -212,8 +224,8 @@ impl Ui {
             Message::Viewer(viewer) => self.show_viewer(*viewer),
             Message::Searched(searched) => self.searched(*searched),
             Message::WorkEnded => self.work_ended(),
-            // Only the one who waits for a program, or for the agent, reads these.
-            Message::ProgramEnded(_) | Message::Started(..) => {}
+            // Only the one who waits for a program, or for the agent, and linear mode read these.
+            Message::ProgramEnded(_) | Message::Started(..) | Message::Prompts(_) => {}
             Message::CommandOutput(block, output) => {
                 transcript::show_output(&mut self.screen, block, &output.content, output.details.as_ref());
             }
@@ -284,24 +296,27 @@ impl Ui {
         let blocks = self.transcript.take_pictures();
         let left_out = blocks.len().saturating_sub(self.most_pictures());
         for (at, block) in blocks.into_iter().enumerate() {
-            let space = Space::on(self.screen.size(), self.tty.cell());
+            let (size, cell) = (self.screen.size(), self.tty.cell());
             let Some(shown) = self.screen.block::<PictureBlock>(block) else { continue };
-            if at < left_out {
-                shown.finish(None);
+            let Some(drawing) = self.transcript.looks.pictures.filter(|_| at >= left_out) else {
+                shown.finish(None, Vec::new());
                 continue;
-            }
+            };
+            let space = Space::on(size, cell, drawing);
             let Some(image) = shown.take_image() else { continue };
             let mailbox = self.mailbox.clone();
             // One that cannot be shown is told of.
-            self.runtime.spawn_blocking(move || mailbox.send(Message::Picture(block, prepare(&image, space).ok())));
+            self.runtime
+                .spawn_blocking(move || mailbox.send(Message::Picture(block, prepare(&image, space, drawing).ok())));
         }
     }
 
     fn show_picture(&mut self, block: BlockId, prepared: Option<Prepared>) {
         // It may belong to a session that was left.
         let Some(block) = self.screen.block::<PictureBlock>(block) else { return };
-        block.finish(prepared.as_ref().map(|prepared| prepared.placed));
-        if let Some(prepared) = &prepared {
+        let rows = prepared.as_ref().map(|prepared| prepared.rows.clone()).unwrap_or_default();
+        block.finish(prepared.as_ref().map(|prepared| prepared.placed), rows);
+        if let Some(prepared) = prepared.as_ref().filter(|prepared| prepared.rows.is_empty()) {
             self.tty.show_picture(prepared, self.most_pictures());
         }
     }
@@ -316,7 +331,7 @@ impl Ui {
         let is_here = self.has_focus.unwrap_or_else(|| self.last_key.is_some_and(|last| now < last + AWAY));
         if !is_here {
             let bytes = self.announcer.notify(what, &self.facts.title);
-            self.tty.write(bytes.as_bytes());
+            self.tell_terminal(&bytes);
         }
     }
 
@@ -340,9 +355,7 @@ fn read_session(
     rows: usize,
     said: &[AgentMessage],
 ) -> Shown {
-    // Oldest first: the newest of this folder is the first that the arrow finds.
-    let prompts = prompts.read(Path::new(cwd));
-    let prompts = prompts.map(|prompts| prompts.into_iter().rev().map(|prompt| prompt.prompt).collect());
+    let prompts = prompts.texts(Path::new(cwd));
     let (mut older, mut messages) = (0, control.messages().map_err(|error| error.message));
     if let Ok(all) = &mut messages {
         match ends_with(all, said) {
@@ -354,8 +367,7 @@ fn read_session(
         }
     }
     let draft = drafts::take(&control.app.startup.paths.agent, control.session().agent.session().id());
-    let said = |error: std::io::Error| error.to_string();
-    Shown { divider, older, messages, prompts: prompts.map_err(said), draft: draft.map_err(said) }
+    Shown { divider, older, messages, prompts, draft: draft.map_err(|error| error.to_string()) }
 }
 
 /// Tells whether messages end with these, as far as they are shown; never where there are none.

@@ -10,14 +10,15 @@ use std::time::Instant;
 use sinew_llm::message::AgentMessage;
 use sinew_tui::theme::Theme;
 use sinew_tui::{
-    Attrs, Caret, Chrome, Editor, EditorStyle, Event as Input, InputParser, KeyPress, Line, Screen, ScreenOptions,
-    Style, TextBlock,
+    Attrs, Caret, Chrome, Editor, EditorStyle, Event as Input, InputParser, KeyPress, Line, Reply, Screen,
+    ScreenOptions, Style, TextBlock,
 };
 use tokio::sync::oneshot;
 
 use crate::control::Control;
 use crate::modes::interactive::bindings::{Bindings, Meaning, Place};
 use crate::modes::interactive::blocks::DIM;
+use crate::modes::interactive::characters::{self, CharacterProbe};
 use crate::modes::interactive::keys::{self, RunAction, Situation};
 use crate::modes::interactive::mailbox::{Inbox, Message};
 use crate::modes::interactive::outgoing::{Door, Outgoing};
@@ -35,6 +36,7 @@ pub(super) struct Opening {
     pub(super) screen: Screen,
     pub(super) input: InputParser,
     pub(super) editor: Editor,
+    pub(super) probe: CharacterProbe,
     /// Texts that were sent.
     pub(super) outgoing: Outgoing,
     /// The messages of the session that are shown.
@@ -50,8 +52,9 @@ pub(super) struct Opening {
 impl Opening {
     /// `resumed`: the file of the session that goes on, of which so many rows are shown, about. `is_quiet`: nothing else is.
     pub(super) fn new(
-        tty: Tty,
+        mut tty: Tty,
         options: ScreenOptions,
+        probe: CharacterProbe,
         is_quiet: bool,
         resumed: Option<&Path>,
         rows: usize,
@@ -72,13 +75,18 @@ impl Opening {
             transcript::line(&mut screen, "⋯ earlier messages · ctrl+o", DIM);
         }
         replay::show_messages(&mut screen, &said, looks);
-        let input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
+        let mut input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
+        if probe.is_open {
+            input.await_cursor();
+            tty.ask(characters::QUESTION);
+        }
         let (messages, events) = (Vec::new(), Vec::new());
         Opening {
             tty,
             screen,
             input,
             editor: Editor::new(),
+            probe,
             outgoing: Outgoing::new(Door::Reading),
             said,
             messages,
@@ -152,6 +160,12 @@ impl Opening {
                 Input::Paste(text) => {
                     self.holds_keys = true;
                     self.events.push(Input::Paste(text));
+                }
+                Input::Reply(Reply::Cursor(_, column)) if self.probe.is_open => {
+                    self.tty.was_answered();
+                    if let Some(characters) = self.probe.answer(column) {
+                        self.screen.set_options(ScreenOptions { characters, ..self.screen.options() });
+                    }
                 }
                 event => self.events.push(event),
             }

@@ -7,10 +7,11 @@ use std::time::Instant;
 use serde_json::Value;
 use sinew_llm::credentials::login::login_kind;
 use sinew_tui::theme::{Theme, contrast};
-use sinew_tui::{Depth, Row, ScreenOptions};
+use sinew_tui::{Characters, Depth, Row, ScreenOptions};
 
 use super::Ui;
 use crate::control::ControlError;
+use crate::modes::interactive::characters;
 use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
 use crate::modes::interactive::form::{Filled, Form};
@@ -510,14 +511,26 @@ impl Ui {
         match path {
             "notifications" => self.announcer.is_on = self.changed.typed(&self.control).notifications,
             "theme.dark" | "theme.light" | "colorBlindMode" => self.apply_theme(),
+            "symbolPreset" => {
+                self.probe.wanted = characters::wanted(self.changed.typed(&self.control).symbol_preset);
+                let options = self.screen.options();
+                if options.characters != Characters::Ascii {
+                    self.screen.set_options(ScreenOptions { characters: self.probe.wanted, ..options });
+                }
+            }
             "hideThinkingBlock" => {
                 if self.changed.typed(&self.control).hide_thinking_block != self.transcript.looks.hides_thoughts {
                     self.transcript.fold_thoughts(&mut self.screen);
                 }
             }
+            "tui.editor" => {
+                self.tui.editor = self.changed.typed(&self.control).tui.editor;
+                self.take_editor();
+            }
             "doubleEscapeAction" => self.twice = self.changed.typed(&self.control).double_escape_action,
             // Read once, of the terminal or by it.
-            "tui.mode" | "tui.title" | "tui.progress" | "tui.marks" | "tui.links" | "tui.passthrough" => return false,
+            "tui.mode" | "tui.statusCommand" | "tui.title" | "tui.progress" | "tui.marks" | "tui.links"
+            | "tui.passthrough" => return false,
             path if path.starts_with("tui.") => {
                 self.tui = self.changed.typed(&self.control).tui;
                 self.take_tui();

@@ -78,6 +78,11 @@ impl Ui {
             Submission::Slash("transcript", _) => self.open_viewer(),
             Submission::Slash("raw", _) => self.open_source(),
             Submission::Slash("stash", _) => self.stash(),
+            Submission::Slash("vim", "") => {
+                self.turn_vi();
+                let now = if self.vi.is_some() { "the keys of vi: esc for commands" } else { "the keys of emacs" };
+                self.notify(now);
+            }
             Submission::Slash("bg" | "background", _) => {
                 if let Err(why) = self.go_behind() {
                     self.notify(why);

@@ -1,0 +1,160 @@
+//! `tui.statusCommand`: a program of the user that writes the right part of the status.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use sinew_tui::{AnsiReader, Line};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, copy, sink};
+use tokio::process::Command;
+use tokio::time::{Instant as Moment, timeout_at};
+
+use super::blocks::DIM;
+
+/// The time between two starts at least.
+const PAUSE: Duration = Duration::from_millis(300);
+/// The time that it may take.
+const LIMIT: Duration = Duration::from_secs(2);
+/// Bytes of its first line that are read.
+const LONGEST: u64 = 16 << 10;
+
+/// The command, what it was given last, and what it wrote.
+#[derive(Default)]
+pub(super) struct StatusCommand {
+    command: Option<String>,
+    given: String,
+    pub(super) shown: Option<Line>,
+    is_running: bool,
+    /// Before then it is not started again.
+    rests_until: Option<Instant>,
+    /// Something has changed since it was given.
+    waits: bool,
+    told: String,
+}
+
+impl StatusCommand {
+    pub(super) fn new(command: Option<&str>) -> StatusCommand {
+        let command = command.filter(|command| !command.trim().is_empty()).map(str::to_string);
+        StatusCommand { command, ..StatusCommand::default() }
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.command.is_some()
+    }
+
+    /// The command to start with this input; none where it has it already, runs or rests.
+    pub(super) fn begin(&mut self, input: &str, now: Instant) -> Option<String> {
+        self.waits = input != self.given;
+        if !self.waits || self.is_running || self.rests_until.is_some_and(|until| now < until) {
+            return None;
+        }
+        (self.is_running, self.waits) = (true, false);
+        self.rests_until = Some(now + PAUSE);
+        input.clone_into(&mut self.given);
+        self.command.clone()
+    }
+
+    /// The time at which it is to be started again.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.rests_until.filter(|_| self.waits && !self.is_running)
+    }
+
+    /// Takes what it wrote; gives a fault that was not told before.
+    pub(super) fn end(&mut self, wrote: Result<String, String>) -> Option<String> {
+        self.is_running = false;
+        let fault = match wrote {
+            Ok(line) => {
+                self.shown = Some(AnsiReader::new().line(&line, DIM));
+                String::new()
+            }
+            Err(fault) => {
+                self.shown = None;
+                fault
+            }
+        };
+        let is_new = !fault.is_empty() && fault != self.told;
+        self.told.clone_from(&fault);
+        is_new.then(|| format!("tui.statusCommand: {fault}"))
+    }
+}
+
+/// Runs the command with an input, and gives the first line that it writes. What it has begun ends after two seconds.
+///
+/// # Errors
+/// It writes nothing in that time, or cannot be started.
+pub(super) async fn run(command: &str, input: &str, cwd: &Path) -> Result<String, String> {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command).current_dir(cwd).kill_on_drop(true).process_group(0);
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = shell.spawn().map_err(|error| error.to_string())?;
+    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let end = Moment::now() + LIMIT;
+    let mut line = Vec::new();
+    let ended = timeout_at(end, async {
+        if let Some(mut stdin) = stdin {
+            // It need not read what it is given.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+        if let Some(stdout) = stdout {
+            let mut stdout = BufReader::new(stdout);
+            (&mut stdout).take(LONGEST).read_until(b'\n', &mut line).await?;
+            copy(&mut stdout, &mut sink()).await?;
+        }
+        child.wait().await
+    });
+    let ended = ended.await;
+    if ended.is_err() {
+        // What the shell began ends with it.
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+    }
+    let text = String::from_utf8_lossy(&line).trim_end().to_string();
+    match ended {
+        _ if !text.is_empty() => Ok(text),
+        Err(_) => Err(format!("it wrote nothing within {} s", LIMIT.as_secs())),
+        Ok(Err(error)) => Err(error.to_string()),
+        Ok(Ok(status)) if !status.success() => Err(format!("it failed ({status})")),
+        // It has nothing to say.
+        Ok(Ok(_)) => Ok(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_started_on_changes_and_not_too_often() {
+        let (now, ms) = (Instant::now(), Duration::from_millis);
+        let mut command = StatusCommand::new(Some("x"));
+        assert_eq!(command.begin("a", now), Some("x".into()));
+        assert_eq!((command.begin("b", now + ms(400)), command.due()), (None, None), "it runs");
+        assert_eq!(command.end(Ok("\u{1b}[31mred\u{1b}[2J\u{7}".into())), None);
+        assert_eq!(command.shown.as_ref().map(Line::text), Some("red"));
+        assert_eq!(command.begin("b", now + ms(200)), None, "it rests");
+        assert_eq!(command.due(), Some(now + ms(300)));
+        assert_eq!(command.begin("b", now + ms(300)), Some("x".into()));
+        assert_eq!(command.end(Err("no".into())), Some("tui.statusCommand: no".into()));
+        assert!(command.shown.is_none());
+        assert_eq!((command.begin("b", now + ms(900)), command.due()), (None, None), "nothing has changed");
+        command.begin("c", now + ms(900));
+        assert_eq!(command.end(Err("no".into())), None, "told once");
+        assert_eq!(StatusCommand::new(Some(" ")).begin("a", now), None);
+    }
+
+    #[tokio::test]
+    async fn its_first_line_counts() {
+        let run = |command: &'static str| run(command, "{\"a\": 1}", Path::new("/"));
+        for (command, expect) in [
+            ("cat; echo; echo more", Ok("{\"a\": 1}")),
+            // It reads nothing of it, and writes more than a pipe holds.
+            ("echo one; seq 100000", Ok("one")),
+            ("true", Ok("")),
+            ("exit 3", Err("it failed (exit status: 3)")),
+            ("echo said; exit 3", Ok("said")),
+        ] {
+            assert_eq!(run(command).await.as_deref().map_err(String::as_str), expect, "{command}");
+        }
+    }
+}

@@ -1,0 +1,635 @@
+//! The keys of vi: commands of the normal and visual modes, over the editor's own undo and kills.
+
+use super::motion::{Direction, Unit, class, snap, target};
+use super::objects::{self, Span};
+use super::{EditAction, Editor, Last};
+
+/// The mode of the keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ViMode {
+    /// Keys are text.
+    #[default]
+    Insert,
+    /// Keys are commands.
+    Normal,
+    /// Motions change what is selected.
+    Visual,
+}
+
+/// What became of a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ViKey {
+    /// It was a command, or a part of one.
+    Taken,
+    /// These keys are no command.
+    Unknown(String),
+    /// It has its own meaning.
+    Passed,
+}
+
+/// The keys of vi over an [`Editor`].
+///
+/// In insert mode it takes Esc alone; the keys of the editor are those of the caller. Costs per key are those of the line at
+/// the cursor, but for commands that name more.
+#[derive(Debug, Default)]
+pub struct Vi {
+    mode: ViMode,
+    /// The keys of a command that is not complete.
+    keys: String,
+    /// The character that was searched for last, and how.
+    find: Option<(char, String)>,
+    /// The other end of the selection, and whether it is of whole lines.
+    anchor: usize,
+    by_lines: bool,
+    /// The lines that were cut or copied last: they are put as lines.
+    lines: Option<String>,
+    /// The command that is under way or was the last change, and what was typed behind it.
+    change: Option<Command>,
+    typed: String,
+}
+
+/// A command: `d` with a target, ` ` for a motion alone, or a letter that needs none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Command {
+    count: Option<usize>,
+    verb: char,
+    target: String,
+}
+
+/// The part that a target covers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Exclusive,
+    Inclusive,
+    Lines,
+}
+
+/// Commands that stand for others.
+const SHORT: &[(char, &str)] =
+    &[('x', "dl"), ('X', "dh"), ('s', "cl"), ('D', "d$"), ('C', "c$"), ('S', "cc"), ('Y', "yy")];
+/// Motions of one letter, and how far they reach.
+const MOTIONS: &[(&str, Reach)] = &[
+    ("h", Reach::Exclusive),
+    ("l", Reach::Exclusive),
+    (" ", Reach::Exclusive),
+    ("w", Reach::Exclusive),
+    ("b", Reach::Exclusive),
+    ("e", Reach::Inclusive),
+    ("0", Reach::Exclusive),
+    ("^", Reach::Exclusive),
+    ("$", Reach::Exclusive),
+    (";", Reach::Inclusive),
+    (",", Reach::Inclusive),
+    ("j", Reach::Lines),
+    ("k", Reach::Lines),
+    ("G", Reach::Lines),
+    ("gg", Reach::Lines),
+    // The line itself, where an operator is doubled.
+    ("_", Reach::Lines),
+];
+/// Counts beyond it are a slip of the finger.
+const MOST: usize = 10_000;
+
+/// What keys are so far.
+enum Parsed {
+    Open,
+    Wrong,
+    Whole(Command),
+}
+
+/// The count at the beginning of keys, and the rest.
+fn split_count(keys: &str) -> (Option<usize>, &str) {
+    let digits = keys.len() - keys.trim_start_matches(|key: char| key.is_ascii_digit()).len();
+    match digits {
+        0 => (None, keys),
+        _ if keys.starts_with('0') => (None, keys),
+        _ => (Some(keys[..digits].parse().unwrap_or(MOST).min(MOST)), &keys[digits..]),
+    }
+}
+
+fn parse(keys: &str, is_visual: bool) -> Parsed {
+    let (first, rest) = split_count(keys);
+    let Some(verb) = rest.chars().next() else { return Parsed::Open };
+    let after = &rest[verb.len_utf8()..];
+    let whole = |count, verb, target: &str| Parsed::Whole(Command { count, verb, target: target.into() });
+    match verb {
+        'd' | 'c' | 'y' | 'x' | 's' if is_visual => whole(first, verb, ""),
+        'd' | 'c' | 'y' => {
+            let (second, target) = split_count(after);
+            let count = first.or(second).map(|_| (first.unwrap_or(1) * second.unwrap_or(1)).min(MOST));
+            match is_target(target, true) {
+                _ if target.starts_with(verb) => whole(count, verb, "_"),
+                Some(true) => whole(count, verb, target),
+                Some(false) => Parsed::Open,
+                None => Parsed::Wrong,
+            }
+        }
+        'r' if after.is_empty() => Parsed::Open,
+        'r' if !is_visual => whole(first, verb, after),
+        'v' | 'V' | 'u' | '.' => whole(first, verb, ""),
+        'i' | 'a' | 'I' | 'A' | 'o' | 'O' | 'p' | 'P' if !is_visual => whole(first, verb, ""),
+        _ => match SHORT.iter().find(|(short, _)| *short == verb && !is_visual) {
+            Some((_, long)) => parse(&keys.replace(verb, long), is_visual),
+            None => match is_target(rest, is_visual) {
+                Some(true) => whole(first, ' ', rest),
+                Some(false) => Parsed::Open,
+                None => Parsed::Wrong,
+            },
+        },
+    }
+}
+
+/// Returns true if keys are a whole target, false if they begin one, and none for others.
+fn is_target(keys: &str, has_objects: bool) -> Option<bool> {
+    let mut letters = keys.chars();
+    let count = keys.chars().count();
+    match letters.next() {
+        None | Some('g') if count < 2 => Some(false),
+        Some('f' | 't' | 'F' | 'T') => Some(count > 1),
+        Some('i' | 'a') if has_objects && count < 2 => Some(false),
+        Some('i' | 'a') if has_objects => letters.next().filter(|name| objects::is_known(*name)).map(|_| true),
+        _ => MOTIONS.iter().any(|(name, _)| *name == keys && keys != "_").then_some(true),
+    }
+}
+
+fn class_at(text: &str, at: usize) -> u32 {
+    text[at..].chars().next().map_or(0, |c| class(c, Unit::Word))
+}
+
+pub(super) fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |at| at + 1)
+}
+
+pub(super) fn line_end(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |end| at + end)
+}
+
+pub(super) fn next(text: &str, at: usize) -> usize {
+    target(text, at, Direction::Forward, Unit::Cluster)
+}
+
+pub(super) fn previous(text: &str, at: usize) -> usize {
+    target(text, at, Direction::Back, Unit::Cluster)
+}
+
+/// The first place of the line that is no blank.
+fn first_letter(text: &str, at: usize) -> usize {
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    let blanks = text[start..end].len() - text[start..end].trim_start_matches([' ', '\t']).len();
+    // Of a line of blanks the last one.
+    if start + blanks == end && blanks > 0 { previous(text, end) } else { start + blanks }
+}
+
+fn is_empty_line(text: &str, at: usize) -> bool {
+    line_start(text, at) == line_end(text, at)
+}
+
+/// The byte behind the characters that fit, from `at` on.
+fn skip(text: &str, at: usize, fits: impl Fn(usize, char) -> bool) -> usize {
+    let end = text[at..].char_indices().find(|(offset, c)| !fits(at + offset, *c));
+    end.map_or(text.len(), |(offset, _)| at + offset)
+}
+
+/// The beginning of the next word, or the next empty line. `in_line`: at most the end of the line.
+fn word(text: &str, at: usize, in_line: bool) -> usize {
+    let kind = class_at(text, at);
+    let mut to = match kind {
+        0 if is_empty_line(text, at) && at < text.len() => at + 1,
+        0 => at,
+        _ => skip(text, at, |_, c| class(c, Unit::Word) == kind),
+    };
+    if !(in_line && text[at..to].ends_with('\n')) {
+        to = skip(text, to, |here, c| {
+            class(c, Unit::Word) == 0 && !(here > at && is_empty_line(text, here)) && !(in_line && c == '\n')
+        });
+    }
+    snap(text, to, true)
+}
+
+/// The last cluster of the word that ends behind `at`; where none does, the last place of the text.
+fn word_end(text: &str, at: usize) -> usize {
+    let from = skip(text, next(text, at), |_, c| c.is_whitespace());
+    if from == text.len() {
+        return if text.ends_with('\n') { from } else { previous(text, from).max(at) };
+    }
+    let kind = class_at(text, from);
+    previous(text, snap(text, skip(text, from, |_, c| class(c, Unit::Word) == kind), true))
+}
+
+/// The beginning of the word before, or the empty line before.
+fn word_back(text: &str, at: usize) -> usize {
+    let mut from = at;
+    while from > 0 && class_at(text, previous(text, from)) == 0 {
+        from = previous(text, from);
+        if is_empty_line(text, from) {
+            return from;
+        }
+    }
+    let kind = if from == 0 { 0 } else { class_at(text, previous(text, from)) };
+    while from > 0 && class_at(text, previous(text, from)) == kind {
+        from = previous(text, from);
+    }
+    from
+}
+
+/// Brings the cursor from the end of a line onto its last character.
+fn onto_letter(editor: &mut Editor) {
+    let (text, at) = (&editor.text, editor.cursor);
+    if at == line_end(text, at) && at > line_start(text, at) {
+        editor.cursor = previous(text, at);
+    }
+}
+
+fn repeated(count: usize, from: usize, step: impl Fn(usize) -> usize) -> usize {
+    let mut at = from;
+    for _ in 0..count {
+        let to = step(at);
+        if to == at {
+            break;
+        }
+        at = to;
+    }
+    at
+}
+
+impl Vi {
+    /// The mode.
+    #[must_use]
+    pub fn mode(&self) -> ViMode {
+        self.mode
+    }
+
+    /// The keys of a command that is not complete.
+    #[must_use]
+    pub fn keys(&self) -> &str {
+        &self.keys
+    }
+
+    /// The bytes of the editor's text that are selected.
+    #[must_use]
+    pub fn selection(&self, editor: &Editor) -> Option<(usize, usize)> {
+        (self.mode == ViMode::Visual).then(|| {
+            let span = self.selected(editor);
+            (span.from, span.to)
+        })
+    }
+
+    /// Begins anew in insert mode: another text is written.
+    pub fn restart(&mut self, editor: &mut Editor) {
+        self.keys.clear();
+        self.mode = ViMode::Insert;
+        self.change = None;
+        editor.undo.release();
+    }
+
+    /// Takes a key; `text` is what it types.
+    pub fn key(&mut self, editor: &mut Editor, key: &str, text: &str) -> ViKey {
+        if self.mode == ViMode::Insert {
+            match key {
+                "escape" => self.end_insert(editor),
+                "backspace" => drop(self.typed.pop()),
+                _ => self.typed.push_str(text),
+            }
+            return if key == "escape" { ViKey::Taken } else { ViKey::Passed };
+        }
+        if key == "escape" {
+            let is_open = !self.keys.is_empty() || self.mode == ViMode::Visual;
+            self.keys.clear();
+            self.mode = ViMode::Normal;
+            return if is_open { ViKey::Taken } else { ViKey::Passed };
+        }
+        let held = self.keys.clone();
+        match key {
+            "ctrl+r" => {
+                let (count, _) = split_count(&held);
+                (0..count.unwrap_or(1)).for_each(|_| _ = editor.redo_one());
+                self.keys.clear();
+            }
+            "backspace" if self.keys.pop().is_none() => drop(self.run(editor, "h".into())),
+            "backspace" => {}
+            // A character that no command waits for may be one of the caller's.
+            _ if text.is_empty() || text.chars().any(char::is_control) => {
+                self.keys.clear();
+                return ViKey::Passed;
+            }
+            _ => return self.run(editor, held + text),
+        }
+        self.rest(editor);
+        ViKey::Taken
+    }
+
+    /// Carries keys out where they are a whole command.
+    fn run(&mut self, editor: &mut Editor, keys: String) -> ViKey {
+        self.keys.clear();
+        match parse(&keys, self.mode == ViMode::Visual) {
+            Parsed::Open => self.keys = keys,
+            Parsed::Wrong => return ViKey::Unknown(keys),
+            Parsed::Whole(command) => {
+                editor.last = Last::Other;
+                editor.undo.hold();
+                let is_change = self.carry_out(editor, &command);
+                if self.mode != ViMode::Insert {
+                    editor.undo.release();
+                    self.rest(editor);
+                }
+                if is_change {
+                    self.change = Some(command);
+                }
+            }
+        }
+        ViKey::Taken
+    }
+
+    /// Leaves the insert mode, and writes what was typed as often as was said.
+    fn end_insert(&mut self, editor: &mut Editor) {
+        self.mode = ViMode::Normal;
+        if let Some(Command { count: Some(count), verb, .. }) = &self.change
+            && !self.typed.is_empty()
+            && matches!(verb, 'i' | 'a' | 'I' | 'A' | 'o' | 'O')
+        {
+            let again = if matches!(verb, 'o' | 'O') { format!("\n{}", self.typed) } else { self.typed.clone() };
+            let at = editor.cursor;
+            editor.replace(at, at, &again.repeat(count - 1), false);
+        }
+        editor.undo.release();
+        editor.last = Last::Other;
+        if editor.cursor > line_start(&editor.text, editor.cursor) {
+            editor.cursor = previous(&editor.text, editor.cursor);
+        }
+    }
+
+    /// Brings the cursor onto a character, where it was moved otherwise.
+    pub fn rest(&self, editor: &mut Editor) {
+        // What is selected may reach over the end of its line.
+        if self.mode == ViMode::Normal {
+            onto_letter(editor);
+        }
+    }
+
+    /// Carries a command out; tells whether `.` does it again.
+    fn carry_out(&mut self, editor: &mut Editor, command: &Command) -> bool {
+        let count = command.count.unwrap_or(1);
+        let at = editor.cursor;
+        match command.verb {
+            ' ' => self.go(editor, command),
+            'u' => (0..count).for_each(|_| _ = editor.undo_one()),
+            '.' => self.repeat(editor, command.count),
+            'v' | 'V' => {
+                let by_lines = command.verb == 'V';
+                let ends = self.mode == ViMode::Visual && self.by_lines == by_lines;
+                if self.mode != ViMode::Visual {
+                    self.anchor = at;
+                }
+                (self.mode, self.by_lines) = (if ends { ViMode::Normal } else { ViMode::Visual }, by_lines);
+            }
+            'r' => {
+                let to = repeated(count, at, |at| next(&editor.text, at).min(line_end(&editor.text, at)));
+                if editor.text[at..to].chars().count() >= count {
+                    editor.replace(at, to, &command.target.repeat(count), false);
+                    editor.cursor = previous(&editor.text, editor.cursor);
+                }
+            }
+            'p' | 'P' => self.put(editor, count, command.verb == 'p'),
+            verb @ ('d' | 'c' | 'y' | 'x' | 's') => {
+                let span = match self.mode {
+                    ViMode::Visual => Some(self.selected(editor)),
+                    // All of lines but for blanks around it: they go whole.
+                    _ => self.span(editor, command).map(|span| Span {
+                        lines: span.lines || verb == 'd' && is_all_of_lines(&editor.text, span),
+                        ..span
+                    }),
+                };
+                self.mode = ViMode::Normal;
+                let Some(span) = span else { return false };
+                self.operate(editor, verb, span);
+            }
+            verb => {
+                let text = &editor.text;
+                let (start, end) = (line_start(text, at), line_end(text, at));
+                editor.cursor = match verb {
+                    'a' if at < end => next(text, at),
+                    'A' | 'o' => end,
+                    'I' => first_letter(text, at),
+                    'O' => start,
+                    _ => at,
+                };
+                if matches!(verb, 'o' | 'O') {
+                    let at = editor.cursor;
+                    editor.replace(at, at, "\n", false);
+                    editor.cursor = if verb == 'o' { at + 1 } else { at };
+                }
+                self.insert();
+            }
+        }
+        !matches!(command.verb, '.' | 'u' | ' ' | 'y' | 'v' | 'V')
+    }
+
+    fn insert(&mut self) {
+        self.mode = ViMode::Insert;
+        self.typed.clear();
+    }
+
+    /// Moves the cursor, or in the visual mode selects an object.
+    fn go(&mut self, editor: &mut Editor, command: &Command) {
+        let step = match command.target.as_str() {
+            "j" => Some(EditAction::Down),
+            "k" => Some(EditAction::Up),
+            _ => None,
+        };
+        if let Some(step) = step {
+            // By rows, and at the edge through the history.
+            (0..command.count.unwrap_or(1)).for_each(|_| _ = editor.act(step));
+        } else if let Some(span) = objects::find(&editor.text, editor.cursor, &command.target) {
+            let last = if span.lines { span.to } else { previous(&editor.text, span.to) };
+            (self.anchor, editor.cursor) = (span.from, last.max(span.from));
+            self.by_lines |= span.lines;
+        } else if let Some((to, _)) = self.motion(editor, command) {
+            editor.cursor = to;
+            editor.sticky = (command.target == "$").then_some(usize::MAX);
+        }
+    }
+
+    /// The place to which a motion leads, and how far an operator reaches there.
+    fn motion(&mut self, editor: &Editor, Command { count, verb, target }: &Command) -> Option<(usize, Reach)> {
+        let (text, at, times) = (&editor.text, editor.cursor, count.unwrap_or(1));
+        let (start, end, is_free) = (line_start(text, at), line_end(text, at), *verb == ' ');
+        let reach = MOTIONS.iter().find(|(name, _)| name == target).map_or(Reach::Inclusive, |(_, reach)| *reach);
+        let line = |number: usize| {
+            let begin = text.match_indices('\n').map(|(at, _)| at + 1).take(number.saturating_sub(1)).last();
+            first_letter(text, begin.unwrap_or(0))
+        };
+        let to = match target.as_str() {
+            "h" => repeated(times, at, |at| previous(text, at).max(start)),
+            "l" | " " => repeated(times, at, |at| next(text, at).min(end)),
+            "0" => start,
+            "^" => first_letter(text, at),
+            "$" if times > 1 && end == text.len() => return None,
+            "$" => repeated(times - 1, end, |at| line_end(text, (at + 1).min(text.len()))),
+            "b" => Some(repeated(times, at, |at| word_back(text, at))).filter(|to| is_free || *to < at)?,
+            "e" => repeated(times, at, |at| word_end(text, at)),
+            "w" if *verb == 'c' && class_at(text, at) != 0 => {
+                // The end of this word first, where the cursor may be already.
+                let kind = class_at(text, at);
+                let here = previous(text, snap(text, skip(text, at, |_, c| class(c, Unit::Word) == kind), true));
+                return Some((repeated(times - 1, here, |at| word_end(text, at)), Reach::Inclusive));
+            }
+            "w" => word(text, repeated(times - 1, at, |at| word(text, at, false)), !is_free),
+            "G" => line(count.unwrap_or(usize::MAX)),
+            "gg" => line(times),
+            "_" if times == 1 => at,
+            // As many lines as there are, but at least another one.
+            "_" => text[at..].match_indices('\n').take(times - 1).last().map(|(end, _)| at + end + 1)?,
+            "j" => text[at..].match_indices('\n').take(times).last().map(|(end, _)| at + end + 1)?,
+            "k" => {
+                let end = text[..at].rmatch_indices('\n').take(times).last()?.0;
+                let column = text[start..at].chars().count();
+                let above = line_start(text, end);
+                text[above..end].char_indices().nth(column).map_or(end, |(offset, _)| above + offset)
+            }
+            _ => {
+                let (how, what, again) = match (target.as_str(), self.find.clone()) {
+                    (";" | ",", None) => return None,
+                    (";", Some((how, what))) => (how, what, true),
+                    (",", Some((how, what))) => (
+                        if how.is_lowercase() { how.to_ascii_uppercase() } else { how.to_ascii_lowercase() },
+                        what,
+                        true,
+                    ),
+                    (target, _) => {
+                        // An object that is not there is none of these.
+                        let how = target.chars().next().filter(|how| "ftFT".contains(*how))?;
+                        self.find = Some((how, target[1..].to_owned()));
+                        (how, target[1..].to_owned(), false)
+                    }
+                };
+                // Before the character that it stands at already.
+                let beyond = again && matches!(how, 't' | 'T');
+                if how.is_lowercase() {
+                    let from = repeated(1 + usize::from(beyond), at, |at| next(text, at).min(end));
+                    let (found, _) = text[from..end].match_indices(what.as_str()).nth(times - 1)?;
+                    let found = from + found;
+                    return Some((if how == 't' { previous(text, found) } else { found }, Reach::Inclusive));
+                }
+                let until = repeated(usize::from(beyond), at, |at| previous(text, at).max(start));
+                let (found, _) = text[start..until].rmatch_indices(what.as_str()).nth(times - 1)?;
+                let found = start + found;
+                return Some((if how == 'T' { next(text, found) } else { found }, Reach::Exclusive));
+            }
+        };
+        Some((to, reach))
+    }
+
+    /// The text that an operator is about.
+    fn span(&mut self, editor: &Editor, command: &Command) -> Option<Span> {
+        let (text, at) = (&editor.text, editor.cursor);
+        if let Some(span) = objects::find(text, at, &command.target) {
+            return Some(span);
+        }
+        if is_target(&command.target, true) != Some(true) && command.target != "_" {
+            return None;
+        }
+        let (to, reach) = self.motion(editor, command)?;
+        let (from, to) = (at.min(to), at.max(to));
+        Some(match reach {
+            Reach::Lines => Span { from, to: line_end(text, to), lines: true },
+            Reach::Inclusive => Span { from, to: next(text, to).min(line_end(text, to)), lines: false },
+            // Up to the beginning of a line is up to the end of the one before.
+            Reach::Exclusive if to > line_end(text, from) && line_start(text, to) == to => {
+                Span { from, to: to - 1, lines: text[line_start(text, from)..from].trim_start().is_empty() }
+            }
+            Reach::Exclusive => Span { from, to, lines: false },
+        })
+    }
+
+    fn selected(&self, editor: &Editor) -> Span {
+        let (text, at) = (&editor.text, editor.cursor);
+        let anchor = self.anchor.min(text.len());
+        let (from, to) = (anchor.min(at), anchor.max(at));
+        match self.by_lines {
+            true => Span { from: line_start(text, from), to: line_end(text, to), lines: true },
+            false => Span { from, to: next(text, to), lines: false },
+        }
+    }
+
+    /// Cuts, changes or copies a part of the text.
+    fn operate(&mut self, editor: &mut Editor, verb: char, Span { mut from, mut to, lines }: Span) {
+        editor.sticky = None;
+        let is_copy = verb == 'y';
+        let is_change = matches!(verb, 'c' | 's');
+        let text = &editor.text;
+        let begin = from;
+        if lines {
+            (from, to) = (line_start(text, from), line_end(text, to));
+        }
+        let mut cut = text[from..to].to_owned();
+        if lines {
+            cut.push('\n');
+        }
+        if !cut.is_empty() && (is_copy || !text.is_empty()) {
+            editor.kills.add(&cut, false, false);
+            self.lines = lines.then_some(cut);
+        }
+        if is_copy {
+            editor.cursor = begin;
+            return;
+        }
+        if lines && !is_change {
+            // With the line end behind it, else the one before.
+            match to < text.len() {
+                true => to += 1,
+                false => from = from.saturating_sub(1),
+            }
+        }
+        editor.replace(from, to, "", false);
+        editor.cursor = match lines && !is_change {
+            true => first_letter(&editor.text, from),
+            false => from,
+        };
+        if is_change {
+            self.insert();
+        }
+    }
+
+    /// Puts what was cut or copied last behind the cursor, or before it; whole lines below or above.
+    fn put(&self, editor: &mut Editor, count: usize, is_behind: bool) {
+        let Some(kill) = editor.kills.newest() else { return };
+        let is_lines = self.lines.as_deref() == Some(kill);
+        let put = kill.repeat(count);
+        let (text, at) = (&editor.text, editor.cursor);
+        let (start, end) = (line_start(text, at), line_end(text, at));
+        let (place, put) = match (is_lines, is_behind) {
+            (true, true) => (end, format!("\n{}", &put[..put.len() - 1])),
+            (true, false) => (start, put),
+            (false, true) if at < end => (next(text, at), put),
+            (false, _) => (at, put),
+        };
+        editor.replace(place, place, &put, false);
+        editor.cursor = match is_lines {
+            true => first_letter(&editor.text, place + usize::from(is_behind)),
+            false if put.contains('\n') => place,
+            false => previous(&editor.text, place + put.len()),
+        };
+    }
+
+    /// Does the last change again.
+    fn repeat(&mut self, editor: &mut Editor, count: Option<usize>) {
+        let Some(mut change) = self.change.clone() else { return };
+        change.count = count.or(change.count);
+        let typed = self.typed.clone();
+        self.carry_out(editor, &change);
+        if self.mode == ViMode::Insert {
+            let at = editor.cursor;
+            editor.replace(at, at, &typed, false);
+            self.typed = typed;
+            self.change = Some(change);
+            self.end_insert(editor);
+        }
+    }
+}
+
+/// Returns true if a part of several lines leaves only blanks of them.
+fn is_all_of_lines(text: &str, Span { from, to, .. }: Span) -> bool {
+    text[from..to].contains('\n')
+        && text[line_start(text, from)..from].trim_start().is_empty()
+        && text[to..line_end(text, to)].trim_start().is_empty()
+}

@@ -1,0 +1,73 @@
+//! The characters and colours that a terminal can show, and what stands for the others.
+
+use crate::text::style::Depth;
+
+/// The characters that are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Characters {
+    /// All.
+    #[default]
+    All,
+    /// All, but symbols of ours are ASCII: the user's font has none.
+    AsciiSymbols,
+    /// ASCII alone: the terminal knows no UTF-8. Each cell of another character is a `?`.
+    Ascii,
+}
+
+/// What a row is reduced to before it is painted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Palette {
+    pub(super) depth: Depth,
+    pub(super) characters: Characters,
+}
+
+/// Our symbols of one cell, each with its ASCII form behind it.
+const SYMBOLS: &str = "›>‹<●*◌o○.✗x⋯~….·-•*–-−-─-│|┼+▌|■#→>↑^↓v×x";
+
+impl Palette {
+    /// The text that is shown for a cluster of `width` cells. `foreign`: it stands in a row of others' text.
+    pub(super) fn shown<'a>(self, text: &'a str, width: usize, foreign: bool) -> &'a str {
+        let is_ascii_only = self.characters == Characters::Ascii;
+        if text.is_ascii() || self.characters == Characters::All || (foreign && !is_ascii_only) {
+            return text;
+        }
+        match SYMBOLS.find(text).map(|at| at + text.len()) {
+            // Its ASCII form is one byte behind it.
+            Some(at) => &SYMBOLS[at..=at],
+            None if is_ascii_only => &"??"[..width.min(2)],
+            None => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_ascii_where_they_have_to_be() {
+        fn shown(characters: Characters, text: &str, width: usize, foreign: bool) -> &str {
+            Palette { depth: Depth::None, characters }.shown(text, width, foreign)
+        }
+        for (text, width, foreign, [all, symbols, ascii]) in [
+            ("a", 1, false, ["a", "a", "a"]),
+            ("●", 1, false, ["●", "*", "*"]),
+            ("●", 1, true, ["●", "●", "*"]),
+            ("…", 1, false, ["…", ".", "."]),
+            ("é", 1, false, ["é", "é", "?"]),
+            ("e\u{301}", 1, false, ["e\u{301}", "e\u{301}", "?"]),
+            ("日", 2, true, ["日", "日", "??"]),
+        ] {
+            assert_eq!(shown(Characters::All, text, width, foreign), all);
+            assert_eq!(shown(Characters::AsciiSymbols, text, width, foreign), symbols);
+            assert_eq!(shown(Characters::Ascii, text, width, foreign), ascii);
+        }
+        let table: Vec<char> = SYMBOLS.chars().collect();
+        for pair in table.chunks(2) {
+            assert!(!pair[0].is_ascii() && pair[1].is_ascii_graphic(), "{pair:?}");
+            let symbol = pair[0].to_string();
+            assert_eq!(sinew_term::visible_width(&symbol, 1), 1, "{symbol}");
+            assert_eq!(shown(Characters::Ascii, &symbol, 1, false), pair[1].to_string());
+        }
+    }
+}
