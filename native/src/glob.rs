@@ -7,6 +7,7 @@ use sinew::search::{self, GlobColumns, GlobOptions, GlobResult};
 use sinew::walk::FileType;
 
 use crate::abort::{self, Abort};
+use crate::column_text::{ColumnText, column_text};
 use crate::handle;
 use crate::task;
 
@@ -29,9 +30,10 @@ pub(crate) struct GlobRequest {
 }
 
 /// The matches as columns; `sinew_search::GlobColumns` describes them.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub(crate) struct GlobAnswer {
-    pub text: String,
+    #[napi(ts_type = "string")]
+    pub text: ColumnText,
     pub lengths: Uint32Array,
     pub file_types: Uint8Array,
     pub mtimes: Float64Array,
@@ -98,7 +100,7 @@ impl From<(GlobColumns, GlobResult)> for GlobAnswer {
     fn from((columns, result): (GlobColumns, GlobResult)) -> GlobAnswer {
         let GlobColumns { text, lengths, file_types, mtimes, sizes } = columns;
         GlobAnswer {
-            text,
+            text: column_text(text),
             lengths: lengths.into(),
             file_types: file_types.into(),
             mtimes: mtimes.into(),

@@ -9,19 +9,21 @@ use sinew::base::{Error, Result};
 use sinew::search::{self, GrepResult, Rows, SearchResult, Skipped};
 
 use crate::abort::Abort;
+use crate::column_text::{ColumnText, column_text};
 use crate::grep_request::GrepRequest;
 use crate::handle;
 use crate::task;
 pub(crate) use stream::streamed_grep;
 
 /// Rows as columns; `sinew_search::Rows` describes the numbers.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub(crate) struct Columns {
-    pub text: String,
+    #[napi(ts_type = "string")]
+    pub text: ColumnText,
     pub numbers: Uint32Array,
 }
 
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub(crate) struct GrepAnswer {
     pub matches: Vec<Columns>,
     pub total_matches: u32,
@@ -34,7 +36,7 @@ pub(crate) struct GrepAnswer {
     pub warnings: Vec<String>,
 }
 
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub(crate) struct SearchAnswer {
     pub matches: Columns,
     pub match_count: u32,
@@ -93,7 +95,7 @@ fn bytes(value: &Either<String, Uint8Array>) -> &[u8] {
 impl From<Rows> for Columns {
     fn from(rows: Rows) -> Columns {
         let (text, numbers) = rows.into_columns();
-        Columns { text, numbers: numbers.into() }
+        Columns { text: column_text(text), numbers: numbers.into() }
     }
 }
 

@@ -11,6 +11,7 @@ mod abort;
 mod cache;
 mod chunk;
 mod clipboard;
+mod column_text;
 mod diff;
 mod error;
 mod file_lock;

@@ -95,6 +95,8 @@ export async function pi() {
 const MCP_PACKAGES = {
   "@modelcontextprotocol/server-everything": "2026.8.31", // every feature with a handshake, over both transports
   "@modelcontextprotocol/server-filesystem": "2026.8.31", // a server of everyday use
+  "@modelcontextprotocol/server": "2.4.0", // the second SDK of TypeScript as server, both eras
+  "@modelcontextprotocol/client": "2.4.0", // and as client
   "@modelcontextprotocol/conformance": "0.2.0-alpha.11", // the protocol's own suite; `latest` has no requirement sets
 };
 const MCP_PYTHON = "2.3.0"; // the SDK of Python, as server and client, both eras

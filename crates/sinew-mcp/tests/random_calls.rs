@@ -14,6 +14,7 @@ use support::{HttpProgram, arguments, npm_folder, python, server};
 
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_server.py");
 const TYPESCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_server.mjs");
+const TYPESCRIPT_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk2_server.mjs");
 /// Calls that run at the same time.
 const AT_ONCE: usize = 16;
 
@@ -110,4 +111,29 @@ async fn random_calls_of_the_typescript_sdk_028() {
         .unwrap();
     check(&client).await;
     client.close().await;
+}
+
+#[tokio::test]
+async fn random_calls_of_the_second_typescript_sdk_over_pipes_028() {
+    let Some(folder) = npm_folder("@modelcontextprotocol/server") else { return };
+    for (era, told) in [(Era::Modern, "modern"), (Era::Legacy, "legacy")] {
+        let args = [TYPESCRIPT_2.into(), folder.clone().into_os_string(), "stdio".into()];
+        let client = Client::start(&server("node", args), &options(era)).await.unwrap();
+        assert_eq!((client.info().era, client.info().instructions.as_deref()), (era, Some(told)));
+        check(&client).await;
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn random_calls_of_the_second_typescript_sdk_over_http_028() {
+    let Some(folder) = npm_folder("@modelcontextprotocol/server") else { return };
+    let args = [TYPESCRIPT_2.into(), folder.into_os_string(), "http".into()];
+    let program = HttpProgram::start("node", args, "it listens");
+    for (era, told) in [(Era::Modern, "modern"), (Era::Legacy, "legacy")] {
+        let client = Client::connect_http(&program.server("/mcp"), &options(era)).await.unwrap();
+        assert_eq!((client.info().era, client.info().instructions.as_deref()), (era, Some(told)));
+        check(&client).await;
+        client.close().await;
+    }
 }

@@ -314,3 +314,11 @@ fn the_typescript_sdk_uses_our_server_038() {
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_client.mjs")).arg(folder);
     check_peer(command);
 }
+
+#[test]
+fn the_second_typescript_sdk_uses_our_server_in_both_eras_038() {
+    let Some(folder) = npm_folder("@modelcontextprotocol/client") else { return };
+    let mut command = Command::new("node");
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk2_client.mjs")).arg(folder);
+    check_peer(command);
+}

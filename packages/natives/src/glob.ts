@@ -161,14 +161,16 @@ function absolutePath(given: string, prefix: string, path: string): string {
 }
 
 function rows({ text, lengths, fileTypes, mtimes, sizes }: GlobAnswer): GlobMatch[] {
-  const matches = new Array<GlobMatch>(lengths.length);
-  let read = 0;
-  for (let row = 0; row < lengths.length; row++) {
-    const path = text.slice(read, (read += lengths[row] as number));
+  const count = lengths.length;
+  const matches = new Array<GlobMatch>(count);
+  const timed = mtimes.length > 0;
+  let start = 0;
+  for (let row = 0; row < count; row++) {
+    const end = start + (lengths[row] as number);
+    const path = text.substring(start, end);
     const fileType = fileTypes[row] as FileType;
-    matches[row] = mtimes.length
-      ? { path, fileType, mtime: mtimes[row] as number, size: sizes[row] as number }
-      : { path, fileType };
+    matches[row] = timed ? { path, fileType, mtime: mtimes[row] as number, size: sizes[row] as number } : { path, fileType };
+    start = end;
   }
   return matches;
 }

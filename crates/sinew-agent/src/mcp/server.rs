@@ -353,6 +353,9 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
     }
     // Never closed.
     let permit = shared.starts.acquire().await;
+    if server.retired.load(Ordering::Relaxed) {
+        return server.state.send_modify(|state| state.phase = Phase::Idle);
+    }
     let era = server.known().and_then(|known| known.era);
     let mut outcome = connect(&server, &shared, era).await;
     let refused = |error: &McpError| {

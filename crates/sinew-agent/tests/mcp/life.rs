@@ -276,3 +276,33 @@ async fn what_starts_by_itself_does_so_behind_the_first_request_014() {
         assert_eq!(states(), ["starting", "starting"]);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_greets_and_lists_nothing_takes_no_longer_than_a_start_may_016() {
+    let mut mute = Behaviour::with(&[]);
+    mute.start = StartAs::Greets;
+    let world = World::new(&[("mute", mute)]);
+    let config = json!({"mute": {"command": "x", "required": true, "startupTimeoutMs": 5000}});
+    let all = manager(&world, Cache::in_memory(), &config);
+    let begun = tokio::time::Instant::now();
+    let error = all.start_required().await.unwrap_err();
+    assert_eq!((error.as_str(), begun.elapsed().as_secs()), ("MCP server \"mute\" did not start within 5 s.", 5));
+    assert_eq!(all.state("mute").unwrap().state, "failed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_entry_is_gone_is_not_started_by_what_still_waits_for_it() {
+    let mut slow = Behaviour::with(&["t"]);
+    slow.start = StartAs::Never;
+    let world = World::new(&[("slow", slow), ("gone", Behaviour::with(&["t"]))]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["slow", "gone"]));
+    let session = session(&all);
+    let leaving = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        all.reload(read_entries(&entries(&["slow"])));
+    };
+    // It waits for the first of the two and has not come to the second.
+    let (found, ()) = tokio::join!(run_front(&session, "tool_search", json!({"query": "t"})), leaving);
+    assert!(found.0.starts_with("No tools match."), "{}", found.0);
+    assert_eq!(world.starts(), 1);
+}

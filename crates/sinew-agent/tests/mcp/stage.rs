@@ -47,6 +47,8 @@ pub(crate) enum StartAs {
     Up,
     Fails,
     Never,
+    /// It greets, and answers nothing else.
+    Greets,
     After(Duration),
     NeedsAuth,
 }
@@ -132,7 +134,7 @@ impl Connector for FakeConnector {
             world.starts.fetch_add(1, Ordering::SeqCst);
             world.times.lock().unwrap().push(tokio::time::Instant::now());
             match world.of(&config.name).start {
-                StartAs::Up => {}
+                StartAs::Up | StartAs::Greets => {}
                 StartAs::Fails => return Err(McpError::Start("failed to start \"x\": No such file".into())),
                 StartAs::Never => {
                     tokio::time::sleep(config.start_limit).await;
@@ -175,8 +177,13 @@ impl Connection for Fake {
     }
 
     fn list_tools(&self) -> Boxed<'_, Result<Listing, McpError>> {
-        let items = definitions(&self.world.of(&self.name).tools);
-        Box::pin(async move { Ok(Listing { items, notes: Vec::new() }) })
+        let Behaviour { tools, start, .. } = self.world.of(&self.name);
+        Box::pin(async move {
+            if start == StartAs::Greets {
+                std::future::pending::<()>().await;
+            }
+            Ok(Listing { items: definitions(&tools), notes: Vec::new() })
+        })
     }
 
     fn list_prompts(&self) -> Boxed<'_, Result<Listing, McpError>> {
