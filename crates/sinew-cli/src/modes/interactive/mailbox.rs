@@ -4,13 +4,14 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, BashExecution};
 use sinew_tools::tool::ToolOutput;
 use sinew_tools::{Approval, ApprovalRequest, FileChange, Question};
-use sinew_tui::{BlockId, Viewer};
+use sinew_tui::{BlockId, Search, Spot, Viewer};
 use tokio::sync::oneshot;
 
 use super::bindings::Bindings;
@@ -22,7 +23,6 @@ use super::pasting::Clip;
 use super::pictures::Prepared;
 use super::status::Facts;
 use super::tree::TreeFilter;
-use super::ui::Searched;
 use crate::control::Control;
 
 /// Everything that reaches the screen from elsewhere.
@@ -125,6 +125,13 @@ pub(super) struct Shown {
     pub(super) prompts: Result<Vec<String>, String>,
     /// What was being written when the session was left.
     pub(super) draft: Result<Option<String>, String>,
+}
+
+/// The end of a search through a view, and whether somebody still waits for it.
+pub(super) struct Searched {
+    pub(super) search: Search,
+    pub(super) spot: Option<Spot>,
+    pub(super) goes_on: Arc<AtomicBool>,
 }
 
 /// The sending side; cheap to clone.

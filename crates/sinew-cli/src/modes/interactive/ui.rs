@@ -61,8 +61,6 @@ use overlay::Overlay;
 use sizes::Sizes;
 use viewing::OpenViewer;
 
-pub(super) use viewing::Searched;
-
 /// Silence after the last change of size before the screen is laid out anew.
 const SETTLE: Duration = Duration::from_millis(30);
 /// The time that the terminal may take to say where the cursor is.

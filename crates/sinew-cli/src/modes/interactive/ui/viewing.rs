@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sinew_tui::{Line, Passages, Reaction, ReadPassages, Screen, Search, Spot, Style, Viewer};
+use sinew_tui::{Line, Passages, Reaction, ReadPassages, Screen, Search, Style, Viewer};
 
 use super::Ui;
 use crate::app::OpenSession;
 use crate::modes::interactive::blocks::DIM;
-use crate::modes::interactive::mailbox::Message;
+use crate::modes::interactive::mailbox::{Message, Searched};
 use crate::modes::interactive::session_passages::SessionPassages;
 use crate::modes::interactive::transcript;
 
@@ -18,13 +18,6 @@ pub(super) struct OpenViewer {
     screen: Screen,
     /// A search that goes on, as long as this says so.
     searches: Option<Arc<AtomicBool>>,
-}
-
-/// The end of a search through a view.
-pub(in crate::modes::interactive) struct Searched {
-    search: Search,
-    spot: Option<Spot>,
-    goes_on: Arc<AtomicBool>,
 }
 
 impl OpenViewer {
