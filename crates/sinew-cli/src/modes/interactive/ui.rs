@@ -514,7 +514,10 @@ impl Ui {
             self.screen.push_close(TextBlock::new(&model, DIM));
             self.screen.push_close(TextBlock::new("/help · @file · !command · esc interrupts · ctrl+d leaves", DIM));
         }
-        self.warn_of_characters();
+        // Where the terminal has yet to answer, its answer tells.
+        if !self.probe.is_open {
+            self.warn_of_characters();
+        }
         for warning in warnings {
             transcript::line(&mut self.screen, &format!("! {warning}"), NOTICE);
         }
