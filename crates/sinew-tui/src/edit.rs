@@ -6,6 +6,7 @@ mod kill;
 mod layout;
 mod motion;
 mod objects;
+mod places;
 mod undo;
 mod vi;
 

@@ -97,6 +97,9 @@
 //! - Lists of Markdown settle at their end, not item by item; links by reference work within their block.
 //! - A second cell of a cluster of uncertain width is made blank before the cluster is written, where something else
 //!   stood in it.
+//! - A row of a picture ([`Row::drawn`]) is sent again where it is painted again: terminals that keep pictures in their cells
+//!   know no other way, and none to delete them.
+//! - In [`Vi`] a copy of nothing keeps what was cut before, and a count stops at an empty first line.
 //! - [`Screen::reset`] goes to the top of the screen only where the window fills it; else to the first row of the
 //!   window, since what stands above it is not ours.
 

@@ -123,6 +123,7 @@ pub(crate) struct Tui {
     pub(crate) mode: TuiMode,
     pub(crate) resize: TuiResize,
     pub(crate) editor: TuiEditor,
+    pub(crate) status_command: Option<String>,
     pub(crate) status_rows: usize,
     pub(crate) reduced_motion: bool,
     pub(crate) passthrough: bool,

@@ -1,7 +1,7 @@
 //! The text objects of vi: words, paragraphs, what stands in brackets and quotes.
 
 use super::motion::{Unit, class};
-use super::vi::{line_end, line_start};
+use super::places::{line_end, line_start};
 
 /// A part of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

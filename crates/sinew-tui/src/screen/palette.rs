@@ -26,7 +26,7 @@ const SYMBOLS: &str = "›>‹<●*◌o○.✗x⋯~….·-•*–-−-─-│|�
 
 impl Palette {
     /// The text that is shown for a cluster of `width` cells. `foreign`: it stands in a row of others' text.
-    pub(super) fn shown<'a>(self, text: &'a str, width: usize, foreign: bool) -> &'a str {
+    pub(super) fn shown(self, text: &str, width: usize, foreign: bool) -> &str {
         let is_ascii_only = self.characters == Characters::Ascii;
         if text.is_ascii() || self.characters == Characters::All || (foreign && !is_ascii_only) {
             return text;

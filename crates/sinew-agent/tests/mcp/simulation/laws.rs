@@ -269,7 +269,10 @@ impl Told {
         let Told { plays, starts, calls, aborted, cancelled, manners } = self;
         let mut manners: Vec<_> = manners.iter().collect();
         manners.sort();
-        println!("{plays} plays: {starts} starts, {calls} calls, {aborted} given up, {cancelled} told; {manners:?}");
+        let line = format!(
+            "{plays} plays: {starts} starts, {calls} calls, {aborted} given up, {cancelled} told; {manners:?}\n"
+        );
+        std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
         assert!(*plays < 100 || manners.len() == 12, "{manners:?}");
     }
 }

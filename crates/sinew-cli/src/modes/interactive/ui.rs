@@ -499,9 +499,10 @@ impl Ui {
         }
         self.take_editor();
         let layers = &self.control.app.startup.layers;
-        // A project's command is nobody's choice.
         let own = layers.iter().find(|(name, _)| *name == USER).map(|(_, values)| values.get("tui.statusCommand"));
-        self.status_command = StatusCommand::new(own.as_ref().and_then(Value::as_str));
+        // A project's command is nobody's choice: where one is in force, it is the user's own.
+        let command = own.filter(|_| self.tui.status_command.is_some());
+        self.status_command = StatusCommand::new(command.as_ref().and_then(Value::as_str));
         let model = match self.is_without_model() {
             true => format!("no model yet: /login · {}", self.folder),
             false => format!("{} in {}", self.facts.model, self.folder),
@@ -514,7 +515,10 @@ impl Ui {
             self.screen.push_close(TextBlock::new(&model, DIM));
             self.screen.push_close(TextBlock::new("/help · @file · !command · esc interrupts · ctrl+d leaves", DIM));
         }
-        self.warn_of_characters();
+        // Where the terminal has yet to answer, its answer tells.
+        if !self.probe.is_open {
+            self.warn_of_characters();
+        }
         for warning in warnings {
             transcript::line(&mut self.screen, &format!("! {warning}"), NOTICE);
         }
