@@ -127,6 +127,7 @@ mod tests {
                 tokens_before: 1,
                 details: None,
                 from_extension: None,
+                preserve_data: None,
             };
             session.append(body).unwrap();
             for number in 0..300 {

@@ -61,10 +61,6 @@ use overlay::Overlay;
 use sizes::Sizes;
 use viewing::OpenViewer;
 
-/// Silence after the last change of size before the screen is laid out anew.
-const SETTLE: Duration = Duration::from_millis(30);
-/// The time that the terminal may take to say where the cursor is.
-const CURSOR: Duration = Duration::from_millis(150);
 /// Time in which a second ctrl+c or Esc counts as one with the first.
 const TWICE: Duration = Duration::from_millis(500);
 /// Time after which the panel of jobs is shown as it is then.

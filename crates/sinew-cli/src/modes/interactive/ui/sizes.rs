@@ -6,8 +6,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::{CURSOR, SETTLE};
-
+/// Silence after the last change of size before the screen is laid out anew.
+const SETTLE: Duration = Duration::from_millis(30);
+/// The time that the terminal may take to say where the cursor is.
+const CURSOR: Duration = Duration::from_millis(150);
 /// Time after a change in which the next one belongs to it: somebody drags a border.
 const DRAG: Duration = Duration::from_millis(300);
 /// Silence after such a change. A frame that is on its way when tmux takes another size is read for the wrong one: the fewer
