@@ -153,7 +153,7 @@ impl Strict {
         for column in 0..columns {
             self.put(column, View { text: "\u{FFFC}".into(), style: Style::PLAIN });
         }
-        self.column = if options.len() % 2 == 0 { columns } else { 0 };
+        self.column = if options.len().is_multiple_of(2) { columns } else { 0 };
     }
 
     fn erase(&mut self, row: usize, from: usize) {
