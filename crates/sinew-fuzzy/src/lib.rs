@@ -17,7 +17,7 @@
 //! between the first and the last possible place of each letter), then the structure of paths: the name counts more
 //! than the folders, a whole name more than a part of it.
 //!
-//! Who ranks the same paths again and again keeps the set of letters of each ([`letters_of`]): a [`LetterFilter`] rejects most by
+//! A caller that ranks the same paths again and again keeps the set of letters of each ([`letters_of`]): a [`LetterFilter`] rejects most by
 //! it alone.
 //!
 //! Limits: a query counts up to 1,024 letters a word, and words of 4 to 32 letters are matched with typos.

@@ -19,7 +19,7 @@ pub enum ViMode {
     Visual,
 }
 
-/// What became of a key.
+/// The fate of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ViKey {
     /// It was a command, or a part of one.
@@ -93,7 +93,7 @@ const MOTIONS: &[(&str, Reach)] = &[
 /// Counts beyond it are a slip of the finger.
 const MOST: usize = 10_000;
 
-/// What keys are so far.
+/// The keys so far.
 enum Parsed {
     Open,
     Wrong,

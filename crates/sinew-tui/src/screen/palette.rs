@@ -14,7 +14,7 @@ pub enum Characters {
     Ascii,
 }
 
-/// What a row is reduced to before it is painted.
+/// The characters that a row is reduced to before it is painted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Palette {
     pub(super) depth: Depth,

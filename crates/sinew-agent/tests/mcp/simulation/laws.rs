@@ -1,4 +1,4 @@
-//! What must hold of a play as a whole.
+//! Laws that hold of a play as a whole.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl Play {
         }
     }
 
-    /// Where nobody calls, nothing starts: no server has a timer.
+    /// Nothing starts where nobody calls: no server has a timer.
     async fn check_rest(&self) {
         let before = self.world.log().starts.len();
         sleep(Duration::from_secs(24 * 3600)).await;

@@ -86,7 +86,7 @@ pub(super) enum Message {
     Facts(Box<Facts>),
     /// The prompts of before, oldest first, or why they were not read.
     Prompts(Result<Vec<String>, String>),
-    /// What the command of the status wrote, or why it did not.
+    /// The line that the command of the status wrote, or why it did not.
     Status(Result<String, String>),
     /// A session as it is shown.
     Shown(Box<Shown>),
@@ -123,7 +123,7 @@ pub(super) struct Shown {
     pub(super) older: usize,
     pub(super) messages: Result<Vec<AgentMessage>, String>,
     pub(super) prompts: Result<Vec<String>, String>,
-    /// What was being written when the session was left.
+    /// The text that was being written when the session was left.
     pub(super) draft: Result<Option<String>, String>,
 }
 

@@ -29,7 +29,7 @@ const FREE: usize = 6;
 /// The way in which a terminal shows pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawing {
-    /// Where cells of a number stand.
+    /// The places of cells of a number.
     Cells,
     /// Row by row, over the cells that it is to take.
     Rows,

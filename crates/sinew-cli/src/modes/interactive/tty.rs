@@ -69,7 +69,7 @@ pub(super) struct Tty {
     outbox: Outbox,
     /// The numbers of the pictures that the terminal has, the oldest first.
     pictures: VecDeque<u32>,
-    /// What the terminal around a tmux is to have goes through it.
+    /// Sequences for the terminal around a tmux go through it.
     passes: bool,
     /// It keeps what is sent.
     recorder: Option<Recorder>,

@@ -1,4 +1,4 @@
-//! What is told beside the rows: to the terminal, to the user about it, and to the command of the status.
+//! Telling beside the rows: the terminal, the user about it, and the command of the status.
 
 use std::time::Instant;
 
