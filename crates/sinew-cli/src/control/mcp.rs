@@ -8,7 +8,7 @@ use sinew_agent::mcp::Logout;
 use sinew_agent::mcp::config::{Entry, Standing};
 use sinew_agent::mcp::manager::ServerState;
 
-use sinew_llm::message::{AgentMessage, ToolCall};
+use sinew_llm::message::ToolCall;
 use sinew_tools::tool::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
@@ -17,8 +17,8 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::mcp::{edit, login as words, servers};
 
-/// The word that lets a change of servers count in the current session at once.
-const NOW: &str = "--now";
+/// The word that lets a change of servers or tools count in the current session at once.
+pub(crate) const NOW: &str = "--now";
 
 /// All servers and how they stand at this moment.
 pub(crate) fn list(app: &App) -> Value {
@@ -129,9 +129,7 @@ impl Control {
             return Ok(None);
         }
         self.offer(&open, &mut Vec::new())?;
-        let was_sent = open.agent.conversation()?.iter().any(|message| matches!(message, AgentMessage::Assistant(_)));
-        let usage = if was_sent { open.agent.context_usage()? } else { None };
-        Ok(Some(usage.map_or(0, |usage| usage.tokens)))
+        Ok(Some(self.cached_tokens(&open)?.unwrap_or_default()))
     }
 
     /// Calls a tool of a server for the user: on the path of a model's calls, shown, and no part of the conversation. Gives

@@ -64,7 +64,7 @@ impl Control {
                 Some(reading.map(|tool| tool.name().to_string()).collect())
             }
         };
-        self.selection.lock().set_names(names);
+        self.selection.lock().allow(names);
         self.offer(&open, &mut Vec::new())
     }
 }

@@ -270,6 +270,7 @@ impl Control {
         let new = self.app.open(started, &old.agent, &mut warnings).await?;
         let settings = old.agent.settings();
         new.agent.change_settings(|new| *new = (*settings).clone());
+        self.selection.lock().turn();
         self.offer(&new, &mut Vec::new())?;
         // A job may have woken the model meanwhile.
         self.quiet(&old).await;

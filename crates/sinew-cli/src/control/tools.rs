@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sinew_agent::core::Toolset;
+use sinew_llm::message::AgentMessage;
 use sinew_tools::Phase;
 use sinew_tools::tool::Tool;
 
@@ -15,20 +16,40 @@ use crate::app::tools::with_servers;
 pub(super) struct ToolSelection {
     /// The tools that are on; None: those that flags and settings leave, and the client's.
     names: Option<Vec<String>>,
+    /// Those that are to be on in the next session; None: the same.
+    next: Option<Vec<String>>,
+    /// The only ones that the mode of the session allows; None: all.
+    allowed: Option<Vec<String>>,
     /// Tools that the client of the mode runs itself.
     client: Vec<Arc<dyn Tool>>,
 }
 
 impl ToolSelection {
-    pub(super) fn set_names(&mut self, names: Option<Vec<String>>) {
-        self.names = names;
+    /// Takes the tools that the mode of the session allows.
+    pub(super) fn allow(&mut self, allowed: Option<Vec<String>>) {
+        self.allowed = allowed;
     }
+
+    /// Another session begins.
+    pub(super) fn turn(&mut self) {
+        self.names = self.next.take().or(self.names.take());
+    }
+}
+
+/// A tool that was switched on or off.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SwitchedTool {
+    pub(crate) is_on: bool,
+    /// Tokens that a provider may have cached and reads anew; None: it counts from the next session on.
+    pub(crate) lost: Option<u64>,
 }
 
 /// A tool, and whether the model is offered it.
 pub(crate) struct ListedTool {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) is_active: bool,
+    /// The same of the next session, where that differs.
+    pub(crate) in_next: Option<bool>,
 }
 
 impl Control {
@@ -36,8 +57,56 @@ impl Control {
     pub(crate) fn tools(&self) -> Vec<ListedTool> {
         let open = self.session();
         let active = open.agent.tools();
-        let listed = self.known(&open).into_iter();
-        listed.map(|tool| ListedTool { is_active: active.find(tool.name()).is_some(), tool }).collect()
+        let next = self.selection.lock().next.clone();
+        let listed = self.known(&open).into_iter().map(|tool| {
+            let is_active = active.find(tool.name()).is_some();
+            let in_next = next.as_ref().map(|next| next.iter().any(|name| name == tool.name()));
+            ListedTool { is_active, in_next: in_next.filter(|next| *next != is_active), tool }
+        });
+        listed.collect()
+    }
+
+    /// Switches a tool of the model on or off. It counts from the next session on, since providers cache what stands in
+    /// front of requests; at once with `now`, with all that was switched before, and where nothing was sent yet.
+    ///
+    /// # Errors
+    /// A file of the system prompt cannot be read, or the session file can no longer be.
+    pub(crate) fn switch_tool(&self, name: &str, now: bool) -> Result<SwitchedTool, ControlError> {
+        let open = self.session();
+        let lost = self.cached_tokens(&open)?;
+        let chosen = {
+            let selection = self.selection.lock();
+            selection.next.clone().or_else(|| selection.names.clone())
+        };
+        let mut on = match chosen {
+            Some(names) => names,
+            None => self.offered(&open)?.iter().map(|tool| tool.name().to_string()).collect(),
+        };
+        let is_on = !on.iter().any(|on| on == name);
+        match is_on {
+            true => on.push(name.to_string()),
+            false => on.retain(|on| on != name),
+        }
+        {
+            let mut selection = self.selection.lock();
+            if lost.is_some() && !now {
+                selection.next = Some(on);
+                return Ok(SwitchedTool { is_on, lost: None });
+            }
+            (selection.names, selection.next) = (Some(on), None);
+        }
+        self.offer(&open, &mut Vec::new())?;
+        Ok(SwitchedTool { is_on, lost: Some(lost.unwrap_or_default()) })
+    }
+
+    /// The tokens of a session that a provider may have cached; None: nothing was sent yet.
+    ///
+    /// # Errors
+    /// The session file can no longer be read.
+    pub(super) fn cached_tokens(&self, open: &OpenSession) -> Result<Option<u64>, ControlError> {
+        let was_sent = open.agent.conversation()?.iter().any(|message| matches!(message, AgentMessage::Assistant(_)));
+        let usage = if was_sent { open.agent.context_usage()? } else { None };
+        Ok(was_sent.then(|| usage.map_or(0, |usage| usage.tokens)))
     }
 
     /// Offers these tools and no others, from the next turn on.
@@ -107,24 +176,29 @@ impl Control {
 
     /// Offers the selected tools, from the next turn on. Faults in files of the prompt go to `warnings`.
     pub(super) fn offer(&self, open: &OpenSession, warnings: &mut Vec<String>) -> Result<(), ControlError> {
-        let (names, client) = {
+        let (names, allowed) = {
             let selection = self.selection.lock();
-            (selection.names.clone(), selection.client.clone())
+            (selection.names.clone(), selection.allowed.clone())
         };
-        let tools: Vec<Arc<dyn Tool>> = match names {
+        let mut tools = match names {
             Some(names) => {
                 let known = self.known(open).into_iter();
                 known.filter(|tool| names.iter().any(|name| name == tool.name())).collect()
             }
-            None => {
-                let own = self.app.toolset(&open.host, open.servers().as_ref())?;
-                own.all().iter().cloned().chain(client).collect()
-            }
+            None => self.offered(open)?,
         };
+        tools.retain(|tool| allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|name| name == tool.name())));
         let tools = with_servers(Toolset::new(tools).0, open.servers().as_ref());
         let system = self.app.system(&tools, open.servers().as_ref(), warnings)?;
         open.agent.set_tools(tools, system);
         Ok(())
+    }
+
+    /// The tools that are on where the user has chosen none.
+    fn offered(&self, open: &OpenSession) -> Result<Vec<Arc<dyn Tool>>, ControlError> {
+        let own = self.app.toolset(&open.host, open.servers().as_ref())?;
+        let client = self.selection.lock().client.clone();
+        Ok(own.all().iter().cloned().chain(client).collect())
     }
 
     fn known(&self, open: &OpenSession) -> Vec<Arc<dyn Tool>> {

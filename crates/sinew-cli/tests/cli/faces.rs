@@ -398,6 +398,49 @@ fn item_80_settings_tools_models_and_modes() {
 }
 
 #[test]
+fn item_17_a_tool_that_is_switched_counts_in_the_next_session_and_with_now_at_once() {
+    let answers = |offered: Value, text: &str| json!({"type": "turn", "expect": offered, "content": [{"text": text}]});
+    let (without, with) = (json!({"noTools": true}), json!({"tools": ["read"]}));
+    let lines = [
+        answers(without.clone(), "One."),
+        answers(without.clone(), "Two."),
+        answers(with, "Three."),
+        answers(without, "Four."),
+    ];
+    let stage = || {
+        let stage = Stage::scripted(&lines);
+        stage.write("home/agent/settings.json", r#"{"tools": ["read"]}"#);
+        stage
+    };
+    let switches = |person: &mut Person<'_>, command: &str, tool: &str, says: &str| {
+        person.chooses(command, tool);
+        person.hears(says);
+        if person.face == Face::Screen {
+            person.closes("Tools of the model");
+        }
+    };
+    both(stage, |person| {
+        // Nothing was sent: there is nothing that a provider may have cached.
+        switches(person, "/tools", "read", "read is off");
+        person.say("one");
+        person.hears_answer("One.");
+        switches(person, "/tools", "read", "read is on from the next session on");
+        person.say("two");
+        person.hears_answer("Two.");
+        person.say("/new");
+        person.hears("a new session");
+        person.say("three");
+        person.hears_answer("Three.");
+        switches(person, "/tools --now", "read", "tokens in a cache are lost");
+        person.say("four");
+        person.hears_answer("Four.");
+        person.say("/tools later");
+        person.hears("/tools later: use --now or nothing");
+        person.takes_back("/tools later");
+    });
+}
+
+#[test]
 fn item_80_jobs_drafts_and_copies() {
     let job = json!({"command": "echo job output; touch begun; read -r line < wait", "background": true});
     let stage = || {

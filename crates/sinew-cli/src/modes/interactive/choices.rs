@@ -38,7 +38,11 @@ pub(super) enum Choice {
     Setting(&'static str),
     Value(&'static str, Value),
     Theme(&'static str),
-    Tool(String),
+    Tool {
+        name: String,
+        /// The switch counts in this session.
+        now: bool,
+    },
     /// A command in the background.
     Job(String),
     /// Erase the terminal and write the end of the session anew.
@@ -78,7 +82,10 @@ pub(super) enum Topic {
     Settings,
     Values,
     Theme,
-    Tools,
+    Tools {
+        /// A switch counts in this session.
+        now: bool,
+    },
     Jobs,
     History,
     Redraw,
@@ -98,7 +105,7 @@ impl Topic {
             "branch" => Topic::Branch,
             "settings" => Topic::Settings,
             "theme" => Topic::Theme,
-            "tools" => Topic::Tools,
+            "tools" => Topic::Tools { now: false },
             "jobs" => Topic::Jobs,
             "share" => Topic::Share,
             _ => return None,
@@ -120,7 +127,8 @@ impl Topic {
             Topic::Settings => "Settings",
             Topic::Values => "Which value?",
             Topic::Theme => "Which theme?",
-            Topic::Tools => "Tools of the model",
+            Topic::Tools { now: false } => "Tools of the model",
+            Topic::Tools { now: true } => "Tools of the model, from the next request on",
             Topic::Jobs => "Commands in the background",
             Topic::History => "Which earlier prompt?",
             Topic::Share => "Publish the whole session, for everyone who has the link?",
@@ -135,7 +143,8 @@ impl Topic {
             Topic::Sessions { all: false } => "tab: all folders",
             Topic::Sessions { all: true } => "tab: this folder",
             Topic::Tree(_) => "ctrl+o: another filter · shift+l: label",
-            Topic::Tools => "enter: on or off",
+            Topic::Tools { now: false } => "enter: on or off, from the next session on",
+            Topic::Tools { now: true } => "enter: on or off",
             Topic::Settings | Topic::Values => "tab: kept elsewhere",
             Topic::Jobs => "enter: its output · ctrl+x: end it",
             Topic::History => "ctrl+r: the next",
@@ -280,12 +289,13 @@ pub(super) fn themes() -> Entries {
     THEMES.iter().map(|(name, text)| Entry::new(*name, *text, Choice::Theme(name))).collect()
 }
 
-pub(super) fn tools(control: &Control) -> Entries {
+pub(super) fn tools(control: &Control, now: bool) -> Entries {
     let entry = |listed: crate::control::tools::ListedTool| {
-        let state = if listed.is_active { "on " } else { "off" };
+        let word = |is_on: bool| if is_on { "on " } else { "off" };
+        let next = listed.in_next.map_or(String::new(), |next| format!(" · next session: {}", word(next)));
         let name = listed.tool.name().to_string();
-        let text = format!("{state} · {}", first_line(listed.tool.description()));
-        Entry::new(name.clone(), text, Choice::Tool(name))
+        let text = format!("{}{next} · {}", word(listed.is_active), first_line(listed.tool.description()));
+        Entry::new(name.clone(), text, Choice::Tool { name, now })
     };
     control.tools().into_iter().map(entry).collect()
 }

@@ -11,6 +11,7 @@ use super::login;
 use super::mailbox::{Mailbox, Message};
 use super::tree::{self, TreeFilter};
 use crate::config;
+use crate::control::mcp::NOW;
 use crate::control::{Control, ControlError};
 use crate::settings::{self, Settings};
 use crate::startup::Startup;
@@ -232,14 +233,15 @@ async fn set_model(control: &Control, provider: &str, id: &str, keep: bool) -> R
     Ok(format!("{} answers from now on, and in new sessions", model.key()))
 }
 
-/// Offers a tool to the model, or no longer; tells whether it is offered now.
-pub(super) fn switch_tool(control: &Control, name: &str) -> Result<bool, ControlError> {
-    let tools = control.tools();
-    let on = tools.iter().filter(|listed| listed.is_active != (listed.tool.name() == name));
-    let on: Vec<String> = on.map(|listed| listed.tool.name().to_string()).collect();
-    let is_on = on.iter().any(|on| on == name);
-    control.select_tools(on)?;
-    Ok(is_on)
+/// Switches a tool of the model on or off; gives what that means, for the user.
+pub(super) fn switch_tool(control: &Control, name: &str, now: bool) -> Result<String, ControlError> {
+    let switched = control.switch_tool(name, now)?;
+    let state = if switched.is_on { "on" } else { "off" };
+    Ok(match switched.lost {
+        None => format!("{name} is {state} from the next session on (at once: /tools {NOW})"),
+        Some(0) => format!("{name} is {state}"),
+        Some(lost) => format!("{name} is {state}: {lost} tokens in a cache are lost"),
+    })
 }
 
 async fn go_to(control: Arc<Control>, mailbox: Mailbox, id: String) {

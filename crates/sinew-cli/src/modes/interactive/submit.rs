@@ -14,6 +14,7 @@ use super::mailbox::{Mailbox, Message};
 use super::outgoing::Given;
 use super::report;
 use super::todo;
+use crate::control::mcp::NOW;
 use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
 use crate::control::{Control, ControlError, commands};
@@ -47,7 +48,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("logout", "[PROVIDER]", "forget a key or login"),
     ("settings", "[user|project|session]", "show settings, and change them in that place"),
     ("theme", "[NAME]", "choose the colours"),
-    ("tools", "", "switch tools of the model on and off"),
+    ("tools", "[--now]", "switch tools of the model on and off, from the next session on or now"),
     ("new", "", "begin a new session"),
     ("clear", "", "begin a new session"),
     ("resume", "[ID]", "go on with another session"),
@@ -337,7 +338,8 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             })
         }
         "cancel" => Effect::Text(control.session().host.cancel_job(arguments)?),
-        "tree" | "branch" | "settings" | "tools" => return Err(format!("/{name} takes no argument").into()),
+        "tools" => return Err(format!("/tools {arguments}: use {NOW} or nothing").into()),
+        "tree" | "branch" | "settings" => return Err(format!("/{name} takes no argument").into()),
         name => match commands::find(&format!("/{name} {arguments}")) {
             Ok(Some(command)) => Effect::Changed(command.run(control).await?),
             Ok(None) => return Err(format!("/{name} is unknown: /help lists the commands").into()),

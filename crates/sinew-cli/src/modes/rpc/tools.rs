@@ -12,7 +12,7 @@ use super::reply::Answer;
 use crate::control::tools::ListedTool;
 
 fn listed(rpc: &Rpc) -> Value {
-    let describe = |ListedTool { tool, is_active }: ListedTool| {
+    let describe = |ListedTool { tool, is_active, .. }: ListedTool| {
         json!({
             "name": tool.name(),
             "label": tool.label(),

@@ -58,9 +58,8 @@ impl Linear {
         match choice {
             Choice::Thinking(level) => self.run_slash("thinking", level.as_str().to_string()),
             Choice::Session(path) => self.run_slash("resume", path.display().to_string()),
-            Choice::Tool(name) => match choosing::switch_tool(&control, &name) {
-                Ok(true) => self.output.say(&format!("{name} is on.")),
-                Ok(false) => self.output.say(&format!("{name} is off.")),
+            Choice::Tool { name, now } => match choosing::switch_tool(&control, &name, now) {
+                Ok(text) => self.output.say(&text),
                 Err(error) => self.output.say(&format!("Error: {}", error.message)),
             },
             Choice::Setting(path) => match choices::values(path) {

@@ -35,7 +35,7 @@ impl Choices {
             Topic::Thinking => choices::thinking(control),
             Topic::Settings => changed.entries(control),
             Topic::Theme => choices::themes(),
-            Topic::Tools => choices::tools(control),
+            Topic::Tools { now } => choices::tools(control, now),
             _ => return None,
         };
         // It plays on a screen.

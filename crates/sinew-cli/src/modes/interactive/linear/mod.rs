@@ -44,6 +44,7 @@ use super::submit::{self, Submission};
 use super::tty::{Manner, Tty};
 use super::ui::Parts;
 use crate::control::Control;
+use crate::control::mcp::NOW;
 use crate::models::is_absent;
 use asked::{OpenQuestion, Reply};
 use chosen::Wanted;
@@ -655,6 +656,7 @@ impl Linear {
                 let text = self.stash.switch(&mut self.editor);
                 self.output.say(&format!("Note: {text}"));
             }
+            Submission::Slash("tools", NOW) => self.list(Topic::Tools { now: true }),
             Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
             Submission::Slash("settings", place) if Target::named(place).is_some() => {
                 self.changed.target = Target::named(place).unwrap_or_default();

@@ -92,7 +92,7 @@ impl Ui {
             Topic::Thinking => choices::thinking(control),
             Topic::Settings => self.changed.entries(control),
             Topic::Theme => choices::themes(),
-            Topic::Tools => choices::tools(control),
+            Topic::Tools { now } => choices::tools(control, now),
             Topic::Jobs => choices::jobs(control),
             Topic::Redraw => choices::redraw(),
             Topic::Share => choices::share(control.share_command()),
@@ -359,11 +359,14 @@ impl Ui {
             Choice::Nothing => {}
             Choice::Job(id) => self.view_job(&id),
             Choice::Prompt(text) => self.editor.set_text(&text),
-            Choice::Tool(name) => {
+            Choice::Tool { name, now } => {
                 self.overlay = before;
                 self.runtime.spawn_blocking(move || {
-                    let switched = choosing::switch_tool(&control, &name);
-                    tell(&mailbox, Topic::Tools, switched.map(|_| choices::tools(&control)));
+                    let entries = choosing::switch_tool(&control, &name, now).map(|text| {
+                        mailbox.send(Message::Notice(text));
+                        choices::tools(&control, now)
+                    });
+                    tell(&mailbox, Topic::Tools { now }, entries);
                 });
             }
             Choice::Provider(id) => self.log_in(&id),

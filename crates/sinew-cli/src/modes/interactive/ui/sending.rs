@@ -8,6 +8,7 @@ use sinew_tools::tool::Updates;
 use sinew_tui::Style;
 
 use super::Ui;
+use crate::control::mcp::NOW;
 use crate::modes::interactive::bindings::{self, Bindings};
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::choosing::Target;
@@ -98,6 +99,7 @@ impl Ui {
                 self.changed.target = Target::named(place).unwrap_or_default();
                 self.open(Topic::Settings);
             }
+            Submission::Slash("tools", NOW) => self.open(Topic::Tools { now: true }),
             Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
             Submission::Slash("theme", name) if !name.is_empty() => self.choose_theme(name),
             Submission::Slash(name, "") if Topic::of(name).is_some() => {
