@@ -62,7 +62,7 @@ const DEFAULTS: &str = r#"{
     "rules": {"enableForeign": false}, "agents": {"enableForeign": false},
     "theme": {"dark": "dark", "light": "light"}, "symbolPreset": "unicode", "colorBlindMode": false,
     "hideThinkingBlock": false, "quietStartup": false, "tui": {
-        "mode": "auto", "resize": "screen", "statusRows": 1, "reducedMotion": false, "passthrough": false, "resumeRows": 200, "replayRows": 2000, "title": true, "progress": true, "marks": true, "links": true,
+        "mode": "auto", "resize": "screen", "editor": "emacs", "statusRows": 1, "reducedMotion": false, "passthrough": false, "resumeRows": 200, "replayRows": 2000, "title": true, "progress": true, "marks": true, "links": true,
         "notify": "auto", "notifyAfterSeconds": 10, "approvalDelayMs": 400, "linear": {"stream": "line"}, "maxInlineImages": 8
     },
     "notifications": true, "verbose": false, "share": {},
@@ -164,8 +164,8 @@ fn two_writers_keep_what_the_other_wrote() {
 #[test]
 fn a_setting_without_effect_is_told_by_name() {
     let stage = Stage::scripted(&[text("B")]);
-    let told = "Warning: symbolPreset: no effect yet: this version does not have the terminal interface\n";
-    check(&stage, &["set", "symbolPreset", "x"], 0, "", told);
+    let told = "Warning: lsp.formatOnWrite: no effect yet: this version does not have language servers\n";
+    check(&stage, &["set", "lsp.formatOnWrite", "true"], 0, "", told);
     check(
         &stage,
         &["set", "agents", "{\"enableForeign\": true}"],
@@ -176,13 +176,13 @@ fn a_setting_without_effect_is_told_by_name() {
     // Null sets nothing.
     stage.write(
         "home/agent/settings.json",
-        r#"{"symbolPreset": "x", "colorBlindMode": true, "task": {"maxDepth": 1}, "quietStartup": null}"#,
+        r#"{"lsp": {"formatOnWrite": true}, "colorBlindMode": true, "task": {"maxDepth": 1}, "quietStartup": null}"#,
     );
     let file = stage.agent().join("settings.json");
     let ran = stage.play(&["-p", "go"]);
     let told = |keys: &str, part: &str| {
         format!("Warning: {}: {keys}: no effect yet: this version does not have {part}\n", file.display())
     };
-    let expect = told("task.maxDepth", "subagents") + &told("symbolPreset", "the terminal interface");
+    let expect = told("task.maxDepth", "subagents") + &told("lsp.formatOnWrite", "language servers");
     assert_eq!((ran.code, ran.stderr), (Some(0), expect));
 }
