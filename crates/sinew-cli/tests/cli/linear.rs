@@ -169,8 +169,10 @@ fn item_83_a_permission_is_asked_for_in_words_and_given_by_number() {
     assert!(!stage.path("project/made").exists());
     answer_with(&mut terminal, "1\r");
     // A run that has not ended keeps the program.
-    let rows = until_ready(&mut terminal, 2);
-    assert!(rows.iter().any(|row| row == "Assistant: It is there."), "{rows:#?}");
+    terminal.until(|rows| {
+        let said = rows.iter().position(|row| row == "Assistant: It is there.");
+        said.is_some_and(|said| rows[said..].iter().any(|row| row == "Ready."))
+    });
     assert!(stage.path("project/made").exists());
     left(terminal);
 }

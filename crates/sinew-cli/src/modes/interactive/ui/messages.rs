@@ -200,7 +200,7 @@ impl Ui {
             Message::Facts(facts) => self.take_facts(*facts),
             Message::Status(wrote) => {
                 if let Some(fault) = self.status_command.end(wrote) {
-                    self.notify(fault);
+                    transcript::line(&mut self.screen, &format!("! {fault}"), NOTICE);
                 }
                 self.facts.written.clone_from(&self.status_command.shown);
             }
