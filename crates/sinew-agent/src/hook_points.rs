@@ -17,9 +17,11 @@
 //! | `before_provider_request` | `payload`, without secret values | `payload` |
 //! | `after_provider_response` | `status`, `headers` | – |
 //! | `user_bash` | `command`, `excludeFromContext` | `result` |
+//! | `mcp_server_start` | `server` | – |
+//! | `mcp_elicitation` | `server`, `mode`, `message`, `requestedSchema?`, `url?` | `action`, `content` |
 //! | `resources_discover` | – | `skills[]`, `prompts[]`, `rules[]` |
 //!
-//! Where several answer: the first `cancel` or `handled` ends the asking, `text` and `payload` go on to the next one,
+//! Where several answer: the first `cancel`, `handled` or `action` ends the asking, `text` and `payload` go on to the next one,
 //! lists and messages are joined, of the rest the last one counts.
 
 use std::ops::ControlFlow;
@@ -60,6 +62,8 @@ const POINTS: &[(&str, &[(&str, Shape)])] = &[
     ("before_agent_start", &[("message", Shape::Object), ("systemPromptAppend", Shape::Text)]),
     ("before_provider_request", &[("payload", Shape::Object)]),
     ("after_provider_response", &[]),
+    ("mcp_server_start", &[]),
+    ("mcp_elicitation", &[("action", Shape::Text), ("content", Shape::Object)]),
     ("user_bash", &[("result", Shape::Object)]),
     ("resources_discover", &[("skills", Shape::Texts), ("prompts", Shape::Texts), ("rules", Shape::Texts)]),
 ];

@@ -19,6 +19,11 @@ pub trait ClientHost: Send + Sync + 'static {
         false
     }
 
+    /// Hears that the server is about to start, which waits for it.
+    fn starting(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Asks the person. The clocks of the server's calls stand still meanwhile; dropping the future withdraws the
     /// question.
     fn elicit(&self, question: Elicitation) -> BoxFuture<'static, ElicitationAnswer> {

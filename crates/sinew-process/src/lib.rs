@@ -12,4 +12,4 @@ mod sys;
 mod tree;
 
 pub use process::{Process, Status, Terminate, Termination};
-pub use tree::{descendants, kill_tree};
+pub use tree::{descendants, kill_tree, resident_bytes};

@@ -16,6 +16,14 @@ pub fn descendants(pid: u32) -> Vec<u32> {
     below(&sys::table(), pid).iter().map(|entry| entry.pid).collect()
 }
 
+/// The bytes of memory of the processes of a tree, `pid` included; what they share counts once for each. `None` for a pid
+/// that does not exist, and on Windows.
+#[must_use]
+pub fn resident_bytes(pid: u32) -> Option<u64> {
+    let own = sys::resident(pid)?;
+    Some(own + descendants(pid).into_iter().filter_map(sys::resident).sum::<u64>())
+}
+
 /// Sends `signal` to every process that descends from `pid`, children before their parents, and to `pid` last.
 /// Returns how many processes got it: 0 for a pid that does not exist.
 ///
@@ -122,6 +130,16 @@ mod tests {
     fn the_living_child_of_a_dead_child_is_found() {
         let dead = Entry { alive: false, ..entry(6, 5, 2) };
         check(&[entry(5, 1, 1), dead, entry(7, 6, 3)], 5, &[7]);
+    }
+
+    #[test]
+    #[cfg(not(windows))]
+    fn memory_that_is_written_counts() {
+        let before = resident_bytes(std::process::id()).unwrap();
+        let block = vec![1u8; 64 << 20];
+        let after = resident_bytes(std::process::id()).unwrap();
+        assert!(after > before + (32 << 20), "{before} {after} {}", block.len());
+        assert_eq!(resident_bytes(u32::MAX), None);
     }
 
     #[test]

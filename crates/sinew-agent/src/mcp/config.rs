@@ -102,6 +102,8 @@ pub struct ServerConfig {
     pub start_limit: Duration,
     /// The time of its start.
     pub start: Start,
+    /// The time without a call after which it is ended; the next call starts it again. None: it stays.
+    pub idle_stop: Option<Duration>,
     /// The program ends where it cannot be started.
     pub required: bool,
     /// The part of it that stands in front of requests.
@@ -178,6 +180,7 @@ const KEYS: &[&str] = &[
     "tools",
     "supportsParallel",
     "secrets",
+    "idleStopMs",
     "oauth",
 ];
 
@@ -337,6 +340,7 @@ impl Reader<'_> {
             times,
             start_limit: limit(self.milliseconds("startupTimeoutMs")?, Duration::from_secs(60)),
             start: if start.as_deref() == Some("eager") { Start::Eager } else { Start::Lazy },
+            idle_stop: self.milliseconds("idleStopMs")?.filter(|time| !time.is_zero()),
             required: self.flag("required")?.unwrap_or_default(),
             expose: match expose.as_deref() {
                 Some("direct") => Expose::Direct,

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 use sinew_mcp::{BoxFuture, ClientHost, Elicitation, ElicitationAnswer, Root};
 use sinew_tools::{Ask, Choice, Question};
 
+use super::hooked::ServerHooks;
+
 /// Lines of the log of a server that are kept.
 const LINES: usize = 50;
 
@@ -17,14 +19,21 @@ pub struct PersonHost {
     server: String,
     cwd: PathBuf,
     ask: Option<Arc<dyn Ask>>,
-    lines: Mutex<VecDeque<String>>,
+    hooks: Option<Arc<ServerHooks>>,
+    lines: Arc<Mutex<VecDeque<String>>>,
 }
 
 impl PersonHost {
     /// For the server of this name, in a session that works in `cwd`.
     #[must_use]
     pub fn new(server: &str, cwd: PathBuf, ask: Option<Arc<dyn Ask>>) -> PersonHost {
-        PersonHost { server: server.to_string(), cwd, ask, lines: Mutex::default() }
+        PersonHost { server: server.to_string(), cwd, ask, hooks: None, lines: Arc::default() }
+    }
+
+    /// Asks extensions before the person.
+    #[must_use]
+    pub fn with_hooks(self, hooks: Option<Arc<ServerHooks>>) -> PersonHost {
+        PersonHost { hooks, ..self }
     }
 
     /// The last lines of its log.
@@ -36,13 +45,33 @@ impl PersonHost {
 
 impl ClientHost for PersonHost {
     fn can_ask(&self) -> bool {
-        self.ask.is_some()
+        self.ask.is_some() || self.hooks.as_ref().is_some_and(|hooks| hooks.can_answer())
+    }
+
+    fn starting(&self) -> BoxFuture<'static, ()> {
+        let Some(hooks) = self.hooks.clone() else { return Box::pin(std::future::ready(())) };
+        let (server, lines) = (self.server.clone(), Arc::clone(&self.lines));
+        Box::pin(async move {
+            hooks.start(&server).await.iter().for_each(|fault| keep(&lines, fault));
+        })
     }
 
     fn elicit(&self, question: Elicitation) -> BoxFuture<'static, ElicitationAnswer> {
-        let Some(ask) = self.ask.clone() else { return Box::pin(std::future::ready(ElicitationAnswer::Cancel)) };
-        let server = self.server.clone();
-        Box::pin(async move { answer(&*ask, &server, &question).await })
+        let (ask, hooks, server) = (self.ask.clone(), self.hooks.clone(), self.server.clone());
+        let lines = Arc::clone(&self.lines);
+        Box::pin(async move {
+            if let Some(hooks) = hooks {
+                let (given, faults) = hooks.answer(&server, &question).await;
+                faults.iter().for_each(|fault| keep(&lines, fault));
+                if let Some(given) = given {
+                    return given;
+                }
+            }
+            match ask {
+                Some(ask) => answer(&*ask, &server, &question).await,
+                None => ElicitationAnswer::Cancel,
+            }
+        })
     }
 
     fn roots(&self) -> Vec<Root> {
@@ -52,12 +81,16 @@ impl ClientHost for PersonHost {
     }
 
     fn log(&self, line: &str) {
-        let mut lines = self.lines.lock();
-        if lines.len() == LINES {
-            lines.pop_front();
-        }
-        lines.push_back(line.chars().take(300).collect());
+        keep(&self.lines, line);
     }
+}
+
+fn keep(lines: &Mutex<VecDeque<String>>, line: &str) {
+    let mut lines = lines.lock();
+    if lines.len() == LINES {
+        lines.pop_front();
+    }
+    lines.push_back(line.chars().take(300).collect());
 }
 
 const YES: &str = "Yes";

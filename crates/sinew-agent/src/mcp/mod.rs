@@ -12,6 +12,7 @@
 //! | `tokens` | what the tools of servers cost a context |
 //! | `result` | what a server answers, as a model reads it |
 //! | [`elicit`] | what a server asks of the person |
+//! | `hooked` | what extensions are told and asked of servers |
 //! | [`extension`] | the moment behind the first request |
 //!
 //! What stands in front of a request is a function of files and cache, decided when the session begins. Which servers
@@ -23,6 +24,7 @@ pub mod connect;
 pub mod elicit;
 mod expand;
 pub mod extension;
+mod hooked;
 pub mod manager;
 mod native;
 mod prompts;
@@ -34,6 +36,7 @@ mod tokens;
 pub mod tools;
 
 pub use expand::Variables;
+pub use hooked::ServerHooks;
 pub use manager::{Manager, ManagerParts, Status};
 pub use prompts::ListedPrompt;
 pub use sinew_mcp::oauth::{Login, Logins, Logout};

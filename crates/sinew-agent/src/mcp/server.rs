@@ -20,6 +20,8 @@ use super::manager::{ServerState, Shared, Status};
 const START_PAUSE: Duration = Duration::from_secs(1);
 /// Starts in a row that may fail before the server counts as failed.
 const TRIES: u32 = 5;
+/// Between two looks at whether a server is still called.
+const SHORTEST_IDLE: Duration = Duration::from_millis(100);
 /// Calls in a row without an answer after which a server is asked whether it lives.
 const SILENCES: u32 = 3;
 /// The time that it has to say so.
@@ -59,6 +61,8 @@ pub(super) struct Server {
     state: watch::Sender<State>,
     known: Mutex<Option<Arc<KnownServer>>>,
     calls: Semaphore,
+    /// The end of the last call.
+    used: Mutex<Instant>,
     silences: AtomicU32,
     /// Its entry is gone: what still runs of it may end, and nothing starts it again.
     retired: AtomicBool,
@@ -73,6 +77,7 @@ impl Server {
             state: watch::Sender::new(State { phase: Phase::Idle, failures: 0, last_try: None }),
             known: Mutex::new(known),
             calls,
+            used: Mutex::new(Instant::now()),
             silences: AtomicU32::new(0),
             retired: AtomicBool::new(false),
         }
@@ -168,6 +173,7 @@ impl Server {
         let is_read_only = self.config.tools.is_read_only(tool);
         // Never closed.
         let _permit = self.calls.acquire().await;
+        let _use = Use(self);
         for round in 0.. {
             let connection = self.connection(shared).await?;
             let outcome = connection.call(tool, arguments.clone(), options).await;
@@ -194,6 +200,7 @@ impl Server {
         let options = CallOptions { times: self.config.times, progress: None };
         // Never closed.
         let _permit = self.calls.acquire().await;
+        let _use = Use(self);
         for round in 0.. {
             let connection = self.connection(shared).await?;
             match connection.read_resource(uri, &options).await {
@@ -344,6 +351,15 @@ impl Server {
     }
 }
 
+/// A call or a reading; its end is remembered, given up or not.
+struct Use<'a>(&'a Server);
+
+impl Drop for Use<'_> {
+    fn drop(&mut self) {
+        *self.0.used.lock() = Instant::now();
+    }
+}
+
 /// Starts a server: the phase is `Starting`, and is another one when this ends.
 async fn start(server: Weak<Server>, shared: Weak<Shared>) {
     let (Some(server), Some(shared)) = (server.upgrade(), shared.upgrade()) else { return };
@@ -356,6 +372,7 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
     if server.retired.load(Ordering::Relaxed) {
         return server.state.send_modify(|state| state.phase = Phase::Idle);
     }
+    server.host.starting().await;
     let era = server.known().and_then(|known| known.era);
     let mut outcome = connect(&server, &shared, era).await;
     let refused = |error: &McpError| {
@@ -364,7 +381,8 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
             McpError::Rpc(_) | McpError::Protocol(_) | McpError::Http { .. } | McpError::NoCommonVersion { .. }
         )
     };
-    if era.is_some() && outcome.as_ref().is_err_and(refused) {
+    let goes_on = !server.retired.load(Ordering::Relaxed);
+    if era.is_some() && goes_on && outcome.as_ref().is_err_and(refused) {
         // The server may have been replaced by one of the other era.
         outcome = connect(&server, &shared, None).await;
     }
@@ -390,6 +408,31 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
     server.state.send_modify(|state| *state = State { phase, failures, last_try: Some(now) });
     if let Some(connection) = connection {
         tokio::spawn(follow(Arc::downgrade(&server), Arc::downgrade(&shared), connection.changes()));
+        if let Some(time) = server.config.idle_stop {
+            *server.used.lock() = Instant::now();
+            let ends = stop_unused(Arc::downgrade(&server), Arc::downgrade(&shared), Arc::downgrade(&connection), time);
+            tokio::spawn(ends);
+        }
+    }
+}
+
+/// Ends a connection once nobody has called through it for so long. A call that comes meanwhile waits, and starts the
+/// server again.
+async fn stop_unused(server: Weak<Server>, shared: Weak<Shared>, connection: Weak<dyn Connection>, time: Duration) {
+    loop {
+        let Some(last) = server.upgrade().map(|server| *server.used.lock()) else { return };
+        let Some(until) = last.checked_add(time) else { return };
+        tokio::time::sleep_until(until.max(Instant::now() + SHORTEST_IDLE)).await;
+        let (Some(server), Some(shared)) = (server.upgrade(), shared.upgrade()) else { return };
+        match (server.phase(), connection.upgrade()) {
+            (Phase::Connected(current), Some(own)) if Arc::ptr_eq(&current, &own) => {}
+            _ => return,
+        }
+        let all = u32::try_from(server.config.calls_at_once).unwrap_or(u32::MAX);
+        let Ok(_no_calls) = server.calls.try_acquire_many(all) else { continue };
+        if server.used.lock().elapsed() >= time {
+            return server.rest(&shared);
+        }
     }
 }
 

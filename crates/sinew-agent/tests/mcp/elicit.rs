@@ -1,6 +1,8 @@
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use sinew_agent::extension::{Context, Extension, Point};
+use sinew_agent::mcp::ServerHooks;
 use sinew_agent::mcp::elicit::PersonHost;
 use sinew_mcp::{ClientHost, Elicitation, ElicitationAnswer};
 use sinew_tools::tool::Boxed;
@@ -94,4 +96,69 @@ async fn without_a_person_nothing_can_be_asked_030() {
     assert!(!host.can_ask());
     assert_eq!(host.elicit(form(json!({}), &[])).await, ElicitationAnswer::Cancel);
     assert_eq!(host.roots()[0].uri, "file:///tmp");
+}
+
+/// An extension that gives one answer at a point of servers, and keeps what it was told.
+struct Hook {
+    answer: Value,
+    told: Mutex<Vec<Point>>,
+}
+
+impl Extension for Hook {
+    fn name(&self) -> std::borrow::Cow<'static, str> {
+        "hook".into()
+    }
+
+    fn is_at(&self, point: &str) -> bool {
+        point.starts_with("mcp_")
+    }
+
+    fn on_point<'a>(
+        &'a self,
+        point: &'a Point,
+        _: &'a Context,
+    ) -> Boxed<'a, Result<Option<Map<String, Value>>, String>> {
+        self.told.lock().unwrap().push(point.clone());
+        Box::pin(async { Ok(self.answer.as_object().cloned()) })
+    }
+}
+
+/// What comes of a question with this answer of an extension, and how often the person was asked.
+async fn hooked(answer: Value) -> (ElicitationAnswer, usize, Vec<String>, Arc<Hook>) {
+    let hook = Arc::new(Hook { answer, told: Mutex::default() });
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let context = Context { cwd: "/".into(), session: "s".into(), file: None, has_ui: true, cancel };
+    let hooks = Arc::new(ServerHooks { extensions: vec![Arc::clone(&hook) as _], context });
+    let person = Arc::new(Person { answers: Mutex::new(vec![Some("of the person")]), asked: Mutex::default() });
+    let host = PersonHost::new("github", "/".into(), Some(Arc::clone(&person) as _)).with_hooks(Some(hooks));
+    host.starting().await;
+    let answer = host.elicit(form(json!({"name": {"type": "string"}}), &["name"])).await;
+    let asked = person.asked.lock().unwrap().len();
+    (answer, asked, host.lines(), hook)
+}
+
+#[tokio::test]
+async fn an_extension_hears_of_a_start_and_may_answer_before_the_person_030() {
+    let (answer, asked, lines, hook) = hooked(json!({"action": "accept", "content": {"name": "x"}})).await;
+    assert_eq!((answer, asked), (accepted(json!({"name": "x"})), 0));
+    // A start has no answer: what it says there is a fault, and stops nothing.
+    assert_eq!(lines, ["hook: mcp_server_start: its answer cannot be used: unknown field `action`"]);
+    let told = hook.told.lock().unwrap().clone();
+    assert_eq!(told.iter().map(|point| point.name).collect::<Vec<_>>(), ["mcp_server_start", "mcp_elicitation"]);
+    let fields = json!({
+        "server": "github", "mode": "form", "message": "Who are you?",
+        "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    });
+    assert_eq!(Value::Object(told[1].fields.clone()), fields);
+
+    for (action, expect) in [("decline", ElicitationAnswer::Decline), ("cancel", ElicitationAnswer::Cancel)] {
+        let (answer, asked, ..) = hooked(json!({"action": action})).await;
+        assert_eq!((answer, asked), (expect, 0), "{action}");
+    }
+    // Without a usable answer the person is asked.
+    for (said, fault) in [(json!({}), None), (json!({"action": "yes"}), Some("action \"yes\" is unknown"))] {
+        let (answer, asked, lines, _) = hooked(said).await;
+        assert_eq!((answer, asked), (accepted(json!({"name": "of the person"})), 1));
+        assert!(fault.is_none_or(|fault| lines.iter().any(|line| line.contains(fault))), "{lines:?}");
+    }
 }

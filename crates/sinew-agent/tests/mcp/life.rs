@@ -1,9 +1,10 @@
 use std::time::Duration;
 
 use serde_json::json;
+use sinew_agent::core::Catalogue;
 use sinew_agent::mcp::cache::Cache;
 
-use crate::stage::{AnswerAs, Behaviour, StartAs, World, entries, manager, read_entries, run_front, session};
+use crate::stage::{AnswerAs, Behaviour, StartAs, World, entries, manager, read_entries, run, run_front, session};
 
 /// Fills a cache file with what these servers offer.
 async fn cached(world: &std::sync::Arc<World>, names: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -70,6 +71,34 @@ async fn dead_servers_are_tried_at_most_once_a_second_and_then_failed_027() {
     world.change("dead", |server| server.start = StartAs::Up);
     all.connect("dead").await.unwrap();
     assert_eq!(all.state("dead").unwrap().state, "connected");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_nobody_calls_is_ended_after_its_time_and_started_by_the_next_call() {
+    let world = World::new(&[("s", Behaviour::with(&["t"])), ("stays", Behaviour::with(&["t"]))]);
+    let mut configuration = entries(&["s", "stays"]);
+    configuration["s"]["idleStopMs"] = 60_000.into();
+    configuration["stays"]["idleStopMs"] = 0.into();
+    let all = manager(&world, Cache::in_memory(), &configuration);
+    let session = session(&all);
+    all.connect("stays").await.unwrap();
+    all.connect("s").await.unwrap();
+    let tool = session.find(&all.tool_name("s", "t").await.unwrap()).unwrap();
+    for _ in 0..3 {
+        // A call begins the time anew.
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        run(&*tool, json!({}), sinew::base::CancelToken::never()).await.unwrap();
+        assert_eq!((all.state("s").unwrap().state, world.starts()), ("connected", 2));
+    }
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert_eq!((all.state("s").unwrap().state, all.state("stays").unwrap().state), ("idle", "connected"));
+    run(&*tool, json!({}), sinew::base::CancelToken::never()).await.unwrap();
+    assert_eq!((all.state("s").unwrap().state, world.starts()), ("connected", 3));
+
+    // A call that is under way is use, however long it takes.
+    world.change("s", |server| server.answer = AnswerAs::NameAfter(Duration::from_secs(300)));
+    run(&*tool, json!({}), sinew::base::CancelToken::never()).await.unwrap();
+    assert_eq!((all.state("s").unwrap().state, world.starts()), ("connected", 3));
 }
 
 #[tokio::test(start_paused = true)]

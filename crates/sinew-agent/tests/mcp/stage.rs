@@ -56,6 +56,7 @@ pub(crate) enum StartAs {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum AnswerAs {
     Name,
+    NameAfter(Duration),
     Silent,
     Crash,
 }
@@ -198,11 +199,17 @@ impl Connection for Fake {
     ) -> Boxed<'a, Result<ToolResult, McpError>> {
         Box::pin(async move {
             self.world.calls.lock().unwrap().push((format!("{}/{tool}", self.name), arguments));
-            match self.world.of(&self.name).answer {
-                AnswerAs::Name => Ok(self.world.of(&self.name).result.unwrap_or_else(|| ToolResult {
-                    content: vec![sinew_mcp::Content::Text(format!("{}/{tool}", self.name))],
-                    ..ToolResult::default()
-                })),
+            let answer = self.world.of(&self.name).answer;
+            if let AnswerAs::NameAfter(time) = answer {
+                tokio::time::sleep(time).await;
+            }
+            match answer {
+                AnswerAs::Name | AnswerAs::NameAfter(_) => {
+                    Ok(self.world.of(&self.name).result.unwrap_or_else(|| ToolResult {
+                        content: vec![sinew_mcp::Content::Text(format!("{}/{tool}", self.name))],
+                        ..ToolResult::default()
+                    }))
+                }
                 AnswerAs::Silent => {
                     tokio::time::sleep(options.times.silence).await;
                     Err(McpError::Silence(options.times.silence))

@@ -17,7 +17,7 @@ use sinew_agent::agent::{AgentParts, AgentSession, Budget, ResolvedModel};
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::mcp::extension::StartBehind;
-use sinew_agent::mcp::{Manager, SessionParts, SessionServers};
+use sinew_agent::mcp::{Manager, ServerHooks, SessionParts, SessionServers};
 use sinew_agent::resource::Commands;
 use sinew_llm::model::ThinkingLevel;
 use sinew_session::clock::{Clock, SystemClock};
@@ -129,11 +129,15 @@ impl App {
 
         let names = models.key_names();
         let reserved = tools::tool_names(&extensions);
-        let mcp = mcp::servers::manager(&startup, &names, ask.clone(), Arc::clone(&clock), reserved, warnings)?;
+        let context = context(&startup, &session, ask.is_some());
+        let person = mcp::servers::Person {
+            ask: ask.clone(),
+            hooks: Some(Arc::new(ServerHooks { extensions: extensions.clone(), context: context.clone() })),
+        };
+        let mcp = mcp::servers::manager(&startup, &names, person, Arc::clone(&clock), reserved, warnings)?;
         extensions.push(Arc::new(StartBehind(Arc::clone(&mcp))));
         mcp.start_required().await.map_err(Failure::config)?;
 
-        let context = context(&startup, &session, ask.is_some());
         let resources = resources::load(&startup, &extensions, &context, warnings).await?;
         warnings.extend(tools::unknown_tools(&startup.settings, &tools::tool_names(&extensions)));
 

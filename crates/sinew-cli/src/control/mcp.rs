@@ -9,6 +9,7 @@ use sinew_agent::mcp::config::{Entry, Standing};
 use sinew_agent::mcp::manager::ServerState;
 
 use sinew_llm::message::ToolCall;
+use sinew_process::resident_bytes;
 use sinew_tools::tool::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +33,7 @@ pub(crate) fn list(app: &App) -> Value {
             facts["tokens"] = json!(known.bytes / 4);
             facts["era"] = json!(known.version);
             facts["pid"] = json!(known.pid);
+            facts["memory"] = json!(known.pid.and_then(resident_bytes));
         }
         if let Some(reason) = reason {
             facts["error"] = json!(reason);
@@ -50,7 +52,10 @@ pub(crate) fn rows(app: &App) -> Vec<(String, String)> {
         let (state, reason) = standing(entry, known.as_ref());
         let known = known.filter(|_| matches!(entry.standing, Standing::Ready(_)));
         let tools = known.as_ref().and_then(|known| known.tools).map(|count| format!("{count} tools"));
-        let pid = known.as_ref().and_then(|known| known.pid).map(|pid| format!("process {pid}"));
+        let pid = known.as_ref().and_then(|known| known.pid).map(|pid| match resident_bytes(pid) {
+            Some(bytes) => format!("process {pid} with {} MB", bytes.div_ceil(1_000_000)),
+            None => format!("process {pid}"),
+        });
         let parts = [Some(state.to_string()), tools, pid, reason];
         (entry.name.clone(), parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
     });

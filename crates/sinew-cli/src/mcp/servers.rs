@@ -8,7 +8,7 @@ use sinew_agent::mcp::cache::Cache;
 use sinew_agent::mcp::config::{ConfigFile, Entries, Entry, Origin, Standing, project_files, read};
 use sinew_agent::mcp::connect::{Connector, RealConnector};
 use sinew_agent::mcp::elicit::PersonHost;
-use sinew_agent::mcp::{Logins, Manager, ManagerParts, Variables};
+use sinew_agent::mcp::{Logins, Manager, ManagerParts, ServerHooks, Variables};
 use sinew_llm::http::{HttpConfig, Observer};
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::files::read_text;
@@ -78,6 +78,13 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
     Ok(Entries { warnings, ..entries })
 }
 
+/// Who answers what servers ask: extensions, then a person.
+#[derive(Default)]
+pub(crate) struct Person {
+    pub(crate) ask: Option<Arc<dyn Ask>>,
+    pub(crate) hooks: Option<Arc<ServerHooks>>,
+}
+
 /// The manager of the servers. Reads the files and the cache, and starts nothing.
 ///
 /// # Errors
@@ -85,14 +92,14 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
 pub(crate) fn manager(
     startup: &Startup,
     keys: &[String],
-    ask: Option<Arc<dyn Ask>>,
+    person: Person,
     clock: Arc<dyn Clock>,
     reserved: Vec<String>,
     warnings: &mut Vec<String>,
 ) -> Result<Arc<Manager>, Failure> {
     let mut entries = entries(startup, keys)?;
     warnings.append(&mut entries.warnings);
-    Ok(Manager::new(parts_of(entries, startup, keys, ask, clock, reserved)))
+    Ok(Manager::new(parts_of(entries, startup, keys, person, clock, reserved)))
 }
 
 /// The parts of a manager of these servers.
@@ -100,7 +107,7 @@ fn parts_of(
     entries: Entries,
     startup: &Startup,
     keys: &[String],
-    ask: Option<Arc<dyn Ask>>,
+    person: Person,
     clock: Arc<dyn Clock>,
     reserved: Vec<String>,
 ) -> ManagerParts {
@@ -109,7 +116,9 @@ fn parts_of(
         true => Cache::in_memory(),
         false => Cache::read(startup.paths.agent.join("mcp-cache.json"), clock.now()),
     };
-    let host = move |server: &str| Arc::new(PersonHost::new(server, cwd.clone(), ask.clone())) as _;
+    let host = move |server: &str| {
+        Arc::new(PersonHost::new(server, cwd.clone(), person.ask.clone()).with_hooks(person.hooks.clone())) as _
+    };
     let connector = connector(startup, keys, Arc::clone(&clock), None);
     ManagerParts { entries, cache, connector, host: Box::new(host), clock, reserved }
 }
@@ -184,7 +193,7 @@ pub(super) fn ready(
         None => entries(startup, &keys)?,
     };
     told.append(&mut entries.warnings);
-    let mut parts = parts_of(entries, startup, &keys, None, Arc::clone(&clock) as _, Vec::new());
+    let mut parts = parts_of(entries, startup, &keys, Person::default(), Arc::clone(&clock) as _, Vec::new());
     if traced {
         parts.connector = connector(startup, &keys, clock, Some(Arc::new(trace::show_request)));
         let host = parts.host;

@@ -27,6 +27,10 @@ impl ClientHost for TracingHost {
         self.0.can_ask()
     }
 
+    fn starting(&self) -> BoxFuture<'static, ()> {
+        self.0.starting()
+    }
+
     fn elicit(&self, question: Elicitation) -> BoxFuture<'static, ElicitationAnswer> {
         self.0.elicit(question)
     }

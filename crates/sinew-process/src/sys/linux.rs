@@ -43,6 +43,13 @@ pub(crate) fn args(entry: &Entry) -> Option<Vec<String>> {
     Some(whole.split(|byte| *byte == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect())
 }
 
+/// The bytes of a process that are in memory, those that it shares included.
+pub(crate) fn resident(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
 /// Reads `/proc/PID/stat`: `PID (NAME) STATE PPID PGRP …`, where NAME may hold anything, `)` and spaces included.
 fn parse(pid: u32, stat: &[u8]) -> Option<Entry> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;

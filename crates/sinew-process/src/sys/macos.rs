@@ -49,6 +49,17 @@ pub(crate) fn entry(number: u32) -> Option<Entry> {
     })
 }
 
+/// The bytes of a process that are in memory, those that it shares included.
+pub(crate) fn resident(number: u32) -> Option<u64> {
+    let mut info = MaybeUninit::<libc::proc_taskinfo>::uninit();
+    let size = i32::try_from(size_of::<libc::proc_taskinfo>()).ok()?;
+    // SAFETY: the buffer is `size` long; the call tells how much of it was filled.
+    let filled =
+        unsafe { libc::proc_pidinfo(number.cast_signed(), libc::PROC_PIDTASKINFO, 0, info.as_mut_ptr().cast(), size) };
+    // SAFETY: all of it was filled.
+    (filled == size).then(|| unsafe { info.assume_init() }.pti_resident_size)
+}
+
 pub(crate) fn signal(expected: &Entry, signal: i32) -> bool {
     let current = entry(expected.pid).is_some_and(|now| now.same(expected) && now.alive);
     match (current, pid(expected.pid), known(signal)) {

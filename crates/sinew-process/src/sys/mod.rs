@@ -12,9 +12,9 @@ mod unix;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{CLOSED_ON_EXEC, Handle, QUIET, args, entry, freeze, signal, table, wait, wait_until};
+pub(crate) use linux::{CLOSED_ON_EXEC, Handle, QUIET, args, entry, freeze, resident, signal, table, wait, wait_until};
 #[cfg(target_os = "macos")]
-pub(crate) use macos::{CLOSED_ON_EXEC, Handle, QUIET, entry, freeze, signal, table, wait, wait_until};
+pub(crate) use macos::{CLOSED_ON_EXEC, Handle, QUIET, entry, freeze, resident, signal, table, wait, wait_until};
 #[cfg(unix)]
 pub(crate) use unix::{SIGKILL, SIGTERM};
 #[cfg(windows)]
@@ -36,6 +36,12 @@ pub(crate) struct Entry {
 /// The command line of a process: not read on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn args(_: &Entry) -> Option<Vec<String>> {
+    None
+}
+
+/// The bytes of memory of a process: not read on this system.
+#[cfg(windows)]
+pub(crate) fn resident(_: u32) -> Option<u64> {
     None
 }
 

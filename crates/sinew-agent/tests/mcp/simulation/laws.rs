@@ -125,7 +125,8 @@ impl Play {
                 // One try may be two starts: as the era that was known, and as any.
                 let is_second_half = pair[0].1.is_some() && pair[1].1.is_none();
                 let (begun, again) = (pair[0].2, pair[1].2);
-                let is_wanted = log.acts.iter().any(|(of, when)| of == server && (begun..=again).contains(when));
+                // Who asks for a restart waits for a start that is under way, and has another one at once.
+                let is_wanted = log.acts.iter().any(|(of, from, to)| of == server && *from <= again && begun <= *to);
                 let pause = again - begun;
                 assert!(
                     is_second_half || is_wanted || pause >= Duration::from_secs(1),
@@ -239,7 +240,7 @@ fn is_silence(text: &str) -> bool {
 
 /// The events of all plays, so that a reader sees that something was played.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct PlayCounts {
     plays: usize,
     starts: usize,
     calls: usize,
@@ -248,7 +249,7 @@ pub(super) struct Told {
     manners: HashMap<String, usize>,
 }
 
-impl Told {
+impl PlayCounts {
     pub(super) fn count(&mut self, play: &Play) {
         let log = play.world.log();
         self.plays += 1;
@@ -266,7 +267,7 @@ impl Told {
 
     /// Every manner came up where there were plays enough for that.
     pub(super) fn show(&self) {
-        let Told { plays, starts, calls, aborted, cancelled, manners } = self;
+        let PlayCounts { plays, starts, calls, aborted, cancelled, manners } = self;
         let mut manners: Vec<_> = manners.iter().collect();
         manners.sort();
         let line = format!(

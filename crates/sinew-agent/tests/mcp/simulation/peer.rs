@@ -100,8 +100,8 @@ pub(super) struct Received {
 pub(super) struct Log {
     /// The server, and whether its era was asked for, of each start.
     pub(super) starts: Vec<(String, Option<Era>, Instant)>,
-    /// When the person put a server back or started it again, which is at once.
-    pub(super) acts: Vec<(String, Instant)>,
+    /// From when to when the person put a server back or started it again, which waits for no pause.
+    pub(super) acts: Vec<(String, Instant, Instant)>,
     starting: usize,
     pub(super) most_starting: usize,
     pub(super) calls: Vec<Received>,
