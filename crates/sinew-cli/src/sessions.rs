@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew::base::{Error, ErrorCode};
 use sinew_session::clock::Clock;
 use sinew_session::files::{private, private_folder};
-use sinew_session::{Blobs, Found, Listed, Mask, Scope, Session, SessionOptions};
+use sinew_session::{Blobs, Found, KnownSessions, Listed, Mask, Scope, Session, SessionOptions};
 
 use crate::args::SessionChoice;
 use crate::config::Paths;
@@ -23,6 +24,8 @@ pub(crate) struct SessionStore {
     paths: Paths,
     /// The file that remembers the session of this terminal.
     crumb: Option<PathBuf>,
+    /// What was listed before.
+    known: Mutex<KnownSessions>,
     /// Session files are not written.
     in_memory: bool,
 }
@@ -109,6 +112,7 @@ impl SessionStore {
             folders: SessionFolders::find(paths, settings),
             paths: paths.clone(),
             crumb: crumb_of(startup),
+            known: Mutex::default(),
             in_memory: args.session.choice == SessionChoice::InMemory,
         }
     }
@@ -203,7 +207,7 @@ impl SessionStore {
     /// The sessions of this folder that hold a message, newest first; all of them and of every folder where `all`.
     pub(crate) fn list(&self, all: bool) -> Vec<Listed> {
         let scope = if all { Scope::All } else { Scope::Cwd(&self.paths.cwd) };
-        let mut listed = sinew_session::list(&self.folders.all, scope);
+        let mut listed = self.known.lock().list(&self.folders.all, scope);
         listed.retain(|session| all || session.has_messages);
         listed
     }

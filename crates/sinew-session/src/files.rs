@@ -92,6 +92,17 @@ pub fn read_text(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8"))
 }
 
+/// Writes a file that nobody but its owner may read; its folder is made where it is missing.
+///
+/// # Errors
+/// The system's.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        private_folder(folder)?;
+    }
+    private(OpenOptions::new().write(true).create(true).truncate(true), path)?.write_all(text.as_bytes())
+}
+
 /// Changes a text file: `change` gets what it holds now (none where it is missing) and gives the new text. Other
 /// processes wait meanwhile; a reader sees the old text or the new one. A link stays a link. New files and folders
 /// are the owner's alone.

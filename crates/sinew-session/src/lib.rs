@@ -70,7 +70,7 @@ pub use copy::{PathEnd, Target};
 pub use custom::MENTION;
 pub use entry::{Body, Entry, Header};
 pub use gc::collect;
-pub use list::{Found, Listed, Scope, latest, list, resolve};
+pub use list::{Found, KnownSessions, Listed, Scope, latest, list, resolve};
 pub use open::Opened;
 pub use paths::{breadcrumb_file, file_name, folder_name};
 pub use places::{EntryPlace, may_have_word};

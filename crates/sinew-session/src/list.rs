@@ -1,9 +1,10 @@
 //! The sessions of a folder, and which one a user means.
 
-use std::fs;
+use std::collections::HashMap;
+use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use memchr::{memchr, memmem, memrchr};
 use serde::Deserialize;
@@ -53,19 +54,53 @@ pub enum Scope<'a> {
 /// no session is left out.
 #[must_use]
 pub fn list(sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
-    let mut folders = vec![sessions.to_path_buf()];
-    match scope {
-        Scope::Cwd(cwd) => folders.push(sessions.join(folder_name(cwd))),
-        Scope::All => folders.extend(subfolders(sessions)),
+    KnownSessions::default().list(sessions, scope)
+}
+
+/// What the files of sessions said when they were listed last: a file that has not changed since is not read again.
+#[derive(Debug, Default)]
+pub struct KnownSessions(HashMap<PathBuf, Known>);
+
+/// A file as it was read; `listed` is none for what is no session.
+#[derive(Debug, Clone)]
+struct Known {
+    size: u64,
+    modified: SystemTime,
+    /// The clock when it was read.
+    read: SystemTime,
+    listed: Option<Listed>,
+}
+
+/// The steps of a file system's clock at most: what was written so short before it was read may have been written again
+/// since, under the same time.
+const CLOCK_STEP: Duration = Duration::from_secs(2);
+
+impl Known {
+    fn is_current(&self, facts: &fs::Metadata) -> bool {
+        let settled = self.read.duration_since(self.modified).is_ok_and(|age| age > CLOCK_STEP);
+        settled && facts.is_file() && facts.len() == self.size && facts.modified().ok() == Some(self.modified)
     }
-    let paths: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder)).collect();
-    let mut found = read_all(&paths);
-    if let Scope::Cwd(cwd) = scope {
-        // Directories may share a folder: the header decides.
-        found.retain(|session| Path::new(&session.cwd) == cwd);
+}
+
+impl KnownSessions {
+    /// Lists sessions as [`list`] does. Costs a look at each file's facts, and a reading of those that changed.
+    pub fn list(&mut self, sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
+        let mut folders = vec![sessions.to_path_buf()];
+        match scope {
+            Scope::Cwd(cwd) => folders.push(sessions.join(folder_name(cwd))),
+            Scope::All => folders.extend(subfolders(sessions)),
+        }
+        let paths: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder)).collect();
+        let read = read_all(&paths, &self.0);
+        let mut found: Vec<Listed> = read.iter().filter_map(|(_, known)| known.listed.clone()).collect();
+        self.0.extend(read);
+        if let Scope::Cwd(cwd) = scope {
+            // Directories may share a folder: the header decides.
+            found.retain(|session| Path::new(&session.cwd) == cwd);
+        }
+        found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
+        found
     }
-    found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
-    found
 }
 
 /// The newest session of a working directory that holds a message.
@@ -129,23 +164,34 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads files side by side: most of the time goes to waiting for the disk.
-fn read_all(paths: &[PathBuf]) -> Vec<Listed> {
+fn read_all(paths: &[PathBuf], known: &HashMap<PathBuf, Known>) -> Vec<(PathBuf, Known)> {
+    let read_part = |part: &[PathBuf]| part.iter().filter_map(|path| current(path, known)).collect::<Vec<_>>();
     if paths.len() <= FEW {
-        return paths.iter().filter_map(|path| read(path)).collect();
+        return read_part(paths);
     }
     std::thread::scope(|scope| {
         let parts = paths.chunks(paths.len().div_ceil(READERS));
-        let readers: Vec<_> =
-            parts.map(|part| scope.spawn(|| part.iter().filter_map(|path| read(path)).collect::<Vec<_>>())).collect();
+        let readers: Vec<_> = parts.map(|part| scope.spawn(move || read_part(part))).collect();
         // A thread that panicked would have panicked here as well.
         readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
     })
 }
 
-fn read(path: &Path) -> Option<Listed> {
-    let mut file = open_plain(path).ok()?;
+/// What a file says, by what is known where it has not changed. None where it cannot be read.
+fn current(path: &Path, known: &HashMap<PathBuf, Known>) -> Option<(PathBuf, Known)> {
+    if let Some(known) = known.get(path)
+        && known.is_current(&fs::metadata(path).ok()?)
+    {
+        return Some((path.to_path_buf(), known.clone()));
+    }
+    let read = SystemTime::now();
+    let file = open_plain(path).ok()?;
     let facts = file.metadata().ok()?;
-    let size = facts.len();
+    let (size, modified) = (facts.len(), facts.modified().ok()?);
+    Some((path.to_path_buf(), Known { size, modified, read, listed: read_session(file, path, size, modified) }))
+}
+
+fn read_session(mut file: File, path: &Path, size: u64, modified: SystemTime) -> Option<Listed> {
     let mut head = Vec::with_capacity(usize::try_from(size.min(HEAD)).unwrap_or_default() + 1);
     (&file).take(HEAD).read_to_end(&mut head).ok()?;
     let mut lines = head.split(|byte| *byte == b'\n');
@@ -170,7 +216,7 @@ fn read(path: &Path) -> Option<Listed> {
         title: one_line(&title),
         id: header.id,
         cwd: header.cwd,
-        modified: facts.modified().ok()?,
+        modified,
         // A line longer than the head is one of a message.
         has_messages: size > HEAD || memmem::find(&head, b"\"message\"").is_some(),
     })

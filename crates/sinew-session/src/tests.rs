@@ -627,6 +627,41 @@ fn a_list_takes_the_last_title_and_else_the_first_words_even_of_a_long_message()
 }
 
 #[test]
+fn a_list_reads_a_file_again_where_it_may_have_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = |id: &str| {
+        format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"cwd\":\"/p\",\"timestamp\":\"t\"}}\n")
+    };
+    let path = folder.path().join("one.jsonl");
+    let write = |text: &str, age: u64| {
+        fs::write(&path, text).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 + age)).unwrap();
+    };
+    let mut known = crate::KnownSessions::default();
+    let mut ids = || known.list(folder.path(), Scope::All).into_iter().map(|listed| listed.id).collect::<Vec<_>>();
+    write(&header("a"), 0);
+    assert_eq!(ids(), ["a"]);
+    // Under the same size and an old time nobody looks into it.
+    write(&header("b"), 0);
+    assert_eq!(ids(), ["a"]);
+    write(&header("c"), 1);
+    assert_eq!(ids(), ["c"]);
+    write(&header("longer"), 1);
+    assert_eq!(ids(), ["longer"]);
+    // Written a moment ago, it may be written again under the same time.
+    let now = std::time::SystemTime::now();
+    for id in ["d", "e"] {
+        fs::write(&path, header(id)).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(now).unwrap();
+        assert_eq!(ids(), [id]);
+    }
+    fs::write(folder.path().join("two.jsonl"), header("f")).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert_eq!(ids(), ["f"]);
+}
+
+#[test]
 fn sessions_that_are_made_from_one_hide_what_it_hides() {
     const VALUE: &str = "sk-live-0123456789";
     let folder = tempfile::tempdir().unwrap();

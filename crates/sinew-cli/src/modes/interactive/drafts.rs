@@ -1,11 +1,10 @@
 //! Drafts that outlive the program: one file per session below `drafts`, which the next one that goes on with the session
 //! takes back.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use sinew_session::files::{private, private_folder, read_plain};
+use sinew_session::files::{read_plain, write_private};
 
 /// Bytes of a draft that are read again: as much as the editor holds.
 const MOST: u64 = 4 << 20;
@@ -26,8 +25,7 @@ pub(super) fn keep(agent: &Path, session: &str, text: &str) -> io::Result<()> {
             _ => Ok(()),
         };
     }
-    private_folder(&agent.join("drafts"))?;
-    private(OpenOptions::new().create(true).truncate(true), &file)?.write_all(text.as_bytes())
+    write_private(&file, text)
 }
 
 /// Takes the draft of a session back; none where there is none.

@@ -1,10 +1,8 @@
 //! Files that the user asked for and nobody else may read.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use sinew_session::files::{private, private_folder};
+use sinew_session::files::write_private;
 
 use crate::control::{Control, ControlError};
 
@@ -20,10 +18,6 @@ pub(super) fn write(
 ) -> Result<PathBuf, ControlError> {
     let folder = control.app.startup.paths.agent.join(folder);
     let file = folder.join(format!("{name}-{}.{end}", control.app.clock.now()));
-    let failed = |error: io::Error| format!("failed to write {}: {error}", file.display());
-    private_folder(&folder).map_err(failed)?;
-    let mut options = OpenOptions::new();
-    let mut out = private(options.write(true).create(true).truncate(true), &file).map_err(failed)?;
-    out.write_all(text.as_bytes()).map_err(failed)?;
+    write_private(&file, text).map_err(|error| format!("failed to write {}: {error}", file.display()))?;
     Ok(file)
 }
