@@ -96,16 +96,25 @@ impl StdinBuffer {
                 }
                 Part::Whole(length) | Part::Broken(length) => length,
             };
-            if &rest[..length] == PASTE_START {
+            let report = |piece: &[u8]| cursor_report(piece).filter(|_| self.awaited > 0);
+            let mut piece = &rest[..length];
+            // What a terminal sends by itself is nobody's alt: the ESC before it was typed a moment earlier.
+            if let Some(sent) = piece.strip_prefix(b"\x1b")
+                && (sent == PASTE_START || report(sent).is_some())
+            {
+                found.push(Input::Sequence("\x1b".to_string()));
+                piece = sent;
+            }
+            if piece == PASTE_START {
                 self.pasting = true;
                 self.searched = 0;
             } else {
-                match cursor_report(&rest[..length]).filter(|_| self.awaited > 0) {
+                match report(piece) {
                     Some(report) => {
                         self.awaited -= 1;
                         found.push(report);
                     }
-                    None => found.push(Input::Sequence(text(&rest[..length]))),
+                    None => found.push(Input::Sequence(text(piece))),
                 }
             }
             at += length;

@@ -48,7 +48,10 @@ proptest! {
     #[test]
     fn item_36_a_reply_cut_anywhere_between_keys_makes_no_key(
         reply in prop::sample::select(&REPLIES[..]), cut in 0..40usize, before in "[a-z]{0,3}", after in "[a-z]{0,3}",
+        escape in any::<bool>(), focus in any::<bool>(),
     ) {
+        let before = if escape { format!("{before}\x1b") } else { before };
+        let reply = if focus { "\x1b[I" } else { reply };
         let mut parser = InputParser::new(false);
         parser.await_cursor();
         let bytes = format!("{before}{reply}{after}");
@@ -56,9 +59,10 @@ proptest! {
         let (first, second) = bytes.as_bytes().split_at(cut);
         let mut found = parser.feed(first);
         found.extend(events(&mut parser, &[second]));
-        let typed: Vec<String> = format!("{before}{after}").chars().map(|c| c.to_string()).collect();
+        let name = |c: char| if c == '\x1b' { "escape".to_string() } else { c.to_string() };
+        let typed: Vec<String> = format!("{before}{after}").chars().map(name).collect();
         prop_assert_eq!(keys(&found), typed);
-        let replies = found.iter().filter(|event| matches!(event, Event::Reply(_))).count();
+        let replies = found.iter().filter(|event| matches!(event, Event::Reply(_) | Event::Focus(_))).count();
         prop_assert_eq!(replies, 1);
     }
 
@@ -116,6 +120,12 @@ fn item_38_shortcuts_match_by_the_base_layout() {
 }
 
 #[test]
+fn item_40_an_escape_typed_just_before_a_paste_is_a_key_and_the_paste_is_one() {
+    let found = events(&mut InputParser::new(false), &[b"\x1b\x1b[200~rm\rls\r\x1b[201~"]);
+    assert_eq!((keys(&found), found.last()), (vec!["escape".into()], Some(&Event::Paste("rm\rls\r".into()))));
+}
+
+#[test]
 fn item_40_a_paste_of_a_megabyte_is_one_event() {
     let text = "line of text\n".repeat(1 << 16);
     let bytes = format!("\x1b[200~{text}\x1b[201~");
@@ -159,6 +169,7 @@ fn item_44_escape_alt_and_double_escape_are_told_apart() {
     check("\x1b", &["escape"]);
     check("\x1bx", &["alt+x"]);
     check("\x1b\x1b", &["escape", "escape"]);
+    check("\x1b\x1b[A", &["alt+up"]);
     let mut parser = InputParser::new(false);
     parser.set_kitty(true);
     assert_eq!(

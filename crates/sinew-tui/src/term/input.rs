@@ -160,6 +160,13 @@ impl InputParser {
         if sequence.is_empty() || sequence.chars().all(|c| c == char::REPLACEMENT_CHARACTER) {
             return;
         }
+        // A reply, or a change of the focus, has no alt: the ESC before it was typed a moment earlier.
+        if let Some(sent) = sequence.strip_prefix('\x1b')
+            && (matches!(sent, "\x1b[I" | "\x1b[O") || reply(sent).is_some())
+        {
+            self.sequence("\x1b", events);
+            return self.sequence(sent, events);
+        }
         match sequence {
             "\x1b[I" => events.push(Event::Focus(true)),
             "\x1b[O" => events.push(Event::Focus(false)),
