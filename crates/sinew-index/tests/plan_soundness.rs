@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestError, TestRng, TestRunner};
 use regex_syntax::hir::Hir;
 use sinew_index::{Grams, Plan, PostingsBuilder, Reach};
 
@@ -97,11 +98,32 @@ thread_local! {
     static GRAMS: RefCell<Grams> = RefCell::new(Grams::new());
 }
 
-fn plan_holds(text: &[u8], pattern: &str, syntax: Syntax) -> Result<(), TestCaseError> {
-    if is_found(text, pattern, syntax) == Some(true) {
-        let plan = Plan::of(&form(pattern, syntax));
-        let admitted = GRAMS.with_borrow_mut(|grams| plan.admits(grams.of(text)));
-        prop_assert!(admitted, "{:?} {:?} {:?}: {}", pattern, syntax, text, plan);
+/// The settings of four patterns, and where the text lends them a piece.
+type Case = (Vec<u8>, String, (usize, usize), bool, bool);
+
+fn cases() -> impl Strategy<Value = Case> {
+    (text(), pattern(), (0usize..20, 1usize..12), any::<bool>(), any::<bool>())
+}
+
+/// The law, where `indexed` is what an index has of the text.
+fn plan_law(case: Case, indexed: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), TestCaseError> {
+    let (text, pattern, (from, length), ignore_case, multiline) = case;
+    let syntax = Syntax { ignore_case, literal: false, multiline };
+    let piece = piece(&text, from, length);
+    let escaped = regex_syntax::escape(&piece);
+    let patterns = [
+        (pattern.clone(), syntax),
+        (piece, Syntax { literal: true, ..syntax }),
+        (format!("{escaped}(?:{pattern})?"), syntax),
+        (format!("(?:{pattern})*{escaped}"), syntax),
+    ];
+    let indexed = indexed(&text);
+    for (pattern, syntax) in patterns {
+        if is_found(&text, &pattern, syntax) == Some(true) {
+            let plan = Plan::of(&form(&pattern, syntax));
+            let admitted = GRAMS.with_borrow_mut(|grams| plan.admits(grams.of(&indexed)));
+            prop_assert!(admitted, "{:?} {:?} {:?}: {}", pattern, syntax, text, plan);
+        }
     }
     Ok(())
 }
@@ -109,19 +131,29 @@ fn plan_holds(text: &[u8], pattern: &str, syntax: Syntax) -> Result<(), TestCase
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_500))]
 
-    /// Four patterns a case.
     #[test]
-    fn item_6_a_match_satisfies_the_plan(
-        text in text(), pattern in pattern(), (from, length) in (0usize..20, 1usize..12),
-        ignore_case: bool, multiline: bool,
-    ) {
-        let syntax = Syntax { ignore_case, literal: false, multiline };
-        plan_holds(&text, &pattern, syntax)?;
-        let piece = piece(&text, from, length);
-        plan_holds(&text, &piece, Syntax { ignore_case, literal: true, multiline })?;
-        let escaped = regex_syntax::escape(&piece);
-        plan_holds(&text, &format!("{escaped}(?:{pattern})?"), syntax)?;
-        plan_holds(&text, &format!("(?:{pattern})*{escaped}"), syntax)?;
+    fn item_6_a_match_satisfies_the_plan(case in cases()) {
+        plan_law(case, <[u8]>::to_vec)?;
+    }
+}
+
+/// The law can see: an index that has lost something of each text breaks it.
+#[test]
+fn item_6_the_law_is_broken_by_an_index_that_lost_something() {
+    let faults: [(&str, fn(&[u8]) -> Vec<u8>); 3] = [
+        ("a byte in the middle", |text| {
+            [&text[..text.len() / 2], &text[(text.len() / 2 + 1).min(text.len())..]].concat()
+        }),
+        ("the end", |text| text[..text.len().saturating_sub(2)].to_vec()),
+        ("the sign that folds into ASCII", |text| {
+            String::from_utf8_lossy(text).replace(['\u{212A}', '\u{17F}'], "").into_bytes()
+        }),
+    ];
+    for (name, indexed) in faults {
+        let config = ProptestConfig { cases: 2_500, failure_persistence: None, ..ProptestConfig::default() };
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let outcome = TestRunner::new_with_rng(config, rng).run(&cases(), |case| plan_law(case, indexed));
+        assert!(matches!(outcome, Err(TestError::Fail(..))), "{name}: {outcome:?}");
     }
 }
 
