@@ -52,9 +52,7 @@ pub use input::InputPipe;
 pub use no_supervisor::{Supervisor, host};
 #[cfg(target_os = "linux")]
 pub use one_shot::{StreamOptions, execute_shell, execute_streams};
-pub use options::{
-    Engine, Environment, GRACE, Job, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions,
-};
+pub use options::{Engine, Environment, GRACE, Job, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions};
 pub use queue::Ticket;
 #[cfg(target_os = "linux")]
 pub use session::Shell;

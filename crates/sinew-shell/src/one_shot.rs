@@ -13,7 +13,9 @@ use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Encoding};
 use crate::output_relay::{OutputRelay, Watch};
 use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe};
 use crate::wire::{Ask, Tell};
-use crate::{Engine, GRACE, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions, environment, request, signals};
+use crate::{
+    Engine, GRACE, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions, environment, request, signals,
+};
 
 /// The longest script that is passed as an argument; the system's own limit is 128 KiB.
 const ARGUMENT: usize = 100 * 1024;

@@ -123,7 +123,10 @@ fn a_shell_that_is_dropped_or_ended_leaves_no_job_and_no_folder() {
         let folder = std::fs::read_dir(place.path()).unwrap().next().unwrap().unwrap();
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         let (result, _) = shell.output(script).unwrap();
-        assert_eq!((result.state_lost.is_some(), marked(&mark).len()), (script != "true", usize::from(script == "true")));
+        assert_eq!(
+            (result.state_lost.is_some(), marked(&mark).len()),
+            (script != "true", usize::from(script == "true"))
+        );
         drop(shell);
         assert_eq!((std::fs::read_dir(place.path()).unwrap().count(), marked(&mark)), (0, vec![]), "{script}");
     }
@@ -134,17 +137,34 @@ const CARRIED: &[(&str, &str, &str)] = &[
     ("set -euo pipefail; set -C -f; umask 777", "echo $-; umask; echo *", "efhuBCc\n0777\n*\n"),
     ("x=$'a\\nb \\'c\\' \"d\" \\\\ $e `f` \\x01'", "printf %s \"$x\" | md5sum", "c7e5a8a4 -\n"),
     ("readonly R='a b'; declare -i n=3; declare -rx S=1", "n+=4; echo \"$R $n\"; printenv S", "a b 7\n1\n"),
-    ("a=('x y' '' [7]=z); declare -A m=(['k k']='v v')", "printf '<%s>' \"${a[@]}\" ${!a[@]} \"${m[k k]}\"", "<x y><><z><0><1><7><v v>"),
-    ("shopt -s extglob\nf() { case $1 in +(a|b)) echo yes ;; esac; }; export -f f", "f ab; bash -c 'f a'", "yes\nyes\n"),
+    (
+        "a=('x y' '' [7]=z); declare -A m=(['k k']='v v')",
+        "printf '<%s>' \"${a[@]}\" ${!a[@]} \"${m[k k]}\"",
+        "<x y><><z><0><1><7><v v>",
+    ),
+    (
+        "shopt -s extglob\nf() { case $1 in +(a|b)) echo yes ;; esac; }; g() { echo g; }; export -f g",
+        "f ab; bash -c 'g; f' 2>&1 | cut -c1-4",
+        "yes\ng\nbash\n",
+    ),
     ("shopt -s expand_aliases; alias ls='echo -x'; f() { ls; }", "alias ls='echo -y'; f; ls", "-x\n-x\n"),
-    ("pushd /usr >/dev/null; pushd /etc >/dev/null", "dirs -l | cut -d' ' -f1,2; popd >/dev/null; pwd; echo $OLDPWD", "/etc /usr\n/usr\n/etc\n"),
+    (
+        "pushd /usr >/dev/null; pushd /etc >/dev/null",
+        "dirs -l | cut -d' ' -f1,2; popd >/dev/null; pwd; echo $OLDPWD",
+        "/etc /usr\n/usr\n/etc\n",
+    ),
     ("unset HOME LC_ALL; export NEW=1", "echo ${HOME-none} ${LC_ALL-none}; printenv NEW", "none none\n1\n"),
     ("IFS=,; set -- a '' 'b c'", "echo $# \"$*\"; printf '<%s>' $IFS x,y", "3 a,,b c\n<><x,y>"),
     ("set -o posix", "shopt -qo posix && echo posix", "posix\n"),
-    ("printf() { echo mine; }; cd() { echo no; }; . () { echo no; }", "printf; type -t cd; builtin printf '%s\\n' ok", "mine\nfunction\nok\n"),
+    (
+        "printf() { echo mine; }; cd() { echo no; }; . () { echo no; }",
+        "printf; type -t cd; builtin printf '%s\\n' ok",
+        "mine\nfunction\nok\n",
+    ),
     ("trap 'echo bye' EXIT; trap 'echo usr' USR1", "kill -USR1 $$; trap -p EXIT", "usr\ntrap -- 'echo bye' EXIT\n"),
     ("cd /; cd -P /usr; cd ~-", "pwd; echo $OLDPWD", "/\n/usr\n"),
     ("(exit 7)", "echo $?", "7\n"),
+    ("set -x; trap 'echo D $?' DEBUG; (exit 7)", "echo a", "D 7\n++ echo a\na\n"),
     ("exec >/dev/null 2>&1 </dev/null", "echo there", "there\n"),
 ];
 
@@ -161,7 +181,8 @@ fn what_a_run_leaves_the_next_one_finds() {
         // Twice, so that what was read is also written again.
         shell.output(":").unwrap();
         let (_, got) = shell.output(after).unwrap();
-        let expect = if after.contains("md5sum") { fresh(&format!("{before}\n{after}")) } else { (*expect).to_string() };
+        let expect =
+            if after.contains("md5sum") { fresh(&format!("{before}\n{after}")) } else { (*expect).to_string() };
         assert_eq!(got, expect, "{before} / {after}");
     }
 }

@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sinew_base::{CancelToken, ErrorCode};
@@ -23,6 +24,16 @@ mod direct {
     include!("cases/session.rs");
 }
 
+/// Runs the commands one after another in one shell; each must print and exit as said.
+#[track_caller]
+fn check(steps: &[(&str, &str, i32)]) {
+    let shell = shell(Engine::Bash);
+    for (text, expect, code) in steps {
+        let (result, output) = shell.output(text).unwrap();
+        assert_eq!((output.as_str(), result.exit_code), (*expect, Some(*code)), "{text}");
+    }
+}
+
 /// Without a supervisor it is the host that the script kills.
 #[test]
 fn a_script_that_kills_its_parent_kills_no_more_than_its_shell() {
@@ -32,6 +43,7 @@ fn a_script_that_kills_its_parent_kills_no_more_than_its_shell() {
     assert_eq!(shell.output("echo up").unwrap().1, "up\n");
 }
 
+/// Without a supervisor no shell waits between two runs.
 #[test]
 fn a_shell_that_dies_between_two_runs_is_told() {
     let shell = shell(Engine::Bash);
@@ -48,6 +60,7 @@ fn a_shell_that_dies_between_two_runs_is_told() {
     assert_eq!((output.as_str(), result.state_lost.is_some()), ("[]\n", true));
 }
 
+/// Without a supervisor jobs have no numbers in later runs; `direct.rs` has the rest.
 #[test]
 fn background_jobs_outlive_their_run_and_keep_their_output_to_themselves() {
     let shell = shell(Engine::Bash);
@@ -67,6 +80,7 @@ fn background_jobs_outlive_their_run_and_keep_their_output_to_themselves() {
     assert_eq!(error.code(), ErrorCode::InvalidState);
 }
 
+/// Without a supervisor older versions do too; see `direct.rs`.
 #[test]
 fn a_missing_bash_and_a_missing_supervisor_are_errors_with_a_way_out() {
     let no_path = ShellOptions { env: vec![("PATH".into(), "/nowhere".into())], ..options(Engine::Bash) };
@@ -81,6 +95,7 @@ fn a_missing_bash_and_a_missing_supervisor_are_errors_with_a_way_out() {
     assert!(error.message().starts_with("Failed to initialize shell"), "{error}");
 }
 
+/// Without a supervisor a stopped run leaves nothing; see `direct.rs`.
 #[test]
 fn abort_settles_the_running_command_and_does_nothing_to_an_idle_shell() {
     let shell = Arc::new(shell(Engine::Bash));
@@ -100,4 +115,38 @@ fn abort_settles_the_running_command_and_does_nothing_to_an_idle_shell() {
     let result = thread.join().unwrap();
     assert_eq!((result.cancelled, result.timed_out, result.exit_code, result.state_lost), (true, false, None, None));
     assert_eq!(shell.output("echo $X").unwrap().1, "1\n");
+}
+
+/// Without a supervisor a command also has what the host has open for its children.
+#[test]
+fn nothing_of_ours_is_open_in_a_command() {
+    check(&[("ls /proc/self/fd | grep -cvxE '[0123]'", "0\n", 1)]);
+}
+
+/// Without a supervisor there is one `eval` less.
+#[test]
+fn a_trace_shows_the_commands_of_the_run_only() {
+    // Each `eval` around a command is one more `+`.
+    check(&[("set -x; echo a", "+++ echo a\na\n", 0), ("echo b", "+++ echo b\nb\n", 0), ("set +x", "+++ set +x\n", 0)]);
+    check(&[
+        ("set -v; echo a\necho b", "a\necho b\nb\n", 0),
+        ("echo c", "c\n", 0),
+        ("set +v", "", 0),
+        ("echo d\n:", "d\n", 0),
+    ]);
+}
+
+/// Without a supervisor a function of an earlier run counts its lines in the file that it was kept in.
+#[test]
+fn lines_are_counted_from_the_start_of_each_run() {
+    let text = "echo $LINENO\nf() {\n  echo $LINENO\n}\nf\nnosuch\necho \"${BASH_LINENO[*]}\"\n";
+    let shell = shell(Engine::Bash);
+    let expect = "1\n3\nbash: line 6: nosuch: command not found\n\n";
+    for _ in 0..3 {
+        assert_eq!(shell.output(text).unwrap().1, expect);
+    }
+    assert_eq!(shell.output("f; IFS=-; LINENO=70; set -u").unwrap().1, "3\n");
+    assert_eq!(shell.output(text).unwrap().1, expect);
+    assert_eq!(shell.output("\n\nif").unwrap().1, "bash: eval: line 4: syntax error: unexpected end of file\n");
+    assert_eq!(shell.output(text).unwrap().1, expect);
 }

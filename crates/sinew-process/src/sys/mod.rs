@@ -16,7 +16,9 @@ pub(crate) use linux::{
     CLOSED_ON_EXEC, Handle, QUIET, args, entry, freeze, program, resident, signal, table, wait, wait_until,
 };
 #[cfg(target_os = "macos")]
-pub(crate) use macos::{CLOSED_ON_EXEC, Handle, QUIET, entry, freeze, program, resident, signal, table, wait, wait_until};
+pub(crate) use macos::{
+    CLOSED_ON_EXEC, Handle, QUIET, entry, freeze, program, resident, signal, table, wait, wait_until,
+};
 #[cfg(unix)]
 pub(crate) use unix::{SIGKILL, SIGTERM, session};
 #[cfg(windows)]

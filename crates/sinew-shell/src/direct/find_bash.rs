@@ -30,8 +30,11 @@ pub(super) fn find(shell: &ShellOptions) -> Result<PathBuf> {
     if let Some(name) = &shell.bash {
         let found = environment::find_program(path, name).map(PathBuf::from).filter(|file| is_bash(file));
         return found.ok_or_else(|| {
-            let text =
-                format!("Failed to initialize shell: no bash of version 3.2 or later at {}: {}", name.display(), WAY_OUT);
+            let text = format!(
+                "Failed to initialize shell: no bash of version 3.2 or later at {}: {}",
+                name.display(),
+                WAY_OUT
+            );
             Error::new(ErrorCode::NotFound, text)
         });
     }

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::process::{ChildStdin, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sinew_base::{Aborted, CancelToken};
@@ -94,11 +94,7 @@ enum Phase {
 ///
 /// # Errors
 /// When the process, a pipe or a thread cannot be started.
-pub(super) fn run(
-    launch: Launch,
-    watch: &Watch<'_>,
-    on_chunk: OnStreamChunk<'_>,
-) -> io::Result<(End, Arc<Tree>)> {
+pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>) -> io::Result<(End, Arc<Tree>)> {
     let Launch { mut command, input, separate, encoding, idle, most } = launch;
     let (output, writer) = io::pipe()?;
     command.stdout(writer.try_clone()?);

@@ -180,8 +180,7 @@ impl Session {
         };
         let command = state.prepare(options, run)?;
         let input = run.stdin.clone().map_or(Input::Nothing, Input::Bytes);
-        let launch =
-            Launch { command, input, separate: false, encoding: Encoding::Text, idle: LINGER, most: LINGER };
+        let launch = Launch { command, input, separate: false, encoding: Encoding::Text, idle: LINGER, most: LINGER };
         let mut text = |chunk: Chunk| on_chunk(chunk.into_text());
         let (end, tree) = run::run(launch, watch, &mut text).map_err(failed)?;
         let exit = match end {

@@ -132,6 +132,11 @@ impl State {
         if !shown.is_empty() {
             let _ = write!(script, "{{ builtin set -{shown}; }} 2>/dev/null;");
         }
+        let status = self.report.next_status();
+        if !script.is_empty() && status != 0 {
+            // A subshell by itself runs no trap for every command, and what it does inside is not seen.
+            let _ = write!(script, "(exit {status}) >/dev/null 2>&1;");
+        }
         script.push_str(&run.command);
         // The ERR trap would run once more for the `eval` of a command that fails. Not where the text could go on.
         let traps_errors = self.report.has_error_trap || run.command.contains("ERR");
@@ -230,7 +235,8 @@ fn has_error_trap(listing: &str) -> bool {
 
 /// Tells whether a shell can have a variable of that name.
 fn is_name(name: &str) -> bool {
-    name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) && !name.starts_with(|c: char| c.is_ascii_digit())
+    name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+        && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {

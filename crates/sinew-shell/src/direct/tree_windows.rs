@@ -98,7 +98,8 @@ impl Tree {
     pub(super) fn end(&self, _grace: Duration) {
         let until = Instant::now() + GONE;
         // SAFETY: the handle is open.
-        while unsafe { TerminateJobObject(raw(&self.job), 1) } != 0 && !self.pids().is_empty() && Instant::now() < until {
+        while unsafe { TerminateJobObject(raw(&self.job), 1) } != 0 && !self.pids().is_empty() && Instant::now() < until
+        {
             std::thread::sleep(Duration::from_millis(1));
         }
     }

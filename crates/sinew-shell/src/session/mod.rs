@@ -96,8 +96,8 @@ impl Shell {
         if self.closed.load(std::sync::atomic::Ordering::Acquire) {
             return Err(Error::new(ErrorCode::InvalidState, "shell: the shell is closed: make a new one"));
         }
-        let watch = Watch::new(cancel, ticket.abort())
-            .map_err(|cause| Error::io("shell: failed to prepare a run", &cause))?;
+        let watch =
+            Watch::new(cancel, ticket.abort()).map_err(|cause| Error::io("shell: failed to prepare a run", &cause))?;
         if let Some(why) = watch.why() {
             return Ok(RunResult::stopped(why));
         }

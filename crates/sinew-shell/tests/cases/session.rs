@@ -88,23 +88,6 @@ fn a_command_that_closes_its_output_leaves_the_next_one_alone() {
     ]);
 }
 
-#[test]
-fn nothing_of_ours_is_open_in_a_command() {
-    check(&[("ls /proc/self/fd | grep -cvxE '[0123]'", "0\n", 1)]);
-}
-
-#[test]
-fn a_trace_shows_the_commands_of_the_run_only() {
-    // Each `eval` around a command is one more `+`.
-    check(&[("set -x; echo a", "+++ echo a\na\n", 0), ("echo b", "+++ echo b\nb\n", 0), ("set +x", "+++ set +x\n", 0)]);
-    check(&[
-        ("set -v; echo a\necho b", "a\necho b\nb\n", 0),
-        ("echo c", "c\n", 0),
-        ("set +v", "", 0),
-        ("echo d\n:", "d\n", 0),
-    ]);
-}
-
 /// Runs the commands in one shell, and one bash runs them as one script; both must print the same.
 #[track_caller]
 fn check_against_bash(runs: &[&str]) {
@@ -155,20 +138,6 @@ fn traps_of_errors_and_ends_are_those_of_the_script() {
     check_against_bash(&["trap 'echo R' RETURN", "f() { echo f; }; f", "set -T; f", "trap - RETURN", "f"]);
     check_against_bash(&["trap 'echo U' USR1", "kill -USR1 $$", "trap -p", "trap", "echo $(trap)", "trap -p | wc -l"]);
     check_against_bash(&["list() { trap; }", "trap 'echo U' USR1; list", "x=1", "list"]);
-}
-
-#[test]
-fn lines_are_counted_from_the_start_of_each_run() {
-    let text = "echo $LINENO\nf() {\n  echo $LINENO\n}\nf\nnosuch\necho \"${BASH_LINENO[*]}\"\n";
-    let shell = shell();
-    let expect = "1\n3\nbash: line 6: nosuch: command not found\n\n";
-    for _ in 0..3 {
-        assert_eq!(shell.output(text).unwrap().1, expect);
-    }
-    assert_eq!(shell.output("f; IFS=-; LINENO=70; set -u").unwrap().1, "3\n");
-    assert_eq!(shell.output(text).unwrap().1, expect);
-    assert_eq!(shell.output("\n\nif").unwrap().1, "bash: eval: line 4: syntax error: unexpected end of file\n");
-    assert_eq!(shell.output(text).unwrap().1, expect);
 }
 
 #[test]
@@ -223,9 +192,7 @@ fn the_end_of_the_shell_is_told_and_the_next_run_starts_a_new_one() {
 #[test]
 fn a_signal_that_kills_the_shell_is_named() {
     let shell = shell();
-    for (text, signal) in
-        [("kill -9 $$", "SIGKILL"), ("kill -SEGV $$", "SIGSEGV")]
-    {
+    for (text, signal) in [("kill -9 $$", "SIGKILL"), ("kill -SEGV $$", "SIGSEGV")] {
         let (result, _) = shell.output(text).unwrap();
         assert_eq!(
             (result.exit_code, result.signal, result.state_lost.is_some()),
