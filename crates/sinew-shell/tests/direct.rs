@@ -147,7 +147,7 @@ const CARRIED: &[(&str, &str, &str)] = &[
         "f ab; bash -c 'g; f' 2>&1 | cut -c1-4",
         "yes\ng\nbash\n",
     ),
-    ("shopt -s expand_aliases; alias ls='echo -x'; f() { ls; }", "alias ls='echo -y'; f; ls", "-x\n-x\n"),
+    ("shopt -s expand_aliases\nalias ls='echo -x'\nf() { ls; }", "alias ls='echo -y'; f; ls", "-x\n-x\n"),
     (
         "pushd /usr >/dev/null; pushd /etc >/dev/null",
         "dirs -l | cut -d' ' -f1,2; popd >/dev/null; pwd; echo $OLDPWD",

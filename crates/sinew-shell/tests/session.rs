@@ -150,3 +150,21 @@ fn lines_are_counted_from_the_start_of_each_run() {
     assert_eq!(shell.output("\n\nif").unwrap().1, "bash: eval: line 4: syntax error: unexpected end of file\n");
     assert_eq!(shell.output(text).unwrap().1, expect);
 }
+
+/// Without a supervisor every run is a text of its own.
+#[test]
+fn a_session_has_no_last_run() {
+    let shell = shell(Engine::Bash);
+    shell.output("N=0").unwrap();
+    for _ in 0..900 {
+        shell.output("N=$((N + 1))").unwrap();
+    }
+    assert_eq!(shell.output("echo $N $LINENO $-").unwrap().1, "900 1 hBc\n");
+}
+
+/// Without a supervisor such a trap also runs, silently, for three commands of ours.
+#[test]
+fn a_trap_for_every_command_counts_right() {
+    // Once it is known: the lines around the second run do not count.
+    check(&[("n=0; trap ': $((n++))' DEBUG", "", 0), ("n=0; :; :", "", 0), ("echo $n", "3\n", 0)]);
+}

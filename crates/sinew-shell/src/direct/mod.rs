@@ -11,7 +11,8 @@
 //! - A [`Shell`] starts a bash for each run, which reads what the run before left and leaves it to the next one:
 //!   variables, functions, aliases, options, traps, arguments, directories, umask. A run that is stopped leaves
 //!   the shell as it was before. What belongs to a process ends with the run: open descriptors, limits, `$$`, `$!`, and
-//!   the jobs that `wait`, `fg` and `%1` know.
+//!   the jobs that `wait`, `fg` and `%1` know. A function counts its lines in the file that it was kept in, and a trap
+//!   for every command (`DEBUG`) also runs, with its output thrown away, for the lines that keep the state.
 
 mod find_bash;
 mod input;

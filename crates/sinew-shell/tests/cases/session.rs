@@ -116,8 +116,6 @@ fn a_trap_for_every_command_runs_for_those_of_the_script_alone() {
     }
     check_against_bash(&["set -TE", "false", "echo $? $-", "trap 'echo D' DEBUG", "false", "echo $?"]);
     check_against_bash(&["n=0; trap ': $((n++))' DEBUG", "trap - DEBUG; n=0", ":; :", "echo $n"]);
-    // Once it is known, it also counts right: the lines around the second run do not count.
-    check(&[("n=0; trap ': $((n++))' DEBUG", "", 0), ("n=0; :; :", "", 0), ("echo $n", "3\n", 0)]);
 }
 
 #[test]
@@ -165,16 +163,6 @@ fn options_that_end_a_script_end_the_run() {
         assert_eq!(without_line_numbers(&output), without_line_numbers(&expect), "{text}");
         assert_eq!(shell.output("echo \"[$X]\"").unwrap().1, "[]\n", "{text}");
     }
-}
-
-#[test]
-fn a_session_has_no_last_run() {
-    let shell = shell();
-    shell.output("N=0").unwrap();
-    for _ in 0..900 {
-        shell.output("N=$((N + 1))").unwrap();
-    }
-    assert_eq!(shell.output("echo $N $LINENO $-").unwrap().1, "900 1 hBc\n");
 }
 
 #[test]
