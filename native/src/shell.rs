@@ -65,7 +65,7 @@ impl ShellHandle {
     ) -> napi::Result<Object<'env>> {
         let (run, cancel) = run.into_core(abort);
         let shell = Arc::clone(&self.shell);
-        let ticket = task::now(env, "shell", || shell.line_up())?;
+        let ticket = shell.line_up();
         let ends = cancel.clone();
         let work = move |on_chunk: shell::OnChunk<'_>| shell.run_at(&ticket, &run, &cancel, on_chunk);
         streamed(env, on_chunk, abort, &ends, |text| text, work)

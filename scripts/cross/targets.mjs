@@ -76,7 +76,7 @@ const GIT = "runs git, which wine has not";
 const LINKS = "wine 10 makes no links";
 const QEMU = "looks into /proc, where qemu stands in place of the program";
 const START = "qemu shows each thread another start time of its own process";
-const SHELLS = "runs a shell, which Windows has not";
+const SHELLS = "runs a shell, and wine has no bash";
 const COPY = "a copy of @sinew/tokens lacks what it depends on";
 const SINCE = "mended since this run, and passed alone";
 /** Why tests fail, by target, and by name or file of tests; what is not named here is a fault until somebody has looked. */

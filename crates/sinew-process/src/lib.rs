@@ -11,5 +11,7 @@ mod process;
 mod sys;
 mod tree;
 
+#[cfg(unix)]
+pub use process::session_members;
 pub use process::{Process, Status, Terminate, Termination};
 pub use tree::{descendants, kill_tree, resident_bytes};

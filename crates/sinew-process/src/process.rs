@@ -97,6 +97,15 @@ impl Process {
         (self.status() == Status::Running && !args.is_empty()).then_some(args)
     }
 
+    /// The file of the program that it runs. `None` once it is over, and where the system does not tell: processes of
+    /// other users.
+    #[must_use]
+    pub fn program(&self) -> Option<std::path::PathBuf> {
+        let program = sys::program(&self.entry)?;
+        // Read of whoever had the number then.
+        (self.status() == Status::Running).then_some(program)
+    }
+
     /// Tells whether it runs.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -154,6 +163,29 @@ impl Process {
 struct Target {
     handle: Handle,
     signalled: bool,
+}
+
+/// The living processes of the session `session`, those of `known` that still live, and all that descends from any of
+/// them. A session is named by the number of the process that began it, which may be over.
+///
+/// Reads the whole process table once.
+#[cfg(unix)]
+#[must_use]
+pub fn session_members(session: u32, known: &[Process]) -> Vec<Process> {
+    let mut left: Vec<Entry> = sys::table().into_iter().filter(|entry| entry.alive).collect();
+    let mut found: Vec<Entry> = Vec::new();
+    loop {
+        let is_ours = |entry: &mut Entry| {
+            found.iter().any(|parent| parent.pid == entry.ppid && entry.start >= parent.start)
+                || known.iter().any(|process| process.entry.same(entry))
+                || sys::session(entry.pid) == Some(session)
+        };
+        let more: Vec<Entry> = left.extract_if(.., is_ours).collect();
+        if more.is_empty() {
+            return found.into_iter().map(|entry| Process { entry }).collect();
+        }
+        found.extend(more);
+    }
 }
 
 fn group_of(member: &Entry) -> Vec<Entry> {

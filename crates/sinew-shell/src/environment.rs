@@ -1,7 +1,6 @@
 //! The variables that a script inherits.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use sinew_base::{Error, Result};
@@ -11,7 +10,7 @@ use crate::Environment;
 /// Tells whether a variable belongs to the shell that the host was started from and not to its children.
 #[must_use]
 pub fn is_private(name: &OsStr) -> bool {
-    let name = name.as_bytes();
+    let name = name.as_encoded_bytes();
     matches!(name, b"PS1" | b"PWD" | b"OLDPWD" | b"SHLVL" | b"_") || name.starts_with(b"BASH_FUNC_")
 }
 
@@ -20,8 +19,8 @@ pub(crate) fn inherited(env: &Environment) -> Vec<(&OsStr, &OsStr)> {
     let mut kept = std::collections::BTreeMap::new();
     for (name, value) in env {
         let broken = name.is_empty()
-            || name.as_bytes().iter().any(|byte| matches!(byte, b'=' | 0))
-            || value.as_bytes().contains(&0);
+            || name.as_encoded_bytes().iter().any(|byte| matches!(byte, b'=' | 0))
+            || value.as_encoded_bytes().contains(&0);
         if !broken && !is_private(name) {
             kept.insert(name.as_os_str(), value.as_os_str());
         }
@@ -31,7 +30,15 @@ pub(crate) fn inherited(env: &Environment) -> Vec<(&OsStr, &OsStr)> {
 
 /// The value of one variable.
 pub(crate) fn value<'a>(env: &'a Environment, name: &str) -> Option<&'a OsStr> {
-    env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
+    env.iter().rev().find(|(key, _)| is_same(key, name)).map(|(_, value)| value.as_os_str())
+}
+
+/// Tells whether two names are those of one variable: on Windows upper and lower case are the same.
+pub(crate) fn is_same(one: &OsStr, other: &str) -> bool {
+    match cfg!(windows) {
+        true => one.eq_ignore_ascii_case(other),
+        false => one == other,
+    }
 }
 
 /// Refuses what a shell cannot take as the variables of one run.
@@ -55,8 +62,10 @@ pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
 }
 
 /// Finds a program along `PATH`; a name with a slash is its own answer.
+#[cfg(unix)]
 pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString> {
     use rustix::fs::{Access, access};
+    use std::os::unix::ffi::OsStrExt;
     let runs =
         |file: PathBuf| (file.is_file() && access(&file, Access::EXEC_OK).is_ok()).then(|| file.into_os_string());
     if name.as_os_str().as_bytes().contains(&b'/') {
@@ -68,6 +77,25 @@ pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString
         .split(|byte| *byte == b':')
         .filter(|dir| dir.starts_with(b"/"))
         .find_map(|dir| runs(Path::new(OsStr::from_bytes(dir)).join(name)))
+}
+
+/// Finds a program along `PATH`, with each of the usual endings where the name has none; a name with a folder is its
+/// own answer.
+#[cfg(windows)]
+pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString> {
+    let with_ending = |file: PathBuf| {
+        let endings = [".exe", ".com", ".bat", ".cmd"].into_iter().filter(|_| file.extension().is_none());
+        let mut places = endings.map(|ending| {
+            let mut file = file.clone().into_os_string();
+            file.push(ending);
+            PathBuf::from(file)
+        });
+        places.find(|place| place.is_file()).or(Some(file)).filter(|place| place.is_file()).map(PathBuf::into_os_string)
+    };
+    if name.components().count() > 1 {
+        return with_ending(name.to_path_buf());
+    }
+    std::env::split_paths(path?).filter(|dir| dir.is_absolute()).find_map(|dir| with_ending(dir.join(name)))
 }
 
 #[cfg(test)]

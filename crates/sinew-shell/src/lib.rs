@@ -1,8 +1,9 @@
 //! Shell sessions, pseudo-terminals and output sinks.
 //!
-//! A script runs under a supervisor process ([`host`]): whatever it does to its interpreter ends that and never the
-//! host, and whatever happens to the host ends everything that the script started. Two engines run scripts: the
-//! system's bash, and an embedded interpreter where there is none.
+//! On Linux a script runs under a supervisor process (`host`): whatever it does to its interpreter ends that and never
+//! the host, and whatever happens to the host ends everything that the script started. Two engines run scripts: the
+//! system's bash, and an embedded interpreter where there is none. Elsewhere a bash is started without a supervisor
+//! ([`direct`]), under the same names.
 //!
 //! - [`execute_shell`]: one command in a shell of its own.
 //! - [`execute_streams`]: the same with its streams apart, or a program without a shell.
@@ -13,51 +14,49 @@
 //!
 //! All of it blocks its thread; the caller chooses the thread. Nothing here reads the environment.
 
+pub mod direct;
 pub mod output;
 pub mod pty;
 
-#[cfg(target_os = "linux")]
 mod environment;
 #[cfg(target_os = "linux")]
 pub mod host;
 #[cfg(target_os = "linux")]
 mod input;
+#[cfg(not(target_os = "linux"))]
+mod no_supervisor;
 #[cfg(target_os = "linux")]
 mod one_shot;
 mod options;
 #[cfg(target_os = "linux")]
 mod output_relay;
-#[cfg(target_os = "linux")]
+mod queue;
 mod request;
 #[cfg(target_os = "linux")]
 mod session;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod signals;
 #[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(unix)]
 mod tty_writer;
-#[cfg(not(target_os = "linux"))]
-mod unsupported;
 #[cfg(target_os = "linux")]
 mod wire;
 
-#[cfg(target_os = "linux")]
+#[cfg(not(target_os = "linux"))]
+pub use direct::{InputPipe, Shell, StreamOptions, execute_shell, execute_streams};
 pub use environment::is_private;
 #[cfg(target_os = "linux")]
 pub use input::InputPipe;
+#[cfg(not(target_os = "linux"))]
+pub use no_supervisor::{Supervisor, host};
 #[cfg(target_os = "linux")]
 pub use one_shot::{StreamOptions, execute_shell, execute_streams};
-pub use options::{Engine, Environment, GRACE, Job, RunOptions, RunResult, ShellOptions};
+pub use options::{Engine, Environment, GRACE, Job, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions};
+pub use queue::Ticket;
 #[cfg(target_os = "linux")]
-pub use output_relay::{OnChunk, OnStreamChunk};
-#[cfg(target_os = "linux")]
-pub use session::{Shell, Ticket};
+pub use session::Shell;
 #[cfg(target_os = "linux")]
 pub use supervisor::Supervisor;
 #[cfg(unix)]
 pub use tty_writer::TtyWriter;
-#[cfg(not(target_os = "linux"))]
-pub use unsupported::{
-    InputPipe, OnChunk, OnStreamChunk, Shell, StreamOptions, Supervisor, Ticket, execute_shell, execute_streams, host,
-};

@@ -10,10 +10,12 @@ use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
 use crate::input::InputPipe;
 use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Encoding};
-use crate::output_relay::{Abort, OnChunk, OnStreamChunk, OutputRelay, Watch};
+use crate::output_relay::{OutputRelay, Watch};
 use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe};
 use crate::wire::{Ask, Tell};
-use crate::{Engine, GRACE, RunOptions, RunResult, ShellOptions, environment, request, signals};
+use crate::{
+    Engine, GRACE, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions, environment, request, signals,
+};
 
 /// The longest script that is passed as an argument; the system's own limit is 128 KiB.
 const ARGUMENT: usize = 100 * 1024;
@@ -72,7 +74,7 @@ pub fn execute_streams(
 ) -> Result<RunResult> {
     request::check(run)?;
     if let Err(why) = cancel.check() {
-        return Ok(stopped(why));
+        return Ok(RunResult::stopped(why));
     }
     let cwd = run.cwd.as_deref().or(shell.cwd.as_deref());
     request::check_cwd(cwd)?;
@@ -83,7 +85,10 @@ pub fn execute_streams(
         env.push((OsStr::new(name), OsStr::new(value)));
     }
     let Command { program, args, long } = match &streams.argv {
-        Some(argv) => program_of(argv, &env)?,
+        Some(argv) => {
+            let args = argv.iter().map(OsString::from).collect();
+            Command { program: request::program(argv, &env)?, args, long: None }
+        }
         None => shell_command(supervisor, shell, run)?,
     };
     let input = match &run.stdin {
@@ -96,7 +101,7 @@ pub fn execute_streams(
         true => pipe(PIPE).map(|(reader, writer)| (Some(reader), Some(writer))).map_err(failed)?,
         false => (None, None),
     };
-    let watch = Watch::new(cancel, Arc::new(Abort::new().map_err(failed)?));
+    let watch = Watch::new(cancel, &CancelToken::never()).map_err(failed)?;
     let link = supervisor.start(&Start {
         program: &program,
         args: &args,
@@ -138,25 +143,6 @@ fn shell_command(supervisor: &Supervisor, shell: &ShellOptions, run: &RunOptions
     Ok(Command { program, args, long })
 }
 
-fn program_of(argv: &[String], env: &[(&OsStr, &OsStr)]) -> Result<Command> {
-    let Some(name) = argv.first().filter(|name| !name.is_empty()) else {
-        return Err(Error::invalid("run: the list of arguments is empty; its first item is the program"));
-    };
-    if let Some(bad) = argv.iter().find(|arg| arg.contains('\0')) {
-        return Err(Error::invalid(format!("run: the argument {bad:?} holds a NUL character: no program can take it")));
-    }
-    let path = env.iter().find(|(name, _)| *name == "PATH").map(|(_, value)| *value);
-    // A path is looked at by the system when it starts: from the working directory of the run.
-    let program = match name.contains('/') {
-        true => Some(name.into()),
-        false => environment::find_program(path, Path::new(name)),
-    };
-    let Some(program) = program else {
-        return Err(Error::new(ErrorCode::NotFound, format!("run: no program {name:?} on PATH")));
-    };
-    Ok(Command { program, args: argv.iter().map(OsString::from).collect(), long: None })
-}
-
 /// Waits for the end of the shell.
 fn follow(link: Link, mut relay: OutputRelay<'_>, watch: &Watch, program: Option<&String>) -> Result<RunResult> {
     let failed = |cause: std::io::Error| Error::io("shell: failed to read the output", &cause);
@@ -188,7 +174,7 @@ fn follow(link: Link, mut relay: OutputRelay<'_>, watch: &Watch, program: Option
                     break;
                 }
             }
-            break stopped(why);
+            break RunResult::stopped(why);
         }
     };
     if result.exit_code.is_some() || result.signal.is_some() {
@@ -244,11 +230,6 @@ pub(crate) fn ended(status: i32) -> RunResult {
 /// The result of a shell whose supervisor was killed: the shell died with it.
 pub(crate) fn killed() -> RunResult {
     RunResult { signal: Some("SIGKILL"), ..RunResult::default() }
-}
-
-/// The result of a run that was stopped.
-pub(crate) fn stopped(why: Aborted) -> RunResult {
-    RunResult { cancelled: why == Aborted::Signal, timed_out: why == Aborted::Timeout, ..RunResult::default() }
 }
 
 pub(crate) fn not_started(errno: i32) -> Error {

@@ -1,8 +1,13 @@
 //! Options and results of shells and of their runs.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use sinew_base::Aborted;
+
+use crate::output::Chunk;
 
 /// The time that processes have to obey TERM before they get KILL.
 pub const GRACE: Duration = Duration::from_millis(1500);
@@ -85,9 +90,15 @@ pub struct RunResult {
     /// after a run of [`crate::execute_shell`].
     pub working_dir: Option<PathBuf>,
     /// The reason why variables, functions and directory of the shell are lost, when they are: the next run starts a
-    /// new
-    /// shell.
+    /// new shell.
     pub state_lost: Option<&'static str>,
+}
+
+impl RunResult {
+    /// The result of a run that was stopped.
+    pub(crate) fn stopped(why: Aborted) -> RunResult {
+        RunResult { cancelled: why == Aborted::Signal, timed_out: why == Aborted::Timeout, ..RunResult::default() }
+    }
 }
 
 /// A process that was started in an earlier run and still lives.
@@ -98,3 +109,10 @@ pub struct Job {
     /// Its command line, arguments separated by spaces.
     pub command: String,
 }
+
+/// The callback that takes the output: pieces of text in order. While it runs nothing is read, so a slow one slows the command
+/// down. After `Break` it is not called again and the run is aborted.
+pub type OnChunk<'a> = &'a mut dyn FnMut(String) -> ControlFlow<()>;
+
+/// The same for pieces that tell their stream.
+pub type OnStreamChunk<'a> = &'a mut dyn FnMut(Chunk) -> ControlFlow<()>;

@@ -2,24 +2,16 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::ops::ControlFlow;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use sinew_base::{Aborted, CancelToken, HookGuard};
 
+use crate::OnStreamChunk;
 use crate::output::{Chunk, Encoding, MERGE_BYTES, Source, StreamMerger, Waker};
-
-/// The callback that takes the output: pieces of text in order. While it runs nothing is read, so a slow one slows the command
-/// down. After `Break` it is not called again and the run is aborted.
-pub type OnChunk<'a> = &'a mut dyn FnMut(String) -> ControlFlow<()>;
-
-/// The same for pieces that tell their stream.
-pub type OnStreamChunk<'a> = &'a mut dyn FnMut(Chunk) -> ControlFlow<()>;
 
 pub(crate) struct OutputRelay<'a> {
     // None after the end of the stream. The second is that of the errors, where they are apart.
@@ -172,43 +164,25 @@ pub(crate) fn timespec(wait: Duration) -> Timespec {
 /// Watches for the reasons to stop a run: the caller's cancellation and an abort.
 pub(crate) struct Watch {
     cancel: CancelToken,
-    abort: Arc<Abort>,
-    _hook: HookGuard,
-}
-
-/// The part of a [`Watch`] that others hold.
-#[derive(Debug)]
-pub(crate) struct Abort {
-    set: AtomicBool,
-    wake: Waker,
-}
-
-impl Abort {
-    /// # Errors
-    /// When the process has no descriptor left.
-    pub(crate) fn new() -> io::Result<Abort> {
-        Ok(Abort { set: AtomicBool::new(false), wake: Waker::new()? })
-    }
-
-    pub(crate) fn is_set(&self) -> bool {
-        self.set.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn set(&self) {
-        self.set.store(true, Ordering::Release);
-        self.wake.wake();
-    }
+    abort: CancelToken,
+    wake: Arc<Waker>,
+    _hooks: [HookGuard; 2],
 }
 
 impl Watch {
-    pub(crate) fn new(cancel: &CancelToken, abort: Arc<Abort>) -> Watch {
-        let hooked = Arc::clone(&abort);
-        let hook = cancel.on_cancel(move || hooked.wake.wake());
-        Watch { cancel: cancel.clone(), abort, _hook: hook }
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(crate) fn new(cancel: &CancelToken, abort: &CancelToken) -> io::Result<Watch> {
+        let wake = Arc::new(Waker::new()?);
+        let hooks = [cancel, abort].map(|token| {
+            let wake = Arc::clone(&wake);
+            token.on_cancel(move || wake.wake())
+        });
+        Ok(Watch { cancel: cancel.clone(), abort: abort.clone(), wake, _hooks: hooks })
     }
 
     pub(crate) fn why(&self) -> Option<Aborted> {
-        match self.abort.is_set() {
+        match self.abort.is_cancelled() {
             true => Some(Aborted::Signal),
             false => self.cancel.check().err(),
         }
@@ -222,6 +196,6 @@ impl Watch {
     /// Readable once the run has to stop, except for its deadline.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         use std::os::fd::AsFd;
-        self.abort.wake.as_fd()
+        self.wake.as_fd()
     }
 }

@@ -2,7 +2,7 @@
 
 /// The name of a signal as programs write it, `SIGRT` for the real-time ones.
 pub(crate) fn name(signal: i32) -> &'static str {
-    const NAMES: [(i32, &str); 31] = [
+    const NAMES: &[(i32, &str)] = &[
         (libc::SIGHUP, "SIGHUP"),
         (libc::SIGINT, "SIGINT"),
         (libc::SIGQUIT, "SIGQUIT"),
@@ -18,6 +18,7 @@ pub(crate) fn name(signal: i32) -> &'static str {
         (libc::SIGPIPE, "SIGPIPE"),
         (libc::SIGALRM, "SIGALRM"),
         (libc::SIGTERM, "SIGTERM"),
+        #[cfg(target_os = "linux")]
         (libc::SIGSTKFLT, "SIGSTKFLT"),
         (libc::SIGCHLD, "SIGCHLD"),
         (libc::SIGCONT, "SIGCONT"),
@@ -32,6 +33,7 @@ pub(crate) fn name(signal: i32) -> &'static str {
         (libc::SIGPROF, "SIGPROF"),
         (libc::SIGWINCH, "SIGWINCH"),
         (libc::SIGIO, "SIGIO"),
+        #[cfg(target_os = "linux")]
         (libc::SIGPWR, "SIGPWR"),
         (libc::SIGSYS, "SIGSYS"),
     ];

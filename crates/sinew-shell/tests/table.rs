@@ -5,13 +5,14 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use sinew_base::CancelToken;
-use sinew_shell::{Engine, RunOptions};
+use sinew_shell::{Engine, RunOptions, ShellOptions, direct};
 use support::{options, supervisor};
 
 const SCRIPTS: &str = include_str!("table/scripts.yaml");
@@ -45,6 +46,36 @@ fn brush_once() {
 #[test]
 fn brush_session() {
     check("brush session", 9, |script, dir| in_session(Engine::Brush, script, dir));
+}
+
+#[test]
+fn direct_once() {
+    check("direct once", 0, |script, dir| {
+        let run = RunOptions { command: script.to_string(), cwd: Some(dir.into()), ..RunOptions::default() };
+        let mut output = String::new();
+        let options = options(Engine::Bash);
+        let result = direct::execute_shell(&supervisor(), &options, &run, &limit(), &mut |chunk| {
+            output.push_str(&chunk);
+            ControlFlow::Continue(())
+        });
+        (output, end(&result.unwrap()))
+    });
+}
+
+#[test]
+fn direct_session() {
+    check("direct session", 0, |script, dir| {
+        let options = ShellOptions { cwd: Some(dir.into()), ..options(Engine::Bash) };
+        let shell = direct::Shell::new(supervisor(), options);
+        // What was run before leaves no trace that a script could see.
+        shell.output(":\n:").unwrap();
+        let mut output = String::new();
+        let result = shell.run(&support::command(script), &limit(), &mut |chunk| {
+            output.push_str(&chunk);
+            ControlFlow::Continue(())
+        });
+        (output, end(&result.unwrap()))
+    });
 }
 
 /// Every script answers as a fresh bash, except the listed ones, which are at most `percent` of a hundred.
@@ -127,7 +158,7 @@ fn shell_once(engine: Engine, script: &str, dir: &Path) -> (String, String) {
 }
 
 fn in_session(engine: Engine, script: &str, dir: &Path) -> (String, String) {
-    let options = sinew_shell::ShellOptions { cwd: Some(dir.into()), ..options(engine) };
+    let options = ShellOptions { cwd: Some(dir.into()), ..options(engine) };
     let shell = sinew_shell::Shell::new(supervisor(), options);
     // What was run before leaves no trace that a script could see.
     shell.output(":\n:").unwrap();

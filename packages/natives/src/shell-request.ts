@@ -15,7 +15,8 @@ export const RUN: Table = { command: "string!", cwd: "string", env: "env", timeo
 
 /** The native setup of a shell. @internal */
 export function setup({ sessionEnv, snapshotPath, engine }: ShellOptions): ShellSetup {
-  const file = supervisor();
+  // Shells of other systems have no supervisor.
+  const file = supervisor() ?? (process.platform === "linux" ? undefined : "");
   if (file === undefined) {
     throw new Error("Failed to initialize shell: sinew-shell-host is not beside the addon; install the package again");
   }

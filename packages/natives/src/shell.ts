@@ -89,7 +89,7 @@ export class Shell {
 
   /**
    * @param options The environment, a snapshot, the engine.
-   * @throws `Failed to initialize shell` where the supervisor program is missing; `TypeError` for an option of the wrong type.
+   * @throws `Failed to initialize shell` where the supervisor program of Linux is missing; `TypeError` for an option of the wrong type.
    */
   constructor(options: ShellOptions = {}) {
     this.#shell = new native.ShellHandle(setup(check("Shell", SHELL, options) as ShellOptions));

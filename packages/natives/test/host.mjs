@@ -71,7 +71,10 @@ const PROGRAM = /\b(?:spawn\(|run\(\[|execFileSync\(|argv: \[)"(\w+)"/g;
 /** What an example asks for that this system has not; undefined where it can run, as all of them can on Linux. */
 export function lacking(code) {
   if (process.platform === "linux") return undefined;
-  if (/\b(?:new Shell|executeShell|bash)\(/.test(code)) return "shells run on Linux only";
+  if (/\b(?:new Shell|executeShell|bash)\(/.test(code)) {
+    if (process.platform === "win32") return "names files as a Unix has them";
+    if (!isThere("bash")) return "no program bash";
+  }
   if (process.platform === "win32" && /\bnew TtyWriter\(/.test(code)) return "TtyWriter is for Unix";
   const programs = [...code.matchAll(PROGRAM)].map(([, name]) => name);
   if (/\.start\(\{ command:/.test(code)) programs.push("sh");

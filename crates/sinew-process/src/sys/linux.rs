@@ -1,6 +1,7 @@
 //! `/proc` for the table, pidfds for everything that must hit the right process.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,11 @@ pub(crate) fn args(entry: &Entry) -> Option<Vec<String>> {
         return Some(if bytes.is_empty() { Vec::new() } else { vec![String::from_utf8_lossy(&bytes).into_owned()] });
     };
     Some(whole.split(|byte| *byte == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect())
+}
+
+/// The file of the program that a process runs.
+pub(crate) fn program(entry: &Entry) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{}/exe", entry.pid)).ok()
 }
 
 /// The bytes of a process that are in memory, those that it shares included.

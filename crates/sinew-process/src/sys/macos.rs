@@ -1,6 +1,9 @@
 //! libproc for the table; a handle is the number and the start time. Compiled, but not yet run.
 
+use std::ffi::OsString;
 use std::mem::{MaybeUninit, size_of};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::net::{RecvFlags, SendFlags};
@@ -58,6 +61,17 @@ pub(crate) fn resident(number: u32) -> Option<u64> {
         unsafe { libc::proc_pidinfo(number.cast_signed(), libc::PROC_PIDTASKINFO, 0, info.as_mut_ptr().cast(), size) };
     // SAFETY: all of it was filled.
     (filled == size).then(|| unsafe { info.assume_init() }.pti_resident_size)
+}
+
+/// The file of the program that a process runs.
+pub(crate) fn program(entry: &Entry) -> Option<PathBuf> {
+    let mut path = vec![0u8; libc::PROC_PIDPATHINFO_MAXSIZE as usize];
+    // SAFETY: the buffer is as long as it is said to be; the call tells how much of it was filled.
+    let len = unsafe {
+        libc::proc_pidpath(entry.pid.cast_signed(), path.as_mut_ptr().cast(), libc::PROC_PIDPATHINFO_MAXSIZE as u32)
+    };
+    path.truncate(usize::try_from(len).unwrap_or(0));
+    (!path.is_empty()).then(|| OsString::from_vec(path).into())
 }
 
 pub(crate) fn signal(expected: &Entry, signal: i32) -> bool {

@@ -12,13 +12,17 @@ mod unix;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{CLOSED_ON_EXEC, Handle, QUIET, args, entry, freeze, resident, signal, table, wait, wait_until};
+pub(crate) use linux::{
+    CLOSED_ON_EXEC, Handle, QUIET, args, entry, freeze, program, resident, signal, table, wait, wait_until,
+};
 #[cfg(target_os = "macos")]
-pub(crate) use macos::{CLOSED_ON_EXEC, Handle, QUIET, entry, freeze, resident, signal, table, wait, wait_until};
+pub(crate) use macos::{
+    CLOSED_ON_EXEC, Handle, QUIET, entry, freeze, program, resident, signal, table, wait, wait_until,
+};
 #[cfg(unix)]
-pub(crate) use unix::{SIGKILL, SIGTERM};
+pub(crate) use unix::{SIGKILL, SIGTERM, session};
 #[cfg(windows)]
-pub(crate) use windows::{Handle, SIGKILL, SIGTERM, entry, freeze, signal, table, wait, wait_until};
+pub(crate) use windows::{Handle, SIGKILL, SIGTERM, entry, freeze, program, signal, table, wait, wait_until};
 
 /// One line of the process table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

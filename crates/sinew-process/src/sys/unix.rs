@@ -16,3 +16,11 @@ pub(super) fn known(signal: i32) -> Option<Signal> {
     // is only passed to the kernel, which answers EINVAL to one that it does not know.
     (1..=64).contains(&signal).then(|| unsafe { Signal::from_raw_unchecked(signal) })
 }
+
+/// The session of a process, if the system tells it.
+pub(crate) fn session(number: u32) -> Option<u32> {
+    // The call of rustix has no answer for a session outside of a container, which is 0.
+    // SAFETY: takes no pointer.
+    let session = unsafe { libc::getsid(pid(number)?.as_raw_nonzero().get()) };
+    u32::try_from(session).ok().filter(|session| *session != 0)
+}

@@ -1,7 +1,10 @@
 //! A snapshot for the table, an open handle for the process.
 
+use std::ffi::OsString;
 use std::mem::size_of;
+use std::os::windows::ffi::OsStringExt;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use sinew_base::{Aborted, CancelToken};
@@ -11,7 +14,7 @@ use windows_sys::Win32::System::Diagnostics::ToolHelp::{
 };
 use windows_sys::Win32::System::Threading::{
     GetProcessTimes, OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION, PROCESS_SYNCHRONIZE, PROCESS_TERMINATE,
-    TerminateProcess, WaitForSingleObject,
+    QueryFullProcessImageNameW, TerminateProcess, WaitForSingleObject,
 };
 
 use super::Entry;
@@ -50,6 +53,17 @@ pub(crate) fn table() -> Vec<Entry> {
 
 pub(crate) fn entry(pid: u32) -> Option<Entry> {
     table().into_iter().find(|entry| entry.pid == pid)
+}
+
+/// The file of the program that a process runs.
+pub(crate) fn program(entry: &Entry) -> Option<PathBuf> {
+    let handle = open(entry.pid)?;
+    let mut path = vec![0u16; 32 * 1024];
+    let mut len = path.len() as u32;
+    // SAFETY: the handle is open; the buffer is as long as `len` says, which then tells how much of it was filled.
+    let known =
+        unsafe { QueryFullProcessImageNameW(handle.as_raw_handle().cast(), 0, path.as_mut_ptr(), &mut len) != 0 };
+    known.then(|| OsString::from_wide(&path[..len as usize]).into())
 }
 
 pub(crate) fn signal(entry: &Entry, signal: i32) -> bool {

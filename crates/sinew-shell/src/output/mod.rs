@@ -10,12 +10,20 @@ mod streams;
 #[cfg_attr(windows, path = "waker_windows.rs")]
 mod waker;
 
+use std::time::Duration;
+
 pub use decoder::Decoder;
 pub use merger::{MERGE_BYTES, MERGE_INTERVAL, Merger};
 #[cfg(unix)]
 pub(crate) use pump::timespec;
 #[cfg(unix)]
-pub use pump::{DRAIN_IDLE, DRAIN_MOST, Ending, PumpEnd, pump};
+pub use pump::{Ending, PumpEnd, pump};
 pub use sink::{OutputDump, OutputSink, SinkOptions, TAIL_BYTES};
 pub use streams::{Chunk, ChunkData, Encoding, Source, StreamMerger};
 pub(crate) use waker::Waker;
+
+/// The silence after which a drain is over.
+pub const DRAIN_IDLE: Duration = Duration::from_millis(250);
+
+/// The longest time that a drain lasts.
+pub const DRAIN_MOST: Duration = Duration::from_secs(2);

@@ -12,12 +12,6 @@ use rustix::io::Errno;
 
 use super::{Merger, Waker};
 
-/// The silence after which a drain is over.
-pub const DRAIN_IDLE: Duration = Duration::from_millis(250);
-
-/// The longest time that a drain lasts.
-pub const DRAIN_MOST: Duration = Duration::from_secs(2);
-
 // Two fills of a pipe: what was written before `stop` is read, a writer that never ends is not.
 const STOP_BYTES: usize = 2 * 1024 * 1024;
 
@@ -57,7 +51,7 @@ impl Ending {
     }
 
     /// The command is over: read on until the stream is silent for `idle` or `most` is over, as
-    /// [`DRAIN_IDLE`] and [`DRAIN_MOST`].
+    /// [`super::DRAIN_IDLE`] and [`super::DRAIN_MOST`].
     pub fn drain(&self, idle: Duration, most: Duration) {
         let mut wish = self.wish();
         if matches!(*wish, Wish::Read) {

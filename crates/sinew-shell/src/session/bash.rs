@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use sinew_base::{Aborted, Error, ErrorCode, Result};
 
 use super::traps;
-use crate::one_shot::{PIPE, ended, is_brush, killed, not_started, stopped};
+use crate::one_shot::{PIPE, ended, is_brush, killed, not_started};
 use crate::output::{Chunk, Encoding};
-use crate::output_relay::{OnChunk, OutputRelay, Watch};
+use crate::output_relay::{OutputRelay, Watch};
 use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe, write_at_start};
 use crate::wire::{Ask, Tell};
-use crate::{GRACE, Job, RunOptions, RunResult, ShellOptions, environment, request};
+use crate::{GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, environment, request};
 
 /// The time that the shell may take to leave a command after everything that the command started is gone.
 const LEAVE: Duration = Duration::from_millis(400);
@@ -183,12 +183,12 @@ impl Session {
         let told = matches!(end, End::Reported);
         let (result, lost) = match end {
             End::Reported => (report.result(run), None),
-            End::Stopped(why, true) => (Ok(stopped(why)), None),
+            End::Stopped(why, true) => (Ok(RunResult::stopped(why)), None),
             End::Stopped(why, false) if self.brush => {
-                (Ok(stopped(why)), Some("the embedded shell cannot leave a command and was ended"))
+                (Ok(RunResult::stopped(why)), Some("the embedded shell cannot leave a command and was ended"))
             }
             End::Stopped(why, false) => {
-                (Ok(stopped(why)), Some("the shell did not leave the command in time and was killed"))
+                (Ok(RunResult::stopped(why)), Some("the shell did not leave the command in time and was killed"))
             }
             End::Gone(result) if result.signal.is_some() => (Ok(result), Some("a signal killed the shell")),
             End::Gone(result) => (Ok(result), Some("the command ended the shell (exit, exec or set -e)")),

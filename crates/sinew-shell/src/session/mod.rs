@@ -1,22 +1,20 @@
 //! A shell that lives on from command to command.
 
 mod bash;
-mod queue;
 mod traps;
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
-use crate::one_shot::{bash as bash_of, interpreter, stopped};
-use crate::output_relay::{OnChunk, Watch};
+use crate::one_shot::{bash as bash_of, interpreter};
+use crate::output_relay::Watch;
+use crate::queue::{RunQueue, Ticket};
 use crate::supervisor::Supervisor;
-use crate::{Engine, GRACE, Job, RunOptions, RunResult, ShellOptions, request};
+use crate::{Engine, GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, request};
 use bash::Session;
-use queue::RunQueue;
-pub use queue::Ticket;
 
 /// A shell whose variables, functions, options, directory and background jobs persist from run to run.
 ///
@@ -71,16 +69,13 @@ impl Shell {
     /// A command, variable, directory or snapshot that cannot be used; a shell that cannot be started; a shell that
     /// is closed.
     pub fn run(&self, run: &RunOptions, cancel: &CancelToken, on_chunk: OnChunk<'_>) -> Result<RunResult> {
-        self.run_at(&self.line_up()?, run, cancel, on_chunk)
+        self.run_at(&self.line_up(), run, cancel, on_chunk)
     }
 
     /// Takes a ticket of the queue of commands, for a caller that runs the command on another thread: runs come in the order
     /// in which their tickets were taken, and [`Shell::abort`] knows them from here on.
-    ///
-    /// # Errors
-    /// When the process has no descriptor left.
-    pub fn line_up(&self) -> Result<Ticket> {
-        self.queue.line_up().map_err(|cause| Error::io("shell: failed to prepare a run", &cause))
+    pub fn line_up(&self) -> Ticket {
+        self.queue.line_up()
     }
 
     /// The same as [`Shell::run`] with a ticket of the queue, which is left when the ticket is dropped.
@@ -96,14 +91,15 @@ impl Shell {
     ) -> Result<RunResult> {
         request::check(run)?;
         if let Err(why) = cancel.check().and_then(|()| ticket.wait(cancel)) {
-            return Ok(stopped(why));
+            return Ok(RunResult::stopped(why));
         }
         if self.closed.load(std::sync::atomic::Ordering::Acquire) {
             return Err(Error::new(ErrorCode::InvalidState, "shell: the shell is closed: make a new one"));
         }
-        let watch = Watch::new(cancel, Arc::clone(ticket.abort()));
+        let watch =
+            Watch::new(cancel, ticket.abort()).map_err(|cause| Error::io("shell: failed to prepare a run", &cause))?;
         if let Some(why) = watch.why() {
-            return Ok(stopped(why));
+            return Ok(RunResult::stopped(why));
         }
         request::check_cwd(run.cwd.as_deref())?;
         self.run_now(run, &watch, on_chunk)
@@ -125,7 +121,7 @@ impl Shell {
     /// # Errors
     /// When the supervisor does not answer.
     pub fn jobs(&self) -> Result<Vec<Job>> {
-        let ticket = self.line_up()?;
+        let ticket = self.line_up();
         if ticket.wait(&CancelToken::never()).is_err() {
             return Ok(Vec::new());
         }
@@ -141,7 +137,7 @@ impl Shell {
         self.closed.store(true, std::sync::atomic::Ordering::Release);
         self.abort();
         let ticket = self.line_up();
-        let waited = ticket.as_ref().is_ok_and(|ticket| ticket.wait(&CancelToken::never()).is_ok());
+        let waited = ticket.wait(&CancelToken::never()).is_ok();
         let session = self.session.lock().take();
         if let Some(session) = session.filter(|_| waited) {
             session.close(GRACE);

@@ -113,3 +113,14 @@ pub(crate) fn marked(mark: &str) -> Vec<i32> {
         })
         .collect()
 }
+
+/// Lines are counted from the start of the session.
+pub(crate) fn without_line_numbers(text: &str) -> String {
+    let mut parts = text.split("line ");
+    let mut kept = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        kept += "line ";
+        kept += part.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    kept
+}

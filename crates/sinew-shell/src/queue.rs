@@ -4,12 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
-use sinew_base::{Aborted, CancelToken};
-
-use crate::output_relay::Abort;
+use sinew_base::{Aborted, CancelHandle, CancelToken};
 
 #[derive(Debug, Default)]
-pub(super) struct RunQueue {
+pub(crate) struct RunQueue {
     shared: Arc<Shared>,
 }
 
@@ -23,7 +21,7 @@ struct Shared {
 struct Queue {
     next: u64,
     // The first one has the turn.
-    waiting: VecDeque<(u64, Arc<Abort>)>,
+    waiting: VecDeque<(u64, CancelHandle)>,
 }
 
 /// A ticket of the queue of a shell. Dropping it leaves the queue.
@@ -31,7 +29,7 @@ struct Queue {
 pub struct Ticket {
     shared: Arc<Shared>,
     number: u64,
-    abort: Arc<Abort>,
+    abort: CancelToken,
 }
 
 impl Drop for Ticket {
@@ -44,24 +42,21 @@ impl Drop for Ticket {
 
 impl RunQueue {
     /// A ticket behind all others.
-    ///
-    /// # Errors
-    /// When the process has no descriptor left.
-    pub(super) fn line_up(&self) -> std::io::Result<Ticket> {
-        let abort = Arc::new(Abort::new()?);
+    pub(crate) fn line_up(&self) -> Ticket {
+        let (handle, abort) = CancelHandle::new();
         let mut queue = self.shared.queue.lock();
         let number = queue.next;
         queue.next += 1;
-        queue.waiting.push_back((number, Arc::clone(&abort)));
-        Ok(Ticket { shared: Arc::clone(&self.shared), number, abort })
+        queue.waiting.push_back((number, handle));
+        Ticket { shared: Arc::clone(&self.shared), number, abort }
     }
 
     /// Aborts who has the turn, if anybody has. What it gives waits until the ticket is given up.
-    pub(super) fn abort(&self) -> impl FnOnce() + Send + 'static {
+    pub(crate) fn abort(&self) -> impl FnOnce() + Send + 'static {
         let shared = Arc::clone(&self.shared);
         let first = self.shared.queue.lock().waiting.front().cloned();
         if let Some((_, abort)) = &first {
-            abort.set();
+            abort.cancel();
         }
         move || {
             let Some((number, _)) = first else { return };
@@ -74,8 +69,8 @@ impl RunQueue {
 }
 
 impl Ticket {
-    /// The switch that aborts the run of this ticket.
-    pub(super) fn abort(&self) -> &Arc<Abort> {
+    /// Set when the run of this ticket is aborted.
+    pub(crate) fn abort(&self) -> &CancelToken {
         &self.abort
     }
 
@@ -83,7 +78,7 @@ impl Ticket {
     ///
     /// # Errors
     /// [`Aborted`] when `cancel` comes first.
-    pub(super) fn wait(&self, cancel: &CancelToken) -> Result<(), Aborted> {
+    pub(crate) fn wait(&self, cancel: &CancelToken) -> Result<(), Aborted> {
         let waker = Arc::clone(&self.shared);
         // The lock makes sure that the waiter is either before its check or already waiting.
         let hook = cancel.on_cancel(move || {
@@ -114,19 +109,18 @@ impl Ticket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sinew_base::CancelHandle;
     use std::sync::mpsc;
 
     #[test]
     fn turns_come_in_the_order_of_asking_and_a_cancelled_one_is_left_out() {
         let queue = RunQueue::default();
-        let first = queue.line_up().unwrap();
+        let first = queue.line_up();
         first.wait(&CancelToken::never()).unwrap();
         let (cancel_handle, cancel) = CancelHandle::new();
         let (out, order) = mpsc::channel();
         let mut threads = Vec::new();
         for (name, cancel) in [(1, CancelToken::never()), (2, cancel), (3, CancelToken::never())] {
-            let (ticket, out) = (queue.line_up().unwrap(), out.clone());
+            let (ticket, out) = (queue.line_up(), out.clone());
             threads.push(std::thread::spawn(move || {
                 let taken = ticket.wait(&cancel);
                 out.send((name, taken.is_ok())).unwrap();
@@ -144,25 +138,25 @@ mod tests {
     #[test]
     fn a_deadline_ends_the_wait() {
         let queue = RunQueue::default();
-        let _first = queue.line_up().unwrap();
+        let _first = queue.line_up();
         let cancel = CancelToken::never().with_timeout(std::time::Duration::from_millis(5));
-        assert_eq!(queue.line_up().unwrap().wait(&cancel).err(), Some(Aborted::Timeout));
+        assert_eq!(queue.line_up().wait(&cancel).err(), Some(Aborted::Timeout));
     }
 
     #[test]
     fn an_abort_is_for_the_first_one_and_waits_for_it() {
         let queue = RunQueue::default();
         queue.abort()();
-        let (first, second) = (queue.line_up().unwrap(), queue.line_up().unwrap());
+        let (first, second) = (queue.line_up(), queue.line_up());
         std::thread::scope(|scope| {
             let aborting = scope.spawn(|| queue.abort()());
-            while !first.abort().is_set() {
+            while !first.abort().is_cancelled() {
                 std::thread::yield_now();
             }
             assert!(!aborting.is_finished());
             drop(first);
             aborting.join().unwrap();
         });
-        assert!(!second.abort().is_set());
+        assert!(!second.abort().is_cancelled());
     }
 }

@@ -1,0 +1,113 @@
+//! The bash of this machine.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
+
+use super::run::{self, End, Input, Launch, Watch};
+use crate::output::Encoding;
+use crate::{Engine, Environment, ShellOptions, environment};
+
+/// Asked without quotes, which every system passes on as they stand.
+const QUESTION: &str = "test ${BASH_VERSINFO:-0} -ge 3";
+
+/// The bash that runs the scripts of `shell`.
+///
+/// # Errors
+/// [`ErrorCode::Unsupported`] where there is none or another interpreter is asked for; [`ErrorCode::NotFound`] for one
+/// that is named and is not there, or is no bash.
+pub(super) fn find(shell: &ShellOptions) -> Result<PathBuf> {
+    if shell.engine == Engine::Brush {
+        let text = "Failed to initialize shell: no engine \"brush\" on this system: use engine \"bash\" or \"auto\"";
+        return Err(Error::new(ErrorCode::Unsupported, text));
+    }
+    let path = environment::value(&shell.env, "PATH");
+    if let Some(name) = &shell.bash {
+        let found = environment::find_program(path, name).map(PathBuf::from).filter(|file| is_bash(file));
+        return found.ok_or_else(|| {
+            let text = format!(
+                "Failed to initialize shell: no bash of version 3.2 or later at {}: {}",
+                name.display(),
+                WAY_OUT
+            );
+            Error::new(ErrorCode::NotFound, text)
+        });
+    }
+    let found = places(&shell.env).into_iter().find(|file| file.is_file() && !is_of_wsl(file) && is_bash(file));
+    found.ok_or_else(|| {
+        let text = format!("Failed to initialize shell: no bash of version 3.2 or later {SOUGHT}: {WAY_OUT}");
+        Error::new(ErrorCode::Unsupported, text)
+    })
+}
+
+#[cfg(windows)]
+const SOUGHT: &str = "in the folders of Git for Windows, beside git.exe or on PATH (that of WSL is never taken)";
+#[cfg(unix)]
+const SOUGHT: &str = "on PATH";
+
+#[cfg(windows)]
+const WAY_OUT: &str = "install Git for Windows, or name a bash in the option `bash`";
+#[cfg(unix)]
+const WAY_OUT: &str = "install one, or name it in the option `bash`";
+
+/// The files that may be a bash, in the order of choice.
+fn places(env: &Environment) -> Vec<PathBuf> {
+    let path = environment::value(env, "PATH");
+    let on_path = |name: &str| environment::find_program(path, Path::new(name)).map(PathBuf::from);
+    if cfg!(windows) {
+        let bash = Path::new("bin").join("bash.exe");
+        let installed = ["ProgramFiles", "ProgramW6432", "ProgramFiles(x86)"]
+            .into_iter()
+            .filter_map(|name| Some(Path::new(environment::value(env, name)?).join("Git")));
+        let own = environment::value(env, "LOCALAPPDATA").map(|dir| Path::new(dir).join("Programs").join("Git"));
+        // `Git\cmd\git.exe`, `Git\bin\git.exe` or `Git\mingw64\bin\git.exe`.
+        let git = on_path("git.exe");
+        let beside = git.iter().flat_map(|git| git.ancestors().skip(2).take(2)).map(Path::to_path_buf);
+        let of_git = installed.chain(own).chain(beside).map(|folder| folder.join(&bash));
+        let folders = path.map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
+        return of_git.chain(folders.into_iter().map(|folder| folder.join("bash.exe"))).collect();
+    }
+    let of_system = cfg!(target_os = "macos").then(|| PathBuf::from("/bin/bash"));
+    on_path("bash").into_iter().chain(of_system).collect()
+}
+
+/// Tells whether a file is the way into WSL, whose programs see other paths and other files.
+fn is_of_wsl(file: &Path) -> bool {
+    let name = file.to_string_lossy().to_ascii_lowercase().replace('\\', "/");
+    cfg!(windows) && ["/system32/", "/sysnative/", "/windowsapps/"].iter().any(|part| name.contains(part))
+}
+
+/// Tells whether a program calls itself a bash that is new enough. Found out once for each state of the file.
+fn is_bash(file: &Path) -> bool {
+    static KNOWN: LazyLock<Mutex<HashMap<(PathBuf, SystemTime), bool>>> = LazyLock::new(Mutex::default);
+    let Ok(changed) = std::fs::metadata(file).and_then(|facts| facts.modified()) else { return false };
+    let key = (file.to_path_buf(), changed);
+    let known = KNOWN.lock().get(&key).copied();
+    known.unwrap_or_else(|| {
+        let fits = answers(file);
+        KNOWN.lock().insert(key, fits);
+        fits
+    })
+}
+
+fn answers(file: &Path) -> bool {
+    let mut command = Command::new(file);
+    command.args(["--noprofile", "--norc", "-c", QUESTION]);
+    let launch = Launch {
+        command,
+        input: Input::Nothing,
+        separate: false,
+        encoding: Encoding::Bytes,
+        idle: Duration::ZERO,
+        most: Duration::ZERO,
+    };
+    let limit = CancelToken::never().with_timeout(Duration::from_secs(20));
+    let never = CancelToken::never();
+    let end = run::run(launch, &Watch { cancel: &limit, abort: &never }, &mut |_| std::ops::ControlFlow::Continue(()));
+    matches!(end, Ok((End::Exited(exit), _)) if exit.code == Some(0))
+}

@@ -1,0 +1,322 @@
+//! One process from its start to its end, and what it prints meanwhile.
+//!
+//! A thread each reads, writes and waits, and tells the caller's thread what it heard; no system call of one system
+//! is needed for it. All that was written before the process ended is read: the waiting thread then writes a mark of
+//! random bytes into the same pipe, and what comes before it was written before.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::time::{Duration, Instant};
+
+use sinew_base::{Aborted, CancelToken};
+
+use super::input::InputPipe;
+use super::tree::Tree;
+use crate::output::{Chunk, Encoding, MERGE_BYTES, Source, StreamMerger};
+use crate::{GRACE, OnStreamChunk};
+
+/// The time after the grace in which what was killed is gone.
+pub(super) const GONE: Duration = Duration::from_millis(500);
+
+/// A process to start.
+pub(super) struct Launch {
+    /// Its program, arguments, environment and directory.
+    pub(super) command: Command,
+    pub(super) input: Input,
+    pub(super) separate: bool,
+    pub(super) encoding: Encoding,
+    /// After the end of the process what is left of it may still print: until it was silent for so long,
+    pub(super) idle: Duration,
+    /// or at most for so long.
+    pub(super) most: Duration,
+}
+
+pub(super) enum Input {
+    Nothing,
+    Bytes(Vec<u8>),
+    Pipe(Arc<InputPipe>),
+}
+
+/// The two reasons to stop a run.
+pub(super) struct Watch<'a> {
+    pub(super) cancel: &'a CancelToken,
+    pub(super) abort: &'a CancelToken,
+}
+
+impl Watch<'_> {
+    pub(super) fn why(&self) -> Option<Aborted> {
+        match self.abort.is_cancelled() {
+            true => Some(Aborted::Signal),
+            false => self.cancel.check().err(),
+        }
+    }
+}
+
+/// The way in which a process ended by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Exit {
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<&'static str>,
+}
+
+#[derive(Debug)]
+pub(super) enum End {
+    Exited(Exit),
+    Stopped(Aborted),
+}
+
+enum News {
+    Read(Source, Vec<u8>),
+    // Everything that was written before the end of the process has been read.
+    Caught,
+    Closed,
+    Exited(Exit),
+    // There is a reason to stop.
+    Stop,
+    // Nothing is left of a run that was stopped.
+    Ended,
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    Running,
+    Draining { exit: Exit, since: Instant, heard: Instant },
+    Stopping { why: Aborted, until: Instant },
+}
+
+/// Starts a process and waits for its end. What it left behind is in the tree, which is ended already if the run was
+/// stopped.
+///
+/// # Errors
+/// When the process, a pipe or a thread cannot be started.
+pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>) -> io::Result<(End, Arc<Tree>)> {
+    let Launch { mut command, input, separate, encoding, idle, most } = launch;
+    let (output, writer) = io::pipe()?;
+    command.stdout(writer.try_clone()?);
+    let mut pipes = vec![(Source::Stdout, output, writer)];
+    if separate {
+        let (errors, writer) = io::pipe()?;
+        command.stderr(writer.try_clone()?);
+        pipes.push((Source::Stderr, errors, writer));
+    } else {
+        command.stderr(pipes[0].2.try_clone()?);
+    }
+    let meanwhile = match &input {
+        Input::Pipe(pipe) => Some(Arc::clone(pipe)),
+        _ => None,
+    };
+    command.stdin(if matches!(input, Input::Nothing) { Stdio::null() } else { Stdio::piped() });
+    let (tree, stdin) = Tree::spawn(command)?;
+    let tree = Arc::new(tree);
+    // A bounded queue: a slow callback holds the readers back, and they the process.
+    let (news, heard) = mpsc::sync_channel(4);
+    let mark = Arc::new(Mark { bytes: random(), written: AtomicBool::new(false) });
+    let (mut open, mut behind, mut gone) = (pipes.len(), pipes.len(), false);
+    let mut writers = Vec::new();
+    for (source, reader, writer) in pipes {
+        let (news, mark) = (news.clone(), Arc::clone(&mark));
+        thread("sinew-shell-read", move || read(reader, source, &mark, &news))?;
+        writers.push(writer);
+    }
+    if let Some(stdin) = stdin {
+        thread("sinew-shell-write", move || feed(stdin, input))?;
+    }
+    let wait = tree.waiter()?;
+    let waited = news.clone();
+    thread("sinew-shell-wait", move || {
+        // Nobody listens any more after a stop that took too long.
+        let _ = waited.send(News::Exited(wait()));
+        mark.write(writers);
+    })?;
+    let hooks = [watch.cancel, watch.abort].map(|token| {
+        let news = news.clone();
+        // Where the queue is full the other side is awake, and looks.
+        token.on_cancel(move || drop(news.try_send(News::Stop)))
+    });
+    let mut relay = Relay { merger: StreamMerger::new(encoding), on_chunk, broken: false };
+    let mut phase = Phase::Running;
+    loop {
+        let now = Instant::now();
+        relay.hand_over(now);
+        let why = watch.why().or(relay.broken.then_some(Aborted::Signal));
+        if let (Phase::Running, Some(why)) = (phase, why) {
+            let (tree, news) = (Arc::clone(&tree), news.clone());
+            phase = Phase::Stopping { why, until: now + GRACE + GONE + GONE };
+            thread("sinew-shell-stop", move || {
+                tree.end(GRACE);
+                let _ = news.send(News::Ended);
+            })?;
+        }
+        let limit = match phase {
+            Phase::Running => watch.cancel.deadline(),
+            Phase::Draining { .. } if open == 0 || (behind == 0 && why.is_some()) => break,
+            Phase::Draining { .. } if behind > 0 => None,
+            Phase::Draining { since, heard, .. } => Some((heard + idle).min(since + most)),
+            Phase::Stopping { .. } if gone && (open == 0 || behind == 0) => break,
+            Phase::Stopping { until, .. } => Some(until),
+        };
+        if !matches!(phase, Phase::Running) && limit.is_some_and(|limit| now >= limit) {
+            break;
+        }
+        let until = [limit, relay.merger.due(now)].into_iter().flatten().min();
+        let told = match until {
+            Some(until) => heard.recv_timeout(until.saturating_duration_since(now)),
+            None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match told {
+            Ok(News::Read(source, bytes)) => {
+                relay.push(source, &bytes);
+                if let Phase::Draining { heard, .. } = &mut phase {
+                    *heard = Instant::now();
+                }
+            }
+            Ok(News::Caught) => behind -= 1,
+            Ok(News::Closed) => open -= 1,
+            Ok(News::Exited(exit)) if matches!(phase, Phase::Running) => {
+                let now = Instant::now();
+                phase = Phase::Draining { exit, since: now, heard: now };
+            }
+            Ok(News::Ended) => gone = true,
+            Ok(News::Stop | News::Exited(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    drop(hooks);
+    relay.finish();
+    if let Some(pipe) = meanwhile {
+        pipe.abandon();
+    }
+    let end = match phase {
+        Phase::Draining { exit, .. } => End::Exited(exit),
+        Phase::Stopping { why, .. } => End::Stopped(why),
+        // The channel ends only after the thread that tells the exit.
+        Phase::Running => End::Exited(Exit::default()),
+    };
+    Ok((end, tree))
+}
+
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name(name.to_string()).spawn(work).map(drop)
+}
+
+/// Reads a pipe to its end. What nobody listens to any more is read and thrown away, so that a process that was left
+/// behind never waits.
+fn read(mut reader: PipeReader, source: Source, mark: &Mark, news: &SyncSender<News>) {
+    let mut buffer = vec![0; MERGE_BYTES];
+    let (mut held, mut caught, mut heard) = (Vec::new(), false, true);
+    let mut tell = |told: News| heard = heard && news.send(told).is_ok();
+    loop {
+        let count = match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+            // There is nothing more to be had of it.
+            Err(_) => break,
+        };
+        held.extend_from_slice(&buffer[..count]);
+        let mut rest = Vec::new();
+        if !caught && mark.written.load(Ordering::Acquire) {
+            if let Some(at) = held.windows(MARK).position(|part| part == mark.bytes) {
+                let after = held.split_off(at).split_off(MARK);
+                tell(News::Read(source, std::mem::replace(&mut held, after)));
+                tell(News::Caught);
+                caught = true;
+            } else {
+                let begun = (1..MARK).rev().find(|len| held.ends_with(&mark.bytes[..*len])).unwrap_or(0);
+                rest = held.split_off(held.len() - begun);
+            }
+        }
+        tell(News::Read(source, std::mem::replace(&mut held, rest)));
+    }
+    tell(News::Read(source, held));
+    if !caught {
+        tell(News::Caught);
+    }
+    tell(News::Closed);
+}
+
+const MARK: usize = 16;
+
+/// Ends what was written before the end of the process.
+struct Mark {
+    bytes: [u8; MARK],
+    // Nothing before is taken for it.
+    written: AtomicBool,
+}
+
+impl Mark {
+    fn write(&self, writers: Vec<PipeWriter>) {
+        self.written.store(true, Ordering::Release);
+        for mut writer in writers {
+            // It fails only where the reader has ended, which has then told so.
+            let _ = writer.write_all(&self.bytes);
+        }
+    }
+}
+
+fn random() -> [u8; MARK] {
+    let numbers = [0u64, 1].map(|number| RandomState::new().hash_one(number).to_ne_bytes());
+    let mut bytes = [0; MARK];
+    bytes[..MARK / 2].copy_from_slice(&numbers[0]);
+    bytes[MARK / 2..].copy_from_slice(&numbers[1]);
+    bytes
+}
+
+/// Writes the input. A command need not read all of it.
+fn feed(mut stdin: ChildStdin, input: Input) {
+    #[cfg(unix)]
+    super::tree::block_sigpipe();
+    match input {
+        Input::Bytes(bytes) => drop(stdin.write_all(&bytes)),
+        Input::Pipe(pipe) => {
+            while let Some(bytes) = pipe.take() {
+                if stdin.write_all(&bytes).is_err() {
+                    pipe.abandon();
+                }
+            }
+        }
+        Input::Nothing => {}
+    }
+}
+
+/// Hands merged pieces to the callback until that breaks off.
+struct Relay<'a> {
+    merger: StreamMerger,
+    on_chunk: OnStreamChunk<'a>,
+    broken: bool,
+}
+
+impl Relay<'_> {
+    fn push(&mut self, source: Source, bytes: &[u8]) {
+        if !self.broken && !bytes.is_empty() {
+            self.merger.push(source, bytes);
+            self.hand_over(Instant::now());
+        }
+    }
+
+    fn hand_over(&mut self, now: Instant) {
+        if !self.broken {
+            let due = self.merger.take(now);
+            self.deliver(due);
+        }
+    }
+
+    fn finish(mut self) {
+        let rest = self.merger.finish();
+        self.deliver(rest);
+    }
+
+    fn deliver(&mut self, chunks: VecDeque<Chunk>) {
+        for chunk in chunks {
+            if self.broken {
+                return;
+            }
+            self.broken = (self.on_chunk)(chunk).is_break();
+        }
+    }
+}

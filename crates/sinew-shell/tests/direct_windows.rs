@@ -1,0 +1,130 @@
+//! Trees of processes on Windows: the test program starts itself in place of a bash. Under wine, which has no bash, this
+//! shows pipes, job objects, ends and errors, and nothing of scripts.
+#![cfg(windows)]
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sinew_base::{CancelHandle, CancelToken, ErrorCode, Result};
+use sinew_process::Process;
+use sinew_shell::output::{Chunk, Source};
+use sinew_shell::{
+    Engine, InputPipe, RunOptions, RunResult, Shell, ShellOptions, StreamOptions, Supervisor, execute_shell,
+    execute_streams,
+};
+
+/// What a process that this program starts does, by the value of a variable.
+const ROLE: &str = "SINEW_TEST_ROLE";
+
+fn start(role: &str, streams: StreamOptions, cancel: &CancelToken, mut chunk: impl FnMut(Chunk)) -> Result<RunResult> {
+    let program = std::env::current_exe().unwrap().to_str().unwrap().to_string();
+    let argv = Some([&program, "--exact", "a_process", "--nocapture"].map(ToString::to_string).to_vec());
+    let shell = ShellOptions { env: std::env::vars_os().collect(), ..ShellOptions::default() };
+    let run = RunOptions { env: vec![(ROLE.into(), role.into())], ..RunOptions::default() };
+    execute_streams(&Supervisor::new(""), &shell, &run, &StreamOptions { argv, ..streams }, cancel, &mut |piece| {
+        chunk(piece);
+        ControlFlow::Continue(())
+    })
+}
+
+/// The number after `child=` in a text.
+fn child_in(text: &str) -> Option<u32> {
+    text.split_once("child=")?.1.split_once(';')?.0.parse().ok()
+}
+
+#[test]
+fn a_process() {
+    let role = std::env::var(ROLE).unwrap_or_default();
+    let (mut out, mut errors) = (std::io::stdout(), std::io::stderr());
+    match role.as_str() {
+        "" => return,
+        "streams" => {
+            out.write_all(&[b'o'; 300_000]).unwrap();
+            errors.write_all(&[b'e'; 200_000]).unwrap();
+        }
+        "count" => {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).unwrap();
+            write!(out, "count={};", bytes.len()).unwrap();
+        }
+        // `hold` waits for its child, `leave` does not, `sleep` is the child.
+        "hold" | "leave" => {
+            let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+            let mut child = command.args(["--exact", "a_process", "--nocapture"]).env(ROLE, "sleep").spawn().unwrap();
+            write!(out, "child={};", child.id()).unwrap();
+            out.flush().unwrap();
+            if role == "hold" {
+                child.wait().unwrap();
+            }
+        }
+        _ => loop {
+            std::thread::park();
+        },
+    }
+    out.flush().unwrap();
+    std::process::exit(7);
+}
+
+#[test]
+fn output_and_exit_code_arrive_whole() {
+    let (mut output, mut errors) = (0, 0);
+    let streams = StreamOptions { separate: true, ..StreamOptions::default() };
+    let result = start("streams", streams, &CancelToken::never(), |chunk| {
+        let letters = |letter: char, chunk: Chunk| chunk.into_text().matches(letter).count();
+        match chunk.source {
+            // The harness prints a few words of its own.
+            Source::Stdout => output += letters('o', chunk),
+            Source::Stderr => errors += letters('e', chunk),
+        }
+    });
+    assert_eq!((result.unwrap().exit_code, output >= 300_000, errors), (Some(7), true, 200_000));
+}
+
+#[test]
+fn an_input_is_written_while_the_process_runs() {
+    let pipe = Arc::new(InputPipe::new().unwrap());
+    let streams = StreamOptions { input: Some(Arc::clone(&pipe)), ..StreamOptions::default() };
+    let writer = std::thread::spawn(move || {
+        let taken = (0..10).all(|_| pipe.write(&[b'x'; 100_000], &CancelToken::never()).unwrap());
+        pipe.close();
+        taken
+    });
+    let mut text = String::new();
+    start("count", streams, &CancelToken::never(), |chunk| text.push_str(&chunk.into_text())).unwrap();
+    assert!(writer.join().unwrap() && text.contains("count=1000000;"), "{text}");
+}
+
+#[test]
+fn what_a_process_started_ends_with_a_stop_and_with_its_end() {
+    for (role, code) in [("hold", None), ("leave", Some(7))] {
+        let (cancel_handle, cancel) = CancelHandle::new();
+        let mut text = String::new();
+        let result = start(role, StreamOptions::default(), &cancel, |chunk| {
+            text.push_str(&chunk.into_text());
+            if role == "hold" && child_in(&text).is_some() {
+                cancel_handle.cancel();
+            }
+        });
+        let result = result.unwrap();
+        assert_eq!((result.exit_code, result.cancelled), (code, code.is_none()), "{text}");
+        assert!(Process::from_pid(child_in(&text).unwrap()).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn without_a_bash_the_error_names_git_for_windows() {
+    for engine in [Engine::Auto, Engine::Bash, Engine::Brush] {
+        let options = ShellOptions { engine, ..ShellOptions::default() };
+        let run = RunOptions { command: "echo".into(), ..RunOptions::default() };
+        let once =
+            execute_shell(&Supervisor::new(""), &options, &run, &CancelToken::never(), &mut |_| ControlFlow::Break(()));
+        let lasting = Shell::new(Supervisor::new(""), options).output("echo");
+        for error in [once.unwrap_err(), lasting.unwrap_err()] {
+            assert_eq!(error.code(), ErrorCode::Unsupported, "{error}");
+            let way_out = if engine == Engine::Brush { "\"bash\"" } else { "install Git for Windows" };
+            assert!(error.message().contains(way_out), "{error}");
+        }
+    }
+}
