@@ -137,10 +137,13 @@ proptest! {
     }
 }
 
+/// The text that an index has taken in of a text.
+type Indexed = fn(&[u8]) -> Vec<u8>;
+
 /// The law can see: an index that has lost something of each text breaks it.
 #[test]
 fn item_6_the_law_is_broken_by_an_index_that_lost_something() {
-    let faults: [(&str, fn(&[u8]) -> Vec<u8>); 3] = [
+    let faults: [(&str, Indexed); 3] = [
         ("a byte in the middle", |text| {
             [&text[..text.len() / 2], &text[(text.len() / 2 + 1).min(text.len())..]].concat()
         }),
