@@ -2,22 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-/// The supervisor program, which no shell of this system needs: its path is never looked at.
+use crate::direct::KnownBashes;
+
+/// The supervisor program, which no shell of this system needs: its path is never looked at. Clones share what was
+/// learned about the bashes of this machine.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     path: PathBuf,
+    bashes: KnownBashes,
 }
 
 impl Supervisor {
     /// The supervisor at `path`.
     pub fn new(path: impl Into<PathBuf>) -> Supervisor {
-        Supervisor { path: path.into() }
+        Supervisor { path: path.into(), bashes: KnownBashes::default() }
     }
 
     /// The path of the program.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(crate) fn known_bashes(&self) -> &KnownBashes {
+        &self.bashes
     }
 }
 

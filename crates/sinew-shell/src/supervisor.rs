@@ -16,6 +16,7 @@ use rustix::net::{
 };
 use sinew_base::{Error, ErrorCode, Result};
 
+use crate::direct::KnownBashes;
 use crate::output_relay::timespec;
 use crate::wire::{Ask, MOST, Tell};
 use crate::{environment, wire};
@@ -33,19 +34,27 @@ pub struct Supervisor {
 struct Inner {
     path: PathBuf,
     bashes: Mutex<HashMap<(OsString, SystemTime), bool>>,
+    // Those of shells without a supervisor, which take older ones too.
+    known: KnownBashes,
 }
 
 impl Supervisor {
     /// The supervisor at `path`: `sinew-shell-host`, or a program that calls [`crate::host::main`] with its
     /// arguments when its first argument is `supervise` or `brush`. Nothing is started yet.
     pub fn new(path: impl Into<PathBuf>) -> Supervisor {
-        Supervisor { inner: Arc::new(Inner { path: path.into(), bashes: Mutex::default() }) }
+        Supervisor {
+            inner: Arc::new(Inner { path: path.into(), bashes: Mutex::default(), known: KnownBashes::default() }),
+        }
     }
 
     /// The path of the program.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    pub(crate) fn known_bashes(&self) -> &KnownBashes {
+        &self.inner.known
     }
 
     /// The bash at `path`, a name of it along the `PATH` of `env`, if it is of version 4.4 or later. The answer is kept

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
@@ -21,14 +21,14 @@ const QUESTION: &str = "test ${BASH_VERSINFO:-0} -ge 3";
 /// # Errors
 /// [`ErrorCode::Unsupported`] where there is none or another interpreter is asked for; [`ErrorCode::NotFound`] for one
 /// that is named and is not there, or is no bash.
-pub(super) fn find(shell: &ShellOptions) -> Result<PathBuf> {
+pub(super) fn find(known: &KnownBashes, shell: &ShellOptions) -> Result<PathBuf> {
     if shell.engine == Engine::Brush {
         let text = "Failed to initialize shell: no engine \"brush\" on this system: use engine \"bash\" or \"auto\"";
         return Err(Error::new(ErrorCode::Unsupported, text));
     }
     let path = environment::value(&shell.env, "PATH");
     if let Some(name) = &shell.bash {
-        let found = environment::find_program(path, name).map(PathBuf::from).filter(|file| is_bash(file));
+        let found = environment::find_program(path, name).map(PathBuf::from).filter(|file| known.has(file));
         return found.ok_or_else(|| {
             let text = format!(
                 "Failed to initialize shell: no bash of version 3.2 or later at {}: {}",
@@ -38,7 +38,7 @@ pub(super) fn find(shell: &ShellOptions) -> Result<PathBuf> {
             Error::new(ErrorCode::NotFound, text)
         });
     }
-    let found = places(&shell.env).into_iter().find(|file| file.is_file() && !is_of_wsl(file) && is_bash(file));
+    let found = places(&shell.env).into_iter().find(|file| file.is_file() && !is_of_wsl(file) && known.has(file));
     found.ok_or_else(|| {
         let text = format!("Failed to initialize shell: no bash of version 3.2 or later {SOUGHT}: {WAY_OUT}");
         Error::new(ErrorCode::Unsupported, text)
@@ -82,17 +82,24 @@ fn is_of_wsl(file: &Path) -> bool {
     cfg!(windows) && ["/system32/", "/sysnative/", "/windowsapps/"].iter().any(|part| name.contains(part))
 }
 
-/// Tells whether a program calls itself a bash that is new enough. Found out once for each state of the file.
-fn is_bash(file: &Path) -> bool {
-    static KNOWN: LazyLock<Mutex<HashMap<(PathBuf, SystemTime), bool>>> = LazyLock::new(Mutex::default);
-    let Ok(changed) = std::fs::metadata(file).and_then(|facts| facts.modified()) else { return false };
-    let key = (file.to_path_buf(), changed);
-    let known = KNOWN.lock().get(&key).copied();
-    known.unwrap_or_else(|| {
-        let fits = answers(file);
-        KNOWN.lock().insert(key, fits);
-        fits
-    })
+/// What was learned about the bashes of this machine. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownBashes {
+    by_file: Arc<Mutex<HashMap<(PathBuf, SystemTime), bool>>>,
+}
+
+impl KnownBashes {
+    /// Tells whether a program calls itself a bash that is new enough. Found out once for each state of the file.
+    fn has(&self, file: &Path) -> bool {
+        let Ok(changed) = std::fs::metadata(file).and_then(|facts| facts.modified()) else { return false };
+        let key = (file.to_path_buf(), changed);
+        let known = self.by_file.lock().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let fits = answers(file);
+            self.by_file.lock().insert(key, fits);
+            fits
+        })
+    }
 }
 
 fn answers(file: &Path) -> bool {

@@ -25,7 +25,7 @@ const ARGUMENT: usize = if cfg!(windows) { 0 } else { 24 * 1024 };
 /// left: background jobs end with the shell. `cancel` stops it: TERM for every process, KILL for what is left
 /// after [`crate::GRACE`] (Windows knows no TERM: all end at once); the answer then says so (it is no error). A `cancel`
 /// that is set before starts nothing. While background jobs hold the output, it is read until it is silent for 250 ms, at
-/// most for 2 s. The supervisor is not used.
+/// most for 2 s. The supervisor is not started; it remembers which file is a bash.
 ///
 /// # Errors
 /// A command, variable or directory that cannot be used; no bash ([`sinew_base::ErrorCode::Unsupported`]).
@@ -59,7 +59,7 @@ pub struct StreamOptions {
 /// # Errors
 /// As [`execute_shell`]; a program that is not there ([`sinew_base::ErrorCode::NotFound`]).
 pub fn execute_streams(
-    _: &Supervisor,
+    supervisor: &Supervisor,
     shell: &ShellOptions,
     run: &RunOptions,
     streams: &StreamOptions,
@@ -84,7 +84,7 @@ pub fn execute_streams(
     let mut folder = None;
     let mut command = match &streams.argv {
         Some(argv) => program(request::program(argv, &env)?, argv),
-        None => bash(&find_bash::find(shell)?, &script(shell, run, &mut folder)?),
+        None => bash(&find_bash::find(supervisor.known_bashes(), shell)?, &script(shell, run, &mut folder)?),
     };
     command.env_clear().envs(env);
     if let Some(cwd) = cwd {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
+use super::find_bash::KnownBashes;
 use super::run::{self, End, Input, Launch, Watch};
 use super::state::State;
 use super::tree::Tree;
@@ -26,6 +27,7 @@ const LINGER: Duration = Duration::from_millis(80);
 /// environment, and is deleted with it. All methods may be called from any thread.
 #[derive(Debug)]
 pub struct Shell {
+    supervisor: Supervisor,
     options: ShellOptions,
     queue: RunQueue,
     session: Mutex<Session>,
@@ -40,9 +42,15 @@ struct Session {
 }
 
 impl Shell {
-    /// A shell that is not started yet. The supervisor is not used.
-    pub fn new(_: Supervisor, options: ShellOptions) -> Shell {
-        Shell { options, queue: RunQueue::default(), session: Mutex::default(), closed: AtomicBool::new(false) }
+    /// A shell that is not started yet. The supervisor never is; it remembers which file is a bash.
+    pub fn new(supervisor: Supervisor, options: ShellOptions) -> Shell {
+        Shell {
+            supervisor,
+            options,
+            queue: RunQueue::default(),
+            session: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }
     }
 
     /// Returns the interpreter that runs the scripts: [`Engine::Bash`]. [`Engine::Brush`] where the options ask for it:
@@ -98,7 +106,7 @@ impl Shell {
         }
         request::check_cwd(run.cwd.as_deref())?;
         // Nobody else has the turn.
-        self.session.lock().run(&self.options, run, &watch, on_chunk)
+        self.session.lock().run(self.supervisor.known_bashes(), &self.options, run, &watch, on_chunk)
     }
 
     /// Stops the running command, if there is one, and waits until it has settled. Waiting commands go on.
@@ -168,6 +176,7 @@ impl Shell {
 impl Session {
     fn run(
         &mut self,
+        known: &KnownBashes,
         options: &ShellOptions,
         run: &RunOptions,
         watch: &Watch<'_>,
@@ -176,7 +185,7 @@ impl Session {
         let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
         let state = match &mut self.state {
             Some(state) => state,
-            None => self.state.insert(State::new(options)?),
+            None => self.state.insert(State::new(known, options)?),
         };
         let command = state.prepare(options, run)?;
         let input = run.stdin.clone().map_or(Input::Nothing, Input::Bytes);

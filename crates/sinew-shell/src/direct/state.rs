@@ -12,7 +12,8 @@ use std::process::Command;
 use sinew_base::{Error, ErrorCode, Result};
 use tempfile::TempDir;
 
-use super::{find_bash, one_shot};
+use super::find_bash::{self, KnownBashes};
+use super::one_shot;
 use crate::request::{self, quote};
 use crate::{Environment, RunOptions, RunResult, ShellOptions, environment};
 
@@ -40,9 +41,9 @@ pub(super) struct State {
 
 impl State {
     /// The state before the first run.
-    pub(super) fn new(shell: &ShellOptions) -> Result<State> {
+    pub(super) fn new(known: &KnownBashes, shell: &ShellOptions) -> Result<State> {
         let failed = |cause: io::Error| Error::io("Failed to initialize shell: cannot keep its state", &cause);
-        let bash = find_bash::find(shell)?;
+        let bash = find_bash::find(known, shell)?;
         request::check_cwd(shell.cwd.as_deref())?;
         let folder = self::folder(&shell.env).map_err(failed)?;
         for name in ["0", "1", "nowhere"] {
