@@ -17,7 +17,7 @@ use crate::{
 
 /// The workspaces of one program.
 #[derive(Debug, Default)]
-pub struct Workspaces;
+pub struct Workspaces {}
 
 /// A folder in view. [`Workspace::grep`], [`Workspace::glob`], [`Workspace::fuzzy_find`] and [`Workspace::list`] give what the
 /// plain functions give at that moment, with `path` taken from the root.

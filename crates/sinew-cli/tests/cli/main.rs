@@ -4,6 +4,7 @@
 mod acp;
 #[cfg(unix)]
 mod acp_sessions;
+#[cfg(target_os = "linux")]
 mod behind;
 #[cfg(target_os = "linux")]
 mod characters;
@@ -49,6 +50,7 @@ mod mcp_native;
 mod mcp_serve;
 #[cfg(target_os = "linux")]
 mod mcp_session;
+#[cfg(target_os = "linux")]
 mod models;
 #[cfg(target_os = "linux")]
 mod panels;
@@ -70,6 +72,7 @@ mod same_events;
 mod screen;
 #[cfg(unix)]
 mod secrets;
+#[cfg(target_os = "linux")]
 mod sent;
 mod sessions;
 #[cfg(unix)]
