@@ -71,6 +71,7 @@ impl Stage {
     }
 
     /// Makes a pipe in place of a file: whoever opens it waits for the other end.
+    #[cfg(target_os = "linux")]
     pub(crate) fn pipe(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
