@@ -165,8 +165,8 @@ struct Target {
     signalled: bool,
 }
 
-/// The living processes of the session `session`, those of `known` that still live, and all that descends from any of
-/// them. A session is named by the number of the process that began it, which may be over.
+/// The living processes of the session `session`, those of `known` that still live, those of sessions that one of
+/// `known` began, and all that descends from any of them. A session is named by the number of the process that began it, which may be over.
 ///
 /// Reads the whole process table once.
 #[cfg(unix)]
@@ -178,7 +178,10 @@ pub fn session_members(session: u32, known: &[Process]) -> Vec<Process> {
         let is_ours = |entry: &mut Entry| {
             found.iter().any(|parent| parent.pid == entry.ppid && entry.start >= parent.start)
                 || known.iter().any(|process| process.entry.same(entry))
-                || sys::session(entry.pid) == Some(session)
+                || sys::session(entry.pid).is_some_and(|own| {
+                    let begun = |process: &Process| own == process.pid() && entry.start >= process.entry.start;
+                    own == session || known.iter().any(begun)
+                })
         };
         let more: Vec<Entry> = left.extract_if(.., is_ours).collect();
         if more.is_empty() {

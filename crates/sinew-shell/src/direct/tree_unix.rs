@@ -65,17 +65,22 @@ impl Tree {
     /// Ends all of it: TERM, and KILL after `grace` until nothing is left. Gives up 500 ms after that.
     pub(super) fn end(&self, grace: Duration) {
         let started = Instant::now();
+        // Also those that are gone: what they started in a session of their own is still found by it.
         let (mut known, mut asked, mut pause) = (Vec::new(), HashSet::new(), Duration::from_millis(1));
         loop {
-            known = session_members(self.child.id(), &known);
+            let living = session_members(self.child.id(), &known);
             let passed = started.elapsed();
-            if known.is_empty() || passed > grace + GONE {
+            if living.is_empty() || passed > grace + GONE {
                 return;
             }
-            for process in &known {
+            for process in living {
+                let is_new = asked.insert(process.pid());
+                if is_new {
+                    known.push(process);
+                }
                 if passed >= grace {
                     process.signal(libc::SIGKILL);
-                } else if asked.insert(process.pid()) {
+                } else if is_new {
                     process.signal(libc::SIGTERM);
                 }
             }
