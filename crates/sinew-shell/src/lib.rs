@@ -23,6 +23,7 @@ mod environment;
 pub mod host;
 #[cfg(target_os = "linux")]
 mod input;
+mod known_bashes;
 #[cfg(not(target_os = "linux"))]
 mod no_supervisor;
 #[cfg(target_os = "linux")]

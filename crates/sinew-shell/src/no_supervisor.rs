@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::direct::KnownBashes;
+use crate::known_bashes::KnownBashes;
 
 /// The supervisor program, which no shell of this system needs: its path is never looked at. Clones share what was
 /// learned about the bashes of this machine.

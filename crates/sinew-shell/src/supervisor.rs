@@ -16,7 +16,7 @@ use rustix::net::{
 };
 use sinew_base::{Error, ErrorCode, Result};
 
-use crate::direct::KnownBashes;
+use crate::known_bashes::KnownBashes;
 use crate::output_relay::timespec;
 use crate::wire::{Ask, MOST, Tell};
 use crate::{environment, wire};

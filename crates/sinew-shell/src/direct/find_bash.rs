@@ -1,15 +1,13 @@
 //! The bash of this machine.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use super::run::{self, End, Input, Launch, Watch};
+use crate::known_bashes::KnownBashes;
 use crate::output::Encoding;
 use crate::{Engine, Environment, ShellOptions, environment};
 
@@ -28,7 +26,7 @@ pub(super) fn find(known: &KnownBashes, shell: &ShellOptions) -> Result<PathBuf>
     }
     let path = environment::value(&shell.env, "PATH");
     if let Some(name) = &shell.bash {
-        let found = environment::find_program(path, name).map(PathBuf::from).filter(|file| known.has(file));
+        let found = environment::find_program(path, name).map(PathBuf::from).filter(|file| known.has(file, answers));
         return found.ok_or_else(|| {
             let text = format!(
                 "Failed to initialize shell: no bash of version 3.2 or later at {}: {}",
@@ -38,7 +36,8 @@ pub(super) fn find(known: &KnownBashes, shell: &ShellOptions) -> Result<PathBuf>
             Error::new(ErrorCode::NotFound, text)
         });
     }
-    let found = places(&shell.env).into_iter().find(|file| file.is_file() && !is_of_wsl(file) && known.has(file));
+    let found =
+        places(&shell.env).into_iter().find(|file| file.is_file() && !is_of_wsl(file) && known.has(file, answers));
     found.ok_or_else(|| {
         let text = format!("Failed to initialize shell: no bash of version 3.2 or later {SOUGHT}: {WAY_OUT}");
         Error::new(ErrorCode::Unsupported, text)
@@ -80,26 +79,6 @@ fn places(env: &Environment) -> Vec<PathBuf> {
 fn is_of_wsl(file: &Path) -> bool {
     let name = file.to_string_lossy().to_ascii_lowercase().replace('\\', "/");
     cfg!(windows) && ["/system32/", "/sysnative/", "/windowsapps/"].iter().any(|part| name.contains(part))
-}
-
-/// What was learned about the bashes of this machine. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct KnownBashes {
-    by_file: Arc<Mutex<HashMap<(PathBuf, SystemTime), bool>>>,
-}
-
-impl KnownBashes {
-    /// Tells whether a program calls itself a bash that is new enough. Found out once for each state of the file.
-    fn has(&self, file: &Path) -> bool {
-        let Ok(changed) = std::fs::metadata(file).and_then(|facts| facts.modified()) else { return false };
-        let key = (file.to_path_buf(), changed);
-        let known = self.by_file.lock().get(&key).copied();
-        known.unwrap_or_else(|| {
-            let fits = answers(file);
-            self.by_file.lock().insert(key, fits);
-            fits
-        })
-    }
 }
 
 fn answers(file: &Path) -> bool {

@@ -24,7 +24,6 @@ mod state;
 #[cfg_attr(unix, path = "tree_unix.rs")]
 mod tree;
 
-pub(crate) use find_bash::KnownBashes;
 pub use input::InputPipe;
 pub use one_shot::{StreamOptions, execute_shell, execute_streams};
 pub use session::Shell;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
-use super::find_bash::KnownBashes;
 use super::run::{self, End, Input, Launch, Watch};
 use super::state::State;
 use super::tree::Tree;
+use crate::known_bashes::KnownBashes;
 use crate::output::{Chunk, Encoding};
 use crate::queue::{RunQueue, Ticket};
 use crate::{Engine, GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, Supervisor, request};

@@ -12,8 +12,9 @@ use std::process::Command;
 use sinew_base::{Error, ErrorCode, Result};
 use tempfile::TempDir;
 
-use super::find_bash::{self, KnownBashes};
+use super::find_bash;
 use super::one_shot;
+use crate::known_bashes::KnownBashes;
 use crate::request::{self, quote};
 use crate::{Environment, RunOptions, RunResult, ShellOptions, environment};
 

@@ -1,0 +1,28 @@
+//! The programs that call themselves a bash.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+
+/// What was learned about the bashes of this machine. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownBashes {
+    by_file: Arc<Mutex<HashMap<(PathBuf, SystemTime), bool>>>,
+}
+
+impl KnownBashes {
+    /// Tells whether a program is a bash that is new enough, as `answers` finds out once for each state of the file.
+    pub(crate) fn has(&self, file: &Path, answers: impl FnOnce(&Path) -> bool) -> bool {
+        let Ok(changed) = std::fs::metadata(file).and_then(|facts| facts.modified()) else { return false };
+        let key = (file.to_path_buf(), changed);
+        let known = self.by_file.lock().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let fits = answers(file);
+            self.by_file.lock().insert(key, fits);
+            fits
+        })
+    }
+}
