@@ -51,9 +51,12 @@ async function whereShellsRun(work) {
   }
 }
 
+/** A program that fails, and one that prints. */
+const [FAILS, PRINTS] = process.platform === "win32" ? [["cmd", "/c", "exit 1"], ["cmd", "/c", "echo a b"]] : [["false"], ["echo", "a b"]];
+
 /** One use of each export. */
 const USES = {
-  CommandError: ({ CommandError, run }) => assert.rejects(run([process.execPath, "-e", "process.exit(1)"], { reject: true }), CommandError),
+  CommandError: ({ CommandError, run }) => assert.rejects(run(FAILS, { reject: true }), CommandError),
   Ellipsis: ({ Ellipsis }) => assert.equal(typeof Ellipsis.Unicode, "number"),
   FileLock: ({ FileLock }) =>
     withFolder(async (path) => {
@@ -117,7 +120,7 @@ const USES = {
   unifiedDiff: async ({ unifiedDiff }) => assert.match(await unifiedDiff("a", "\u65e5"), /^-a$/m),
   executeShell: ({ executeShell }) =>
     whereShellsRun(async () => assert.equal((await executeShell({ command: "exit 4" })).exitCode, 4)),
-  run: async ({ run }) => assert.equal((await run([process.execPath, "-p", "'a b'"])).stdout, "a b"),
+  run: async ({ run }) => assert.equal((await run(PRINTS)).stdout, "a b"),
   extractSegments: ({ extractSegments }) => assert.equal(extractSegments("abcdef", 2, 4, 2).after, "ef"),
   fitImage: async ({ fitImage }) => assert.equal((await fitImage(gif)).width, 1),
   fuzzyFind: ({ fuzzyFind }) => withFolder(async (path) => assert.equal((await fuzzyFind({ query: "two", path })).matches[0].path, "two.rs")),
