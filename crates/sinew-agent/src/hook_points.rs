@@ -21,7 +21,7 @@
 //! | `mcp_elicitation` | `server`, `mode`, `message`, `requestedSchema?`, `url?` | `action`, `content` |
 //! | `resources_discover` | – | `skills[]`, `prompts[]`, `rules[]` |
 //!
-//! Where several answer: the first `cancel`, `handled` or `action` ends the asking, `text` and `payload` go on to the next one,
+//! Where several extensions answer, the first `cancel`, `handled` or `action` ends the asking, `text` and `payload` go on to the next one,
 //! lists and messages are joined, of the rest the last one counts.
 
 use std::ops::ControlFlow;
@@ -104,6 +104,15 @@ pub(crate) async fn asked(
         }
     }
     faults
+}
+
+/// The faults of extensions as lines for a person.
+pub(crate) fn fault_lines(faults: Vec<Event>) -> Vec<String> {
+    let lines = faults.into_iter().filter_map(|fault| match fault {
+        Event::ExtensionError { extension_path, event, error } => Some(format!("{extension_path}: {event}: {error}")),
+        _ => None,
+    });
+    lines.collect()
 }
 
 /// An answer that says nothing but what the point knows.

@@ -24,7 +24,7 @@ pub(crate) struct SessionStore {
     paths: Paths,
     /// The file that remembers the session of this terminal.
     crumb: Option<PathBuf>,
-    /// What was listed before.
+    /// The files that were listed before.
     known: Mutex<KnownSessions>,
     /// Session files are not written.
     in_memory: bool,

@@ -57,13 +57,13 @@ pub fn list(sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
     KnownSessions::default().list(sessions, scope)
 }
 
-/// What the files of sessions said when they were listed last: a file that has not changed since is not read again.
+/// The files of sessions as they were listed last: one that has not changed since is not read again.
 #[derive(Debug, Default)]
-pub struct KnownSessions(HashMap<PathBuf, Known>);
+pub struct KnownSessions(HashMap<PathBuf, ListedFile>);
 
 /// A file as it was read; `listed` is none for what is no session.
 #[derive(Debug, Clone)]
-struct Known {
+struct ListedFile {
     size: u64,
     modified: SystemTime,
     /// The clock when it was read.
@@ -75,7 +75,7 @@ struct Known {
 /// since, under the same time.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
 
-impl Known {
+impl ListedFile {
     fn is_current(&self, facts: &fs::Metadata) -> bool {
         let settled = self.read.duration_since(self.modified).is_ok_and(|age| age > CLOCK_STEP);
         settled && facts.is_file() && facts.len() == self.size && facts.modified().ok() == Some(self.modified)
@@ -164,7 +164,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads files side by side: most of the time goes to waiting for the disk.
-fn read_all(paths: &[PathBuf], known: &HashMap<PathBuf, Known>) -> Vec<(PathBuf, Known)> {
+fn read_all(paths: &[PathBuf], known: &HashMap<PathBuf, ListedFile>) -> Vec<(PathBuf, ListedFile)> {
     let read_part = |part: &[PathBuf]| part.iter().filter_map(|path| current(path, known)).collect::<Vec<_>>();
     if paths.len() <= FEW {
         return read_part(paths);
@@ -177,8 +177,8 @@ fn read_all(paths: &[PathBuf], known: &HashMap<PathBuf, Known>) -> Vec<(PathBuf,
     })
 }
 
-/// What a file says, by what is known where it has not changed. None where it cannot be read.
-fn current(path: &Path, known: &HashMap<PathBuf, Known>) -> Option<(PathBuf, Known)> {
+/// The file as it is now, by what is known where it has not changed. None where it cannot be read.
+fn current(path: &Path, known: &HashMap<PathBuf, ListedFile>) -> Option<(PathBuf, ListedFile)> {
     if let Some(known) = known.get(path)
         && known.is_current(&fs::metadata(path).ok()?)
     {
@@ -188,7 +188,7 @@ fn current(path: &Path, known: &HashMap<PathBuf, Known>) -> Option<(PathBuf, Kno
     let file = open_plain(path).ok()?;
     let facts = file.metadata().ok()?;
     let (size, modified) = (facts.len(), facts.modified().ok()?);
-    Some((path.to_path_buf(), Known { size, modified, read, listed: read_session(file, path, size, modified) }))
+    Some((path.to_path_buf(), ListedFile { size, modified, read, listed: read_session(file, path, size, modified) }))
 }
 
 fn read_session(mut file: File, path: &Path, size: u64, modified: SystemTime) -> Option<Listed> {

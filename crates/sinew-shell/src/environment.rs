@@ -28,6 +28,16 @@ pub(crate) fn inherited(env: &Environment) -> Vec<(&OsStr, &OsStr)> {
     kept.into_iter().collect()
 }
 
+/// The variables of one run: those that a script inherits, and over them those of the run alone.
+pub(crate) fn of_run<'a>(env: &'a Environment, run: &'a [(String, String)]) -> Vec<(&'a OsStr, &'a OsStr)> {
+    let mut kept = inherited(env);
+    for (name, value) in run {
+        kept.retain(|(known, _)| !is_same(known, name));
+        kept.push((OsStr::new(name), OsStr::new(value)));
+    }
+    kept
+}
+
 /// The value of one variable.
 pub(crate) fn value<'a>(env: &'a Environment, name: &str) -> Option<&'a OsStr> {
     env.iter().rev().find(|(key, _)| is_same(key, name)).map(|(_, value)| value.as_os_str())

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-/// What was learned about the bashes of this machine. Clones share it.
+/// The bashes of this machine, as far as they were asked. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownBashes {
     by_file: Arc<Mutex<HashMap<(PathBuf, SystemTime), bool>>>,

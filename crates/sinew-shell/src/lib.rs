@@ -18,6 +18,7 @@ pub mod direct;
 pub mod output;
 pub mod pty;
 
+mod delivery;
 mod environment;
 #[cfg(target_os = "linux")]
 pub mod host;

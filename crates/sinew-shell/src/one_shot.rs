@@ -1,6 +1,6 @@
 //! A shell, or a program without one, for one command.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -79,11 +79,7 @@ pub fn execute_streams(
     let cwd = run.cwd.as_deref().or(shell.cwd.as_deref());
     request::check_cwd(cwd)?;
     let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
-    let mut env = environment::inherited(&shell.env);
-    for (name, value) in &run.env {
-        env.retain(|(known, _)| *known != name.as_str());
-        env.push((OsStr::new(name), OsStr::new(value)));
-    }
+    let env = environment::of_run(&shell.env, &run.env);
     let Command { program, args, long } = match &streams.argv {
         Some(argv) => {
             let args = argv.iter().map(OsString::from).collect();

@@ -1,6 +1,5 @@
 //! Moves what a command prints to a callback while its owner waits for something else.
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -11,15 +10,14 @@ use rustix::io::Errno;
 use sinew_base::{Aborted, CancelToken, HookGuard};
 
 use crate::OnStreamChunk;
-use crate::output::{Chunk, Encoding, MERGE_BYTES, Source, StreamMerger, Waker};
+use crate::delivery::Delivery;
+use crate::output::{Encoding, MERGE_BYTES, Source, Waker};
 
 pub(crate) struct OutputRelay<'a> {
     // None after the end of the stream. The second is that of the errors, where they are apart.
     readers: [Option<OwnedFd>; 2],
-    merger: StreamMerger,
+    delivery: Delivery<'a>,
     buffer: Vec<u8>,
-    on_chunk: OnStreamChunk<'a>,
-    broken: bool,
 }
 
 const SOURCES: [Source; 2] = [Source::Stdout, Source::Stderr];
@@ -31,13 +29,13 @@ impl<'a> OutputRelay<'a> {
         encoding: Encoding,
         on_chunk: OnStreamChunk<'a>,
     ) -> OutputRelay<'a> {
-        let merger = StreamMerger::new(encoding);
-        OutputRelay { readers: [Some(output), errors], merger, buffer: Vec::new(), on_chunk, broken: false }
+        let delivery = Delivery::new(encoding, on_chunk);
+        OutputRelay { readers: [Some(output), errors], delivery, buffer: Vec::new() }
     }
 
     /// Tells whether the callback broke off.
     pub(crate) fn is_broken(&self) -> bool {
-        self.broken
+        self.delivery.is_broken()
     }
 
     /// Waits until one of `sources` can be read, `until` has come, or some output was moved. Tells which of the
@@ -48,8 +46,8 @@ impl<'a> OutputRelay<'a> {
         until: Option<Instant>,
     ) -> io::Result<[bool; N]> {
         let now = Instant::now();
-        self.hand_over(now);
-        let wait = [until, self.merger.due(now)].into_iter().flatten().min();
+        self.delivery.hand_over(now);
+        let wait = [until, self.delivery.due(now)].into_iter().flatten().min();
         let wait = wait.map(|until| timespec(until.saturating_duration_since(now)));
         let mut fds: Vec<PollFd<'_>> = Vec::with_capacity(N + 2);
         fds.extend(sources.iter().map(|source| PollFd::new(source, PollFlags::IN)));
@@ -95,9 +93,8 @@ impl<'a> OutputRelay<'a> {
     }
 
     /// Hands over the last piece. Gives the pipe back if somebody still writes to it.
-    pub(crate) fn finish(mut self) -> Option<OwnedFd> {
-        let rest = self.merger.finish();
-        self.deliver(rest);
+    pub(crate) fn finish(self) -> Option<OwnedFd> {
+        self.delivery.finish();
         let [output, _] = self.readers;
         output
     }
@@ -127,32 +124,13 @@ impl<'a> OutputRelay<'a> {
         match rustix::io::read(reader, &mut self.buffer[..]) {
             Ok(0) => self.readers[index] = None,
             Ok(count) => {
-                if !self.broken {
-                    self.merger.push(SOURCES[index], &self.buffer[..count]);
-                    self.hand_over(Instant::now());
-                }
+                self.delivery.push(SOURCES[index], &self.buffer[..count]);
                 return Ok(count);
             }
             Err(Errno::INTR | Errno::AGAIN) => {}
             Err(cause) => return Err(cause.into()),
         }
         Ok(0)
-    }
-
-    fn hand_over(&mut self, now: Instant) {
-        if !self.broken {
-            let due = self.merger.take(now);
-            self.deliver(due);
-        }
-    }
-
-    fn deliver(&mut self, chunks: VecDeque<Chunk>) {
-        for chunk in chunks {
-            if self.broken {
-                return;
-            }
-            self.broken = (self.on_chunk)(chunk).is_break();
-        }
     }
 }
 

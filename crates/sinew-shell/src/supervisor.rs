@@ -1,6 +1,5 @@
 //! The host's side of a supervisor: starting one, speaking to it, waiting for its end.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -8,9 +7,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
@@ -33,18 +31,18 @@ pub struct Supervisor {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    bashes: Mutex<HashMap<(OsString, SystemTime), bool>>,
+    // Those that a session can use.
+    bashes: KnownBashes,
     // Those of shells without a supervisor, which take older ones too.
-    known: KnownBashes,
+    older_bashes: KnownBashes,
 }
 
 impl Supervisor {
     /// The supervisor at `path`: `sinew-shell-host`, or a program that calls [`crate::host::main`] with its
     /// arguments when its first argument is `supervise` or `brush`. Nothing is started yet.
     pub fn new(path: impl Into<PathBuf>) -> Supervisor {
-        Supervisor {
-            inner: Arc::new(Inner { path: path.into(), bashes: Mutex::default(), known: KnownBashes::default() }),
-        }
+        let (bashes, older_bashes) = Default::default();
+        Supervisor { inner: Arc::new(Inner { path: path.into(), bashes, older_bashes }) }
     }
 
     /// The path of the program.
@@ -54,26 +52,14 @@ impl Supervisor {
     }
 
     pub(crate) fn known_bashes(&self) -> &KnownBashes {
-        &self.inner.known
+        &self.inner.older_bashes
     }
 
     /// The bash at `path`, a name of it along the `PATH` of `env`, if it is of version 4.4 or later. The answer is kept
     /// until the file changes; finding it out the first time runs it once.
     pub(crate) fn bash(&self, env: &crate::Environment, path: &Path) -> Option<OsString> {
         let file = environment::find_program(environment::value(env, "PATH"), path)?;
-        let changed = std::fs::metadata(&file).and_then(|facts| facts.modified()).ok()?;
-        let key = (file, changed);
-        let known = self.bashes().get(&key).copied();
-        let fits = known.unwrap_or_else(|| {
-            let fits = self.fits(&key.0);
-            self.bashes().insert(key.clone(), fits);
-            fits
-        });
-        fits.then_some(key.0)
-    }
-
-    fn bashes(&self) -> MutexGuard<'_, HashMap<(OsString, SystemTime), bool>> {
-        self.inner.bashes.lock()
+        self.inner.bashes.has(Path::new(&file), |file| self.fits(file.as_os_str())).then_some(file)
     }
 
     /// Tells whether a program calls itself a bash that has what a session needs.

@@ -1,4 +1,4 @@
-//! What the shells without a supervisor promise beside the cases that hold for all (`cases/`, `table/`).
+//! The promises of shells without a supervisor beside the cases that hold for all (`cases/`, `table/`).
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 

@@ -15,7 +15,7 @@ use sinew_shell::{
     execute_streams,
 };
 
-/// What a process that this program starts does, by the value of a variable.
+/// The work of a process that this program starts, by the value of a variable.
 const ROLE: &str = "SINEW_TEST_ROLE";
 
 fn start(role: &str, streams: StreamOptions, cancel: &CancelToken, mut chunk: impl FnMut(Chunk)) -> Result<RunResult> {

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use sinew_mcp::{Elicitation, ElicitationAnswer};
 
-use crate::event::Event;
 use crate::extension::{Context, Extension, Point};
-use crate::hook_points::{asked, text_of};
+use crate::hook_points::{asked, fault_lines, text_of};
 
 const START: &str = "mcp_server_start";
 const ELICITATION: &str = "mcp_elicitation";
@@ -31,7 +30,7 @@ impl ServerHooks {
     /// Tells that a server is about to start. Gives the faults of those that failed.
     pub(super) async fn start(&self, server: &str) -> Vec<String> {
         let point = Point::new(START, json!({"server": server}));
-        faults_of(asked(&self.extensions, point, &self.context, |_, _| ControlFlow::Continue(())).await)
+        fault_lines(asked(&self.extensions, point, &self.context, |_, _| ControlFlow::Continue(())).await)
     }
 
     /// The answer of the first extension that has one, and the faults of those that failed.
@@ -64,16 +63,9 @@ impl ServerHooks {
             };
             if given.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let mut faults = faults_of(asked(&self.extensions, Point::new(ELICITATION, fields), &self.context, take).await);
+        let mut faults =
+            fault_lines(asked(&self.extensions, Point::new(ELICITATION, fields), &self.context, take).await);
         faults.append(&mut unknown);
         (given, faults)
     }
-}
-
-fn faults_of(events: Vec<Event>) -> Vec<String> {
-    let told = events.into_iter().filter_map(|event| match event {
-        Event::ExtensionError { extension_path, event, error } => Some(format!("{extension_path}: {event}: {error}")),
-        _ => None,
-    });
-    told.collect()
 }

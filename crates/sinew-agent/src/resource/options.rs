@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::folders::ResourceFolders;
-use crate::event::Event;
 use crate::extension::{Context, Extension, Point};
 use crate::hook_points;
 
@@ -82,12 +81,6 @@ impl ResourceOptions {
         for (named, found) in lists {
             named.extend(found);
         }
-        let told = faults.into_iter().filter_map(|fault| match fault {
-            Event::ExtensionError { extension_path, event, error } => {
-                Some(format!("{extension_path}: {event}: {error}"))
-            }
-            _ => None,
-        });
-        told.collect()
+        hook_points::fault_lines(faults)
     }
 }

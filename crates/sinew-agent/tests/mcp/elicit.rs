@@ -123,7 +123,7 @@ impl Extension for Hook {
     }
 }
 
-/// What comes of a question with this answer of an extension, and how often the person was asked.
+/// The answer to a question where an extension gives this one, how often the person was asked, the log, the extension.
 async fn hooked(answer: Value) -> (ElicitationAnswer, usize, Vec<String>, Arc<Hook>) {
     let hook = Arc::new(Hook { answer, told: Mutex::default() });
     let cancel = tokio_util::sync::CancellationToken::new();

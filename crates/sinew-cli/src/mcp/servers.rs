@@ -78,7 +78,7 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
     Ok(Entries { warnings, ..entries })
 }
 
-/// Who answers what servers ask: extensions, then a person.
+/// The ones who answer what servers ask: extensions, then a person.
 #[derive(Default)]
 pub(crate) struct Person {
     pub(crate) ask: Option<Arc<dyn Ask>>,

@@ -72,11 +72,7 @@ pub fn execute_streams(
     }
     let cwd = run.cwd.as_deref().or(shell.cwd.as_deref());
     request::check_cwd(cwd)?;
-    let mut env = environment::inherited(&shell.env);
-    for (name, value) in &run.env {
-        env.retain(|(known, _)| !environment::is_same(known, name));
-        env.push((OsStr::new(name), OsStr::new(value)));
-    }
+    let env = environment::of_run(&shell.env, &run.env);
     let name = streams.argv.as_ref().and_then(|argv| argv.first());
     let what = name.map_or("Failed to initialize shell".into(), |name| format!("run: failed to start {name:?}"));
     let failed = |cause: std::io::Error| Error::io(&what, &cause);

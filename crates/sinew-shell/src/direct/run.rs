@@ -4,7 +4,6 @@
 //! is needed for it. All that was written before the process ended is read: the waiting thread then writes a mark of
 //! random bytes into the same pipe, and what comes before it was written before.
 
-use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::process::{ChildStdin, Command, Stdio};
@@ -17,7 +16,8 @@ use sinew_base::{Aborted, CancelToken};
 
 use super::input::InputPipe;
 use super::tree::Tree;
-use crate::output::{Chunk, Encoding, MERGE_BYTES, Source, StreamMerger};
+use crate::delivery::Delivery;
+use crate::output::{Encoding, MERGE_BYTES, Source};
 use crate::{GRACE, OnStreamChunk};
 
 /// The time after the grace in which what was killed is gone.
@@ -138,12 +138,12 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
         // Where the queue is full the other side is awake, and looks.
         token.on_cancel(move || drop(news.try_send(News::Stop)))
     });
-    let mut relay = Relay { merger: StreamMerger::new(encoding), on_chunk, broken: false };
+    let mut delivery = Delivery::new(encoding, on_chunk);
     let mut phase = Phase::Running;
     loop {
         let now = Instant::now();
-        relay.hand_over(now);
-        let why = watch.why().or(relay.broken.then_some(Aborted::Signal));
+        delivery.hand_over(now);
+        let why = watch.why().or(delivery.is_broken().then_some(Aborted::Signal));
         if let (Phase::Running, Some(why)) = (phase, why) {
             let (tree, news) = (Arc::clone(&tree), news.clone());
             phase = Phase::Stopping { why, until: now + GRACE + GONE + GONE };
@@ -163,14 +163,14 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
         if !matches!(phase, Phase::Running) && limit.is_some_and(|limit| now >= limit) {
             break;
         }
-        let until = [limit, relay.merger.due(now)].into_iter().flatten().min();
+        let until = [limit, delivery.due(now)].into_iter().flatten().min();
         let told = match until {
             Some(until) => heard.recv_timeout(until.saturating_duration_since(now)),
             None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match told {
             Ok(News::Read(source, bytes)) => {
-                relay.push(source, &bytes);
+                delivery.push(source, &bytes);
                 if let Phase::Draining { heard, .. } = &mut phase {
                     *heard = Instant::now();
                 }
@@ -187,7 +187,7 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
         }
     }
     drop(hooks);
-    relay.finish();
+    delivery.finish();
     if let Some(pipe) = meanwhile {
         pipe.abandon();
     }
@@ -281,42 +281,5 @@ fn feed(mut stdin: ChildStdin, input: Input) {
             }
         }
         Input::Nothing => {}
-    }
-}
-
-/// Hands merged pieces to the callback until that breaks off.
-struct Relay<'a> {
-    merger: StreamMerger,
-    on_chunk: OnStreamChunk<'a>,
-    broken: bool,
-}
-
-impl Relay<'_> {
-    fn push(&mut self, source: Source, bytes: &[u8]) {
-        if !self.broken && !bytes.is_empty() {
-            self.merger.push(source, bytes);
-            self.hand_over(Instant::now());
-        }
-    }
-
-    fn hand_over(&mut self, now: Instant) {
-        if !self.broken {
-            let due = self.merger.take(now);
-            self.deliver(due);
-        }
-    }
-
-    fn finish(mut self) {
-        let rest = self.merger.finish();
-        self.deliver(rest);
-    }
-
-    fn deliver(&mut self, chunks: VecDeque<Chunk>) {
-        for chunk in chunks {
-            if self.broken {
-                return;
-            }
-            self.broken = (self.on_chunk)(chunk).is_break();
-        }
     }
 }

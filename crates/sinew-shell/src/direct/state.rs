@@ -1,4 +1,4 @@
-//! What one run of a session leaves to the next.
+//! The state that one run of a session leaves to the next.
 //!
 //! The bash of a run reads a file of ours (`run`), evaluates the command and writes what it has into files again
 //! (`session.bash`, `save.bash`). There are two sets of them, and the new one counts once its report is complete: a
