@@ -8,7 +8,7 @@ const RESULTS = join(import.meta.dirname, "results.json");
 export const PAGE = join(ROOT, "docs", "natives", "platforms.md");
 const MARKS = ["<!-- results -->\n", "<!-- end of results -->"];
 
-/** What is known of each target, by its tag: { date, check, builds, tests }. */
+/** What is known of each target, by its tag: { check, builds, releases, tests, require }. */
 export function results() {
   return existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {};
 }
@@ -22,7 +22,9 @@ export function remember(tag, found) {
 }
 
 const checked = (check, by) => (check ? `${check.ok ? `clean${check.warnings ? `, ${check.warnings} warnings` : ""}` : `${check.errors} errors`}${by ? `, ${by} too` : ""}` : "not tried");
-const built = (builds = {}) => Object.entries(builds).map(([part, { ok, bytes }]) => `${part} ${ok ? `${(bytes / 1e6).toFixed(1)} MB` : "**fails**"}`).join(", ") || "nothing";
+const parts = (builds) => Object.entries(builds).map(([part, { ok, bytes }]) => `${part} ${ok ? `${(bytes / 1e6).toFixed(1)} MB` : "**fails**"}`).join(", ");
+/** What was built: as it is released or, where nobody tried that, as tests are. */
+const built = ({ releases, builds } = {}) => (releases ? `release: ${parts(releases)}` : builds ? `dev: ${parts(builds)}` : "nothing");
 
 /** The size of a part of a release, beside its limit where it has one. */
 function size(row, part, { ok, bytes }) {
@@ -36,7 +38,7 @@ function size(row, part, { ok, bytes }) {
 export function cells(row, known) {
   const tests = Object.values(known?.tests ?? {});
   const sum = (field) => tests.reduce((all, part) => all + part[field], 0);
-  return [row.tag, checked(known?.check, row.check), built(known?.builds), tests.length ? String(sum("passed")) : "0", String(sum("failed"))];
+  return [row.tag, checked(known?.check, row.check), built(known), tests.length ? String(sum("passed")) : "0", String(sum("failed"))];
 }
 
 /** What failed, each with its reason where one is known; all of a file of tests together where it is one for the file. */
@@ -58,8 +60,8 @@ const leftOut = ({ skipped }) => (skipped ? Object.entries(skipped).sort().map((
 /** The generated part of the page: one table of targets, one of what fails, one of what each run was. */
 export function generated(known = results()) {
   const line = (parts) => `| ${parts.join(" | ")} |`;
-  const lines = [line(["target", "`cargo check --workspace --tests`", "built and linked (profile dev)", "tests passed", "failed"]), line(Array(5).fill("---"))];
-  for (const row of TARGETS) lines.push(line(cells(row, known[row.tag])));
+  const lines = [line(["target", "`cargo check --workspace --tests`", "built and linked, by cargo's profile", "tests passed", "failed", "where tests ran"]), line(Array(6).fill("---"))];
+  for (const row of TARGETS) lines.push(line([...cells(row, known[row.tag]), (known[row.tag]?.tests && row.runs) || "nowhere"]));
   lines.push("", line(["target", "release: addon, bytes", "supervisor", "agent", "minutes"]), line(Array(5).fill("---")));
   for (const row of TARGETS) {
     const releases = known[row.tag]?.releases;
@@ -71,11 +73,11 @@ export function generated(known = results()) {
     const counts = known[tag]?.require;
     if (counts) lines.push("", `${tag}: \`require\` of the package is ${counts.more.toLocaleString("en")} instructions, beside ${counts.bare.toLocaleString("en")} of Node with an empty program (medians; counted by qemu).`);
   }
-  lines.push("", line(["target", "what ran", "passed", "left out", "failed"]), line(Array(5).fill("---")));
+  lines.push("", line(["target", "what ran", "profile", "passed", "left out", "failed"]), line(Array(6).fill("---")));
   for (const row of TARGETS) {
     for (const [what, part] of Object.entries(known[row.tag]?.tests ?? {})) {
       const names = said(row.tag, part.names);
-      lines.push(line([row.tag, what, part.passed, leftOut(part), part.failed ? `${part.failed}: ${names}` : "0"]));
+      lines.push(line([row.tag, what, part.profile ?? "not kept", part.passed, leftOut(part), part.failed ? `${part.failed}: ${names}` : "0"]));
     }
   }
   lines.push("", line(["target", "not proven"]), line(Array(2).fill("---")));

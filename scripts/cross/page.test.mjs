@@ -18,7 +18,7 @@ test("each target is a platform of packages, and each platform but the first a t
 test("a failure is said with its name, and what was not tried is no success", () => {
   const [row] = TARGETS;
   assert.deepEqual(cells(row, undefined), [row.tag, "not tried", "nothing", "0", "0"]);
-  const known = { check: { ok: false, errors: 3, warnings: 0 }, builds: { agent: { ok: false } }, tests: { "crate x": { passed: 2, failed: 1, names: ["a|b"], skipped: { "no program sh": 2 } } } };
-  assert.deepEqual(cells(row, known), [row.tag, "3 errors", "agent **fails**", "2", "1"]);
-  assert.match(generated({ [row.tag]: known }), /\| crate x \| 2 \| 2: no program sh \| 1: `a\\\|b` \|/);
+  const known = { check: { ok: false, errors: 3, warnings: 0 }, builds: { agent: { ok: false } }, tests: { "crate x": { passed: 2, failed: 1, profile: "dev", names: ["a|b"], skipped: { "no program sh": 2 } } } };
+  assert.deepEqual(cells(row, known), [row.tag, "3 errors", "dev: agent **fails**", "2", "1"]);
+  assert.match(generated({ [row.tag]: known }), /\| crate x \| dev \| 2 \| 2: no program sh \| 1: `a\\\|b` \|/);
 });

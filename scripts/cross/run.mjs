@@ -150,9 +150,9 @@ async function test(row, env) {
   if (!row.runner) return;
   const built = join(ROOT, "dist", "cross", row.tag);
   const runner = await RUNNERS[row.runner](built);
-  const note = (what, counted) => {
-    remember(row.tag, { tests: { ...results()[row.tag]?.tests, [what]: counted } });
-    console.log(`  ${what}: ${counted.passed} passed, ${counted.failed ? red(`${counted.failed} failed`) : "0 failed"}`);
+  const note = (what, profile, counted) => {
+    remember(row.tag, { tests: { ...results()[row.tag]?.tests, [what]: { profile, ...counted } } });
+    console.log(`  ${what}, ${profile}: ${counted.passed} passed, ${counted.failed ? red(`${counted.failed} failed`) : "0 failed"}`);
     for (const name of counted.names) console.log(`    ${name}`);
   };
   if (!values.crates) await whole(row, built, runner, note);
@@ -165,29 +165,34 @@ async function test(row, env) {
   if (values.smoke || values["no-crates"]) return;
   const crates = values.crates?.split(",") ?? row.crates;
   const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });
-  if (!made.ok) note("crates", { passed: 0, failed: 1, names: ["the tests were not built"] });
+  if (!made.ok) note("crates", "dev", { passed: 0, failed: 1, names: ["the tests were not built"] });
   // One case in eight of what this machine draws: an emulator is slow.
   const limit = minutes(row);
   const more = { PROPTEST_RNG_SEED: "1", PROPTEST_CASES: "32", SINEW_RG: await oracle(row) };
   for (const name of crates) {
     const programs = made.programs.filter((program) => program.package === name && /\/deps\//.test(program.path));
-    note(`crate ${name}`, await sum(programs, async ({ path }) => count(await output([...runner, path, "--test-threads=2"], { cwd: join(ROOT, "crates", name), env: more, limit }))));
+    note(`crate ${name}`, "dev", await sum(programs, async ({ path }) => count(await output([...runner, path, "--test-threads=2"], { cwd: join(ROOT, "crates", name), env: more, limit }))));
   }
 }
+
+/** The profile of cargo that a part in dist/cross is of: what the last release left has its size. */
+const profileOf = ({ tag }, part, path) => (results()[tag]?.releases?.[part]?.bytes === statSync(path).size ? "release" : "dev");
 
 /** A turn of the agent, the addon in Node, and the tests of its package. */
 async function whole(row, built, runner, note) {
   const { os } = platform(row);
   const passes = ({ code, text }) => ({ passed: Number(code === 0), failed: Number(code !== 0), names: code === 0 ? [] : [`ended with ${code}: ${text.trim().split("\n").slice(-4).join(" / ").slice(0, 300)}`], skipped: {} });
   const agent = join(built, PARTS.agent.file[os]);
-  if (existsSync(agent)) note("the agent's scripted turn", passes(await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"])));
-  if (!row.node || !existsSync(join(built, addonName(row)))) return;
+  if (existsSync(agent)) note("the agent's scripted turn", profileOf(row, "agent", agent), passes(await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"])));
+  const addon = join(built, addonName(row));
+  if (!row.node || !existsSync(addon)) return;
   // wine's server looks at files for all programs, so it cannot be shown another folder.
   if (os === "win32") cpSync(built, join(ROOT, "native", "build"), { recursive: true });
   const folder = join("packages", "natives");
   if (!existsSync(join(ROOT, folder, "dist"))) throw new Error(`no ${folder}/dist: run npm run build -- --profile dev first`);
   const words = [...runner, await node(row.node)];
-  note("addon in Node: every export once (smoke.mjs)", passes(await output([...words, join(folder, "test", "smoke.mjs")])));
+  const profile = profileOf(row, "addon", addon);
+  note("addon in Node: every export once (smoke.mjs)", profile, passes(await output([...words, join(folder, "test", "smoke.mjs")])));
   const without = [...OF_TOOLS, ...(os === "linux" && row.target.startsWith("aarch64") ? OF_STARTS : [])];
   if (values.smoke) return;
   const files = readdirSync(join(ROOT, folder, "test")).filter((name) => name.endsWith(".test.mjs") && !without.includes(name.split(".")[0]));
@@ -196,7 +201,7 @@ async function whole(row, built, runner, note) {
     const counted = count(await output([...words, "--test-reporter=tap", join(folder, "test", name)], { env, limit: minutes(row) }));
     return { ...counted, names: counted.names.map((each) => `${name}: ${each}`) };
   };
-  note("addon in Node: tests of @sinew/natives", await sum(files, run));
+  note("addon in Node: tests of @sinew/natives", profile, await sum(files, run));
 }
 
 function table(rows) {
@@ -230,7 +235,8 @@ async function main() {
   if (values["if-ready"]) return void (process.exitCode = Number(fails));
   writePage();
   table(rows);
-  if (fails || rows.some((row) => Object.values(results()[row.tag]?.builds ?? {}).some(({ ok }) => !ok))) process.exitCode = 1;
+  const parts = rows.flatMap(({ tag }) => Object.values(results()[tag]?.[values.profile === "release" ? "releases" : "builds"] ?? {}));
+  if (fails || parts.some(({ ok }) => !ok)) process.exitCode = 1;
 }
 
 // What was started ends with this program: cargo and emulators stand in groups of their own.

