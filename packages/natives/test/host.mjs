@@ -1,6 +1,7 @@
 // Copies of the package for tests of its loader, and the runtimes that it must work under.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,6 +38,8 @@ export function bare(t) {
 /** The same file under another name, without its bytes where the disk allows. */
 export function place(from, to) {
   mkdirSync(dirname(to), { recursive: true });
+  // Windows removes no name of a library that any process has loaded, and others load `from`.
+  if (process.platform === "win32") return copyFileSync(from, to);
   try {
     linkSync(from, to);
   } catch {
@@ -66,6 +69,22 @@ export function install(folder, ...names) {
 }
 
 const isThere = (program) => spawnSync(program, ["--version"]).error === undefined;
+
+/** Why nothing that asks for bash, or for a terminal with a shell on it, can be tested here; false where it can. */
+export const noShell = process.platform === "win32" && !findsBash() && "no Git bash";
+export const noTerminal = process.platform === "win32" && (process.env.WINEPREFIX ? "wine shows nothing of a ConPTY" : !isThere("sh") && "no program sh");
+
+/** Tells whether the package finds a bash for a shell: that of Git for Windows lies beside PATH, too. */
+function findsBash() {
+  try {
+    new (createRequire(import.meta.url)("..").Shell)();
+    return true;
+  } catch (error) {
+    if (!/no bash of version 3\.2/.test(error.message)) throw error;
+    return false;
+  }
+}
+
 const PROGRAM = /\b(?:spawn\(|run\(\[|execFileSync\(|argv: \[)"(\w+)"/g;
 
 /** What an example asks for that this system has not; undefined where it can run, as all of them can on Linux. */
@@ -76,6 +95,7 @@ export function lacking(code) {
     if (!isThere("bash")) return "no program bash";
   }
   if (process.platform === "win32" && /\bnew TtyWriter\(/.test(code)) return "TtyWriter is for Unix";
+  if (/\.changes\(/.test(code)) return "what changed is known on Linux alone";
   const programs = [...code.matchAll(PROGRAM)].map(([, name]) => name);
   if (/\.start\(\{ command:/.test(code)) programs.push("sh");
   const missing = programs.find((name) => !isThere(name));
