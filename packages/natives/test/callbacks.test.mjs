@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { noShell, noTerminal } from "./host.mjs";
+import { noShell, noTerminal } from "./able.mjs";
 
 const { PtySession, Shell, executeShell, glob, grep } = createRequire(import.meta.url)("..");
 

@@ -1,7 +1,6 @@
 // Copies of the package for tests of its loader, and the runtimes that it must work under.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -68,23 +67,7 @@ export function install(folder, ...names) {
   }
 }
 
-const isThere = (program) => spawnSync(program, ["--version"]).error === undefined;
-
-/** Why nothing that asks for bash, or for a terminal with a shell on it, can be tested here; false where it can. */
-export const noShell = process.platform === "win32" && !findsBash() && "no Git bash";
-export const noTerminal = process.platform === "win32" && (process.env.WINEPREFIX ? "wine shows nothing of a ConPTY" : !isThere("sh") && "no program sh");
-
-/** Tells whether the package finds a bash for a shell: that of Git for Windows lies beside PATH, too. */
-function findsBash() {
-  try {
-    new (createRequire(import.meta.url)("..").Shell)();
-    return true;
-  } catch (error) {
-    if (!/no bash of version 3\.2/.test(error.message)) throw error;
-    return false;
-  }
-}
-
+export const isThere = (program) => spawnSync(program, ["--version"]).error === undefined;
 const PROGRAM = /\b(?:spawn\(|run\(\[|execFileSync\(|argv: \[)"(\w+)"/g;
 
 /** What an example asks for that this system has not; undefined where it can run, as all of them can on Linux. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import { noTerminal } from "./host.mjs";
+import { noTerminal } from "./able.mjs";
 
 const { Process, PtySession } = createRequire(import.meta.url)("..");
 
