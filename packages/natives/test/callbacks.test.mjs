@@ -119,7 +119,7 @@ test("a promise holds back what a command prints", { skip: noShell }, async () =
   // More than pipes and queues take: it can only end when the callback lets it.
   const total = 64 << 20;
   let over = false;
-  const running = executeShell({ command: `head -c ${total} /dev/zero | tr '\\0' x; echo over >${progress}` }, async (chunk) => {
+  const running = executeShell({ command: `head -c ${total} /dev/zero | tr '\\0' x; echo over >'${progress}'` }, async (chunk) => {
     bytes += chunk.length;
     await held;
   }).then(() => (over = true));
