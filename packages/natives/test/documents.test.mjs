@@ -1,9 +1,9 @@
 // The READMEs of the packages and the guides: every block of JavaScript runs in the module system that it claims, with the output that its comments
 // show. A block with a name behind its language is a file that later blocks of the page import.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { MORE_PACKAGES } from "../../../scripts/lib/typescript.mjs";
 import { PACKAGE, ROOT, install, lacking, run, temporary } from "./host.mjs";
 
@@ -54,10 +54,12 @@ test("links between the guides lead somewhere", () => {
   assert.deepEqual(names.filter((name) => name !== "README.md" && !index.includes(`(${name})`)), []);
 });
 
-/** A folder in which the package is installed and a file waits to be found. */
-function reader(t) {
-  const folder = temporary(t);
-  install(folder, "natives", ...MORE_PACKAGES);
+/** A folder of which the packages are found in the folder above it, and a file waits to be found. */
+const home = temporary({ after });
+install(home, "natives", ...MORE_PACKAGES);
+
+function reader() {
+  const folder = mkdtempSync(join(home, "block-"));
   mkdirSync(join(folder, "src"));
   writeFileSync(join(folder, "src", "index.ts"), "// TODO: more\n");
   return folder;
@@ -67,8 +69,8 @@ for (const page of [README, ...MORE, ...GUIDE_PAGES]) {
   const blocks = blocksOf(page);
   for (const [index, { language, file, code }] of blocks.entries()) {
     if (file) continue;
-    test(`${page.name}, block ${index + 1}: ${/\{ ([^}]*) \} (?:from|=)/.exec(code.replace(/.*node:.*\n/g, ""))?.[1]}`, { skip: lacking(code) }, async (t) => {
-      const folder = reader(t);
+    test(`${page.name}, block ${index + 1}: ${/\{ ([^}]*) \} (?:from|=)/.exec(code.replace(/.*node:.*\n/g, ""))?.[1]}`, { skip: lacking(code) }, async () => {
+      const folder = reader();
       for (const named of blocks.slice(0, index).filter(({ file }) => file)) writeFileSync(join(folder, named.file), named.code);
       const program = join(folder, language === "cjs" ? "block.cjs" : "block.mjs");
       writeFileSync(program, code);

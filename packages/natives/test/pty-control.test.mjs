@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
+import { noTerminal } from "./able.mjs";
 
 const { Process, PtySession } = createRequire(import.meta.url)("..");
 
-const unix = { skip: process.platform === "win32" && "terminals do not run on Windows" };
+const terminal = { skip: noTerminal };
 
 async function run(options) {
   let output = "";
@@ -13,7 +14,7 @@ async function run(options) {
   return { ...result, output };
 }
 
-test("a program gets its arguments as they stand, and a shell its login files only when told", unix, async () => {
+test("a program gets its arguments as they stand, and a shell its login files only when told", terminal, async () => {
   assert.equal((await run({ argv: ["printf", "%s|", "a b", "$HOME", ""] })).output, "a b|$HOME||");
   assert.equal((await run({ command: "echo ${0}", login: false })).output, "sh\r\n");
   await assert.rejects(run({ argv: [] }), { code: "ERR_INVALID_ARG_VALUE" });
@@ -21,7 +22,7 @@ test("a program gets its arguments as they stand, and a shell its login files on
   await assert.rejects(run({ argv: "ls" }), { name: "TypeError", message: /argv must be an array of strings/ });
 });
 
-test("a variable without a value is taken away", unix, async () => {
+test("a variable without a value is taken away", terminal, async () => {
   process.env.SINEW_PTY_TEST = "here";
   const command = "echo ${SINEW_PTY_TEST-none} ${TERM-none}";
   assert.equal((await run({ command, env: { TERM: "vt100" } })).output, "here vt100\r\n");
@@ -29,7 +30,7 @@ test("a variable without a value is taken away", unix, async () => {
   delete process.env.SINEW_PTY_TEST;
 });
 
-test("the number of a program is known when it runs, and only then", unix, async () => {
+test("the number of a program is known when it runs, and only then", terminal, async () => {
   const pty = new PtySession();
   assert.equal(pty.pid, undefined);
   await assert.rejects(pty.spawned(), { code: "ERR_INVALID_STATE" });
@@ -45,13 +46,13 @@ test("the number of a program is known when it runs, and only then", unix, async
   assert.deepEqual([start.reason.code, spawned.reason.code], ["ENOENT", "ERR_INVALID_STATE"]);
 });
 
-test("bytes stay bytes", unix, async () => {
+test("bytes stay bytes", terminal, async () => {
   const chunks = [];
   await new PtySession().start({ argv: ["printf", "\\377\\303"], encoding: "buffer" }, (chunk) => void chunks.push(chunk));
   assert.deepEqual([...Buffer.concat(chunks)], [0xff, 0xc3]);
 });
 
-test("nothing is handed over between pause and resume, and nothing is lost", unix, async () => {
+test("nothing is handed over between pause and resume, and nothing is lost", terminal, async () => {
   const pty = new PtySession();
   let paused = false;
   let bytes = 0;
@@ -76,7 +77,7 @@ test("nothing is handed over between pause and resume, and nothing is lost", uni
   assert.throws(() => new PtySession().pause(), { message: "PTY session is not running" });
 });
 
-test("a paused session ends by kill, by a signal and by its time", unix, async () => {
+test("a paused session ends by kill, by a signal and by its time", terminal, async () => {
   const endings = {
     kill: async (pty) => pty.kill(),
     signal: async (pty, controller) => controller.abort(),
