@@ -46,6 +46,14 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Makes a searcher that reads a file piece by piece. Each file gets its own: a long line lets the buffer grow, and a larger
+    /// piece of the next file would show NUL bytes behind the last wanted match, by which the answer for one file would depend
+    /// on another.
+    fn reading_searcher(&self) -> Searcher {
+        let binary = if self.named { BinaryDetection::none() } else { BinaryDetection::quit(0) };
+        self.collect.searcher(self.pattern, binary)
+    }
+
     /// Fails once the search is over.
     fn go_on(&self) -> io::Result<()> {
         match self.stop.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
@@ -73,7 +81,7 @@ pub(crate) struct FileSearch<'a> {
     matcher: RegexMatcher,
     /// Searches text that is known to hold no NUL byte, and files that the caller named.
     text: Searcher,
-    /// Stops at a NUL byte.
+    /// Stops at a NUL byte. For texts that are in memory as a whole: see [`Job::reading_searcher`].
     binary_aware: Searcher,
     buffer: PageBuffer,
     whole: Vec<u8>,
@@ -83,13 +91,12 @@ pub(crate) struct FileSearch<'a> {
 
 impl<'a> FileSearch<'a> {
     pub(crate) fn new(job: &'a Job<'a>) -> FileSearch<'a> {
-        let binary_aware = if job.named { BinaryDetection::none() } else { BinaryDetection::quit(0) };
         FileSearch {
             job,
             // Each thread has its own caches.
             matcher: job.pattern.matcher.clone(),
             text: job.collect.searcher(job.pattern, BinaryDetection::none()),
-            binary_aware: job.collect.searcher(job.pattern, binary_aware),
+            binary_aware: job.reading_searcher(),
             buffer: PageBuffer::with_room(FIRST),
             whole: Vec::new(),
             blocks: job.pattern.is_searched_in_blocks().then(Blocks::new),
@@ -229,7 +236,7 @@ impl<'a> FileSearch<'a> {
             }
             searched?;
         } else {
-            binary_aware.search_reader(matcher, guarded, &mut *collector)?;
+            job.reading_searcher().search_reader(matcher, guarded, &mut *collector)?;
         }
         let binary = !job.named && collector.binary_at.is_some();
         Ok(if binary { Outcome::Binary } else { Outcome::Searched })

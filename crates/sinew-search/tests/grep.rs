@@ -260,6 +260,26 @@ fn what_was_not_searched_is_said() {
 
 #[cfg(unix)]
 #[test]
+fn the_answer_for_one_file_does_not_depend_on_another() {
+    // Both are read piece by piece, because a NUL byte lies behind what is looked at first.
+    let long_line = [&b"x".repeat(200_000)[..], b"\0"].concat();
+    let late = [&b"filler of a line\n".repeat(5_000)[..], b"needle\0late\n"].concat();
+    let place = tree(&[("long", &long_line), ("z/late", &late)]);
+    for mode in [Mode::Content, Mode::Count, Mode::FilesWithMatches] {
+        let asked = |path| GrepOptions { mode, max_count_per_file: Some(2), ..GrepOptions::new("filler|xx", path) };
+        // One thread, so that the second file is searched after the first.
+        let pool = Pool::new("test", 1);
+        let search = |path| {
+            let found =
+                grep(&asked(path), &ScanCache::default(), &pool, &CancelToken::never(), None).expect("it can be read");
+            let rows = found.rows().filter(|row| row.path.ends_with("late")).map(|row| row.line.to_string());
+            (rows.collect::<Vec<_>>(), found.warnings.iter().filter(|text| text.contains("late")).count())
+        };
+        assert_eq!(search(place.path().to_path_buf()), search(place.path().join("z")), "{mode:?}");
+    }
+}
+
+#[test]
 fn a_file_too_large_to_hold_is_said() {
     let folder = tree(&[]);
     let path = folder.path().join("hole");

@@ -75,7 +75,8 @@ fn play(fault: &str, number: usize, story: &str) -> String {
     command.args(["-f", "-qq", "-o"]).arg(&log).args(["-e", "trace=!close", "-e", "signal=none"]);
     command.arg("-e").arg(format!("inject={fault}:when={number}"));
     let names = ["", "use.lock", "write.lock", "manifest", "new-manifest", "seg-0", "new-seg-0", "seg-1", "new-seg-1"];
-    for path in names.map(|name| index.join(name)).iter().chain([&cache, &cache.join("index"), &cache.join("index/1")]) {
+    for path in names.map(|name| index.join(name)).iter().chain([&cache, &cache.join("index"), &cache.join("index/1")])
+    {
         command.arg("-P").arg(path);
     }
     let output = command
