@@ -37,13 +37,13 @@ export const FORMS = [
   {
     name: "npm",
     needs: ["node"],
-    files: (tag) => [/^sinew-sinew-\d.*\.tgz$/, RegExp(`^sinew-sinew-${plain(tag)}-\\d.*\\.tgz$`)],
+    files: (tag) => [/^sinew-sinew-\d.*\.tgz$/, RegExp(`^sinew-sinew-${agentTag(tag)}-\\d.*\\.tgz$`)],
     script: (tag) => `
       npm install --global --no-audit --no-fund --offline ./*.tgz
       SINEW=$(npm prefix --global)/bin/sinew
       $SINEW --version
       $SINEW -p --script demo.jsonl look
-      npm uninstall --global --no-audit --no-fund --offline @sinew/sinew @sinew/sinew-${plain(tag)}`,
+      npm uninstall --global --no-audit --no-fund --offline @sinew/sinew @sinew/sinew-${agentTag(tag)}`,
   },
   {
     name: "archive",
@@ -70,4 +70,4 @@ export const FORMS = [
 ];
 
 /** The platform of the agent's package: one program serves all of a processor's Linux. */
-const plain = (tag) => tag.replace("-musl", "");
+const agentTag = (tag) => tag.replace("-musl", "");

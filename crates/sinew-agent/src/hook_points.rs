@@ -21,8 +21,8 @@
 //! | `mcp_elicitation` | `server`, `mode`, `message`, `requestedSchema?`, `url?` | `action`, `content` |
 //! | `resources_discover` | – | `skills[]`, `prompts[]`, `rules[]` |
 //!
-//! Where several extensions answer, the first `cancel`, `handled` or `action` ends the asking, `text` and `payload` go on to the next one,
-//! lists and messages are joined, of the rest the last one counts.
+//! The answers of several extensions become one: the first `cancel`, `handled` or `action` ends the asking, `text` and `payload`
+//! go on to the next one, lists and messages are joined, of the rest the last one counts.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -46,10 +46,10 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Makes a searcher that reads a file piece by piece. Each file gets its own: a long line lets the buffer grow, and a larger
-    /// piece of the next file would show NUL bytes behind the last wanted match, by which the answer for one file would depend
-    /// on another.
-    fn reading_searcher(&self) -> Searcher {
+    /// Makes a searcher that stops at a NUL byte, but for a file that the caller named. Each file gets its own: a long line lets
+    /// its buffer grow, and a larger piece of the next file would show NUL bytes behind the last wanted match, by which the
+    /// answer for one file would depend on another.
+    fn binary_aware(&self) -> Searcher {
         let binary = if self.named { BinaryDetection::none() } else { BinaryDetection::quit(0) };
         self.collect.searcher(self.pattern, binary)
     }
@@ -81,8 +81,6 @@ pub(crate) struct FileSearch<'a> {
     matcher: RegexMatcher,
     /// Searches text that is known to hold no NUL byte, and files that the caller named.
     text: Searcher,
-    /// Stops at a NUL byte. For texts that are in memory as a whole: see [`Job::reading_searcher`].
-    binary_aware: Searcher,
     buffer: PageBuffer,
     whole: Vec<u8>,
     /// None where the pattern is not searched in blocks.
@@ -96,7 +94,6 @@ impl<'a> FileSearch<'a> {
             // Each thread has its own caches.
             matcher: job.pattern.matcher.clone(),
             text: job.collect.searcher(job.pattern, BinaryDetection::none()),
-            binary_aware: job.reading_searcher(),
             buffer: PageBuffer::with_room(FIRST),
             whole: Vec::new(),
             blocks: job.pattern.is_searched_in_blocks().then(Blocks::new),
@@ -129,7 +126,7 @@ impl<'a> FileSearch<'a> {
         }
         let searched = Self::read(
             self.job,
-            (&mut self.text, &mut self.binary_aware),
+            &mut self.text,
             (&mut self.buffer, &mut self.whole, &mut self.blocks),
             matcher,
             &mut file,
@@ -173,7 +170,7 @@ impl<'a> FileSearch<'a> {
 
     fn read(
         job: &Job<'_>,
-        (text, binary_aware): (&mut Searcher, &mut Searcher),
+        text: &mut Searcher,
         (buffer, whole, blocks): (&mut PageBuffer, &mut Vec<u8>, &mut Option<Blocks>),
         matcher: &RegexMatcher,
         file: &mut File,
@@ -182,7 +179,7 @@ impl<'a> FileSearch<'a> {
         buffer.clear();
         let mut ended = buffer.read(file, FIRST)?;
         let first = buffer.content();
-        let (encoded, together) = (has_bom(first), binary_aware.multi_line_with_matcher(matcher));
+        let (encoded, together) = (has_bom(first), text.multi_line_with_matcher(matcher));
         let mut binary_aware_first = false;
         if !encoded && let Some(at) = memchr::memchr(0, first) {
             collector.binary_at = Some(at as u64);
@@ -230,13 +227,13 @@ impl<'a> FileSearch<'a> {
                 *whole = Vec::new();
                 return Ok(Outcome::TooLarge);
             }
-            let searched = binary_aware.search_slice(matcher, whole, &mut *collector);
+            let searched = job.binary_aware().search_slice(matcher, whole, &mut *collector);
             if whole.len() > LARGE {
                 *whole = Vec::new();
             }
             searched?;
         } else {
-            job.reading_searcher().search_reader(matcher, guarded, &mut *collector)?;
+            job.binary_aware().search_reader(matcher, guarded, &mut *collector)?;
         }
         let binary = !job.named && collector.binary_at.is_some();
         Ok(if binary { Outcome::Binary } else { Outcome::Searched })

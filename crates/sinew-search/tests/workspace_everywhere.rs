@@ -1,4 +1,4 @@
-//! What a workspace promises on every system, also where no index is kept.
+//! The promises of a workspace that hold on every system, also where no index is kept.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;

@@ -16,7 +16,7 @@ use tree::seeds;
 
 const CHILD: &str = "SINEW_TEST_FAULTY_CHILD";
 
-/// What strace is asked to do with a call: an error instead of it, or a success that it was not. The latter is a disk that
+/// The faults that strace makes of a call: an error instead of it, or a success that it was not. The latter is a disk that
 /// forgets what was written, or a read that brings other bytes.
 const FAULTS: &[&str] = &[
     "all:error=ENOSPC",
