@@ -8,23 +8,32 @@ mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
 mod tree;
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use changes::Changes;
 use pair::Pair;
+use rustix::mm::{MapFlags, ProtFlags, mmap};
 use sinew_search::WorkspaceOptions;
+use sinew_walk::Stamp;
 use tree::{Dice, seeds};
 
 /// One change after the other, each followed by questions; the index is built now and then.
 fn lock_step(seed: u64, steps: usize, around: bool, options: &WorkspaceOptions, builds: bool) {
     let mut dice = Dice::new(seed);
     let mut changes = Changes::new(around);
-    let pair = Pair::new(&changes.root(), &changes.global(), options.clone());
-    let loses_events = std::env::var_os(LOSES_EVENTS).is_some();
+    let deceit = std::env::var(DECEIT).ok();
+    let lying = (deceit.as_deref() == Some(LIES)).then(|| LyingRules::new(&changes));
+    let global = lying.as_ref().map_or_else(|| changes.global(), |rules| rules.path.clone());
+    let pair = Pair::new(&changes.root(), &global, options.clone());
     for step in 0..steps {
         let change = changes.step(&mut dice);
-        if loses_events && step % 4 == 3 {
-            take_events();
+        if step % 4 == 3 {
+            match &lying {
+                Some(rules) => rules.turn(),
+                None if deceit.is_some() => take_events(),
+                None => {}
+            }
         }
         if builds && dice.below(4) == 0 {
             pair.build();
@@ -64,8 +73,10 @@ fn item_16_folders_without_a_watch_are_looked_at() {
     }
 }
 
-/// Set for a process whose laws play with events that get lost.
-const LOSES_EVENTS: &str = "SINEW_TEST_LOSES_EVENTS";
+/// Set for a process whose laws have to fail; its value is what deceives the workspaces there.
+const DECEIT: &str = "SINEW_TEST_DECEIT";
+const LOST_EVENTS: &str = "events that get lost";
+const LIES: &str = "rules whose stamp lies";
 
 /// Takes every event out of the queues of this process, so that the workspaces hear nothing of what happened.
 fn take_events() {
@@ -80,24 +91,72 @@ fn take_events() {
     }
 }
 
-/// Plays one law of this program in a process of its own that loses events; returns its exit and what it wrote.
-fn play_with_losses(law: &str) -> (bool, String) {
+/// The user's own ignore file, with one rule. It changes by stores into a page that was stored into before: they leave the times
+/// of the file as they are.
+struct LyingRules {
+    path: PathBuf,
+    rule: *mut u8,
+}
+
+impl LyingRules {
+    fn new(changes: &Changes) -> LyingRules {
+        // The user's own rules hold in repositories.
+        std::fs::create_dir(changes.root().join(".git")).unwrap();
+        let path = changes.global().with_extension("lies");
+        std::fs::write(&path, "*\n").unwrap();
+        let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        let (protection, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        // SAFETY: nobody shortens the file, and the mapping stays until the process ends.
+        let rule = unsafe { mmap(std::ptr::null_mut(), 2, protection, shared, &file, 0) }.unwrap().cast();
+        let rules = LyingRules { path, rule };
+        rules.turn();
+        while !Stamp::of_file(&file).unwrap().is_settled() {
+            std::thread::yield_now();
+        }
+        rules
+    }
+
+    /// Ignores everything, or nothing any more: the rule becomes a comment.
+    fn turn(&self) {
+        // SAFETY: the byte lies in the mapping, which nobody else uses.
+        unsafe { self.rule.write_volatile(if self.rule.read_volatile() == b'*' { b'#' } else { b'*' }) };
+    }
+}
+
+/// Plays one law of this program in a process of its own that is deceived; returns its exit and what it wrote.
+fn play(law: &str, deceit: &str) -> (bool, String) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", law])
-        .env(LOSES_EVENTS, "1")
+        .env(DECEIT, deceit)
         .env_remove("SINEW_LAW_RUNS")
         .output()
         .unwrap();
     (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+#[track_caller]
+fn is_broken(law: &str, deceit: &str) {
+    let (passed, text) = play(law, deceit);
+    assert!(!passed && text.contains("assertion `left == right` failed"), "{law} saw no {deceit}: {text}");
+}
+
+const WATCHED_TREE: &str = "item_1_13_15_a_watched_tree_answers_as_plain";
+const WATCHED_INDEX: &str = "item_4_13_15_a_watched_index_answers_as_plain";
+const SWEPT_INDEX: &str = "item_17_a_swept_index_answers_as_plain";
+
 #[test]
 fn item_13_the_law_is_broken_where_events_get_lost() {
-    for law in ["item_1_13_15_a_watched_tree_answers_as_plain", "item_4_13_15_a_watched_index_answers_as_plain"] {
-        let (passed, text) = play_with_losses(law);
-        assert!(!passed && text.contains("assertion `left == right` failed"), "{law} saw nothing: {text}");
+    for law in [WATCHED_TREE, WATCHED_INDEX] {
+        is_broken(law, LOST_EVENTS);
     }
     // This one asks for no events.
-    let (passed, text) = play_with_losses("item_17_a_swept_index_answers_as_plain");
+    let (passed, text) = play(SWEPT_INDEX, LOST_EVENTS);
     assert!(passed, "{text}");
+}
+
+#[test]
+fn item_15_the_law_is_broken_where_the_stamp_of_rules_lies() {
+    for law in [WATCHED_TREE, WATCHED_INDEX, SWEPT_INDEX] {
+        is_broken(law, LIES);
+    }
 }
