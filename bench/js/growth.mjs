@@ -2,12 +2,13 @@
 //
 // It runs only when it is named. SINEW_BENCH_SIZES names other sizes; the last of the usual four takes 5 GB of disk and some minutes.
 // With --save the rows are drawn: docs/images/growth.svg.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, readdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { ROOT } from "../../scripts/lib/steps.mjs";
 import { ripgrep } from "../../scripts/lib/tools.mjs";
+import { workspaceMemory } from "../lib/workspace-memory.mjs";
 import { output } from "./grep.mjs";
 
 const SIZES = (process.env.SINEW_BENCH_SIZES ?? "1000,10000,100000,1000000").split(",").map(Number);
@@ -51,8 +52,6 @@ function grow(root, vocabulary, first, end) {
   }
 }
 
-const resident = () => Number(/RssAnon:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
-
 async function median(work, rounds = ROUNDS) {
   const times = [];
   for (let round = 0; round < rounds; round++) {
@@ -83,8 +82,6 @@ async function measure({ Workspace, fuzzyFind, glob, grep }, path, cacheDir, rg)
   const find = { query: "merstoka9", maxResults: 20 };
   const rows = {};
   rows["walk without an index"] = await median(() => glob({ pattern: "*", path, maxResults: 1 }));
-  globalThis.gc?.();
-  const before = resident();
   const workspace = await Workspace.open(path, { cacheDir });
   rows["open"] = await median(() => workspace.list({ maxResults: 1 }), 1);
   rows["build"] = await median(() => workspace.ready(), 1);
@@ -95,9 +92,8 @@ async function measure({ Workspace, fuzzyFind, glob, grep }, path, cacheDir, rg)
   rows["fuzzyFind, the first"] = await median(() => workspace.fuzzyFind(find), 1);
   rows["fuzzyFind, later"] = await median(() => workspace.fuzzyFind(find));
   rows["barrier"] = await median(() => workspace.changes());
-  globalThis.gc?.();
-  const memory = resident() - before;
   await workspace.close();
+  const memory = workspaceMemory(path, cacheDir);
   rows["reopen until the first answer"] = await median(async () => {
     const again = await Workspace.open(path, { cacheDir });
     await again.grep(rare);

@@ -2,12 +2,11 @@
 //
 // SINEW_BENCH_TREE names the tree (default: the sources in the cargo registry). The patterns are those of C and Rust sources; the
 // sources of Linux, which Debian packages as linux-source-6.1, are what the targets were set for.
-import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, rmSync, statSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ROOT } from "../../scripts/lib/steps.mjs";
 import { ripgrep } from "../../scripts/lib/tools.mjs";
+import { workspaceMemory } from "../lib/workspace-memory.mjs";
 import { output, tree } from "./grep.mjs";
 
 /** A pattern, its options, and the most that it may take beside ripgrep. */
@@ -25,21 +24,6 @@ function bytesBelow(folder) {
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
   return entries.filter((entry) => entry.isFile()).reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
 }
-
-/** The bytes of this process that are not of files. */
-/** What a process of its own says that a workspace on the index of a tree takes: this one has memory left from what it did before. */
-const MEMORY = `
-  const { Workspace } = require(process.argv[1]);
-  const resident = () => Number(/RssAnon:\\s+(\\d+)/.exec(require("node:fs").readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
-  const before = resident();
-  (async () => {
-    const workspace = await Workspace.open(process.argv[2], { cacheDir: process.argv[3] });
-    await workspace.ready();
-    await workspace.grep({ pattern: "zq_not_there_42" });
-    gc();
-    process.stdout.write(String((resident() - before) / 1e6));
-  })();
-`;
 
 /** Another index, warmed up; undefined where it does not load here. */
 async function finder(bench, path) {
@@ -72,7 +56,7 @@ export default async function (bench) {
   console.log(`  ${path}: ${files} files, ${indexed} texts of ${(textBytes / 1e6).toFixed(0)} MB, kept fresh by ${mode}`);
   bench.fact("index on disk, of the text", (bytesBelow(cacheDir) / textBytes).toFixed(3), 0.13);
   await workspace.grep({ pattern: "zq_not_there_42" });
-  bench.fact("memory that the workspace takes (MB)", Number(execFileSync(process.execPath, ["--expose-gc", "--eval", MEMORY, join(ROOT, "packages", "natives"), path, cacheDir])).toFixed(0), 48);
+  bench.fact("memory that the workspace takes (MB)", (workspaceMemory(path, cacheDir) / 1e6).toFixed(0), 48);
   bench.fact("bytes of segments (MB)", (indexBytes / 1e6).toFixed(0));
 
   for (const [name, options, target] of SEARCHES) {

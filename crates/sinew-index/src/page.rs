@@ -9,6 +9,8 @@ use std::io::{self, Write};
 const PAGE: usize = 4_096;
 /// Length of its content.
 const CONTENT: usize = PAGE - 4;
+/// So many pages are read without a look whether the file has the last of them.
+const UNCHECKED: usize = 256;
 
 /// Bytes that can be read at an offset without moving a position: a file, or memory.
 pub trait ReadAt {
@@ -129,6 +131,10 @@ impl<R: ReadAt> PageReader<R> {
         let first = offset / CONTENT as u64;
         let skip = (offset % CONTENT as u64) as usize;
         let count = (skip + length).div_ceil(CONTENT);
+        if count > UNCHECKED {
+            // A length that is damaged must not be asked of memory.
+            self.from.read_exact_at(&mut [0; PAGE], (first + count as u64 - 1) * PAGE as u64)?;
+        }
         let mut pages = vec![0; count * PAGE];
         self.from.read_exact_at(&mut pages, first * PAGE as u64)?;
         let mut content = Vec::with_capacity(count * CONTENT);
@@ -162,6 +168,16 @@ fn checksum(content: &[u8], file: u32, page: u32) -> u32 {
     hasher.finalize()
 }
 
+/// Changes the content of pages and writes them anew, with checksums that hold.
+#[cfg(test)]
+pub(crate) fn reseal(pages: &[u8], file: u32, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut content = PageReader::new(pages.to_vec(), file).read(0, pages.len() / PAGE * CONTENT).unwrap();
+    change(&mut content);
+    let mut writer = PageWriter::new(Vec::new(), file);
+    writer.write(&content).unwrap();
+    writer.finish().unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,7 +203,10 @@ mod tests {
                 "{offset} {length}"
             );
         }
-        assert_eq!(reader.read(4 * CONTENT as u64, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        for (offset, length) in [(4 * CONTENT, 1), (0, 5 * CONTENT), (0, 1 << 45)] {
+            let error = reader.read(offset as u64, length).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{offset} {length}");
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@
 
 mod files;
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use files::{FilePath, FileRecord, SegmentFiles};

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use sinew_walk::Stamp;
 
-use crate::page::{PageReader, PageWriter, damaged};
+use crate::page::{PageReader, PageWriter, ReadAt, damaged};
 use crate::part::Part;
 use crate::segment::{Segment, SegmentId};
 use crate::storage::Storage;
@@ -155,20 +155,8 @@ impl Store {
             return Ok(());
         }
         self.check_lock()?;
-        let mut content = Vec::new();
-        content.extend(MAGIC);
-        content.extend(FORMAT.to_le_bytes());
-        content.extend(self.id);
-        content.extend(self.root.device.to_le_bytes());
-        content.extend(self.root.inode.to_le_bytes());
-        crate::varint::push(&mut content, self.root.path.len() as u64);
-        content.extend(&self.root.path);
-        crate::varint::push(&mut content, numbers.len() as u64);
-        numbers.iter().for_each(|number| content.extend(number.to_le_bytes()));
-        let mut pages = PageWriter::new(Vec::new(), MANIFEST);
-        pages.write(&(content.len() as u32).to_le_bytes())?;
-        pages.write(&content)?;
-        self.write("manifest", &pages.finish()?)?;
+        let manifest = Manifest { root: self.root.clone(), id: self.id, numbers: numbers.to_vec() };
+        self.write("manifest", &manifest.to_pages()?)?;
         let kept: Vec<String> = numbers.iter().map(|number| segment_name(*number)).collect();
         for entry in fs::read_dir(&self.folder)? {
             let name = entry?.file_name();
@@ -221,10 +209,30 @@ impl Store {
 }
 
 /// The content of a manifest.
+#[derive(Debug, PartialEq)]
 struct Manifest {
     root: RootId,
     id: [u8; 16],
     numbers: Vec<u32>,
+}
+
+impl Manifest {
+    fn to_pages(&self) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        content.extend(MAGIC);
+        content.extend(FORMAT.to_le_bytes());
+        content.extend(self.id);
+        content.extend(self.root.device.to_le_bytes());
+        content.extend(self.root.inode.to_le_bytes());
+        crate::varint::push(&mut content, self.root.path.len() as u64);
+        content.extend(&self.root.path);
+        crate::varint::push(&mut content, self.numbers.len() as u64);
+        self.numbers.iter().for_each(|number| content.extend(number.to_le_bytes()));
+        let mut pages = PageWriter::new(Vec::new(), MANIFEST);
+        pages.write(&(content.len() as u32).to_le_bytes())?;
+        pages.write(&content)?;
+        pages.finish()
+    }
 }
 
 /// Returns the path of the root that the index in a folder belongs to.
@@ -234,7 +242,11 @@ pub(crate) fn root_of(folder: &Path) -> io::Result<PathBuf> {
 }
 
 fn read_manifest(folder: &Path) -> io::Result<Manifest> {
-    let pages = PageReader::new(open_private(&folder.join("manifest"), false)?, MANIFEST);
+    parse_manifest(open_private(&folder.join("manifest"), false)?)
+}
+
+fn parse_manifest(from: impl ReadAt) -> io::Result<Manifest> {
+    let pages = PageReader::new(from, MANIFEST);
     let length = pages.read(0, 4)?;
     let length = u32::from_le_bytes(Bytes::new(&length).array()?) as usize;
     if length > MAX_MANIFEST {
@@ -312,4 +324,50 @@ pub(crate) fn random_id() -> [u8; 16] {
     let half = || RandomState::new().hash_one(()).to_le_bytes();
     let (left, right) = (half(), half());
     std::array::from_fn(|at| if at < 8 { left[at] } else { right[at - 8] })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::page::reseal;
+
+    fn manifests() -> impl Strategy<Value = Manifest> {
+        let path = prop::collection::vec(any::<u8>(), 0..6_000);
+        (path, any::<[u8; 16]>(), any::<(u64, u64)>(), prop::collection::vec(any::<u32>(), 0..40)).prop_map(
+            |(path, id, (device, inode), numbers)| Manifest { root: RootId { path, device, inode }, id, numbers },
+        )
+    }
+
+    proptest! {
+        // PROPTEST_CASES asks for more of them.
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_manifest_is_read_as_it_was_written(manifest in manifests()) {
+            prop_assert_eq!(parse_manifest(manifest.to_pages().unwrap()).unwrap(), manifest);
+        }
+
+        #[test]
+        fn item_20_a_manifest_that_cannot_be_is_an_error_or_an_answer(
+            manifest in manifests(),
+            plants in prop::collection::vec((prop_oneof![any::<usize>(), 0..60_usize], any::<[u8; 3]>()), 1..6),
+        ) {
+            let pages = reseal(&manifest.to_pages().unwrap(), MANIFEST, |content| {
+                for (at, bytes) in &plants {
+                    let at = at % (content.len() - bytes.len());
+                    content[at..at + bytes.len()].copy_from_slice(bytes);
+                }
+            });
+            if let Ok(read) = parse_manifest(pages) {
+                prop_assert!(read.root.path.len() <= MAX_MANIFEST && read.numbers.len() <= MAX_MANIFEST);
+            }
+        }
+
+        #[test]
+        fn item_20_any_bytes_are_no_manifest(bytes in prop::collection::vec(any::<u8>(), 0..9_000)) {
+            prop_assert!(parse_manifest(bytes).is_err());
+        }
+    }
 }

@@ -50,8 +50,14 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// So many cases; `PROPTEST_CASES` asks for more.
+fn at_least(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { cases: config.cases.max(cases), ..config }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(at_least(100))]
 
     #[test]
     fn a_segment_answers_as_the_index_in_memory(texts in prop::collection::vec(text(), 0..40)) {
