@@ -2,6 +2,7 @@
 //! path from the root.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
 use parking_lot::Mutex;
@@ -16,32 +17,30 @@ pub(crate) struct ListedStamps<'a> {
     watcher: &'a Watcher,
     key: [u8; 16],
     /// None where nobody wants them.
-    folders: Option<Mutex<HashMap<Box<[u8]>, FolderStamps>>>,
+    collected: Option<Mutex<Collected>>,
 }
 
-/// The stamps of the files in one folder.
+/// What was collected, in few long pieces: many short ones would leave holes between those that the tree keeps.
 #[derive(Default)]
-struct FolderStamps {
+struct Collected {
     /// The names, one behind the other.
     names: Vec<u8>,
-    /// The end of each name, in the order of names.
-    files: Vec<(u32, StampSeen)>,
+    /// The end of each name; those of one folder follow each other, in the order of names.
+    files: Vec<(usize, StampSeen)>,
+    /// The files of each folder.
+    folders: HashMap<Box<[u8]>, Range<usize>>,
 }
 
 impl ListedStamps<'_> {
     /// Collects stamps under a key where they are `wanted`.
     pub(crate) fn new(watcher: &Watcher, key: [u8; 16], wanted: bool) -> ListedStamps<'_> {
-        ListedStamps { watcher, key, folders: wanted.then(Mutex::default) }
+        ListedStamps { watcher, key, collected: wanted.then(Mutex::default) }
     }
 
     /// Returns a look at what was collected; none where it was not wanted.
     pub(crate) fn into_look(self) -> Option<impl Fn(&[u8]) -> Option<StampSeen> + Sync + use<>> {
-        let folders = self.folders?.into_inner();
-        Some(move |path: &[u8]| {
-            let folder = folder_of(path);
-            let name = &path[if folder.is_empty() { 0 } else { folder.len() + 1 }..];
-            folders.get(folder)?.find(name)
-        })
+        let collected = self.collected?.into_inner();
+        Some(move |path: &[u8]| collected.find(path))
     }
 }
 
@@ -51,16 +50,12 @@ impl FolderObserver for ListedStamps<'_> {
     }
 
     fn listed(&self, folder: &ListedFolder<'_>) {
-        let Some(folders) = &self.folders else { return };
-        let mut found = FolderStamps::default();
-        for (name, stamp) in folder.stamps() {
-            let Ok(stamp) = stamp else { continue };
-            found.names.extend_from_slice(name);
-            let Ok(end) = u32::try_from(found.names.len()) else { return };
-            let seen = StampSeen { number: stamp_number(&stamp, &self.key), is_linked: stamp.links > 1 };
-            found.files.push((end, seen));
-        }
-        folders.lock().insert(folder.path.into(), found);
+        let Some(collected) = &self.collected else { return };
+        // Asked for before the others are kept from theirs.
+        let seen = |stamp: Stamp| StampSeen { number: stamp_number(&stamp, &self.key), is_linked: stamp.links > 1 };
+        let found: Vec<(&[u8], StampSeen)> =
+            folder.stamps().filter_map(|(name, stamp)| Some((name, seen(stamp.ok()?)))).collect();
+        collected.lock().add(folder.path, &found);
     }
 
     fn leave(&self, watch: i32) {
@@ -68,18 +63,31 @@ impl FolderObserver for ListedStamps<'_> {
     }
 }
 
-impl FolderStamps {
-    fn find(&self, name: &[u8]) -> Option<StampSeen> {
-        let name_at = |at: usize| {
-            let start = at.checked_sub(1).map_or(0, |before| self.files[before].0);
-            &self.names[start as usize..self.files[at].0 as usize]
-        };
-        let (mut low, mut high) = (0, self.files.len());
+impl Collected {
+    fn add(&mut self, folder: &[u8], found: &[(&[u8], StampSeen)]) {
+        let first = self.files.len();
+        for (name, seen) in found {
+            self.names.extend_from_slice(name);
+            self.files.push((self.names.len(), *seen));
+        }
+        self.folders.insert(folder.into(), first..self.files.len());
+    }
+
+    fn find(&self, path: &[u8]) -> Option<StampSeen> {
+        let folder = folder_of(path);
+        let name = &path[if folder.is_empty() { 0 } else { folder.len() + 1 }..];
+        let Range { start: mut low, end } = self.folders.get(folder)?.clone();
+        let mut high = end;
         while low < high {
             let middle = low + (high - low) / 2;
-            if name_at(middle) < name { low = middle + 1 } else { high = middle }
+            if self.name(middle) < name { low = middle + 1 } else { high = middle }
         }
-        (low < self.files.len() && name_at(low) == name).then(|| self.files[low].1)
+        (low < end && self.name(low) == name).then(|| self.files[low].1)
+    }
+
+    fn name(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.files[before].0);
+        &self.names[start..self.files[at].0]
     }
 }
 

@@ -9,18 +9,13 @@ use super::FileKind;
 pub struct SegmentFiles {
     /// All names, one behind the other.
     names: Vec<u8>,
-    rows: Vec<Row>,
+    /// The end of each name in the text.
+    ends: Vec<u32>,
+    stamps: Vec<u64>,
+    kinds: Vec<FileKind>,
     /// The folders of files that follow each other, one behind the other, each with its slash.
     folders: Vec<u8>,
     runs: Vec<Run>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Row {
-    stamp: u64,
-    /// The end of the name in the text.
-    end: u32,
-    kind: FileKind,
 }
 
 /// Files that follow each other in one folder.
@@ -93,20 +88,22 @@ impl SegmentFiles {
         }
         self.runs.iter_mut().next_back()?.end = number + 1;
         self.names.extend_from_slice(name);
-        self.rows.push(Row { stamp, end, kind });
+        self.ends.push(end);
+        self.stamps.push(stamp);
+        self.kinds.push(kind);
         Some(number)
     }
 
     /// Returns the number of files.
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.rows.len() as u32
+        self.ends.len() as u32
     }
 
     /// Tells whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.ends.is_empty()
     }
 
     /// Returns the file with this number.
@@ -124,7 +121,7 @@ impl SegmentFiles {
     /// No file has this number.
     #[must_use]
     pub fn kind(&self, number: u32) -> FileKind {
-        self.rows[number as usize].kind
+        self.kinds[number as usize]
     }
 
     /// Returns the files in the order of their numbers.
@@ -169,16 +166,18 @@ impl SegmentFiles {
     /// Gives back what is held beyond the content.
     pub(super) fn shrink(&mut self) {
         self.names.shrink_to_fit();
-        self.rows.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self.stamps.shrink_to_fit();
+        self.kinds.shrink_to_fit();
         self.folders.shrink_to_fit();
         self.runs.shrink_to_fit();
     }
 
     fn at(&self, number: u32, run: usize) -> FileRecord<FilePath<'_>> {
-        let Row { stamp, end, kind } = self.rows[number as usize];
-        let start = (number as usize).checked_sub(1).map_or(0, |before| self.rows[before].end);
-        let path = FilePath { folder: self.folder(run), name: &self.names[start as usize..end as usize] };
-        FileRecord { path, kind, stamp }
+        let at = number as usize;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let path = FilePath { folder: self.folder(run), name: &self.names[start as usize..self.ends[at] as usize] };
+        FileRecord { path, kind: self.kinds[at], stamp: self.stamps[at] }
     }
 
     fn folder(&self, run: usize) -> &[u8] {

@@ -1,5 +1,6 @@
 //! Brings a tree up to date.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -352,7 +353,11 @@ impl Tree {
             false => drop(self.checked.remove(&path)),
         }
         match folder.watch {
-            Some(watch) => self.watched.entry(watch).or_default().push(path.clone()),
+            Some(watch) => match self.watched.entry(watch) {
+                Entry::Occupied(mut others) => others.get_mut().push(path.clone()),
+                // Hardly ever more than one: without room for others.
+                Entry::Vacant(none) => drop(none.insert(vec![path.clone()])),
+            },
             None => self.unwatched += 1,
         }
         self.files += folder.file_count();
