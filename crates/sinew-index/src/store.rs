@@ -42,11 +42,28 @@ pub(crate) struct Store {
     pub(crate) id: [u8; 16],
     root: RootId,
     /// Held shared while the index is in use: who deletes it needs it alone.
-    _use_lock: File,
+    _use_lock: Locked,
     /// Held alone by the one process that writes.
-    write_lock: Option<File>,
+    write_lock: Option<Locked>,
     /// The segments that the manifest names.
     published: Mutex<Option<Vec<u32>>>,
+}
+
+/// A file that is locked until it is dropped.
+struct Locked(File);
+
+impl Locked {
+    fn take(file: File, how: FlockOperation) -> io::Result<Locked> {
+        flock(&file, how)?;
+        Ok(Locked(file))
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // A child that was forked meanwhile holds the file open until its exec, and would hold the lock with it.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
 }
 
 /// The root that an index belongs to.
@@ -106,11 +123,11 @@ impl Store {
             ));
         }
         let use_lock = open_private(&folder.join(USE_LOCK), true)?;
-        flock(&use_lock, FlockOperation::NonBlockingLockShared)?;
+        let use_lock = Locked::take(use_lock, FlockOperation::NonBlockingLockShared)?;
         // By this time eviction knows how long nobody used it.
-        use_lock.set_modified(SystemTime::now())?;
+        use_lock.0.set_modified(SystemTime::now())?;
         let write_lock = open_private(&folder.join(WRITE_LOCK), true)?;
-        let write_lock = flock(&write_lock, FlockOperation::NonBlockingLockExclusive).ok().map(|()| write_lock);
+        let write_lock = Locked::take(write_lock, FlockOperation::NonBlockingLockExclusive).ok();
         let mut store =
             Store { folder, id: random_id(), root, _use_lock: use_lock, write_lock, published: Mutex::default() };
         let mut parts = Vec::new();
@@ -128,7 +145,7 @@ impl Store {
     /// Tells whether another process has published since, or has ended, so that this one may write.
     pub(crate) fn is_behind(&self) -> bool {
         let lock = open_private(&self.folder.join(WRITE_LOCK), true);
-        let is_free = || lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok());
+        let is_free = || lock.is_ok_and(|lock| Locked::take(lock, FlockOperation::NonBlockingLockExclusive).is_ok());
         let is_newer = || match (read_manifest(&self.folder), &*self.published.lock()) {
             (Ok(found), Some(known)) => found.id != self.id || found.numbers != *known,
             (found, None) => found.is_ok(),
@@ -171,7 +188,7 @@ impl Store {
 
     /// Fails where the folder was deleted since it was opened, and perhaps made anew by another process, which writes it then.
     fn check_lock(&self) -> io::Result<()> {
-        let ours = self.write_lock.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.metadata()?;
+        let ours = self.write_lock.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.0.metadata()?;
         let there = fs::symlink_metadata(self.folder.join(WRITE_LOCK))?;
         let same = (ours.dev(), ours.ino()) == (there.dev(), there.ino());
         if same { Ok(()) } else { Err(io::Error::new(io::ErrorKind::NotFound, "the index was deleted and made anew")) }
@@ -287,7 +304,7 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     check_owner(folder)?;
     let use_lock = open_private(&folder.join(USE_LOCK), true)?;
     let in_use = |_| io::Error::new(io::ErrorKind::ResourceBusy, "it is in use");
-    flock(&use_lock, FlockOperation::NonBlockingLockExclusive).map_err(in_use)?;
+    let _alone = Locked::take(use_lock, FlockOperation::NonBlockingLockExclusive).map_err(in_use)?;
     fs::remove_dir_all(folder)
 }
 
