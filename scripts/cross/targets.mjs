@@ -43,6 +43,7 @@ export const TARGETS = [
     tag: "linux-x64-musl",
     target: "x86_64-unknown-linux-musl",
     ...MUSL,
+    parts: ["addon", "companion", "agent", "modern"],
     runner: "foreign",
     runs: "on iron: a machine of x64, with musl beside its glibc",
     node: "musllinux_1_2_x86_64",
@@ -120,9 +121,15 @@ export const REASONS = {
   },
 };
 
-/** What cargo is asked for each part, the file that it leaves on each system, and the bytes that a release may have. */
+const ADDON = { words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" }, limit: () => 10.5 * 1024 * 1024 };
+
+/**
+ * What cargo is asked for each part, the file that it leaves on each system, and the bytes that a release may have; with
+ * `variant` it is for processors of that level alone.
+ */
 export const PARTS = {
-  addon: { words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" }, limit: () => 10.5 * 1024 * 1024 },
+  addon: ADDON,
+  modern: { ...ADDON, variant: "modern" },
   companion: { words: ["-p", "sinew-shell", "--bin", "sinew-shell-host"], file: { linux: "sinew-shell-host", darwin: "sinew-shell-host", win32: "sinew-shell-host.exe" } },
   agent: { words: ["-p", "sinew-cli", "--bin", "sinew"], file: { linux: "sinew", win32: "sinew.exe" }, limit: ({ target }) => (target.endsWith("musl") ? 24_000_000 : undefined) },
 };
