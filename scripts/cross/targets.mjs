@@ -9,7 +9,7 @@ const MUSL = {
   flags: { program: PACKED, addon: `-Ctarget-feature=-crt-static ${PACKED}` },
   parts: ["addon", "companion", "agent"],
   crates: PLAIN,
-  left: "Alpine itself, which no registry has: Node's build for musl comes from PyPI, its libc from Debian",
+  left: "Alpine's own Node, which no registry has: these tests take Node's build for musl from PyPI and its libc from Debian, npm run install-check Alpine with that Node",
 };
 
 const SLOW = { optimised: true, minutes: 40 };
@@ -86,16 +86,20 @@ const START = "qemu shows each thread another start time of its own process";
 const SHELLS = "runs a shell, and wine has no bash";
 const COPY = "a copy of @sinew/tokens lacks what it depends on";
 const SINCE = "mended since this run, and passed alone";
+const ARM64 = {
+  "errors.test.mjs: the stack of an error of Process.waitForExit shows the caller": START,
+  "process.test.mjs: a wait ends by time, by a signal, and checks its options": START,
+  "pty-control.test.mjs: the number of a program is known when it runs, and only then": "qemu's vfork does not wait until the program runs",
+  "shell.test.mjs: abort, a signal and a timeout resolve, and the shell goes on": "qemu refuses signal 62, by which a shell is asked to leave a command",
+};
 /** Why tests fail, by target, and by name or file of tests; what is not named here is a fault until somebody has looked. */
 export const REASONS = {
+  "linux-arm64-musl": ARM64,
   "linux-arm64": {
+    ...ARM64,
     a_keeper_sleeps_while_its_program_lives: QEMU,
     the_process_list_shows_the_arguments_for_the_program_only: QEMU,
     "unix::an_unreadable_folder_is_a_warning": "asks for a second user, whom the namespace of the emulator has not",
-    "errors.test.mjs: the stack of an error of Process.waitForExit shows the caller": START,
-    "process.test.mjs: a wait ends by time, by a signal, and checks its options": START,
-    "pty-control.test.mjs: the number of a program is known when it runs, and only then": "qemu's vfork does not wait until the program runs",
-    "shell.test.mjs: abort, a signal and a timeout resolve, and the shell goes on": "qemu refuses signal 62, by which a shell is asked to leave a command",
     "survival.test.mjs: nothing is left of calls in threads that are ended, under deno": "npm's Deno is one of this machine's processor",
   },
   "win32-x64": {
