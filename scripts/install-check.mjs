@@ -19,6 +19,7 @@ const HELP = `npm run install-check -- [options]
 
 Needs root and Linux on x64. Each root file system is made once: by debootstrap from the archives of Debian and Ubuntu, and out
 of the image of a wheel for Alpine. Node is this one; in Alpine it is that of a wheel for musl. What is installed is removed again.
+Alpine for arm64 runs by qemu.
 `;
 
 const { values } = parseArgs({
@@ -39,19 +40,19 @@ function chosen(table, names, what) {
 }
 
 /** Installs one form in a root file system: undefined where it works, else the reason. */
-function check(folder, form, tag) {
+function check(root, form, tag) {
   const from = resolve(values.from);
   const all = readdirSync(from);
   const names = form.files(tag).map((pattern) => all.filter((name) => pattern.test(name)));
   const missing = names.findIndex((found) => !found.length);
   if (missing >= 0) return `${from} has no file of the form ${form.files(tag)[missing].source}; run: npm run pack -- --all`;
-  const place = join(folder, "check");
+  const place = join(root.folder, "check");
   rmSync(place, { recursive: true, force: true });
   mkdirSync(place);
   for (const name of names.flat()) copyFileSync(join(from, name), join(place, name));
   for (const path of ["packages/natives/test/smoke.mjs", "scripts/demo.jsonl"]) copyFileSync(join(ROOT, path), join(place, basename(path)));
   try {
-    const { status, text } = inside(folder, `cd /check\n${form.script(tag)}`);
+    const { status, text } = inside(root, `cd /check\n${form.script(tag)}`);
     return status === 0 ? undefined : `exit code ${status}\n${text.split("\n").slice(-30).join("\n")}`;
   } finally {
     rmSync(place, { recursive: true, force: true });
@@ -63,12 +64,12 @@ async function main() {
   const forms = chosen(FORMS, values.form, "form");
   let [passed, failed] = [0, 0];
   for (const system of chosen(SYSTEMS, values.suite, "suite")) {
-    const folder = await rootOf(system, resolve(values.roots));
-    const described = describe(folder);
+    const root = await rootOf(system, resolve(values.roots));
+    const described = `${describe(root)}${system.emulated ? ", emulated" : ""}`;
     for (const form of forms) {
       const begun = performance.now();
       const lacks = form.needs.find((name) => system.without?.[name]);
-      const fault = !lacks && check(folder, form, system.tag);
+      const fault = !lacks && check(root, form, system.tag);
       if (!lacks) fault ? (failed += 1) : (passed += 1);
       const said = lacks ? `left out, no ${lacks}: ${system.without[lacks]}` : fault ? `failed: ${fault}` : `passed in ${((performance.now() - begun) / 1000).toFixed(1)} s`;
       console.log(`${system.name} (${described})  ${form.name.padEnd(8)} ${said}`);

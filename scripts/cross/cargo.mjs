@@ -9,8 +9,11 @@ import { ROOT, dim } from "../lib/steps.mjs";
  */
 export function cargo(command, words, { target, glibc, flags, optimised, env = {}, limit }) {
   const args = [command, "--locked", "-Zbuild-std", "--message-format=json-render-diagnostics", "--target", glibc ? `${target}.${glibc}` : target];
-  // Dependencies are hardly worth optimising for a test, unless an emulator runs it.
-  args.push("--config", `profile.dev.package."*".opt-level=${Number(Boolean(optimised))}`, ...words);
+  // Hardly worth it for a test, unless an emulator runs it: there the tests of search take ten minutes, and without it they ran for forty.
+  const level = Number(Boolean(optimised));
+  args.push("--config", `profile.dev.package."*".opt-level=${level}`);
+  if (optimised) args.push("--config", `profile.dev.opt-level=${level}`);
+  args.push(...words);
   console.log(dim(`$ cargo-zigbuild ${args.join(" ")}`));
   const begun = Date.now();
   const child = spawn("cargo-zigbuild", args, { cwd: ROOT, env: { ...process.env, ...env, ZIG_TARGET: target.replace("-unknown", ""), ...(flags ? { RUSTFLAGS: flags } : {}) }, detached: true, stdio: ["ignore", "pipe", "pipe"] });

@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 // npm run cross: builds, and as far as emulators go tests, for other systems from one Linux machine of x64.
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { LEVEL } from "../lib/natives.mjs";
 import { addonOf, PLATFORMS, variantsOf } from "../lib/platforms.mjs";
 import { ROOT, bold, dim, red } from "../lib/steps.mjs";
 import { clock } from "../lib/cargo.mjs";
@@ -24,7 +26,8 @@ const HELP = `npm run cross -- TARGET... [options]
   --check            only cargo check --workspace --tests (a minute when its dependencies are compiled, ten when not)
   --build            only check and build; run nothing
   --from STAGE       begin with build or test, and take what the stages before it have left
-  --parts A,B        build these parts alone: addon, companion, agent
+  --parts A,B        build these parts alone: addon, modern (the addon of newer processors), companion, agent; modern is left
+                     out by default where the profile is not release
   --crates A,B       run the tests of these crates alone; default: programs, addon, and those of ${TARGETS[0].crates.slice(0, 3).join(", ")} …
   --no-crates        run no tests of crates, which compiles nothing
   --smoke            run only the agent's turn and each export of the addon once
@@ -60,8 +63,8 @@ const { values, positionals } = parseArgs({
 });
 
 const platform = (row) => PLATFORMS.find(({ tag }) => tag === row.tag);
-/** The file of the addon: of its builds the one that runs everywhere. */
-const addonName = (row) => addonOf(platform(row), variantsOf(platform(row))[0]);
+/** The file of an addon; without `variant` of the build that runs everywhere. */
+const addonName = (row, variant = variantsOf(platform(row))[0]) => addonOf(platform(row), variant);
 
 /** Compiles everything for a target, tests included, and links nothing. */
 async function check(row, env, limit) {
@@ -86,10 +89,10 @@ async function build(row, env) {
   const released = values.profile === "release";
   const kept = released ? "releases" : "builds";
   const builds = {};
-  const baseline = released && cpu === "x64" ? "-Ctarget-cpu=x86-64-v2" : "";
-  const flagsOf = (part) => [row.flags?.[part === "agent" ? "program" : "addon"], baseline].filter(Boolean).join(" ") || undefined;
+  const level = (part) => (released && cpu === "x64" ? `-Ctarget-cpu=${LEVEL[PARTS[part].variant ?? "baseline"]}` : "");
+  const flagsOf = (part) => [row.flags?.[part === "agent" ? "program" : "addon"], level(part)].filter(Boolean).join(" ") || undefined;
   const groupOf = (part) => `${flagsOf(part)} ${released && part === "agent"}`;
-  const wanted = row.parts.filter((part) => !values.parts || values.parts.split(",").includes(part));
+  const wanted = row.parts.filter((part) => (values.parts ? values.parts.split(",").includes(part) : released || !PARTS[part].variant));
   if (!wanted.length) throw new Error(`nothing of "${values.parts}" is built for ${row.tag}: use ${row.parts.join(", ")}`);
   for (const group of new Set(wanted.map(groupOf))) {
     const parts = wanted.filter((part) => groupOf(part) === group);
@@ -103,7 +106,7 @@ async function build(row, env) {
         console.log(red(`  ${part} was not built`));
         continue;
       }
-      const name = part === "addon" ? addonName(row) : PARTS[part].file[os];
+      const name = part === "agent" || part === "companion" ? PARTS[part].file[os] : addonName(row, PARTS[part].variant);
       const place = join(ROOT, "dist", "cross", row.tag, name);
       mkdirSync(dirname(place), { recursive: true });
       copyFileSync(found.path, place);
@@ -125,8 +128,8 @@ const oracle = async (row) => (row.runner === "wine" ? `Z:${await ripgrepForWind
 const OF_TOOLS = ["package", "build-output", "program"];
 /** Those that start Node a hundred times, which takes an hour under qemu. */
 const OF_STARTS = ["documents", "examples"];
-/** Programs of tests that run side by side. */
-const AT_ONCE = 4;
+/** Programs of tests that run side by side: more of them than processors only makes each end late. */
+const AT_ONCE = availableParallelism();
 
 /** Runs `work` for each item, some at once; resolves to one count of all. */
 async function sum(items, work) {

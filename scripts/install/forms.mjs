@@ -1,6 +1,7 @@
 // The forms in which a release is installed: the files that each needs, and the commands that a user would run.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { PLATFORMS } from "../lib/platforms.mjs";
 import { ROOT } from "../lib/steps.mjs";
 
 const PAGE = join(ROOT, "docs", "installing.md");
@@ -48,7 +49,7 @@ export const FORMS = [
   {
     name: "archive",
     needs: [],
-    files: () => [/^sinew-.*-x86_64-unknown-linux-.*\.tar\.gz$/],
+    files: (tag) => [RegExp(`^sinew-.*-${processor(tag)}-unknown-linux-.*\\.tar\\.gz$`)],
     script: () => `
       mkdir prefix
       tar -xzf ./*.tar.gz --strip-components=1 -C prefix
@@ -68,6 +69,9 @@ export const FORMS = [
       dpkg --purge sinew`,
   },
 ];
+
+/** The processor of a platform, as Rust's targets name it. */
+const processor = (tag) => PLATFORMS.find((platform) => platform.tag === tag).targets[0].split("-")[0];
 
 /** The platform of the agent's package: one program serves all of a processor's Linux. */
 const agentTag = (tag) => tag.replace("-musl", "");

