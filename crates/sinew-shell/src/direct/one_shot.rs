@@ -96,7 +96,10 @@ pub fn execute_streams(
     let (end, tree) = run::run(launch, &Watch { cancel, abort: &CancelToken::never() }, on_chunk).map_err(failed)?;
     drop(tree);
     Ok(match end {
-        End::Exited(exit) => RunResult { exit_code: exit.code, signal: exit.signal, ..RunResult::default() },
+        End::Exited(exit) => {
+            let exit = if streams.argv.is_none() { exit.of_bash() } else { exit };
+            RunResult { exit_code: exit.code, signal: exit.signal, ..RunResult::default() }
+        }
         End::Stopped(why) => RunResult::stopped(why),
     })
 }
@@ -113,9 +116,46 @@ pub(super) fn bash(file: &Path, script: &str) -> Command {
 fn program(file: OsString, argv: &[impl AsRef<OsStr>]) -> Command {
     let mut command = Command::new(file);
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::arg0(&mut command, &argv[0]);
-    command.args(&argv[1..]);
+    {
+        std::os::unix::process::CommandExt::arg0(&mut command, &argv[0]);
+        command.args(&argv[1..]);
+    }
+    #[cfg(windows)]
+    add_args(&mut command, &argv[1..]);
     command
+}
+
+/// Adds arguments in quotes: without them the programs of Git for Windows replace `*` by names of files, `@file` by what
+/// it holds, and read `'` as a quote.
+#[cfg(windows)]
+fn add_args(command: &mut Command, args: &[impl AsRef<OsStr>]) {
+    use std::os::windows::process::CommandExt;
+    let ending = Path::new(command.get_program()).extension().unwrap_or_default();
+    let is_batch = ["bat", "cmd"].into_iter().any(|known| ending.eq_ignore_ascii_case(known));
+    for arg in args {
+        // `cmd.exe` reads those of batch files, by rules that the library knows.
+        match arg.as_ref().to_str().filter(|_| !is_batch) {
+            Some(text) => command.raw_arg(quoted(text)),
+            None => command.arg(arg),
+        };
+    }
+}
+
+/// One argument as programs of Windows read it: a backslash stands for itself but before a quote.
+#[cfg(windows)]
+fn quoted(text: &str) -> String {
+    let mut line = String::from("\"");
+    let mut slashes = 0;
+    for char in text.chars() {
+        if char == '"' {
+            line.push_str(&"\\".repeat(slashes + 1));
+        }
+        slashes = if char == '\\' { slashes + 1 } else { 0 };
+        line.push(char);
+    }
+    line.push_str(&"\\".repeat(slashes));
+    line.push('"');
+    line
 }
 
 fn script(shell: &ShellOptions, run: &RunOptions, folder: &mut Option<TempDir>) -> Result<String> {
