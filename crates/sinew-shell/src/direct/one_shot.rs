@@ -125,16 +125,19 @@ fn program(file: OsString, argv: &[impl AsRef<OsStr>]) -> Command {
     command
 }
 
-/// Adds arguments in quotes: without them the programs of Git for Windows replace `*` by names of files, `@file` by what
-/// it holds, and read `'` as a quote.
+/// What the programs of Git for Windows read without quotes: patterns of file names, `@file`, quotes of their own.
+#[cfg(windows)]
+const READ: [char; 14] = ['*', '?', '[', ']', '{', '}', '(', ')', '\'', '"', '@', '~', '!', '\n'];
+
+/// Adds arguments, in quotes where a program might read them otherwise. Not all: `cmd.exe` knows no `"/c"`.
 #[cfg(windows)]
 fn add_args(command: &mut Command, args: &[impl AsRef<OsStr>]) {
     use std::os::windows::process::CommandExt;
     let ending = Path::new(command.get_program()).extension().unwrap_or_default();
     let is_batch = ["bat", "cmd"].into_iter().any(|known| ending.eq_ignore_ascii_case(known));
     for arg in args {
-        // `cmd.exe` reads those of batch files, by rules that the library knows.
-        match arg.as_ref().to_str().filter(|_| !is_batch) {
+        // The library adds quotes for blanks, and knows by what rules `cmd.exe` reads those of batch files.
+        match arg.as_ref().to_str().filter(|text| !is_batch && text.contains(READ)) {
             Some(text) => command.raw_arg(quoted(text)),
             None => command.arg(arg),
         };
