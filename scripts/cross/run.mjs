@@ -184,7 +184,7 @@ const profileOf = ({ tag }, part, path) => (results()[tag]?.releases?.[part]?.by
 /** A turn of the agent, the addon in Node, and the tests of its package. */
 async function whole(row, built, runner, note) {
   const { os } = platform(row);
-  const passes = ({ code, text }) => ({ passed: Number(code === 0), failed: Number(code !== 0), names: code === 0 ? [] : [`ended with ${code}: ${text.trim().split("\n").slice(-4).join(" / ").slice(0, 300)}`], skipped: {} });
+  const passes = ({ code, text }) => ({ passed: Number(code === 0), failed: Number(code !== 0), names: code === 0 ? [] : [`ended with ${code}: ${text.trim().split(/\r?\n/).slice(-4).join(" / ").slice(0, 300)}`], skipped: {} });
   const agent = join(built, PARTS.agent.file[os]);
   if (existsSync(agent)) note("the agent's scripted turn", profileOf(row, "agent", agent), passes(await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"])));
   const addon = join(built, addonName(row));

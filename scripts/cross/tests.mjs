@@ -43,7 +43,7 @@ export function count({ code, text }) {
   const names = [...text.matchAll(/^test (\S+) \.\.\. FAILED/gm), ...text.matchAll(/^not ok \d+ - (.*)$/gm)].map((found) => found[1]);
   const failed = sum(/^test result: .*?; (\d+) failed/gm) + sum(/^(?:# |ℹ )fail (\d+)/gm);
   // A harness that came to no result was killed, or has ended itself.
-  const broken = code !== 0 && failed === 0 ? [`ended with ${code}: ${text.trim().split("\n").slice(-2).join(" / ").slice(0, 200)}`] : [];
+  const broken = code !== 0 && failed === 0 ? [`ended with ${code}: ${text.trim().split(/\r?\n/).slice(-2).join(" / ").slice(0, 200)}`] : [];
   const skipped = [...text.matchAll(/^ok \d+ - .* # SKIP (.*)$/gm)].map((found) => found[1]);
   return { passed, failed: failed + broken.length, names: [...names, ...broken], skipped };
 }

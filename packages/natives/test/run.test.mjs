@@ -1,14 +1,21 @@
 // Output that is collected, programs without a shell, input that is written meanwhile, failures that reject.
 import assert from "node:assert/strict";
+import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
+import { tmpdir } from "node:os";
 import { test } from "node:test";
+import { noShell, printsFolder, shownByBash } from "./able.mjs";
+import { isThere } from "./host.mjs";
 
 const { CommandError, executeShell, quote, run } = createRequire(import.meta.url)("..");
 
-const linux = { skip: process.platform !== "linux" && "Linux only" };
+const bash = { skip: noShell };
+/** Programs of Unix: on Windows where Git's folder of them is on PATH. */
+const programs = { skip: noShell || (!isThere("sh") && "no program sh") };
+const FOLDER = realpathSync(tmpdir());
 
-test("output is collected apart and together, without the last line end", linux, async () => {
+test("output is collected apart and together, without the last line end", programs, async () => {
   const result = await executeShell({ command: "echo out; echo err >&2; exit 3", buffer: true });
   const { all, ...rest } = result;
   assert.deepEqual(rest, { exitCode: 3, cancelled: false, timedOut: false, stdout: "out", stderr: "err" });
@@ -19,7 +26,7 @@ test("output is collected apart and together, without the last line end", linux,
   assert.equal("stdout" in (await run(["echo"], { buffer: false })), false);
 });
 
-test("bytes stay bytes", linux, async () => {
+test("bytes stay bytes", programs, async () => {
   const { stdout, all } = await run(["printf", "\\377\\000\\n"], { encoding: "buffer" });
   assert.deepEqual([...stdout], [255, 0]);
   assert.deepEqual([...all], [255, 0]);
@@ -28,23 +35,26 @@ test("bytes stay bytes", linux, async () => {
   assert.deepEqual(chunks.map((chunk) => [...chunk]), [[254]]);
 });
 
-test("a callback gets each chunk with its stream, and output is collected beside it", linux, async () => {
+test("a callback gets each chunk with its stream, and output is collected beside it", programs, async () => {
   const seen = { stdout: "", stderr: "" };
   const { stdout, stderr } = await run(["sh", "-c", "echo a; echo b >&2; echo c"], null, (chunk, stream) => void (seen[stream] += chunk));
   assert.deepEqual(seen, { stdout: "a\nc\n", stderr: "b\n" });
   assert.deepEqual([stdout, stderr], ["a\nc", "b"]);
 });
 
-test("arguments reach a program as they stand, in its folder, with its variables", linux, async () => {
-  const { stdout } = await run(["printf", "%s|", "two words", "$HOME", "*", "it's", ""]);
-  assert.equal(stdout, "two words|$HOME|*|it's||");
+test("arguments reach a program as they stand, in its folder, with its variables", programs, async () => {
+  const { stdout } = await run(["printf", "%s|", "two words", "$HOME", "*", "it's", "@no/file", "a\\b\\", 'say "no"\\', "C:\\x y\\", ""]);
+  assert.equal(stdout, "two words|$HOME|*|it's|@no/file|a\\b\\|say \"no\"\\|C:\\x y\\||");
   const env = { GIVEN: "x y", HOME: undefined };
-  assert.equal((await run(["sh", "-c", "pwd; echo $GIVEN ${HOME-none}"], { cwd: "/usr", env })).stdout, "/usr\nx y none");
-  assert.equal((await executeShell({ command: "echo $GIVEN ${HOME-none}", env, buffer: true })).stdout, "x y none");
-  assert.equal((await run(["/usr/bin/env"], { sessionEnv: { ONLY: "1" } })).stdout, "ONLY=1");
+  assert.equal((await run(["sh", "-c", `${printsFolder}; echo $GIVEN`], { cwd: FOLDER, env })).stdout, `${shownByBash(FOLDER)}\nx y`);
+  // Git's bash has a HOME of its own where it is given none.
+  const none = process.platform === "win32" ? /^x y .+$/ : /^x y none$/;
+  assert.match((await executeShell({ command: "echo $GIVEN ${HOME-none}", env, buffer: true })).stdout, none);
+  const { stdout: given } = await run(["env"], { sessionEnv: { PATH: process.env.PATH, ONLY: "1" } });
+  assert.deepEqual(given.split(/\r?\n/).filter((line) => process.platform !== "win32" || line.startsWith("ONLY=")).filter((line) => !line.startsWith("PATH=")), ["ONLY=1"]);
 });
 
-test("what cannot be run rejects", linux, async () => {
+test("what cannot be run rejects", programs, async () => {
   await assert.rejects(run(["no-such-program"]), { code: "ENOENT", message: 'run: no program "no-such-program" on PATH' });
   await assert.rejects(run(["./no/such"]), { code: "ENOENT" });
   await assert.rejects(run([]), { code: "ERR_INVALID_ARG_VALUE" });
@@ -55,7 +65,7 @@ test("what cannot be run rejects", linux, async () => {
   await assert.rejects(run(["true"], { cwd: "/nope" }), { code: "ENOENT" });
 });
 
-test("a failure rejects where that is asked for, and tells all of it", linux, async () => {
+test("a failure rejects where that is asked for, and tells all of it", programs, async () => {
   const failed = await run(["sh", "-c", "echo out; echo oops >&2; exit 7"], { reject: true }).catch((error) => error);
   assert.ok(failed instanceof CommandError);
   const { name, code, exitCode, stdout, stderr, cancelled, timedOut } = failed;
@@ -69,14 +79,14 @@ test("a failure rejects where that is asked for, and tells all of it", linux, as
   assert.equal((await run(["true"], { signal })).stdout, "");
 });
 
-test("a command that prints more than is to be kept is ended", linux, async () => {
+test("a command that prints more than is to be kept is ended", programs, async () => {
   const error = { name: "RangeError", code: "ERR_CHILD_PROCESS_STDIO_MAXBUFFER" };
   await assert.rejects(run(["yes"], { maxBuffer: 1000 }), error);
   await assert.rejects(executeShell({ command: "yes >&2", buffer: true, encoding: "buffer", maxBuffer: 1000 }), error);
   assert.equal((await run(["printf", "1234"], { maxBuffer: 4 })).stdout, "1234");
 });
 
-test("input is written piece by piece as the program takes it", linux, async () => {
+test("input is written piece by piece as the program takes it", programs, async () => {
   async function* pieces() {
     for (let index = 0; index < 50; index++) yield index % 2 ? "x".repeat(10_000) : Buffer.alloc(10_000, "y");
   }
@@ -91,7 +101,7 @@ test("input is written piece by piece as the program takes it", linux, async () 
   }
 });
 
-test("a program answers before its input is at its end", linux, async () => {
+test("a program answers before its input is at its end", programs, async () => {
   let answer;
   const answered = new Promise((resolve) => (answer = resolve));
   async function* dialogue() {
@@ -103,7 +113,7 @@ test("a program answers before its input is at its end", linux, async () => {
   assert.equal(stdout, "answer\nthanks");
 });
 
-test("a source that is not read to its end is closed, and one that waits does not hold up the end", linux, async () => {
+test("a source that is not read to its end is closed, and one that waits does not hold up the end", programs, async () => {
   let closed = false;
   async function* endless() {
     try {
@@ -119,7 +129,7 @@ test("a source that is not read to its end is closed, and one that waits does no
   assert.equal(silent.destroyed, true);
 });
 
-test("a source that fails ends the command, and the call rejects with that", linux, async () => {
+test("a source that fails ends the command, and the call rejects with that", programs, async () => {
   const fault = new Error("no more");
   async function* faulty() {
     yield "a";
@@ -129,7 +139,7 @@ test("a source that fails ends the command, and the call rejects with that", lin
   await assert.rejects(run(["sleep", "1000"], { stdin: [1] }), TypeError);
 });
 
-test("a signal ends a program whose input nobody takes", linux, async () => {
+test("a signal ends a program whose input nobody takes", programs, async () => {
   const controller = new AbortController();
   async function* endless() {
     for (let index = 0; ; index++) {
@@ -142,7 +152,7 @@ test("a signal ends a program whose input nobody takes", linux, async () => {
   assert.equal(cancelled, true);
 });
 
-test("quoted words are read back as they were", linux, async () => {
+test("quoted words are read back as they were", bash, async () => {
   const words = ["plain", "", "two words", "it's", "$HOME `id` \\ \"", "*?[a]", "~", "a=b", "-x", "new\nline", "日本", "#c", "!x", "a;b|c&d", "{a,b}"];
   const { stdout } = await executeShell({ command: `printf '%s\\0' ${quote(words)}`, buffer: true });
   assert.deepEqual(stdout.split("\0").slice(0, -1), words);

@@ -245,10 +245,7 @@ impl Rule {
             Subject::Text(_) => Fit::No,
             Subject::Paths { written, real, cwd, home } => {
                 let patterns = paths::patterns(inner, cwd, home.as_deref());
-                let fits = |path: &PathBuf| {
-                    let text = path.to_string_lossy();
-                    patterns.iter().any(|pattern| pattern.fits(&text))
-                };
+                let fits = |path: &PathBuf| patterns.iter().any(|pattern| pattern.fits_path(path));
                 if written.iter().chain(real).any(fits) {
                     return Fit::Yes;
                 }
@@ -268,7 +265,7 @@ impl Rule {
             Subject::Text(text) => Pattern::text(inner).fits(text),
             Subject::Paths { real, cwd, home, .. } => {
                 let patterns = paths::patterns(inner, cwd, home.as_deref());
-                real.iter().all(|path| patterns.iter().any(|pattern| pattern.fits(&path.to_string_lossy())))
+                real.iter().all(|path| patterns.iter().any(|pattern| pattern.fits_path(path)))
             }
         }
     }

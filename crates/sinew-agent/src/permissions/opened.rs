@@ -44,8 +44,7 @@ pub(super) fn check(
     let outdoing = |list: &[Rule]| if ask.is_empty() { Vec::new() } else { of_tools(list) };
     let (allow, granted) = (outdoing(&rules.allow), outdoing(&rules.granted));
     Some(Arc::new(move |path: &Path, facts: Option<&Metadata>| {
-        let text = path.to_string_lossy();
-        let fits = |rule: &&PathRule| rule.fits(&text);
+        let fits = |rule: &&PathRule| rule.fits(path);
         if let Some(rule) = deny.iter().find(fits) {
             return Err(format!("Denied by permission rule: {}", rule.text));
         }
@@ -54,8 +53,8 @@ pub(super) fn check(
         }
         let asked = ask.iter().filter(fits).max_by_key(|rule| rule.said);
         match asked {
-            Some(_) if granted.iter().any(|other| other.fits(&text)) => Ok(()),
-            Some(rule) if !allow.iter().any(|other| other.said > rule.said && other.fits(&text)) => {
+            Some(_) if granted.iter().any(|other| other.fits(path)) => Ok(()),
+            Some(rule) if !allow.iter().any(|other| other.said > rule.said && other.fits(path)) => {
                 Err(format!("Denied by permission rule: {} (the call named another path)", rule.text))
             }
             _ => Ok(()),
@@ -72,8 +71,8 @@ impl PathRule {
         PathRule { text: rule.text.clone(), said: rule.said(), patterns, place }
     }
 
-    fn fits(&self, path: &str) -> bool {
-        self.patterns.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| pattern.fits(path)))
+    fn fits(&self, path: &Path) -> bool {
+        self.patterns.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| pattern.fits_path(path)))
     }
 
     /// Returns whether a file of several names has one of them where the rule says.

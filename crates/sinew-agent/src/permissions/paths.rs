@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
 
-use super::pattern::Pattern;
+use super::pattern::{Pattern, path_text};
 
 /// Links that are followed at most, as the system does.
 const LINKS: usize = 40;
@@ -39,9 +39,10 @@ pub(super) fn of_call(call: &ToolCall) -> Vec<String> {
         _ => None,
     };
     if let Some(Value::String(pattern)) = pattern {
+        let pattern = path_text(pattern);
         let plain: Vec<&str> = pattern.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
         let folder = plain.join("/");
-        if pattern.starts_with(['/', '~']) {
+        if pattern.starts_with(['/', '~']) || Path::new(&*pattern).is_absolute() {
             found.push(if folder.is_empty() { "/".into() } else { folder });
         } else if !folder.is_empty() {
             found.extend(found.clone().iter().map(|root| format!("{}/{folder}", root.trim_end_matches('/'))));
@@ -94,6 +95,7 @@ pub(super) fn real(path: &Path) -> PathBuf {
 
 /// The patterns of a rule: as it is written, and as links of its plain beginning lead.
 pub(super) fn patterns(inner: &str, cwd: &Path, home: Option<&Path>) -> Vec<Pattern> {
+    let inner = &*path_text(inner);
     let rest = inner.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let whole = match (rest, home) {
         _ if inner.starts_with("**") => inner.to_string(),
@@ -108,6 +110,7 @@ pub(super) fn patterns(inner: &str, cwd: &Path, home: Option<&Path>) -> Vec<Patt
         let led: PathBuf = std::iter::once(real(&plain).into_os_string()).chain(behind.map(OsString::from)).collect();
         texts.push(led.to_string_lossy().into_owned());
     }
+    let mut texts: Vec<String> = texts.iter().map(|text| path_text(text).into_owned()).collect();
     // `a/**` is the folder `a` too.
     let folders: Vec<String> = texts.iter().filter_map(|text| Some(text.strip_suffix("/**")?.to_string())).collect();
     texts.extend(folders.into_iter().filter(|text| !text.is_empty()));

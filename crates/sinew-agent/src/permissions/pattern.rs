@@ -1,5 +1,8 @@
 //! Patterns of rules against texts of which some parts are not known.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 /// Stands in a text for what only running the command would tell: any characters at all.
 pub(super) const ANY: char = '\0';
 
@@ -20,6 +23,17 @@ enum Part {
     Any,
 }
 
+/// A path, or a pattern of paths, as it is compared: on Windows with `/`, in lower case and without the mark of verbatim
+/// paths, which those of opened files have.
+pub(super) fn path_text(text: &str) -> Cow<'_, str> {
+    if !cfg!(windows) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace('\\', "/").to_lowercase();
+    let share = text.strip_prefix("//?/unc/").map(|rest| format!("//{rest}"));
+    Cow::Owned(share.unwrap_or_else(|| text.trim_start_matches("//?/").to_string()))
+}
+
 impl Pattern {
     /// A pattern of commands and other texts: `*` is any text, all else is literal.
     pub(super) fn text(pattern: &str) -> Pattern {
@@ -30,6 +44,7 @@ impl Pattern {
     /// A pattern of paths: `*` and `?` stay within a name, `**` does not; `a/**` is also `a`.
     pub(super) fn path(pattern: &str) -> Pattern {
         let mut parts = Vec::new();
+        let pattern = path_text(pattern);
         let mut letters = pattern.chars().peekable();
         while let Some(letter) = letters.next() {
             parts.push(match letter {
@@ -49,6 +64,11 @@ impl Pattern {
     /// Returns whether `text` fits, whatever its unknown parts are.
     pub(super) fn fits(&self, text: &str) -> bool {
         self.run(text, false)
+    }
+
+    /// Returns whether a path fits.
+    pub(super) fn fits_path(&self, path: &Path) -> bool {
+        self.fits(&path_text(&path.to_string_lossy()))
     }
 
     /// Returns whether `text` fits for some choice of its unknown parts.
@@ -113,6 +133,20 @@ mod tests {
     fn text(pattern: &str, text: &str, fits: bool, may: bool) {
         let pattern = Pattern::text(pattern);
         assert_eq!((pattern.fits(text), pattern.may_fit(text)), (fits, may), "{text:?}");
+    }
+
+    #[test]
+    #[cfg(windows)]
+    fn a_path_of_windows_fits_however_it_is_written() {
+        for (pattern, path, expect) in [
+            (r"C:\Secret\**", r"\\?\C:\secret\a\b", true),
+            (r"C:\w\src/**", r"c:/W/src/a", true),
+            (r"**\.env", r"\\?\C:\p\.ENV", true),
+            (r"C:\a\*", r"C:\a\b\c", false),
+            (r"\\server\share\**", r"\\?\UNC\Server\share\a", true),
+        ] {
+            assert_eq!(Pattern::path(pattern).fits_path(Path::new(path)), expect, "{pattern} {path}");
+        }
     }
 
     #[test]

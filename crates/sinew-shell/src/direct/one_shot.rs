@@ -96,7 +96,10 @@ pub fn execute_streams(
     let (end, tree) = run::run(launch, &Watch { cancel, abort: &CancelToken::never() }, on_chunk).map_err(failed)?;
     drop(tree);
     Ok(match end {
-        End::Exited(exit) => RunResult { exit_code: exit.code, signal: exit.signal, ..RunResult::default() },
+        End::Exited(exit) => {
+            let exit = if streams.argv.is_none() { exit.of_bash() } else { exit };
+            RunResult { exit_code: exit.code, signal: exit.signal, ..RunResult::default() }
+        }
         End::Stopped(why) => RunResult::stopped(why),
     })
 }
@@ -113,9 +116,49 @@ pub(super) fn bash(file: &Path, script: &str) -> Command {
 fn program(file: OsString, argv: &[impl AsRef<OsStr>]) -> Command {
     let mut command = Command::new(file);
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::arg0(&mut command, &argv[0]);
-    command.args(&argv[1..]);
+    {
+        std::os::unix::process::CommandExt::arg0(&mut command, &argv[0]);
+        command.args(&argv[1..]);
+    }
+    #[cfg(windows)]
+    add_args(&mut command, &argv[1..]);
     command
+}
+
+/// What the programs of Git for Windows read without quotes: patterns of file names, `@file`, quotes of their own.
+#[cfg(windows)]
+const READ: [char; 14] = ['*', '?', '[', ']', '{', '}', '(', ')', '\'', '"', '@', '~', '!', '\n'];
+
+/// Adds arguments, in quotes where a program might read them otherwise. Not all: `cmd.exe` knows no `"/c"`.
+#[cfg(windows)]
+fn add_args(command: &mut Command, args: &[impl AsRef<OsStr>]) {
+    use std::os::windows::process::CommandExt;
+    let ending = Path::new(command.get_program()).extension().unwrap_or_default();
+    let is_batch = ["bat", "cmd"].into_iter().any(|known| ending.eq_ignore_ascii_case(known));
+    for arg in args {
+        // The library adds quotes for blanks, knows by what rules `cmd.exe` reads those of batch files, and refuses NUL.
+        match arg.as_ref().to_str().filter(|text| !is_batch && text.contains(READ) && !text.contains('\0')) {
+            Some(text) => command.raw_arg(quoted(text)),
+            None => command.arg(arg),
+        };
+    }
+}
+
+/// One argument as programs of Windows read it: a backslash stands for itself but before a quote.
+#[cfg(windows)]
+fn quoted(text: &str) -> String {
+    let mut line = String::from("\"");
+    let mut slashes = 0;
+    for char in text.chars() {
+        if char == '"' {
+            line.push_str(&"\\".repeat(slashes + 1));
+        }
+        slashes = if char == '\\' { slashes + 1 } else { 0 };
+        line.push(char);
+    }
+    line.push_str(&"\\".repeat(slashes));
+    line.push('"');
+    line
 }
 
 fn script(shell: &ShellOptions, run: &RunOptions, folder: &mut Option<TempDir>) -> Result<String> {

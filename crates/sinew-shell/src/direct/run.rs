@@ -64,6 +64,54 @@ pub(super) struct Exit {
     pub(super) signal: Option<&'static str>,
 }
 
+impl Exit {
+    /// The end of a bash, told as on other systems. That of Git for Windows gives a signal to Windows as an exit code,
+    /// above the eight bits that a script can choose.
+    pub(super) fn of_bash(self) -> Exit {
+        let signal =
+            self.code.filter(|code| cfg!(windows) && code & 0xff == 0).and_then(|code| cygwin_signal(code >> 8));
+        signal.map_or(self, |signal| Exit { code: None, signal: Some(signal) })
+    }
+}
+
+/// The name of a signal by its number in Cygwin, which Git's bash comes from.
+fn cygwin_signal(number: i32) -> Option<&'static str> {
+    const NAMES: [&str; 31] = [
+        "SIGHUP",
+        "SIGINT",
+        "SIGQUIT",
+        "SIGILL",
+        "SIGTRAP",
+        "SIGABRT",
+        "SIGEMT",
+        "SIGFPE",
+        "SIGKILL",
+        "SIGBUS",
+        "SIGSEGV",
+        "SIGSYS",
+        "SIGPIPE",
+        "SIGALRM",
+        "SIGTERM",
+        "SIGURG",
+        "SIGSTOP",
+        "SIGTSTP",
+        "SIGCONT",
+        "SIGCHLD",
+        "SIGTTIN",
+        "SIGTTOU",
+        "SIGIO",
+        "SIGXCPU",
+        "SIGXFSZ",
+        "SIGVTALRM",
+        "SIGPROF",
+        "SIGWINCH",
+        "SIGPWR",
+        "SIGUSR1",
+        "SIGUSR2",
+    ];
+    NAMES.get(usize::try_from(number.checked_sub(1)?).ok()?).copied()
+}
+
 #[derive(Debug)]
 pub(super) enum End {
     Exited(Exit),

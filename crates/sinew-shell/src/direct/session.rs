@@ -194,7 +194,7 @@ impl Session {
         let (end, tree) = run::run(launch, watch, &mut text).map_err(failed)?;
         let exit = match end {
             End::Stopped(why) => return Ok(RunResult { working_dir: state.directory(), ..RunResult::stopped(why) }),
-            End::Exited(exit) => exit,
+            End::Exited(exit) => exit.of_bash(),
         };
         if let Some(result) = state.take_over(run)? {
             if !tree.jobs().is_empty() {

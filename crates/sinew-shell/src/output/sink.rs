@@ -283,8 +283,8 @@ mod tests {
         sink.push(b"abc");
         let error = sink.dump().spill_error.unwrap();
         // What follows is the system's own word.
-        let (said, cause) = error.split_at(format!("failed to write the whole output to {path:?}: ").len());
-        assert_eq!(said, format!("failed to write the whole output to {path:?}: "));
+        let begin = format!("failed to write the whole output to \"{}\": ", path.display());
+        let cause = error.strip_prefix(&begin).unwrap_or_else(|| panic!("{error}"));
         assert!(!cause.is_empty(), "{error}");
         assert_eq!(sink.dump().text, "c");
     }

@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
 use super::live::{Live, Terminal};
 use super::{PtyEnd, PtyOptions};
+use crate::environment;
 use crate::output::{Chunk, Merger};
 
 // How long the terminal may take to close after the program's end. It then reports the end of its output.
@@ -53,7 +55,14 @@ pub(super) fn run(
         }
         command.cwd(cwd);
     }
-    let mut child = pair.slave.spawn_command(command).map_err(|error| failed(error.to_string()))?;
+    let mut child = pair.slave.spawn_command(command).map_err(|error| {
+        // The terminal's library does not tell why.
+        let path = environment::value(&options.env, "PATH");
+        match environment::find_program(path, Path::new(&name)) {
+            Some(_) => failed(error.to_string()),
+            None => Error::new(ErrorCode::NotFound, format!("start: no program {name:?} on PATH{hint}")),
+        }
+    })?;
     let root = child.process_id().unwrap_or(0);
     live.set_started(Terminal { pid: root, fd: -1, name: String::new() });
     let mut reader = pair.master.try_clone_reader().map_err(|error| failed(error.to_string()))?;

@@ -152,6 +152,12 @@ impl Rule {
                     )
                 })?;
             }
+            if let Some(drive) = bare_drive(text).filter(|_| !absolute) {
+                return Err(invalid(
+                    part,
+                    format!("it names a place by a drive without a folder: write \"{drive}/{}\"", &text[2..]),
+                ));
+            }
             let from_root = absolute || text.starts_with('/') || text.starts_with("./");
             while let Some(rest) = text.strip_prefix("./").or_else(|| text.strip_prefix('/')) {
                 text = rest;
@@ -204,11 +210,25 @@ fn is_absolute(glob: &str) -> bool {
 fn strip_root<'a>(glob: &'a str, roots: &[String]) -> Option<&'a str> {
     roots.iter().find_map(|root| {
         let root = root.strip_suffix('/').unwrap_or(root);
-        match glob.strip_prefix(root)? {
+        match strip_folder(glob, root)? {
             "" => Some("/"),
             rest => rest.starts_with('/').then_some(rest),
         }
     })
+}
+
+/// A path or glob without the folder that it begins with; on Windows letters of another case are the same.
+#[must_use]
+pub fn strip_folder<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
+    let begins = |start: &str| if cfg!(windows) { start.eq_ignore_ascii_case(folder) } else { start == folder };
+    text.get(..folder.len()).filter(|start| begins(start)).map(|start| &text[start.len()..])
+}
+
+/// The drive of a glob of Windows that begins with one and no folder, as `C:x`.
+fn bare_drive(glob: &str) -> Option<&str> {
+    let bytes = glob.as_bytes();
+    let is_drive = cfg!(windows) && bytes.first()?.is_ascii_alphabetic() && bytes.get(1) == Some(&b':');
+    (is_drive && bytes.get(2) != Some(&b'/')).then(|| &glob[..2])
 }
 
 fn is_literal(piece: &Piece, name: &[u8]) -> bool {
