@@ -39,9 +39,11 @@ export function output(words, { cwd = ROOT, env = {}, limit = LIMIT } = {}) {
 /** The counts of a test run, of Rust's harness or of Node's, the names of what failed, and the reasons of what was left out. */
 export function count({ code, text }) {
   const sum = (pattern) => [...text.matchAll(pattern)].reduce((all, found) => all + Number(found[1]), 0);
-  const passed = sum(/^test result: .*? (\d+) passed/gm) + sum(/^(?:# |ℹ )pass (\d+)/gm);
+  // Tests without the harness of Rust print no sum.
+  const summed = /^test result: |^(?:# |ℹ )pass /m.test(text);
+  const passed = summed ? sum(/^test result: .*? (\d+) passed/gm) + sum(/^(?:# |ℹ )pass (\d+)/gm) : [...text.matchAll(/^test \S+ \.\.\. ok/gm)].length;
   const names = [...text.matchAll(/^test (\S+) \.\.\. FAILED/gm), ...text.matchAll(/^not ok \d+ - (.*)$/gm)].map((found) => found[1]);
-  const failed = sum(/^test result: .*?; (\d+) failed/gm) + sum(/^(?:# |ℹ )fail (\d+)/gm);
+  const failed = summed ? sum(/^test result: .*?; (\d+) failed/gm) + sum(/^(?:# |ℹ )fail (\d+)/gm) : names.length;
   // A harness that came to no result was killed, or has ended itself.
   const broken = code !== 0 && failed === 0 ? [`ended with ${code}: ${text.trim().split(/\r?\n/).slice(-2).join(" / ").slice(0, 200)}`] : [];
   const skipped = [...text.matchAll(/^ok \d+ - .* # SKIP (.*)$/gm)].map((found) => found[1]);

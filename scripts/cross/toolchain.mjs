@@ -210,6 +210,7 @@ exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/e
     if (!existsSync(join(system, "kernel32.dll"))) throw new Error(`wine made no ${system}`);
     copyFileSync(zlib, join(system, "zlib1.dll"));
   });
+  writeFileSync(join(root, "etc", "hosts"), "127.0.0.1 localhost\n");
   return [script];
 }
 

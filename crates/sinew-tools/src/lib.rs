@@ -45,6 +45,8 @@ pub mod tool;
 mod truncate;
 mod undo;
 mod undo_log;
+#[cfg(any(test, not(unix)))]
+mod windows_name;
 mod write;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! From what a model writes to a path, and back.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, is_separator};
 
 use icu_normalizer::DecomposingNormalizerBorrowed as DecomposingNormalizer;
 
@@ -15,6 +15,11 @@ use crate::tool::{Call, ToolError};
 /// address that names no file.
 pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, ToolError> {
     let bare = text.strip_prefix("@").unwrap_or(text);
+    if let Some((drive, rest)) = drive(bare).filter(|(_, rest)| !rest.starts_with(is_separator)) {
+        return Err(ToolError::Failed(format!(
+            "{text} depends on the folder that is current on {drive}: write {drive}/{rest}, or a path from the folder of the session."
+        )));
+    }
     if let Some(rest) = bare.strip_prefix("local://") {
         return local(host, text, rest);
     }
@@ -30,9 +35,16 @@ pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, T
 
 /// `http` of `http://host`.
 fn scheme(text: &str) -> Option<&str> {
-    let (scheme, _) = text.split_once("://")?;
+    let (scheme, _) = text.split_once("://").filter(|_| drive(text).is_none())?;
     let letters = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     (letters && scheme.starts_with(|first: char| first.is_ascii_alphabetic())).then_some(scheme)
+}
+
+/// `C:` and the rest of a path of Windows that begins with a drive.
+fn drive(text: &str) -> Option<(&str, &str)> {
+    let is_drive =
+        cfg!(windows) && text.as_bytes().first()?.is_ascii_alphabetic() && text.as_bytes().get(1) == Some(&b':');
+    is_drive.then(|| text.split_at(2))
 }
 
 /// The same relative to another folder, for paths on the disk alone.
@@ -75,10 +87,14 @@ pub fn spelled(home: Option<&Path>, cwd: &Path, text: &str) -> Vec<PathBuf> {
 
 fn named(home: Option<&Path>, cwd: &Path, text: &str) -> PathBuf {
     let text = text.strip_prefix('@').unwrap_or(text);
-    let text = text.strip_prefix("file://").unwrap_or(text);
-    let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let text = match text.strip_prefix("file://") {
+        // The address of `C:/a` has a slash before the drive.
+        Some(text) => text.strip_prefix('/').filter(|text| drive(text).is_some()).unwrap_or(text),
+        None => text,
+    };
+    let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(is_separator));
     match (rest, home) {
-        (Some(rest), Some(home)) => clean(&home.join(rest.trim_start_matches('/'))),
+        (Some(rest), Some(home)) => clean(&home.join(rest.trim_start_matches(is_separator))),
         _ => clean(&cwd.join(text)),
     }
 }

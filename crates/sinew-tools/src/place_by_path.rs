@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use crate::windows_name;
 
 /// A file in a folder.
 pub(super) struct Place {
@@ -14,9 +16,17 @@ impl Place {
     /// The file that `path` names; links are followed, the last one too.
     ///
     /// # Errors
-    /// The system's; `InvalidInput` for a path that names no file.
+    /// The system's; `InvalidInput` for a path that names no file, or holds a name that Windows gives to none.
     pub(super) fn open(path: &Path) -> io::Result<Place> {
         let path = path.to_path_buf();
+        // The real path is a verbatim one, by which the system makes files of any name.
+        let given = path.components().filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_string_lossy()),
+            _ => None,
+        });
+        if let Some(why) = given.filter_map(|name| windows_name::fault(&name)).next() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, why));
+        }
         let mut names: Vec<OsString> = Vec::new();
         let mut at = path.as_path();
         loop {

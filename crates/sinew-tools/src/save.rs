@@ -24,9 +24,17 @@ pub(super) struct Target {
     /// The present content; `None`: there is no file.
     pub(super) content: Option<Vec<u8>>,
     /// The file as it was read, and its facts.
-    old: Option<(File, Metadata)>,
+    old: Option<Old>,
     /// The place of the file, whatever becomes of its path.
     place: RefCell<Place>,
+}
+
+/// A file that is to be replaced.
+struct Old {
+    /// Windows replaces no file that is open.
+    #[cfg(unix)]
+    file: File,
+    facts: Metadata,
 }
 
 /// Looks at the file that `path` names, `name` for the model. Asks about where it really is before anything is read.
@@ -37,9 +45,9 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot write {name}: {error}"));
     let place = Place::open(path).map_err(failed)?;
     access.check(place.path(), None).map_err(ToolError::Failed)?;
-    let (path, mut old) = (place.path().to_path_buf(), place.read().map_err(failed)?);
+    let (path, old) = (place.path().to_path_buf(), place.read().map_err(failed)?);
     let place = RefCell::new(place);
-    let Some((file, facts)) = &mut old else { return Ok(Target { path, content: None, old, place }) };
+    let Some((mut file, facts)) = old else { return Ok(Target { path, content: None, old: None, place }) };
     let too_large = |bytes: u64| {
         let size = size_text(bytes);
         ToolError::Failed(format!("Cannot write {name}: it has {size}. Use bash for files above 256 MB."))
@@ -48,8 +56,13 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
         return Err(too_large(facts.len()));
     }
     // It may have grown since.
-    let content = read_limited(file, LARGEST).map_err(failed)?.ok_or_else(|| too_large(LARGEST + 1))?;
-    Ok(Target { path, content: Some(content), old, place })
+    let content = read_limited(&mut file, LARGEST).map_err(failed)?.ok_or_else(|| too_large(LARGEST + 1))?;
+    let old = Old {
+        #[cfg(unix)]
+        file,
+        facts,
+    };
+    Ok(Target { path, content: Some(content), old: Some(old), place })
 }
 
 impl Target {
@@ -93,7 +106,7 @@ impl Target {
     /// Returns the note about a file with several names, once it was written.
     pub(super) fn parted(&self) -> Option<String> {
         #[cfg(unix)]
-        let names = self.old.as_ref().map_or(1, |(_, facts)| std::os::unix::fs::MetadataExt::nlink(facts));
+        let names = self.old.as_ref().map_or(1, |old| std::os::unix::fs::MetadataExt::nlink(&old.facts));
         #[cfg(not(unix))]
         let names = 1;
         (names > 1).then(|| format!("[The file had {names} names (hard links): the others keep the old content.]"))
@@ -129,10 +142,10 @@ impl Target {
         // Nobody who may not read the old content sees the new one for a moment.
         let mut part = place.create_beside(self.old.is_some()).map_err(|error| self.no_part(&error))?;
         part.file.write_all(content)?;
-        keep_facts(&part.file, self.old.as_ref().map(|(_, facts)| facts), executable)?;
+        keep_facts(&part.file, self.old.as_ref().map(|old| &old.facts), executable)?;
         #[cfg(any(target_os = "linux", target_os = "macos"))]
-        if let Some((old, _)) = &self.old {
-            keep_attributes(old, &part.file);
+        if let Some(old) = &self.old {
+            keep_attributes(&old.file, &part.file);
         }
         part.file.sync_all()?;
         part.put()

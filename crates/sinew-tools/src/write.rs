@@ -1,5 +1,7 @@
 //! `write`: creates or replaces a file.
 
+use std::path::is_separator;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -45,7 +47,7 @@ struct Arguments {
 /// The change that a call would make; none where it would fail.
 pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let Arguments { path: given, content } = serde_json::from_value(arguments.clone()).ok()?;
-    if given.is_empty() || given.ends_with('/') || given.contains("://") {
+    if given.is_empty() || given.ends_with(is_separator) || given.contains("://") {
         return None;
     }
     let cwd = &host.options.cwd;
@@ -62,7 +64,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
 
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path: given, content } = arguments::parse(call)?;
-    if given.is_empty() || given.ends_with('/') {
+    if given.is_empty() || given.ends_with(is_separator) {
         return Err(ToolError::Failed(format!("Cannot write \"{given}\": it names no file")));
     }
     let path = paths::resolve(host, call, &given)?;

@@ -30,7 +30,8 @@ fn patch(text: &str) -> Value {
 /// The tag of a file as `sha256sum` has it.
 fn tag(stage: &Stage, name: &str) -> String {
     let output = std::process::Command::new("sha256sum").arg(stage.cwd().join(name)).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()[..8].to_string()
+    // A backslash comes first where the name of the file has one.
+    String::from_utf8(output.stdout).unwrap().trim_start_matches('\\')[..8].to_string()
 }
 
 fn numbered(lines: std::ops::RangeInclusive<usize>) -> String {

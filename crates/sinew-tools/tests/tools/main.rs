@@ -19,6 +19,8 @@ mod odd;
 #[cfg_attr(not(unix), expect(dead_code, reason = "tests that need a bash use more of it"))]
 mod stage;
 mod web;
+#[cfg(windows)]
+mod windows;
 
 use harness::Case;
 
@@ -34,6 +36,8 @@ const CASES: &[&[Case]] = &[
     #[cfg(unix)]
     jobs::CASES,
     web::CASES,
+    #[cfg(windows)]
+    windows::CASES,
     hashline::CASES,
     conformance::CASES,
 ];

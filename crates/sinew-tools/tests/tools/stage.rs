@@ -38,7 +38,7 @@ impl Stage {
     /// A stage whose host is set up otherwise.
     pub(crate) fn changed(change: impl FnOnce(&mut HostOptions)) -> Stage {
         let folder = tempfile::tempdir().unwrap();
-        let cwd = folder.path().canonicalize().unwrap().join("work");
+        let cwd = real(folder.path()).join("work");
         std::fs::create_dir(&cwd).unwrap();
         let artifacts = Arc::new(Artifacts::in_folder(cwd.parent().unwrap().join("artifacts")));
         let mut options = HostOptions {
@@ -75,7 +75,7 @@ impl Stage {
     }
 
     pub(crate) fn cwd(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("work")
+        real(self.folder.path()).join("work")
     }
 
     pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -121,6 +121,12 @@ impl Stage {
     pub(crate) fn fails(&self, name: &str, arguments: Value, expect: &str) {
         assert_eq!(self.call(name, arguments), (expect.to_string(), true));
     }
+}
+
+/// A path without links, as people write it: without the mark of verbatim paths of Windows.
+fn real(path: &Path) -> PathBuf {
+    let path = path.canonicalize().unwrap();
+    path.to_str().and_then(|path| path.strip_prefix(r"\\?\")).map_or(path.clone(), PathBuf::from)
 }
 
 /// Whether nothing but `names` is in a folder.
