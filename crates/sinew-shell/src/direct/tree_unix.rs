@@ -62,23 +62,30 @@ impl Tree {
         session_members(self.child.id(), &[]).iter().filter_map(job).collect()
     }
 
-    /// Ends all of it: TERM, and KILL after `grace` until nothing is left. Gives up 500 ms after that.
+    /// Ends all of it: TERM, and KILL after `grace` until nothing is left. Gives up 500 ms after the first KILL, and not before
+    /// it came to a third: on a machine that is busy the time may pass between two looks.
     pub(super) fn end(&self, grace: Duration) {
         let started = Instant::now();
         // Also those that are gone: what they started in a session of their own is still found by it.
         let (mut known, mut asked, mut pause) = (Vec::new(), HashSet::new(), Duration::from_millis(1));
+        let mut kills: Vec<Instant> = Vec::new();
         loop {
             let living = session_members(self.child.id(), &known);
-            let passed = started.elapsed();
-            if living.is_empty() || passed > grace + GONE {
+            let is_late = || kills.len() >= 3 && kills[0].elapsed() > GONE;
+            if living.is_empty() || is_late() {
                 return;
+            }
+            let now = Instant::now();
+            let is_patient = now < started + grace;
+            if !is_patient {
+                kills.push(now);
             }
             for process in living {
                 let is_new = asked.insert(process.pid());
                 if is_new {
                     known.push(process);
                 }
-                if passed >= grace {
+                if !is_patient {
                     process.signal(libc::SIGKILL);
                 } else if is_new {
                     process.signal(libc::SIGTERM);
