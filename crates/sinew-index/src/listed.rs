@@ -20,7 +20,7 @@ pub(crate) struct ListedStamps<'a> {
     collected: Option<Mutex<Collected>>,
 }
 
-/// What was collected, in few long pieces: many short ones would leave holes between those that the tree keeps.
+/// The stamps that were collected, in few long pieces: many short ones would leave holes between those that the tree keeps.
 #[derive(Default)]
 struct Collected {
     /// The names, one behind the other.

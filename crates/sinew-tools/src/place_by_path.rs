@@ -20,11 +20,11 @@ impl Place {
     pub(super) fn open(path: &Path) -> io::Result<Place> {
         let path = path.to_path_buf();
         // The real path is a verbatim one, by which the system makes files of any name.
-        let given = path.components().filter_map(|part| match part {
+        let mut given = path.components().filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_string_lossy()),
             _ => None,
         });
-        if let Some(why) = given.filter_map(|name| windows_name::fault(&name)).next() {
+        if let Some(why) = given.find_map(|name| windows_name::fault(&name)) {
             return Err(io::Error::new(ErrorKind::InvalidInput, why));
         }
         let mut names: Vec<OsString> = Vec::new();

@@ -41,7 +41,7 @@ fn planted() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Where something is planted: anywhere, or in the head, which says where all else lies.
+/// The place where something is planted: anywhere, or in the head, which says where all else lies.
 fn place() -> impl Strategy<Value = usize> {
     prop_oneof![3 => any::<usize>(), 1 => 0..super::HEAD]
 }

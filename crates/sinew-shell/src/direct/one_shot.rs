@@ -125,19 +125,20 @@ fn program(file: OsString, argv: &[impl AsRef<OsStr>]) -> Command {
     command
 }
 
-/// What the programs of Git for Windows read without quotes: patterns of file names, `@file`, quotes of their own.
+/// Characters that the programs of Git for Windows read for themselves where no quotes are: of patterns, of `@file`, quotes.
 #[cfg(windows)]
 const READ: [char; 14] = ['*', '?', '[', ']', '{', '}', '(', ')', '\'', '"', '@', '~', '!', '\n'];
 
-/// Adds arguments, in quotes where a program might read them otherwise. Not all: `cmd.exe` knows no `"/c"`.
+/// Adds arguments, in quotes where a program might read them otherwise. Not all: `cmd.exe` knows no `"/c"`. None holds a NUL:
+/// see [`request`].
 #[cfg(windows)]
 fn add_args(command: &mut Command, args: &[impl AsRef<OsStr>]) {
     use std::os::windows::process::CommandExt;
     let ending = Path::new(command.get_program()).extension().unwrap_or_default();
     let is_batch = ["bat", "cmd"].into_iter().any(|known| ending.eq_ignore_ascii_case(known));
     for arg in args {
-        // The library adds quotes for blanks, knows by what rules `cmd.exe` reads those of batch files, and refuses NUL.
-        match arg.as_ref().to_str().filter(|text| !is_batch && text.contains(READ) && !text.contains('\0')) {
+        // The library adds quotes for blanks, and knows by what rules `cmd.exe` reads those of batch files.
+        match arg.as_ref().to_str().filter(|text| !is_batch && text.contains(READ)) {
             Some(text) => command.raw_arg(quoted(text)),
             None => command.arg(arg),
         };

@@ -68,24 +68,24 @@ impl Tree {
         let started = Instant::now();
         // Also those that are gone: what they started in a session of their own is still found by it.
         let (mut known, mut asked, mut pause) = (Vec::new(), HashSet::new(), Duration::from_millis(1));
-        let mut kills: Vec<Instant> = Vec::new();
+        let (mut kills, mut first_kill) = (0, None);
         loop {
             let living = session_members(self.child.id(), &known);
-            let is_late = || kills.len() >= 3 && kills[0].elapsed() > GONE;
-            if living.is_empty() || is_late() {
+            let is_late = kills >= 3 && first_kill.is_some_and(|at: Instant| at.elapsed() > GONE);
+            if living.is_empty() || is_late {
                 return;
             }
-            let now = Instant::now();
-            let is_patient = now < started + grace;
-            if !is_patient {
-                kills.push(now);
+            let kill = started.elapsed() >= grace;
+            if kill {
+                kills += 1;
+                first_kill.get_or_insert_with(Instant::now);
             }
             for process in living {
                 let is_new = asked.insert(process.pid());
                 if is_new {
                     known.push(process);
                 }
-                if !is_patient {
+                if kill {
                     process.signal(libc::SIGKILL);
                 } else if is_new {
                     process.signal(libc::SIGTERM);
