@@ -9,7 +9,7 @@ use sinew_pool::Pool;
 use sinew_walk::{Hints, Scan, ScanOptions, Tree, TreeUpdate};
 
 use crate::changes::{ChangeLog, Changes};
-use crate::listed::ListedStamps;
+use crate::listed::{ListedStamps, SeenFiles};
 use crate::mounts::{Mounts, mounted_below};
 use crate::part::{Look, Part, look_at};
 use crate::status::{Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus};
@@ -72,13 +72,17 @@ impl Held {
         // Opened before the tree is read, so that its files are compared while their folders are open.
         let place = std::fs::canonicalize(root).ok().and_then(|path| RootId::of_path(&path).ok());
         let (mut store, mut parts) = open_store(place.clone(), options.cache.as_deref());
-        let listed = ListedStamps::new(&watcher, store.as_ref().map_or([0; 16], |store| store.id), !parts.is_empty());
+        let listed = ListedStamps::new(
+            &watcher,
+            store.as_ref().map_or([0; 16], |store| store.id),
+            parts.iter().map(Part::files),
+        );
         let tree = Tree::open(&scan, &listed, pool, cancel)?;
-        let mut listed = listed.into_look();
+        let mut seen = listed.into_seen();
         let found = tree.stamp(b"").ok().map(|stamp| RootId::new(tree.root(), &stamp));
         if found != place {
             // Another folder was put there meanwhile. The locks of the one are given back before the other is opened.
-            drop((std::mem::take(&mut store), std::mem::take(&mut parts), listed.take()));
+            drop((std::mem::take(&mut store), std::mem::take(&mut parts), std::mem::take(&mut seen)));
             (store, parts) = open_store(found, options.cache.as_deref());
         }
         let mut held = Held {
@@ -101,8 +105,7 @@ impl Held {
             is_full: false,
             looked: Instant::now(),
         };
-        let listed = listed.as_ref().map(|look| look as &Look<'_>);
-        held.look(listed, pool, cancel)?;
+        held.look(&seen, pool, cancel)?;
         Ok(held)
     }
 
@@ -206,7 +209,7 @@ impl Held {
                 changes.note_unknown();
             }
         }
-        self.look(None, pool, cancel)?;
+        self.look(&[], pool, cancel)?;
         if self.looked.elapsed() >= LOOK { self.take_published(options, pool, cancel) } else { Ok(()) }
     }
 
@@ -297,7 +300,7 @@ impl Held {
         // A file that was heard of since it was read may have been read in the middle of a change.
         let heard = self.building.take().unwrap_or_else(Touched::everything);
         self.touched.extend(&heard);
-        self.look(None, pool, cancel)
+        self.look(&[], pool, cancel)
     }
 
     fn update_tree(&mut self, counts: &mut IndexCounts, pool: &Pool, cancel: &CancelToken) -> Result<TreeUpdate> {
@@ -319,14 +322,17 @@ impl Held {
     }
 
     /// Gives up the files that were written to, and compares the stamps of others of which something was heard, and of those of
-    /// which nothing would be. Those that were `listed` need not be asked for. Where it is cancelled, the next look does all of it.
-    fn look(&mut self, listed: Option<&Look<'_>>, pool: &Pool, cancel: &CancelToken) -> Result<()> {
+    /// which nothing would be. What was `seen` of a part need not be asked for. Where it is cancelled, the next look does all of it.
+    fn look(&mut self, seen: &[SeenFiles], pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let Held { tree, touched, recent, surprises, parts, mounted, key, .. } = self;
         let now = look_at(tree, key);
-        let look = listed.unwrap_or(&now);
         let all = touched.all || tree.folders() == tree.unwatched();
         let some_unwatched = tree.unwatched() > 0;
-        for part in parts {
+        for (at, part) in parts.iter_mut().enumerate() {
+            let look: &Look<'_> = match seen.get(at) {
+                Some(seen) => &|number, _| seen.get(number),
+                None => &now,
+            };
             touched.files.iter().for_each(|path| part.note_written(path));
             let mut numbers: Vec<u32> = if all {
                 (0..part.current.limit()).collect()

@@ -111,6 +111,59 @@ impl IdSet {
     }
 }
 
+/// A walk over the members of a set in rising order that counts what it has passed. A member costs one step at most, 64 of them
+/// that are of no interest one together.
+pub(crate) struct Cursor<'a> {
+    set: &'a IdSet,
+    word: usize,
+    /// The members in this word that it has not passed.
+    rest: u64,
+    passed: u32,
+    last: Option<u32>,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(set: &'a IdSet) -> Cursor<'a> {
+        Cursor { set, word: 0, rest: set.words.first().copied().unwrap_or(0), passed: 0, last: None }
+    }
+
+    /// Passes all members up to `id`, which is not below that of an earlier call; returns how many it has passed.
+    pub(crate) fn pass_to(&mut self, id: u32) -> u32 {
+        while self.word < id as usize / 64 && self.pass_word() {}
+        if self.word == id as usize / 64 {
+            let behind = self.rest & (u64::MAX - 1) << (id % 64);
+            self.passed += (self.rest ^ behind).count_ones();
+            self.rest = behind;
+        }
+        self.passed
+    }
+
+    /// Passes members until they are `count`, which is not below that of an earlier call; returns the last of them, none where
+    /// there are not so many.
+    pub(crate) fn pass(&mut self, count: u32) -> Option<u32> {
+        while self.passed + self.rest.count_ones() < count {
+            if !self.pass_word() {
+                return None;
+            }
+        }
+        while self.passed < count {
+            self.last = Some((self.word * 64) as u32 + self.rest.trailing_zeros());
+            self.rest &= self.rest - 1;
+            self.passed += 1;
+        }
+        self.last
+    }
+
+    /// Passes the rest of a word; false where there is no other.
+    fn pass_word(&mut self) -> bool {
+        self.passed += self.rest.count_ones();
+        self.word += 1;
+        let next = self.set.words.get(self.word).copied();
+        self.rest = next.unwrap_or(0);
+        next.is_some()
+    }
+}
+
 /// The documents that hold one gram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum List {
@@ -198,6 +251,26 @@ mod tests {
                 _ => prop_assert_eq!(found, expect),
             }
             prop_assert!(list.bytes() <= (limit as usize).div_ceil(64) * 8);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_cursor_counts_members_and_finds_them(
+            limit in 0_u32..400,
+            members in prop::collection::vec(any::<u32>(), 0..200),
+            mut asked in prop::collection::vec(0_u32..500, 0..40),
+        ) {
+            let mut set = IdSet::empty(limit);
+            members.iter().for_each(|member| set.insert(*member % 400));
+            asked.sort_unstable();
+            let members: Vec<u32> = set.iter().collect();
+            let (mut by_id, mut by_count) = (Cursor::new(&set), Cursor::new(&set));
+            for asked in asked {
+                prop_assert_eq!(by_id.pass_to(asked) as usize, members.iter().filter(|member| **member <= asked).count());
+                let nth = (asked as usize).checked_sub(1).and_then(|at| members.get(at).copied());
+                prop_assert_eq!(by_count.pass(asked), nth);
+            }
         }
     }
 

@@ -1,46 +1,46 @@
-//! Stamps of files that were read while the folders of a tree were listed: by name in the open folder, which costs a third of a
+//! Stamps of files that are asked for while the folders of a tree are listed: by name in the open folder, which costs a third of a
 //! path from the root.
 
-use std::collections::HashMap;
-use std::ops::Range;
+use std::collections::HashSet;
 use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use sinew_walk::{FolderObserver, ListedFolder, Stamp};
 
 use crate::part::{StampSeen, stamp_number};
-use crate::touched::folder_of;
+use crate::segment::SegmentFiles;
 use crate::watch::Watcher;
 
-/// The stamps of all files of a tree, as of after their folder got its watch.
+/// An observer that notes the stamps of the files of some parts, as of after their folders got their watches.
 pub(crate) struct ListedStamps<'a> {
     watcher: &'a Watcher,
     key: [u8; 16],
-    /// None where nobody wants them.
-    collected: Option<Mutex<Collected>>,
+    parts: Vec<(&'a SegmentFiles, SeenFiles)>,
 }
 
-/// The stamps that were collected, in few long pieces: many short ones would leave holes between those that the tree keeps.
-#[derive(Default)]
-struct Collected {
-    /// The names, one behind the other.
-    names: Vec<u8>,
-    /// The end of each name; those of one folder follow each other, in the order of names.
-    files: Vec<(usize, StampSeen)>,
-    /// The files of each folder.
-    folders: HashMap<Box<[u8]>, Range<usize>>,
+/// The stamps that were seen of the files of one part.
+pub(crate) struct SeenFiles {
+    /// By the number of the file; 0 where it was not seen.
+    stamps: Box<[AtomicU64]>,
+    /// Files with more than one name.
+    linked: Mutex<HashSet<u32>>,
 }
 
 impl ListedStamps<'_> {
-    /// Collects stamps under a key where they are `wanted`.
-    pub(crate) fn new(watcher: &Watcher, key: [u8; 16], wanted: bool) -> ListedStamps<'_> {
-        ListedStamps { watcher, key, collected: wanted.then(Mutex::default) }
+    /// Watches folders, and notes stamps under a key where there are parts, each with its sorted files.
+    pub(crate) fn new<'a>(
+        watcher: &'a Watcher,
+        key: [u8; 16],
+        parts: impl IntoIterator<Item = &'a SegmentFiles>,
+    ) -> ListedStamps<'a> {
+        let parts = parts.into_iter().map(|files| (files, SeenFiles::new(files.len()))).collect();
+        ListedStamps { watcher, key, parts }
     }
 
-    /// Returns a look at what was collected; none where it was not wanted.
-    pub(crate) fn into_look(self) -> Option<impl Fn(&[u8]) -> Option<StampSeen> + Sync + use<>> {
-        let collected = self.collected?.into_inner();
-        Some(move |path: &[u8]| collected.find(path))
+    /// Returns what was seen of each part.
+    pub(crate) fn into_seen(self) -> Vec<SeenFiles> {
+        self.parts.into_iter().map(|(_, seen)| seen).collect()
     }
 }
 
@@ -50,12 +50,28 @@ impl FolderObserver for ListedStamps<'_> {
     }
 
     fn listed(&self, folder: &ListedFolder<'_>) {
-        let Some(collected) = &self.collected else { return };
-        // Asked for before the others are kept from theirs.
-        let seen = |stamp: Stamp| StampSeen { number: stamp_number(&stamp, &self.key), is_linked: stamp.links > 1 };
-        let found: Vec<(&[u8], StampSeen)> =
-            folder.stamps().filter_map(|(name, stamp)| Some((name, seen(stamp.ok()?)))).collect();
-        collected.lock().add(folder.path, &found);
+        if self.parts.is_empty() {
+            return;
+        }
+        let mut path = folder.path.to_vec();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        let start = path.len();
+        // The next name is mostly that of the next file.
+        let mut next = vec![0; self.parts.len()];
+        for (name, stamp) in folder.stamps() {
+            let Ok(stamp) = stamp else { continue };
+            let stamp = StampSeen { number: stamp_number(&stamp, &self.key), is_linked: stamp.links > 1 };
+            path.truncate(start);
+            path.extend_from_slice(name);
+            for ((files, seen), next) in self.parts.iter().zip(&mut next) {
+                if let Some(file) = files.find_from(*next, &path) {
+                    seen.note(file, stamp);
+                    *next = file + 1;
+                }
+            }
+        }
     }
 
     fn leave(&self, watch: i32) {
@@ -63,31 +79,22 @@ impl FolderObserver for ListedStamps<'_> {
     }
 }
 
-impl Collected {
-    fn add(&mut self, folder: &[u8], found: &[(&[u8], StampSeen)]) {
-        let first = self.files.len();
-        for (name, seen) in found {
-            self.names.extend_from_slice(name);
-            self.files.push((self.names.len(), *seen));
-        }
-        self.folders.insert(folder.into(), first..self.files.len());
+impl SeenFiles {
+    fn new(files: u32) -> SeenFiles {
+        SeenFiles { stamps: (0..files).map(|_| AtomicU64::new(0)).collect(), linked: Mutex::default() }
     }
 
-    fn find(&self, path: &[u8]) -> Option<StampSeen> {
-        let folder = folder_of(path);
-        let name = &path[if folder.is_empty() { 0 } else { folder.len() + 1 }..];
-        let Range { start: mut low, end } = self.folders.get(folder)?.clone();
-        let mut high = end;
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.name(middle) < name { low = middle + 1 } else { high = middle }
+    fn note(&self, file: u32, StampSeen { number, is_linked }: StampSeen) {
+        self.stamps[file as usize].store(number, Ordering::Relaxed);
+        if is_linked {
+            self.linked.lock().insert(file);
         }
-        (low < end && self.name(low) == name).then(|| self.files[low].1)
     }
 
-    fn name(&self, at: usize) -> &[u8] {
-        let start = at.checked_sub(1).map_or(0, |before| self.files[before].0);
-        &self.names[start..self.files[at].0]
+    /// Returns the stamp of the file with this number; none where it was not seen.
+    pub(crate) fn get(&self, file: u32) -> Option<StampSeen> {
+        let number = self.stamps[file as usize].load(Ordering::Relaxed);
+        (number != 0).then(|| StampSeen { number, is_linked: self.linked.lock().contains(&file) })
     }
 }
 
@@ -97,10 +104,11 @@ mod tests {
 
     use sinew_base::CancelToken;
     use sinew_pool::Pool;
-    use sinew_walk::{FileType, ScanOptions, Tree};
+    use sinew_walk::{ScanOptions, Tree};
 
     use super::*;
     use crate::part::look_at;
+    use crate::segment::{FileKind, FileRecord};
     use crate::watch::WatchQueue;
 
     #[test]
@@ -117,21 +125,30 @@ mod tests {
         let (never, pool) = (CancelToken::never(), Pool::new("test", 2));
         let watcher = Watcher::new(Arc::new(WatchQueue::default()), true, None);
         let key = [7; 16];
-        let listed = ListedStamps::new(&watcher, key, true);
-        let mut tree = Tree::open(&ScanOptions::new(&root), &listed, &pool, &never).unwrap();
-        let look = listed.into_look().unwrap();
-        let options = ScanOptions { hidden: true, ..ScanOptions::new(&root) };
-        let scan = tree.scan(&options, &never).unwrap().unwrap();
-        let files = || scan.scan.iter().filter(|entry| entry.file_type() == FileType::File);
-        assert_eq!(files().count(), 8);
-        for file in files() {
-            let seen = look(file.bytes());
-            assert!(seen.is_some(), "{}", file.path());
-            assert_eq!(seen, look_at(&tree, &key)(file.bytes()), "{}", file.path());
-        }
-        assert!(look(b"b/second").unwrap().is_linked);
-        for path in [&b"missing"[..], b"b/missing", b"nowhere/a", b"ignored/f", b"b"] {
-            assert_eq!(look(path), None);
+        let part = |paths: &[&str]| {
+            let mut files = SegmentFiles::default();
+            for path in paths {
+                files.push(FileRecord { path: path.as_bytes(), kind: FileKind::Text, stamp: 0 }).unwrap();
+            }
+            assert!(files.are_sorted());
+            files
+        };
+        let there = [".h", "a", "b.x/g", "b/.i", "b/c", "b/d/e", "b/second"];
+        let absent = [".ignore/x", "b", "b/d", "b/missing", "ignored/f", "nowhere/a"];
+        let mut all = [&there[..], &absent].concat();
+        all.sort_unstable();
+        let parts = [part(&all), part(&there[2..4]), part(&absent), part(&[])];
+        let listed = ListedStamps::new(&watcher, key, &parts);
+        let tree = Tree::open(&ScanOptions::new(&root), &listed, &pool, &never).unwrap();
+        for (files, seen) in parts.iter().zip(listed.into_seen()) {
+            for file in 0..files.len() {
+                let path = files.get(file).path;
+                let text = String::from_utf8(path.to_vec()).unwrap();
+                let expected = there.contains(&&*text).then(|| look_at(&tree, &key)(file, path).unwrap());
+                assert_eq!(seen.get(file), expected, "{text}");
+                let is_linked = ["a", "b/second"].contains(&&*text);
+                assert_eq!(expected.is_some_and(|seen| seen.is_linked), is_linked, "{text}");
+            }
         }
     }
 }

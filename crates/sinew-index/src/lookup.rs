@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::gram::Gram;
-use crate::list::IdSet;
+use crate::list::{Cursor, IdSet};
 use crate::plan::Plan;
 
 /// The cost of reading a list, in numbers of it decoded.
@@ -29,24 +29,56 @@ pub struct Candidates {
     pub documents: usize,
 }
 
-/// The files of an index and the documents that they were cut into, both numbered from 0.
+/// The files of an index and the documents that they were cut into, both numbered from 0 in one order: two bits for each instead
+/// of the number of its file for each document.
 #[derive(Debug)]
 pub(crate) struct FileTable {
-    /// The file of each document; rising.
-    pub(crate) file_of: Box<[u32]>,
-    pub(crate) files: u32,
+    /// The first document of each file that has any.
+    firsts: IdSet,
+    /// Files that have a document.
+    texts: IdSet,
     /// Files with a line that a cut goes through.
     pub(crate) cut: IdSet,
 }
 
 impl FileTable {
+    /// Makes the table from the file of each document, rising, and the files with a line that a cut goes through.
+    pub(crate) fn new(file_of: &[u32], cut: IdSet) -> FileTable {
+        let (mut firsts, mut texts) = (IdSet::empty(file_of.len() as u32), IdSet::empty(cut.limit()));
+        for (document, file) in (0..).zip(file_of) {
+            if !texts.contains(*file) {
+                texts.insert(*file);
+                firsts.insert(document);
+            }
+        }
+        FileTable { firsts, texts, cut }
+    }
+
+    pub(crate) fn files(&self) -> u32 {
+        self.texts.limit()
+    }
+
     pub(crate) fn documents(&self) -> u32 {
-        self.file_of.len() as u32
+        self.firsts.limit()
+    }
+
+    /// Returns how many documents each file has.
+    pub(crate) fn document_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        let (mut start, mut ends) = (0, self.firsts.iter().skip(1));
+        (0..self.files()).map(move |file| {
+            let before = start;
+            if self.texts.contains(file) {
+                start = ends.next().unwrap_or(self.documents());
+            }
+            start - before
+        })
     }
 
     fn files_of(&self, documents: &IdSet) -> IdSet {
-        let mut files = IdSet::empty(self.files);
-        documents.iter().for_each(|document| files.insert(self.file_of[document as usize]));
+        let mut files = IdSet::empty(self.files());
+        let (mut firsts, mut texts) = (Cursor::new(&self.firsts), Cursor::new(&self.texts));
+        let found = documents.iter().filter_map(|document| texts.pass(firsts.pass_to(document)));
+        found.for_each(|file| files.insert(file));
         files
     }
 }
@@ -117,18 +149,18 @@ fn documents_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> 
 fn files_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {
     match plan {
         // A file without documents is in no list, and the empty pattern is found in it.
-        Plan::All => Ok(IdSet::full(table.files)),
-        Plan::Nothing => Ok(IdSet::empty(table.files)),
+        Plan::All => Ok(IdSet::full(table.files())),
+        Plan::Nothing => Ok(IdSet::empty(table.files())),
         Plan::Gram(_) | Plan::Pair(_) => Ok(table.files_of(&documents_with(lists, table, plan)?)),
         Plan::And(parts) => {
-            let mut left = IdSet::full(table.files);
+            let mut left = IdSet::full(table.files());
             for part in parts {
                 left.intersect(&files_satisfying(lists, table, part)?);
             }
             Ok(left)
         }
         Plan::Or(parts) => {
-            let mut any = IdSet::empty(table.files);
+            let mut any = IdSet::empty(table.files());
             for part in parts {
                 any.unite(&files_satisfying(lists, table, part)?);
             }
@@ -168,8 +200,30 @@ fn at_most<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<usize,
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::postings::PostingsBuilder;
+
+    proptest! {
+        #[test]
+        fn a_table_knows_the_documents_of_each_file(
+            counts in prop::collection::vec(prop_oneof![Just(1_u32), 0_u32..4, 0_u32..200], 0..100),
+            picked in prop::collection::vec(any::<u32>(), 0..50),
+        ) {
+            let file_of: Vec<u32> =
+                (0..).zip(&counts).flat_map(|(file, count)| std::iter::repeat_n(file, *count as usize)).collect();
+            let table = FileTable::new(&file_of, IdSet::empty(counts.len() as u32));
+            prop_assert_eq!((table.files() as usize, table.documents() as usize), (counts.len(), file_of.len()));
+            prop_assert_eq!(table.document_counts().collect::<Vec<_>>(), counts);
+            let (mut documents, mut files) = (IdSet::empty(table.documents()), IdSet::empty(table.files()));
+            for document in picked.iter().filter_map(|picked| picked.checked_rem(table.documents())) {
+                documents.insert(document);
+                files.insert(file_of[document as usize]);
+            }
+            prop_assert_eq!(table.files_of(&documents), files);
+        }
+    }
 
     #[test]
     fn lists_are_read_while_they_spare_more_than_they_cost() {

@@ -12,13 +12,11 @@ use sinew_walk::{Scan, Stamp, Tree};
 use crate::list::IdSet;
 use crate::lookup::Reach;
 use crate::plan::Plan;
-use crate::segment::{FileKind, Segment, SegmentFiles};
+use crate::segment::{FileKind, FilePath, Segment, SegmentFiles};
 use crate::storage::Storage;
 
 /// The number of files whose stamps a thread asks for in one go.
 const SHARE: usize = 64;
-/// No row.
-const NONE: u32 = u32::MAX;
 
 /// A segment, in memory or on disk; its files are sorted by their path below the root.
 pub(crate) struct Part {
@@ -41,14 +39,20 @@ pub(crate) struct Part {
     /// Its binary and its odd files.
     kinds: [usize; 2],
     /// The rows of the files in the scan that was asked for last.
-    rows: Option<(Arc<Scan>, Arc<[u32]>)>,
+    rows: Option<(Arc<Scan>, Arc<ScanRows>)>,
 }
 
 /// A part as one call sees it.
 pub(crate) struct PartView {
     segment: Arc<Segment<Storage>>,
     current: IdSet,
-    rows: Arc<[u32]>,
+    rows: Arc<ScanRows>,
+}
+
+/// The rows of the files of a part in a scan, both in the order of paths: the first of the files has the first of the rows.
+struct ScanRows {
+    files: IdSet,
+    rows: IdSet,
 }
 
 /// The stamp of a file as an index compares it.
@@ -59,8 +63,8 @@ pub(crate) struct StampSeen {
     pub(crate) is_linked: bool,
 }
 
-/// A look at the stamp of the file with a path below the root; none where there is none.
-pub(crate) type Look<'a> = dyn Fn(&[u8]) -> Option<StampSeen> + Sync + 'a;
+/// A look at the stamp of a file by its number in a part, or its path below the root; none where there is none.
+pub(crate) type Look<'a> = dyn Fn(u32, FilePath<'_>) -> Option<StampSeen> + Sync + 'a;
 
 /// The state of a row of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +140,7 @@ impl Part {
         below.filter(|(_, path)| path.is_name()).map(|(number, _)| number)
     }
 
-    /// Compares the stamps of these files, as `look` gives them for their paths, with those of when they were read. Those that were
+    /// Compares the stamps of these files, as `look` gives them, with those of when they were read. Those that were
     /// not settled count only where the changes of these files are `announced`.
     pub(crate) fn verify(
         &mut self,
@@ -156,7 +160,7 @@ impl Part {
                 stamp => stamp,
             };
             let has_proof = then != 0 && !written.contains(number);
-            let now = has_proof.then(|| look(&file.path.to_vec())).flatten()?;
+            let now = has_proof.then(|| look(number, file.path)).flatten()?;
             (now.number == then).then_some((number, now.is_linked))
         };
         let next = AtomicUsize::new(0);
@@ -197,19 +201,23 @@ impl Part {
         PartView { segment: Arc::clone(&self.segment), current: self.current.clone(), rows }
     }
 
-    /// Returns the row of each file in a scan of the folder `base`. Both are in the order of paths.
-    fn rows_of(&self, scan: &Scan, base: &[u8]) -> Arc<[u32]> {
+    /// Finds the files in a scan of the folder `base`.
+    fn rows_of(&self, scan: &Scan, base: &[u8]) -> Arc<ScanRows> {
         let prefix = if base.is_empty() { Vec::new() } else { [base, b"/"].concat() };
+        let length = u32::try_from(scan.len()).unwrap_or(u32::MAX);
+        let mut found = ScanRows { files: IdSet::empty(self.files().len()), rows: IdSet::empty(length) };
         let mut row = 0;
-        let rows = self.files().iter().map(|file| {
-            let Some(path) = file.path.below(&prefix) else { return NONE };
-            while row < scan.len() && path.compare(scan.get(row).bytes()).is_gt() {
+        for (number, file) in (0..).zip(self.files().iter()) {
+            let Some(path) = file.path.below(&prefix) else { continue };
+            while row < length && path.compare(scan.get(row as usize).bytes()).is_gt() {
                 row += 1;
             }
-            let found = row < scan.len() && path.compare(scan.get(row).bytes()).is_eq();
-            if found { u32::try_from(row).unwrap_or(NONE) } else { NONE }
-        });
-        rows.collect()
+            if row < length && path.compare(scan.get(row as usize).bytes()).is_eq() {
+                found.files.insert(number);
+                found.rows.insert(row);
+            }
+        }
+        Arc::new(found)
     }
 }
 
@@ -218,8 +226,8 @@ impl PartView {
     /// says nothing.
     pub(crate) fn judge(&self, plan: &Plan, reach: Reach, states: &mut [RowState]) -> usize {
         let Ok(candidates) = self.segment.candidates(plan, reach) else { return 0 };
-        for number in self.current.iter() {
-            let Some(state) = states.get_mut(self.rows[number as usize] as usize) else { continue };
+        for (number, row) in self.rows.files.iter().zip(self.rows.rows.iter()) {
+            let Some(state) = states.get_mut(row as usize).filter(|_| self.current.contains(number)) else { continue };
             match self.segment.files().kind(number) {
                 FileKind::Binary => *state = RowState::Binary,
                 FileKind::Text if !candidates.files.contains(number) => *state = RowState::NoMatch,
@@ -231,9 +239,12 @@ impl PartView {
 }
 
 /// Returns a look at the stamps of a tree as they are.
-pub(crate) fn look_at<'a>(tree: &'a Tree, key: &'a [u8; 16]) -> impl Fn(&[u8]) -> Option<StampSeen> + Sync + 'a {
-    |path| {
-        let now = tree.stamp(path).ok()?;
+pub(crate) fn look_at<'a>(
+    tree: &'a Tree,
+    key: &'a [u8; 16],
+) -> impl Fn(u32, FilePath<'_>) -> Option<StampSeen> + Sync + 'a {
+    |_, path| {
+        let now = tree.stamp(&path.to_vec()).ok()?;
         Some(StampSeen { number: stamp_number(&now, key), is_linked: now.links > 1 })
     }
 }

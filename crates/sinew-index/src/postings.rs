@@ -145,7 +145,7 @@ impl PostingsBuilder {
         }
         let mut cut = IdSet::empty(files);
         cut_files.iter().for_each(|&file| cut.insert(file));
-        (FileTable { file_of: file_of.into_boxed_slice(), files, cut }, text)
+        (FileTable::new(&file_of, cut), text)
     }
 }
 
@@ -183,7 +183,7 @@ fn ends_of(counts: &[usize]) -> Vec<usize> {
 impl Postings {
     /// Returns how many files were added.
     pub fn files(&self) -> u32 {
-        self.table.files
+        self.table.files()
     }
 
     /// Returns how many documents they were cut into.

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use sinew_walk::FolderPath;
+
 /// The most names that are kept apart; beyond, everything is looked at.
 const MAX_NAMES: usize = 256 << 10;
 /// The files that changed last are looked at in each call: stores through a mapping that is still open are announced by nobody.
@@ -14,7 +16,7 @@ pub(crate) struct Touched {
     pub(crate) all: bool,
     pub(crate) files: HashSet<Vec<u8>>,
     /// Folders whose files were all touched; not those in folders below.
-    pub(crate) folders: HashSet<Box<[u8]>>,
+    pub(crate) folders: HashSet<FolderPath>,
 }
 
 impl Touched {

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::{Mutex, RwLock};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use sinew_walk::{FolderObserver, Stamp};
+use smallvec::SmallVec;
 
 /// The most watches of one queue.
 const MAX_WATCHES: usize = 65_536;
@@ -55,7 +56,7 @@ struct Shared {
     /// Open while an index wants events; none where the system gives no queue.
     queue: Option<Arc<OwnedFd>>,
     /// The indexes that watch each folder.
-    owners: HashMap<i32, Vec<u64>>,
+    owners: HashMap<i32, SmallVec<[u64; 2]>>,
     inboxes: HashMap<u64, Inbox>,
     next: u64,
     /// Events are read and given to nobody.

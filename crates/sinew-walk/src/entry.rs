@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::ends::Ends;
 use crate::{FileType, sys};
 
 /// Bits of an entry: its type, and what ignore rules say of it.
@@ -27,7 +28,7 @@ pub struct Scan {
     pub(crate) root: PathBuf,
     pub(crate) single_file: bool,
     pub(crate) text: Vec<u8>,
-    pub(crate) ends: Vec<usize>,
+    pub(crate) ends: Ends,
     pub(crate) bits: Vec<u8>,
     /// Nanoseconds since the epoch, and bytes; empty without [`crate::Detail::Full`].
     pub(crate) details: Vec<(i64, u64)>,
@@ -116,7 +117,7 @@ impl Scan {
             some.text.extend_from_slice(entry.bytes());
             some.ends.push(some.text.len());
             some.bits.push(self.bits[entry.index()]);
-            some.details.push((i64::try_from(stamp.mtime).unwrap_or(i64::MAX), stamp.size));
+            some.details.push((stamp.mtime, stamp.size));
         }
         Ok(Some(some))
     }
@@ -151,8 +152,7 @@ impl<'a> Entry<'a> {
     /// The path as the system gave it, with `/` on every platform.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
-        let start = if self.index == 0 { 0 } else { self.scan.ends[self.index - 1] };
-        &self.scan.text[start..self.scan.ends[self.index]]
+        &self.scan.text[self.scan.ends.range(self.index)]
     }
 
     /// The last name of the path.

@@ -17,6 +17,7 @@
 //! reads no environment.
 
 mod cache;
+mod ends;
 mod entry;
 mod glob;
 mod ignore;
@@ -37,5 +38,5 @@ pub use options::{Detail, FileType, ScanOptions};
 #[cfg(unix)]
 pub use stamp::Stamp;
 #[cfg(unix)]
-pub use walk::tree::{FolderObserver, Hints, ListedFolder, Tree, TreeFiles, TreeScan, TreeUpdate};
+pub use walk::tree::{FolderObserver, FolderPath, Hints, ListedFolder, Tree, TreeFiles, TreeScan, TreeUpdate};
 pub use walk::{FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings, scan};

@@ -7,9 +7,9 @@ use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
 /// A change within this time of the last one may leave the times as they are; in nanoseconds.
-const CLOCK_STEP: i128 = 50_000_000;
+const CLOCK_STEP: i64 = 50_000_000;
 /// The same on file systems that store whole seconds or pairs of them.
-const COARSE_CLOCK_STEP: i128 = 2_100_000_000;
+const COARSE_CLOCK_STEP: i64 = 2_100_000_000;
 
 /// The errors that tell of the path as it is; others (no descriptor, no memory) are of the moment.
 const SETTLED_ERRORS: [Errno; 4] = [Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::LOOP];
@@ -24,20 +24,20 @@ pub struct Stamp {
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Time of the last change of content, in nanoseconds since the epoch; programs can set it.
-    pub mtime: i128,
+    /// Time of the last change of content, in nanoseconds since the epoch; programs can set it. The last one is in 2262.
+    pub mtime: i64,
     /// Time of the last change of content or of what is known of it, in nanoseconds since the epoch; programs cannot set it.
-    pub ctime: i128,
+    pub ctime: i64,
     /// Type and permissions.
     pub mode: u32,
     /// Number of names.
-    pub links: u64,
+    pub links: u32,
 }
 
 impl Stamp {
     #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "the types differ between systems")]
     pub(crate) fn of(stat: &Stat) -> Stamp {
-        let time = |seconds: i64, nanoseconds: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+        let time = |seconds: i64, more: i64| seconds.saturating_mul(1_000_000_000).saturating_add(more);
         Stamp {
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
@@ -45,7 +45,7 @@ impl Stamp {
             mtime: time(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             ctime: time(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
             mode: stat.st_mode as u32,
-            links: stat.st_nlink as u64,
+            links: u32::try_from(stat.st_nlink).unwrap_or(u32::MAX),
         }
     }
 
@@ -74,7 +74,7 @@ impl Stamp {
         let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else { return false };
         let whole_seconds = self.ctime % 1_000_000_000 == 0 && self.mtime % 1_000_000_000 == 0;
         let step = if whole_seconds { COARSE_CLOCK_STEP } else { CLOCK_STEP };
-        i128::try_from(now.as_nanos()).is_ok_and(|now| self.ctime + step < now)
+        i64::try_from(now.as_nanos()).is_ok_and(|now| self.ctime.saturating_add(step) < now)
     }
 
     /// Tells whether both are of one file, whatever happened to it.

@@ -74,6 +74,16 @@ impl FilePath<'_> {
 }
 
 impl SegmentFiles {
+    /// Makes one with room for so many files; their names are not counted.
+    pub(super) fn with_capacity(files: usize) -> SegmentFiles {
+        SegmentFiles {
+            ends: Vec::with_capacity(files),
+            stamps: Vec::with_capacity(files),
+            kinds: Vec::with_capacity(files),
+            ..SegmentFiles::default()
+        }
+    }
+
     /// Adds a file and returns its number; none where all names or folders together would have over 4 GiB.
     pub fn push(&mut self, file: FileRecord<&[u8]>) -> Option<u32> {
         let FileRecord { path, kind, stamp } = file;
@@ -149,6 +159,13 @@ impl SegmentFiles {
     pub(crate) fn find(&self, path: &[u8]) -> Option<u32> {
         let at = self.first_from(path);
         (at < self.len() && self.get(at).path.compare(path).is_eq()).then_some(at)
+    }
+
+    /// Returns the number of the file with this path, where they are sorted: at once if it is `next`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn find_from(&self, next: u32, path: &[u8]) -> Option<u32> {
+        let is_next = next < self.len() && self.get(next).path.compare(path).is_eq();
+        if is_next { Some(next) } else { self.find(path) }
     }
 
     /// Tells whether each file comes behind the one before.

@@ -246,7 +246,8 @@ impl Section {
 
 fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(SegmentFiles, FileTable)> {
     let mut bytes = Bytes::new(section);
-    let mut records = SegmentFiles::default();
+    // A file takes a dozen bytes at least.
+    let mut records = SegmentFiles::with_capacity(section.len().div_ceil(12).min(files as usize));
     let mut file_of = Vec::new();
     let mut path = Vec::new();
     let mut cut = IdSet::empty(files);
@@ -271,7 +272,7 @@ fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(Segment
         return Err(damaged("the number of documents"));
     }
     records.shrink();
-    Ok((records, FileTable { file_of: file_of.into_boxed_slice(), files, cut }))
+    Ok((records, FileTable::new(&file_of, cut)))
 }
 
 fn read_blocks(section: &[u8], dictionary: Section) -> io::Result<Vec<(Gram, u32)>> {

@@ -74,10 +74,10 @@ fn write(
     Dictionary { blocks, dictionary, lists, .. }: &Dictionary,
     id: SegmentId,
 ) -> io::Result<Vec<u8>> {
-    if files.len() != table.files {
+    if files.len() != table.files() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("a segment of {} files cannot be written with {} records", table.files, files.len()),
+            format!("a segment of {} files cannot be written with {} records", table.files(), files.len()),
         ));
     }
     let file_section = file_section(table, files);
@@ -87,7 +87,7 @@ fn write(
     head.extend(FORMAT.to_le_bytes());
     head.extend(SCHEME.to_le_bytes());
     head.extend(id.index);
-    head.extend(table.files.to_le_bytes());
+    head.extend(table.files().to_le_bytes());
     head.extend(table.documents().to_le_bytes());
     head.extend(text.to_le_bytes());
     let mut pages = PageWriter::new(roomy(), id.number);
@@ -106,15 +106,13 @@ fn write(
 
 fn file_section(table: &FileTable, files: &SegmentFiles) -> Vec<u8> {
     let mut section = Vec::new();
-    let mut documents = table.file_of.chunk_by(|left, right| left == right).peekable();
     let mut before = Vec::new();
-    for (number, file) in (0..).zip(files.iter()) {
-        let own = documents.next_if(|same| same[0] == number).map_or(0, <[u32]>::len);
+    for ((number, file), own) in (0..).zip(files.iter()).zip(table.document_counts()) {
         let path = file.path.to_vec();
         let shared = before.iter().zip(&path).take_while(|(left, right)| left == right).count();
         section.push(file.kind as u8 | u8::from(table.cut.contains(number)) << 7);
         section.extend(file.stamp.to_le_bytes());
-        varint::push(&mut section, own as u64);
+        varint::push(&mut section, own.into());
         varint::push(&mut section, shared as u64);
         varint::push(&mut section, (path.len() - shared) as u64);
         section.extend(&path[shared..]);

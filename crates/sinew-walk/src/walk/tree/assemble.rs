@@ -81,8 +81,8 @@ impl Tree {
     }
 
     fn assemble(&self, key: &ScanKey, cancel: &CancelToken) -> Result<Option<TreeScan>, Aborted> {
-        let Some((base, first)) = self.folders.get_key_value(&key.base) else { return Ok(None) };
-        if first.failure.is_some() {
+        let Some((base, first)) = self.folders.get_key_value(&*key.base) else { return Ok(None) };
+        if first.failure().is_some() {
             return Ok(None);
         }
         let Some(above) = self.warnings_above(base) else { return Ok(None) };
@@ -98,7 +98,7 @@ impl Tree {
             let at = u32::try_from(scan.len()).unwrap_or(u32::MAX);
             warnings.extend(folder.sentences(shown).map(|sentence| (at, sentence)));
             skipped_modules |= folder.names.skipped_modules;
-            if folder.failure.as_ref().is_some_and(|cause| cause.kind() == TOO_LARGE) {
+            if folder.failure().is_some_and(|cause| cause.kind() == TOO_LARGE) {
                 return Ok(None);
             }
             stack.push((path, folder, 0));
@@ -115,7 +115,7 @@ impl Tree {
                     if matches!(step, Step::Below(_)) {
                         stack.push((path, folder, at));
                         let child = super::below(path, name.text);
-                        entered = self.folders.get_key_value(&child).map(|(path, folder)| (&**path, &**folder));
+                        entered = self.folders.get_key_value(&*child).map(|(path, folder)| (&**path, &**folder));
                         break;
                     }
                     ticker.step()?;
@@ -145,8 +145,8 @@ impl Tree {
         let mut path = base;
         while !path.is_empty() {
             path = split(path).0;
-            let folder = self.folders.get(path).filter(|folder| folder.failure.is_none())?;
-            warnings.extend(folder.warnings.iter().cloned());
+            let folder = self.folders.get(path).filter(|folder| folder.failure().is_none())?;
+            warnings.extend(folder.warnings().iter().cloned());
         }
         Some(warnings)
     }
@@ -159,9 +159,9 @@ impl TreeFolder {
             matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
         };
         let what = format!("failed to read folder {:?}", String::from_utf8_lossy(path));
-        let failure = self.failure.as_ref().filter(|cause| !gone(cause));
+        let failure = self.failure().filter(|cause| !gone(cause));
         let failure = failure.map(|cause| Error::io(what, cause).to_string());
-        failure.into_iter().chain(self.warnings.iter().cloned())
+        failure.into_iter().chain(self.warnings().iter().cloned())
     }
 }
 

@@ -6,15 +6,16 @@ use crate::walk::worker_output::{WorkerOutput, name_of};
 
 /// A folder that is entered.
 const ENTERED: u8 = 0b1_0000;
+/// The number of bits of a name.
+const BITS: u32 = 5;
 
 /// The names in a folder, in their order.
 #[derive(Default, PartialEq, Eq)]
 pub(super) struct KeptNames {
     /// One behind the other.
     text: Box<[u8]>,
-    /// The end of each name in the text.
+    /// The end of each name in the text, above the bits of the name.
     ends: Box<[u32]>,
-    bits: Box<[u8]>,
     /// Path order: the index of a name, or (with the lowest bit set) all that lies below it. Empty where nothing lies below.
     steps: Box<[u32]>,
     /// A folder called `node_modules` was left out.
@@ -36,22 +37,24 @@ pub(super) enum Step<'a> {
 }
 
 impl KeptNames {
-    /// Takes the names of a folder that was read into `output` alone. None where they have 4 GiB.
+    /// Takes the names of a folder that was read into `output` alone. None where they have 128 MiB.
     pub(super) fn new(output: &WorkerOutput) -> Option<KeptNames> {
         let items = &output.items;
-        let mut text = Vec::with_capacity(items.iter().map(|item| item.length as usize).sum());
-        u32::try_from(text.capacity().max(2 * items.len())).ok()?;
+        let length: usize = items.iter().map(|item| item.length as usize).sum();
+        if length.max(items.len()) >> (u32::BITS - BITS) > 0 {
+            return None;
+        }
+        let mut text = Vec::with_capacity(length);
         let mut ends = Vec::with_capacity(items.len());
         for item in items {
+            let entered = if item.child > 0 { ENTERED } else { 0 };
             text.extend_from_slice(name_of(&output.names, item));
-            ends.push(text.len() as u32);
+            ends.push((text.len() as u32) << BITS | u32::from(item.bits | entered));
         }
-        let entered = |child: u32| if child > 0 { ENTERED } else { 0 };
         let is_flat = items.iter().all(|item| item.child == 0);
         let names = KeptNames {
             text: text.into(),
             ends: ends.into(),
-            bits: items.iter().map(|item| item.bits | entered(item.child)).collect(),
             steps: if is_flat { Box::default() } else { output.steps().iter().map(|step| *step as u32).collect() },
             skipped_modules: output.skipped_modules,
         };
@@ -85,8 +88,10 @@ impl KeptNames {
     }
 
     fn get(&self, at: usize) -> KeptName<'_> {
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        KeptName { text: &self.text[start as usize..self.ends[at] as usize], bits: self.bits[at] }
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before] >> BITS);
+        let end = self.ends[at];
+        let bits = (end & ((1 << BITS) - 1)) as u8;
+        KeptName { text: &self.text[start as usize..(end >> BITS) as usize], bits }
     }
 }
 

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
+use smallvec::SmallVec;
 
 use super::reader::FolderReader;
 use super::worker_output::{Item, WorkerOutput, name_of};
@@ -71,13 +72,16 @@ pub struct Hints {
     pub reread: HashSet<Vec<u8>>,
 }
 
+/// The path of a folder below the root, as bytes: one text, whoever speaks of the folder.
+pub type FolderPath = Arc<[u8]>;
+
 /// The outcome of an update.
 #[derive(Debug, Clone, Default)]
 pub struct TreeUpdate {
     /// A name appeared or went, or warnings changed: scans differ from those before.
     pub names_changed: bool,
     /// Folders that were read for the first time, or again with all that lies below: nothing is known of the files in them.
-    pub new_folders: Vec<Box<[u8]>>,
+    pub new_folders: Vec<FolderPath>,
 }
 
 /// A folder with all that lies below it, kept in memory.
@@ -85,11 +89,11 @@ pub struct Tree {
     reader: FolderReader,
     /// The reading of the rules above the root.
     above: RuleLog,
-    folders: HashMap<Box<[u8]>, Box<TreeFolder>>,
+    folders: HashMap<FolderPath, Box<TreeFolder>>,
     /// The folders of each watch: several where one folder is mounted in two places.
-    watched: HashMap<i32, Vec<Box<[u8]>>>,
+    watched: HashMap<i32, SmallVec<[FolderPath; 1]>>,
     /// Folders with something that no watch announces.
-    checked: HashSet<Box<[u8]>>,
+    checked: HashSet<FolderPath>,
     /// The number of folders without a watch.
     unwatched: usize,
     /// The number of files that are not ignored.
@@ -136,9 +140,8 @@ struct TreeFolder {
     names: KeptNames,
     /// The rules of the folders above.
     above: Option<Arc<Node>>,
-    failure: Option<io::Error>,
-    warnings: Vec<String>,
-    sources: Vec<Source>,
+    /// None of most folders.
+    notes: Option<Box<FolderNotes>>,
     /// As it was before the listing; none where the folder could not be opened.
     stamp: Option<Stamp>,
     /// A change after the listing changes the stamp.
@@ -223,8 +226,8 @@ impl Tree {
 
     /// Returns the folders that a watch is for.
     #[must_use]
-    pub fn folders_of(&self, watch: i32) -> &[Box<[u8]>] {
-        self.watched.get(&watch).map_or(&[], Vec::as_slice)
+    pub fn folders_of(&self, watch: i32) -> &[FolderPath] {
+        self.watched.get(&watch).map_or(&[], SmallVec::as_slice)
     }
 
     /// Asks the system for the stamp of an entry, a path below the root; of the link itself where it is one.
@@ -261,7 +264,27 @@ impl Tree {
     }
 }
 
+/// Whatever the reading of a folder noted beside its names.
+struct FolderNotes {
+    failure: Option<io::Error>,
+    warnings: Vec<String>,
+    /// The files of rules that were looked at.
+    sources: Vec<Source>,
+}
+
 impl TreeFolder {
+    fn failure(&self) -> Option<&io::Error> {
+        self.notes.as_ref()?.failure.as_ref()
+    }
+
+    fn warnings(&self) -> &[String] {
+        self.notes.as_ref().map_or(&[], |notes| &notes.warnings)
+    }
+
+    fn sources(&self) -> &[Source] {
+        self.notes.as_ref().map_or(&[], |notes| &notes.sources)
+    }
+
     /// Returns the number of files directly in it that are not ignored.
     fn file_count(&self) -> usize {
         self.names.iter().filter(|name| name.is_file() && !name.is_ignored()).count()
@@ -274,8 +297,8 @@ impl TreeFolder {
 
     /// Tells whether both give the same entries and warnings.
     fn is_alike(&self, other: &TreeFolder) -> bool {
-        let failure = |folder: &TreeFolder| folder.failure.as_ref().map(ToString::to_string);
-        self.names == other.names && self.warnings == other.warnings && failure(self) == failure(other)
+        let failure = |folder: &TreeFolder| folder.failure().map(ToString::to_string);
+        self.names == other.names && self.warnings() == other.warnings() && failure(self) == failure(other)
     }
 }
 

@@ -8,9 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
+use smallvec::smallvec;
 
 use super::kept_names::KeptNames;
-use super::{FolderObserver, Hints, ListedFolder, TOO_LARGE, Tree, TreeFolder, TreeUpdate, below, split};
+use super::{
+    FolderNotes, FolderObserver, FolderPath, Hints, ListedFolder, TOO_LARGE, Tree, TreeFolder, TreeUpdate, below, split,
+};
 use crate::ignore::RuleLog;
 use crate::stamp::{Source, Stamp};
 use crate::walk::reader::Task;
@@ -30,7 +33,7 @@ struct Job {
 
 /// A folder that was read.
 struct FreshFolder {
-    path: Box<[u8]>,
+    path: FolderPath,
     folder: Box<TreeFolder>,
     /// The names of the folders in it that stay as they are; none where all are read again.
     kept: Option<HashSet<Box<[u8]>>>,
@@ -123,7 +126,7 @@ impl Tree {
         if jobs.is_empty() {
             return Ok(TreeUpdate::default());
         }
-        let removed: Vec<Box<[u8]>> =
+        let removed: Vec<FolderPath> =
             jobs.iter().filter(|job| !job.relist).map(|job| job.task.path.as_slice().into()).collect();
         let fresh = self.read_all(jobs, observer, pool, cancel)?;
         Ok(self.apply(fresh, &removed, observer))
@@ -176,12 +179,12 @@ impl Tree {
     fn change(&self, path: &[u8], folder: &TreeFolder, all: bool) -> Change {
         let trusted = folder.watch.is_some() && !all;
         let absolute = self.absolute(path);
-        let sources = || folder.sources.iter().filter(|source| !(trusted && source.is_announced_in(&absolute)));
+        let sources = || folder.sources().iter().filter(|source| !(trusted && source.is_announced_in(&absolute)));
         if sources().any(|source| !source.is_current()) {
             return Change::Identity;
         }
         let Some(then) = &folder.stamp else { return Change::Names };
-        if folder.failure.is_some() {
+        if folder.failure().is_some() {
             return Change::Names;
         }
         if trusted {
@@ -246,7 +249,7 @@ impl Tree {
         Scratch { buffer, output }: &mut Scratch,
         cancel: &CancelToken,
     ) -> Result<(FreshFolder, Vec<Job>), Aborted> {
-        let path: Box<[u8]> = job.task.path.as_slice().into();
+        let path: FolderPath = job.task.path.as_slice().into();
         let above = job.task.rules.clone();
         output.clear();
         let (mut tasks, mut log) = (Vec::new(), RuleLog::with_sources());
@@ -264,13 +267,14 @@ impl Tree {
             observer.listed(&ListedFolder { path: &path, folder, output });
         }
         let names = KeptNames::new(output);
-        let failure = read.failure.map(|(_, cause)| cause);
+        let failure = if names.is_some() { read.failure.map(|(_, cause)| cause) } else { Some(TOO_LARGE.into()) };
+        let RuleLog { warnings, sources } = log;
+        let sources = sources.unwrap_or_default();
+        let is_noted = failure.is_some() || !warnings.is_empty() || !sources.is_empty();
         let folder = Box::new(TreeFolder {
-            failure: if names.is_some() { failure } else { Some(TOO_LARGE.into()) },
+            notes: is_noted.then(|| Box::new(FolderNotes { failure, warnings, sources })),
             names: names.unwrap_or_default(),
             above,
-            warnings: log.warnings,
-            sources: log.sources.unwrap_or_default(),
             settled,
             stamp,
             watch,
@@ -301,7 +305,7 @@ impl Tree {
         self.reader.handle.stamp(path).is_ok_and(|now| now.is_same_file(&then) && now.mode == then.mode)
     }
 
-    fn apply(&mut self, fresh: Vec<FreshFolder>, removed: &[Box<[u8]>], observer: &dyn FolderObserver) -> TreeUpdate {
+    fn apply(&mut self, fresh: Vec<FreshFolder>, removed: &[FolderPath], observer: &dyn FolderObserver) -> TreeUpdate {
         let mut update = TreeUpdate::default();
         let mut released = Vec::new();
         let (mut again, mut new): (Vec<_>, Vec<_>) = fresh.into_iter().partition(|fresh| fresh.kept.is_some());
@@ -320,8 +324,8 @@ impl Tree {
                 update.new_folders.push(path.clone());
             }
             let kept = kept.unwrap_or_default();
-            let gone: Vec<Box<[u8]>> =
-                old.children().filter(|name| !kept.contains(*name)).map(|name| below(&path, name)).collect();
+            let gone: Vec<FolderPath> =
+                old.children().filter(|name| !kept.contains(*name)).map(|name| below(&path, name).into()).collect();
             gone.into_iter().for_each(|path| self.remove(path, &mut released));
             self.insert(path, folder, &mut released);
         }
@@ -343,11 +347,11 @@ impl Tree {
         update
     }
 
-    fn insert(&mut self, path: Box<[u8]>, folder: Box<TreeFolder>, released: &mut Vec<i32>) {
+    fn insert(&mut self, path: FolderPath, folder: Box<TreeFolder>, released: &mut Vec<i32>) {
         let absolute = self.absolute(&path);
         let checked = folder.watch.is_none()
-            || folder.failure.is_some()
-            || folder.sources.iter().any(|source| !source.is_announced_in(&absolute));
+            || folder.failure().is_some()
+            || folder.sources().iter().any(|source| !source.is_announced_in(&absolute));
         match checked {
             true => drop(self.checked.insert(path.clone())),
             false => drop(self.checked.remove(&path)),
@@ -355,8 +359,7 @@ impl Tree {
         match folder.watch {
             Some(watch) => match self.watched.entry(watch) {
                 Entry::Occupied(mut others) => others.get_mut().push(path.clone()),
-                // Hardly ever more than one: without room for others.
-                Entry::Vacant(none) => drop(none.insert(vec![path.clone()])),
+                Entry::Vacant(none) => drop(none.insert(smallvec![path.clone()])),
             },
             None => self.unwatched += 1,
         }
@@ -368,13 +371,13 @@ impl Tree {
     }
 
     /// Removes a folder with all that lies below it.
-    fn remove(&mut self, path: Box<[u8]>, released: &mut Vec<i32>) {
+    fn remove(&mut self, path: FolderPath, released: &mut Vec<i32>) {
         let mut paths = vec![path];
         while let Some(path) = paths.pop() {
             self.checked.remove(&path);
             if let Some(folder) = self.folders.remove(&path) {
                 self.files -= folder.file_count();
-                paths.extend(folder.children().map(|name| below(&path, name)));
+                paths.extend(folder.children().map(|name| FolderPath::from(below(&path, name))));
                 self.unregister(folder.watch, &path, released);
             }
         }
@@ -427,8 +430,8 @@ impl TreeFolder {
             _ => false,
         };
         same_folder
-            && self.sources.len() == later.sources.len()
-            && self.sources.iter().zip(&later.sources).all(|(then, now)| then.is_same(now))
+            && self.sources().len() == later.sources().len()
+            && self.sources().iter().zip(later.sources()).all(|(then, now)| then.is_same(now))
     }
 }
 

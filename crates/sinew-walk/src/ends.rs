@@ -1,0 +1,67 @@
+//! The ends of texts that lie one behind the other, in four bytes each.
+
+/// Ends in ascending order, each of up to 2⁶⁴ bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    /// The low half of each.
+    low: Vec<u32>,
+    /// For each 4 GiB of text the index of the first end behind them; empty but for the largest texts.
+    carries: Vec<u32>,
+}
+
+impl Ends {
+    pub(crate) fn with_capacity(count: usize) -> Ends {
+        Ends { low: Vec::with_capacity(count), carries: Vec::new() }
+    }
+
+    /// Adds an end, which is not before the last one. The index is below 2³², as every row of a scan.
+    pub(crate) fn push(&mut self, end: usize) {
+        while self.carries.len() < end >> 32 {
+            self.carries.push(self.low.len() as u32);
+        }
+        self.low.push(end as u32);
+    }
+
+    /// Returns the range of the text at an index.
+    ///
+    /// # Panics
+    /// No text has this index.
+    pub(crate) fn range(&self, index: usize) -> std::ops::Range<usize> {
+        index.checked_sub(1).map_or(0, |before| self.end(before))..self.end(index)
+    }
+
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.low.shrink_to_fit();
+    }
+
+    fn end(&self, index: usize) -> usize {
+        let low = self.low[index] as usize;
+        if self.carries.is_empty() {
+            return low;
+        }
+        self.carries.partition_point(|carry| *carry as usize <= index) << 32 | low
+    }
+}
+
+impl FromIterator<usize> for Ends {
+    fn from_iter<I: IntoIterator<Item = usize>>(given: I) -> Ends {
+        let mut ends = Ends::default();
+        given.into_iter().for_each(|end| ends.push(end));
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_beyond_4_gib_are_as_they_were_given() {
+        let four = 1_usize << 32;
+        let given = [0, 7, 7, four - 1, four, four + 5, 4 * four + 1, 4 * four + 1, 5 * four];
+        let ends = Ends::from_iter(given);
+        let ranges: Vec<_> = (0..given.len()).map(|index| ends.range(index)).collect();
+        let starts = std::iter::once(0).chain(given);
+        assert_eq!(ranges, starts.zip(given).map(|(start, end)| start..end).collect::<Vec<_>>());
+    }
+}
