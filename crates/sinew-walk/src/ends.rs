@@ -30,6 +30,7 @@ impl Ends {
         index.checked_sub(1).map_or(0, |before| self.end(before))..self.end(index)
     }
 
+    #[cfg(unix)]
     pub(crate) fn shrink_to_fit(&mut self) {
         self.low.shrink_to_fit();
     }

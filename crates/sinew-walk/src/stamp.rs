@@ -45,7 +45,7 @@ impl Stamp {
             mtime: time(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             ctime: time(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
             mode: stat.st_mode as u32,
-            links: u32::try_from(stat.st_nlink).unwrap_or(u32::MAX),
+            links: u32::try_from(stat.st_nlink as u64).unwrap_or(u32::MAX),
         }
     }
 
