@@ -10,13 +10,21 @@ use sinew_walk::{FolderObserver, ListedFolder, Stamp};
 
 use crate::part::{StampSeen, stamp_number};
 use crate::segment::SegmentFiles;
+use crate::touched::prefix_of;
 use crate::watch::Watcher;
 
 /// An observer that notes the stamps of the files of some parts, as of after their folders got their watches.
 pub(crate) struct ListedStamps<'a> {
     watcher: &'a Watcher,
     key: [u8; 16],
-    parts: Vec<(&'a SegmentFiles, SeenFiles)>,
+    parts: Vec<ListedPart<'a>>,
+}
+
+/// The files of a part, and what the threads of a walk see of them.
+struct ListedPart<'a> {
+    files: &'a SegmentFiles,
+    stamps: Box<[AtomicU64]>,
+    linked: Mutex<HashSet<u32>>,
 }
 
 /// The stamps that were seen of the files of one part.
@@ -24,7 +32,7 @@ pub(crate) struct SeenFiles {
     /// By the number of the file; 0 where it was not seen.
     stamps: Box<[AtomicU64]>,
     /// Files with more than one name.
-    linked: Mutex<HashSet<u32>>,
+    linked: HashSet<u32>,
 }
 
 impl ListedStamps<'_> {
@@ -34,13 +42,18 @@ impl ListedStamps<'_> {
         key: [u8; 16],
         parts: impl IntoIterator<Item = &'a SegmentFiles>,
     ) -> ListedStamps<'a> {
-        let parts = parts.into_iter().map(|files| (files, SeenFiles::new(files.len()))).collect();
-        ListedStamps { watcher, key, parts }
+        let part = |files: &'a SegmentFiles| ListedPart {
+            files,
+            stamps: (0..files.len()).map(|_| AtomicU64::new(0)).collect(),
+            linked: Mutex::default(),
+        };
+        ListedStamps { watcher, key, parts: parts.into_iter().map(part).collect() }
     }
 
     /// Returns what was seen of each part.
     pub(crate) fn into_seen(self) -> Vec<SeenFiles> {
-        self.parts.into_iter().map(|(_, seen)| seen).collect()
+        let seen = |part: ListedPart<'_>| SeenFiles { stamps: part.stamps, linked: part.linked.into_inner() };
+        self.parts.into_iter().map(seen).collect()
     }
 }
 
@@ -53,10 +66,7 @@ impl FolderObserver for ListedStamps<'_> {
         if self.parts.is_empty() {
             return;
         }
-        let mut path = folder.path.to_vec();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
+        let mut path = prefix_of(folder.path);
         let start = path.len();
         // The next name is mostly that of the next file.
         let mut next = vec![0; self.parts.len()];
@@ -65,9 +75,9 @@ impl FolderObserver for ListedStamps<'_> {
             let stamp = StampSeen { number: stamp_number(&stamp, &self.key), is_linked: stamp.links > 1 };
             path.truncate(start);
             path.extend_from_slice(name);
-            for ((files, seen), next) in self.parts.iter().zip(&mut next) {
-                if let Some(file) = files.find_from(*next, &path) {
-                    seen.note(file, stamp);
+            for (part, next) in self.parts.iter().zip(&mut next) {
+                if let Some(file) = part.files.find_from(*next, &path) {
+                    part.note(file, stamp);
                     *next = file + 1;
                 }
             }
@@ -79,22 +89,20 @@ impl FolderObserver for ListedStamps<'_> {
     }
 }
 
-impl SeenFiles {
-    fn new(files: u32) -> SeenFiles {
-        SeenFiles { stamps: (0..files).map(|_| AtomicU64::new(0)).collect(), linked: Mutex::default() }
-    }
-
+impl ListedPart<'_> {
     fn note(&self, file: u32, StampSeen { number, is_linked }: StampSeen) {
         self.stamps[file as usize].store(number, Ordering::Relaxed);
         if is_linked {
             self.linked.lock().insert(file);
         }
     }
+}
 
+impl SeenFiles {
     /// Returns the stamp of the file with this number; none where it was not seen.
     pub(crate) fn get(&self, file: u32) -> Option<StampSeen> {
         let number = self.stamps[file as usize].load(Ordering::Relaxed);
-        (number != 0).then(|| StampSeen { number, is_linked: self.linked.lock().contains(&file) })
+        (number != 0).then(|| StampSeen { number, is_linked: self.linked.contains(&file) })
     }
 }
 

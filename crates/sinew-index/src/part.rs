@@ -14,6 +14,7 @@ use crate::lookup::Reach;
 use crate::plan::Plan;
 use crate::segment::{FileKind, FilePath, Segment, SegmentFiles};
 use crate::storage::Storage;
+use crate::touched::prefix_of;
 
 /// The number of files whose stamps a thread asks for in one go.
 const SHARE: usize = 64;
@@ -134,7 +135,7 @@ impl Part {
 
     /// Returns the numbers of the files directly in a folder.
     pub(crate) fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
-        let prefix = if folder.is_empty() { Vec::new() } else { [folder, b"/"].concat() };
+        let prefix = prefix_of(folder);
         let from_first = self.files().first_from(&prefix)..self.files().len();
         let below = from_first.map_while(move |at| Some((at, self.files().get(at).path.below(&prefix)?)));
         below.filter(|(_, path)| path.is_name()).map(|(number, _)| number)
@@ -203,7 +204,7 @@ impl Part {
 
     /// Finds the files in a scan of the folder `base`.
     fn rows_of(&self, scan: &Scan, base: &[u8]) -> Arc<ScanRows> {
-        let prefix = if base.is_empty() { Vec::new() } else { [base, b"/"].concat() };
+        let prefix = prefix_of(base);
         let length = u32::try_from(scan.len()).unwrap_or(u32::MAX);
         let mut found = ScanRows { files: IdSet::empty(self.files().len()), rows: IdSet::empty(length) };
         let mut row = 0;

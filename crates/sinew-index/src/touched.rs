@@ -67,6 +67,11 @@ impl RecentFiles {
     }
 }
 
+/// Returns the beginning of the paths of all that lies in a folder.
+pub(crate) fn prefix_of(folder: &[u8]) -> Vec<u8> {
+    if folder.is_empty() { Vec::new() } else { [folder, b"/"].concat() }
+}
+
 /// Returns the path of the folder that a path lies in.
 pub(crate) fn folder_of(path: &[u8]) -> &[u8] {
     memchr::memrchr(b'/', path).map_or(b"", |cut| &path[..cut])

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 
 use super::{DirEntry, FolderId};
 use crate::FileType;
@@ -142,8 +142,7 @@ impl Folder {
 
     /// Time in nanoseconds and size of a name; of the link itself where it is one.
     pub(crate) fn detail(&self, name: &[u8]) -> Option<(i64, u64)> {
-        let stat = statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some((nanoseconds(&stat), u64::try_from(stat.st_size).unwrap_or(0)))
+        self.stamp_of(name).ok().map(|stamp| (stamp.mtime, stamp.size))
     }
 
     /// Opens a file of the folder as [`Root::open_file`] does.
@@ -179,11 +178,6 @@ fn kind(file_type: rustix::fs::FileType) -> Option<FileType> {
         rustix::fs::FileType::Symlink => Some(FileType::Symlink),
         _ => None,
     }
-}
-
-#[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "the types differ between systems")]
-fn nanoseconds(stat: &Stat) -> i64 {
-    (stat.st_mtime as i64).saturating_mul(1_000_000_000).saturating_add(stat.st_mtime_nsec as i64)
 }
 
 /// Opens a folder if no link is on the way; a link is no folder. None where the system has no such call, or not for this path.

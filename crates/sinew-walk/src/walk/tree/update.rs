@@ -126,7 +126,7 @@ impl Tree {
         if jobs.is_empty() {
             return Ok(TreeUpdate::default());
         }
-        let removed: Vec<FolderPath> =
+        let removed: Vec<Box<[u8]>> =
             jobs.iter().filter(|job| !job.relist).map(|job| job.task.path.as_slice().into()).collect();
         let fresh = self.read_all(jobs, observer, pool, cancel)?;
         Ok(self.apply(fresh, &removed, observer))
@@ -305,7 +305,7 @@ impl Tree {
         self.reader.handle.stamp(path).is_ok_and(|now| now.is_same_file(&then) && now.mode == then.mode)
     }
 
-    fn apply(&mut self, fresh: Vec<FreshFolder>, removed: &[FolderPath], observer: &dyn FolderObserver) -> TreeUpdate {
+    fn apply(&mut self, fresh: Vec<FreshFolder>, removed: &[Box<[u8]>], observer: &dyn FolderObserver) -> TreeUpdate {
         let mut update = TreeUpdate::default();
         let mut released = Vec::new();
         let (mut again, mut new): (Vec<_>, Vec<_>) = fresh.into_iter().partition(|fresh| fresh.kept.is_some());
@@ -324,8 +324,8 @@ impl Tree {
                 update.new_folders.push(path.clone());
             }
             let kept = kept.unwrap_or_default();
-            let gone: Vec<FolderPath> =
-                old.children().filter(|name| !kept.contains(*name)).map(|name| below(&path, name).into()).collect();
+            let gone: Vec<Box<[u8]>> =
+                old.children().filter(|name| !kept.contains(*name)).map(|name| below(&path, name)).collect();
             gone.into_iter().for_each(|path| self.remove(path, &mut released));
             self.insert(path, folder, &mut released);
         }
@@ -371,13 +371,13 @@ impl Tree {
     }
 
     /// Removes a folder with all that lies below it.
-    fn remove(&mut self, path: FolderPath, released: &mut Vec<i32>) {
+    fn remove(&mut self, path: Box<[u8]>, released: &mut Vec<i32>) {
         let mut paths = vec![path];
         while let Some(path) = paths.pop() {
-            self.checked.remove(&path);
-            if let Some(folder) = self.folders.remove(&path) {
+            self.checked.remove(&*path);
+            if let Some(folder) = self.folders.remove(&*path) {
                 self.files -= folder.file_count();
-                paths.extend(folder.children().map(|name| FolderPath::from(below(&path, name))));
+                paths.extend(folder.children().map(|name| below(&path, name)));
                 self.unregister(folder.watch, &path, released);
             }
         }
