@@ -12,10 +12,12 @@ const BITS: u32 = 5;
 /// The names in a folder, in their order.
 #[derive(Default, PartialEq, Eq)]
 pub(super) struct KeptNames {
-    /// One behind the other.
-    text: Box<[u8]>,
-    /// The end of each name in the text, above the bits of the name.
-    ends: Box<[u32]>,
+    /// For each name its end in the text, above its bits, in two bytes where all fit, else in four. Behind them the text: the
+    /// names one behind the other.
+    packed: Box<[u8]>,
+    count: u32,
+    /// The text begins here.
+    head: u32,
     /// Path order: the index of a name, or (with the lowest bit set) all that lies below it. Empty where nothing lies below.
     steps: Box<[u32]>,
     /// A folder called `node_modules` was left out.
@@ -44,17 +46,22 @@ impl KeptNames {
         if length.max(items.len()) >> (u32::BITS - BITS) > 0 {
             return None;
         }
-        let mut text = Vec::with_capacity(length);
-        let mut ends = Vec::with_capacity(items.len());
+        let is_short = length >> (u16::BITS - BITS) == 0;
+        let head = items.len() * if is_short { 2 } else { 4 };
+        let mut packed = Vec::with_capacity(head + length);
+        let mut end = 0;
         for item in items {
             let entered = if item.child > 0 { ENTERED } else { 0 };
-            text.extend_from_slice(name_of(&output.names, item));
-            ends.push((text.len() as u32) << BITS | u32::from(item.bits | entered));
+            end += item.length as u32;
+            let word = end << BITS | u32::from(item.bits | entered);
+            if is_short { packed.extend((word as u16).to_ne_bytes()) } else { packed.extend(word.to_ne_bytes()) }
         }
+        items.iter().for_each(|item| packed.extend_from_slice(name_of(&output.names, item)));
         let is_flat = items.iter().all(|item| item.child == 0);
         let names = KeptNames {
-            text: text.into(),
-            ends: ends.into(),
+            packed: packed.into(),
+            count: items.len() as u32,
+            head: head as u32,
             steps: if is_flat { Box::default() } else { output.steps().iter().map(|step| *step as u32).collect() },
             skipped_modules: output.skipped_modules,
         };
@@ -64,13 +71,13 @@ impl KeptNames {
 
     /// Returns the names in their order.
     pub(super) fn iter(&self) -> impl Iterator<Item = KeptName<'_>> {
-        (0..self.ends.len()).map(|at| self.get(at))
+        (0..self.len()).map(|at| self.get(at))
     }
 
     /// Returns the step at an index in path order.
     pub(super) fn step(&self, at: usize) -> Option<Step<'_>> {
         if self.steps.is_empty() {
-            return (at < self.ends.len()).then(|| Step::Name(self.get(at)));
+            return (at < self.len()).then(|| Step::Name(self.get(at)));
         }
         let step = *self.steps.get(at)?;
         let name = self.get(step as usize >> 1);
@@ -79,19 +86,34 @@ impl KeptNames {
 
     /// Tells whether a folder of this name is among them and entered.
     pub(super) fn has_entered(&self, name: &[u8]) -> bool {
-        let (mut low, mut high) = (0, self.ends.len());
+        let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
             if self.get(middle).text < name { low = middle + 1 } else { high = middle }
         }
-        low < self.ends.len() && self.get(low).text == name && self.get(low).is_entered()
+        low < self.len() && self.get(low).text == name && self.get(low).is_entered()
+    }
+
+    fn len(&self) -> usize {
+        self.count as usize
     }
 
     fn get(&self, at: usize) -> KeptName<'_> {
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before] >> BITS);
-        let end = self.ends[at];
-        let bits = (end & ((1 << BITS) - 1)) as u8;
-        KeptName { text: &self.text[start as usize..(end >> BITS) as usize], bits }
+        let start = at.checked_sub(1).map_or(0, |before| self.word(before) >> BITS);
+        let word = self.word(at);
+        let text = &self.packed[self.head as usize..];
+        let bits = (word & ((1 << BITS) - 1)) as u8;
+        KeptName { text: &text[start as usize..(word >> BITS) as usize], bits }
+    }
+
+    /// Returns the end of a name, above its bits.
+    fn word(&self, at: usize) -> u32 {
+        let words = &self.packed[..self.head as usize];
+        if words.len() == 2 * self.len() {
+            u16::from_ne_bytes(words.as_chunks().0[at]).into()
+        } else {
+            u32::from_ne_bytes(words.as_chunks().0[at])
+        }
     }
 }
 
@@ -116,5 +138,22 @@ impl KeptName<'_> {
     /// Tells whether it is left out where hidden names are.
     pub(super) fn is_hidden(self) -> bool {
         self.text.first() == Some(&b'.') && self.bits & KEPT == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kept_however_long_they_are_together() {
+        for longest in [1, 2_039, 2_040, 2_041, 70_000] {
+            let given = [b"a".to_vec(), b"bcd".to_vec(), b"e".repeat(longest), b"last".to_vec()];
+            let mut output = WorkerOutput::default();
+            given.iter().for_each(|name| output.push(name, FileType::File));
+            let kept = KeptNames::new(&output).unwrap();
+            assert!(kept.iter().map(|name| name.text).eq(&given), "{longest}");
+            assert!(kept.iter().all(KeptName::is_file), "{longest}");
+        }
     }
 }
