@@ -100,13 +100,16 @@ impl IdSet {
     }
 
     fn iter_words(&self, change: impl Fn(u64) -> u64 + 'static) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().map(move |&word| change(word)).enumerate().flat_map(|(at, word)| {
-            let mut left = word;
-            std::iter::from_fn(move || {
-                let bit = (left != 0).then(|| left.trailing_zeros())?;
-                left &= left - 1;
-                Some((at * 64) as u32 + bit)
-            })
+        let mut words = self.words.iter().zip((0..).step_by(64));
+        let (mut first, mut left) = (0, 0);
+        std::iter::from_fn(move || {
+            while left == 0 {
+                let (word, start) = words.next()?;
+                (first, left) = (start, change(*word));
+            }
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            Some(first + bit)
         })
     }
 }

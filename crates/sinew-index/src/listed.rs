@@ -63,22 +63,22 @@ impl FolderObserver for ListedStamps<'_> {
     }
 
     fn listed(&self, folder: &ListedFolder<'_>) {
-        if self.parts.is_empty() {
+        let mut path = prefix_of(folder.path);
+        // A folder lies in few of the parts.
+        let parts = self.parts.iter().filter_map(|part| Some((part, part.files.first_below(&path)?)));
+        let mut parts: Vec<_> = parts.collect();
+        if parts.is_empty() {
             return;
         }
-        let mut path = prefix_of(folder.path);
         let start = path.len();
-        // The next name is mostly that of the next file.
-        let mut next = vec![0; self.parts.len()];
         for (name, stamp) in folder.stamps() {
             let Ok(stamp) = stamp else { continue };
             let stamp = StampSeen { number: stamp_number(&stamp, &self.key), is_linked: stamp.links > 1 };
             path.truncate(start);
             path.extend_from_slice(name);
-            for (part, next) in self.parts.iter().zip(&mut next) {
-                if let Some(file) = part.files.find_from(*next, &path) {
+            for (part, next) in &mut parts {
+                if let Some(file) = part.files.find_next(next, &path) {
                     part.note(file, stamp);
-                    *next = file + 1;
                 }
             }
         }

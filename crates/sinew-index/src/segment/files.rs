@@ -143,29 +143,51 @@ impl SegmentFiles {
         })
     }
 
-    /// Returns the number of the first file whose path is not below `path`, where they are sorted.
+    /// Returns the number of the first file whose path is not below `path`, where they are sorted: at once where that is the first
+    /// of all or none, as it is in most segments.
     #[cfg(target_os = "linux")]
     pub(crate) fn first_from(&self, path: &[u8]) -> u32 {
-        let (mut low, mut high) = (0, self.len());
+        let is_below = |file: FileRecord<FilePath<'_>>| file.path.compare(path).is_lt();
+        let Some(last) = self.len().checked_sub(1) else { return 0 };
+        if is_below(self.at(last, self.runs.len() - 1)) {
+            return last + 1;
+        }
+        let (mut low, mut high) = (0, if is_below(self.at(0, 0)) { last } else { 0 });
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.get(middle).path.compare(path).is_lt() { low = middle + 1 } else { high = middle }
+            if is_below(self.get(middle)) { low = middle + 1 } else { high = middle }
         }
         low
+    }
+
+    /// Returns the number of the first file below a folder, which ends in its slash, where they are sorted.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn first_below(&self, folder: &[u8]) -> Option<u32> {
+        let first = self.first_from(folder);
+        (first < self.len()).then(|| self.get(first).path.below(folder))?.map(|_| first)
     }
 
     /// Returns the number of the file with this path, where they are sorted.
     #[cfg(target_os = "linux")]
     pub(crate) fn find(&self, path: &[u8]) -> Option<u32> {
-        let at = self.first_from(path);
-        (at < self.len() && self.get(at).path.compare(path).is_eq()).then_some(at)
+        self.find_next(&mut self.first_from(path), path)
     }
 
-    /// Returns the number of the file with this path, where they are sorted: at once if it is `next`.
+    /// Returns the number of the file with this path, where they are sorted. `next` is a file with none that is asked for before
+    /// it, and becomes one for the paths that follow this one.
     #[cfg(target_os = "linux")]
-    pub(crate) fn find_from(&self, next: u32, path: &[u8]) -> Option<u32> {
-        let is_next = next < self.len() && self.get(next).path.compare(path).is_eq();
-        if is_next { Some(next) } else { self.find(path) }
+    pub(crate) fn find_next(&self, next: &mut u32, path: &[u8]) -> Option<u32> {
+        let compare =
+            |number| if number < self.len() { self.get(number).path.compare(path) } else { Ordering::Greater };
+        let mut order = compare(*next);
+        if order.is_lt() {
+            *next = self.first_from(path);
+            order = compare(*next);
+        }
+        order.is_eq().then(|| {
+            *next += 1;
+            *next - 1
+        })
     }
 
     /// Tells whether each file comes behind the one before.
@@ -200,5 +222,38 @@ impl SegmentFiles {
     fn folder(&self, run: usize) -> &[u8] {
         let start = run.checked_sub(1).map_or(0, |before| self.runs[before].folder);
         &self.folders[start as usize..self.runs[run].folder as usize]
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn paths() -> impl Strategy<Value = BTreeSet<String>> {
+        prop::collection::btree_set("[ab.]{1,2}(/[ab.]{1,2}){0,2}", 0..24)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_looked_for_is_found_where_it_stands(there in paths(), asked in paths(), folder in "([ab.]{1,2}/){0,2}") {
+            let mut files = SegmentFiles::default();
+            for path in &there {
+                files.push(FileRecord { path: path.as_bytes(), kind: FileKind::Text, stamp: 0 }).unwrap();
+            }
+            let position = |holds: &dyn Fn(&String) -> bool| there.iter().position(holds).map(|at| at as u32);
+            prop_assert_eq!(files.first_below(folder.as_bytes()), position(&|path| path.starts_with(&folder)));
+            let mut next = 0;
+            for path in &asked {
+                let at = position(&|each| each == path);
+                let from = position(&|each| each >= path).unwrap_or(files.len());
+                prop_assert_eq!(files.first_from(path.as_bytes()), from, "{}", path);
+                prop_assert_eq!(files.find(path.as_bytes()), at, "{}", path);
+                prop_assert_eq!(files.find_next(&mut next, path.as_bytes()), at, "{}", path);
+            }
+        }
     }
 }

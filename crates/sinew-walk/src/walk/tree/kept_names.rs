@@ -52,7 +52,7 @@ impl KeptNames {
         let mut end = 0;
         for item in items {
             let entered = if item.child > 0 { ENTERED } else { 0 };
-            end += item.length as u32;
+            end += item.length;
             let word = end << BITS | u32::from(item.bits | entered);
             if is_short { packed.extend((word as u16).to_ne_bytes()) } else { packed.extend(word.to_ne_bytes()) }
         }
