@@ -106,7 +106,7 @@ async function build(row, env) {
         console.log(red(`  ${part} was not built`));
         continue;
       }
-      const name = part === "agent" || part === "companion" ? PARTS[part].file[os] : addonName(row, PARTS[part].variant);
+      const name = PARTS[part].isAddon ? addonName(row, PARTS[part].variant) : PARTS[part].file[os];
       const place = join(ROOT, "dist", "cross", row.tag, name);
       mkdirSync(dirname(place), { recursive: true });
       copyFileSync(found.path, place);
@@ -124,7 +124,9 @@ const minutes = ({ minutes = 10 }) => minutes * 60_000;
 /** ripgrep of the system under test, as one of its own names it. */
 const oracle = async (row) => (row.runner === "wine" ? `Z:${await ripgrepForWindows()}` : ripgrep());
 
-/** Tests of the package that test this machine's tools: what is packed, built and measured. */
+/** The package whose tests run in Node. */
+const PACKAGE = join("packages", "natives");
+/** Tests of it that test this machine's tools: what is packed, built and measured. */
 const OF_TOOLS = ["package", "build-output", "program"];
 /** Those that start Node a hundred times, which takes an hour under qemu. */
 const OF_STARTS = ["documents", "examples"];
@@ -181,30 +183,43 @@ async function test(row, env) {
 /** The profile of cargo that a part in dist/cross is of: what the last release left has its size. */
 const profileOf = ({ tag }, part, path) => (results()[tag]?.releases?.[part]?.bytes === statSync(path).size ? "release" : "dev");
 
-/** A turn of the agent, the addon in Node, and the tests of its package. */
+/** One test that passes where a program ends without an error. */
+const passes = ({ code, text }) => ({
+  passed: Number(code === 0),
+  failed: Number(code !== 0),
+  names: code === 0 ? [] : [`ended with ${code}: ${text.trim().split(/\r?\n/).slice(-4).join(" / ").slice(0, 300)}`],
+  skipped: {},
+});
+
+/** A turn of the agent, and what runs in Node. */
 async function whole(row, built, runner, note) {
   const { os } = platform(row);
-  const passes = ({ code, text }) => ({ passed: Number(code === 0), failed: Number(code !== 0), names: code === 0 ? [] : [`ended with ${code}: ${text.trim().split(/\r?\n/).slice(-4).join(" / ").slice(0, 300)}`], skipped: {} });
   const agent = join(built, PARTS.agent.file[os]);
   if (existsSync(agent)) note("the agent's scripted turn", profileOf(row, "agent", agent), passes(await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"])));
-  const addon = join(built, addonName(row));
-  if (!row.node || !existsSync(addon)) return;
+  const addons = row.parts.filter((part) => PARTS[part].isAddon && existsSync(join(built, addonName(row, PARTS[part].variant))));
+  if (!row.node || !addons.length) return;
   // wine's server looks at files for all programs, so it cannot be shown another folder.
   if (os === "win32") cpSync(built, join(ROOT, "native", "build"), { recursive: true });
-  const folder = join("packages", "natives");
-  if (!existsSync(join(ROOT, folder, "dist"))) throw new Error(`no ${folder}/dist: run npm run build -- --profile dev first`);
-  const words = [...runner, await node(row.node)];
-  const profile = profileOf(row, "addon", addon);
-  note("addon in Node: every export once (smoke.mjs)", profile, passes(await output([...words, join(folder, "test", "smoke.mjs")])));
-  const without = [...OF_TOOLS, ...(os === "linux" && row.target.startsWith("aarch64") ? OF_STARTS : [])];
+  if (!existsSync(join(ROOT, PACKAGE, "dist"))) throw new Error(`no ${PACKAGE}/dist: run npm run build -- --profile dev first`);
+  for (const part of addons) await inNode(row, part, profileOf(row, part, join(built, addonName(row, PARTS[part].variant))), [...runner, await node(row.node)], note);
+}
+
+/** Each export of an addon once, and the tests of its package. */
+async function inNode(row, part, profile, words, note) {
+  const { os, cpu } = platform(row);
+  const { variant } = PARTS[part];
+  const title = variant ? `addon of ${LEVEL[variant]} in Node` : "addon in Node";
+  const chosen = cpu === "x64" ? { SINEW_NATIVE_VARIANT: variant ?? variantsOf(platform(row))[0] } : {};
+  note(`${title}: every export once (smoke.mjs)`, profile, passes(await output([...words, join(PACKAGE, "test", "smoke.mjs")], { env: chosen })));
   if (values.smoke) return;
-  const files = readdirSync(join(ROOT, folder, "test")).filter((name) => name.endsWith(".test.mjs") && !without.includes(name.split(".")[0]));
-  const env = { SINEW_RG: await oracle(row) };
+  const without = [...OF_TOOLS, ...(os === "linux" && cpu === "arm64" ? OF_STARTS : [])];
+  const files = readdirSync(join(ROOT, PACKAGE, "test")).filter((name) => name.endsWith(".test.mjs") && !without.includes(name.split(".")[0]));
+  const env = { ...chosen, SINEW_RG: await oracle(row) };
   const run = async (name) => {
-    const counted = count(await output([...words, "--test-reporter=tap", join(folder, "test", name)], { env, limit: minutes(row) }));
+    const counted = count(await output([...words, "--test-reporter=tap", join(PACKAGE, "test", name)], { env, limit: minutes(row) }));
     return { ...counted, names: counted.names.map((each) => `${name}: ${each}`) };
   };
-  note("addon in Node: tests of @sinew/natives", profile, await sum(files, run));
+  note(`${title}: tests of @sinew/natives`, profile, await sum(files, run));
 }
 
 function table(rows) {

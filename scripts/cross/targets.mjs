@@ -111,11 +111,11 @@ export const REASONS = {
   },
 };
 
-const ADDON = { words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" }, limit: () => 10.5 * 1024 * 1024 };
+const ADDON = { isAddon: true, words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" }, limit: () => 10.5 * 1024 * 1024 };
 
 /**
- * What cargo is asked for each part, the file that it leaves on each system, and the bytes that a release may have; with
- * `variant` it is for processors of that level alone.
+ * What cargo is asked for each part, the file that it leaves on each system, and the bytes that a release may have. An addon
+ * with `variant` is for processors of that level alone.
  */
 export const PARTS = {
   addon: ADDON,
