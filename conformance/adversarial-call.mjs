@@ -1,6 +1,6 @@
 // One call of the table `adversarial`, in a process of its own: it may die or hang. Reads the case from its argument and
-// prints { ms, whole, half } as JSON: the milliseconds until a call of size n has settled, and the processor's milliseconds
-// of it and of one of half the size where the table asks how they grow.
+// prints { ms } as JSON, the milliseconds until it has settled; of a function { ms, eighth }, the processor's milliseconds for a
+// call of size n and for one of an eighth of the size, which other work on the machine changes least.
 //
 // Each figure is the least of some rounds, which take turns: the others tell what else the machine was doing.
 import { createRequire } from "node:module";
@@ -22,35 +22,37 @@ function argumentsOf(size) {
   return fn === "executeShell" ? [{ command: list[0], timeoutMs: TIMEOUT_MS, engine }] : list;
 }
 
-async function time(list) {
-  const cpu = process.cpuUsage();
-  const begun = performance.now();
+async function settle(list) {
   try {
     await natives[fn](...list);
   } catch (error) {
     // To refuse is to settle, but not for what this file got wrong.
     if (error instanceof TypeError) throw error;
   }
-  const ms = performance.now() - begun;
-  const { user, system } = process.cpuUsage(cpu);
-  return { ms, work: (user + system) / 1000 };
+}
+
+/** Resolves to the processor's milliseconds of a call, those of its threads among them. */
+async function work(list) {
+  const before = process.cpuUsage();
+  await settle(list);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
 }
 
 if (fn === "executeShell") {
   await natives.executeShell({ command: "true", engine });
-  const { ms } = await time(argumentsOf(n));
+  const begun = performance.now();
+  await settle(argumentsOf(n));
+  const ms = performance.now() - begun;
   const { exitCode } = await natives.executeShell({ command: "exit 7", engine });
   if (exitCode !== 7) throw new Error(`the next script ended with ${exitCode}, not 7`);
   console.log(JSON.stringify({ ms }));
 } else {
-  const [small, large] = [argumentsOf(n >> 1), argumentsOf(n)];
-  const least = { ms: Infinity, whole: Infinity, half: Infinity };
+  const [small, large] = [argumentsOf(n >> 3), argumentsOf(n)];
+  const least = { ms: Infinity, eighth: Infinity };
   for (let round = 0; round < ROUNDS && !(least.ms > budget * 3 && least.ms < Infinity); round++) {
-    const half = await time(small);
-    const whole = await time(large);
-    least.ms = Math.min(least.ms, whole.ms);
-    least.whole = Math.min(least.whole, whole.work);
-    least.half = Math.min(least.half, half.work);
+    least.eighth = Math.min(least.eighth, await work(small));
+    least.ms = Math.min(least.ms, await work(large));
   }
   console.log(JSON.stringify(least));
 }
