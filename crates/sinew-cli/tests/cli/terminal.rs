@@ -115,9 +115,12 @@ impl Terminal {
         }
         let end = || slave.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
-        // SAFETY: both calls are allowed between fork and exec: they allocate nothing.
+        // SAFETY: all calls are allowed between fork and exec: they allocate nothing.
         unsafe {
             command.pre_exec(|| {
+                // A terminal starts its programs with the usual signals; tests that run in the background of a script ignore some.
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                libc::signal(libc::SIGQUIT, libc::SIG_DFL);
                 rustix::process::setsid()?;
                 rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
                 Ok(())
