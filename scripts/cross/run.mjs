@@ -63,8 +63,11 @@ const { values, positionals } = parseArgs({
 });
 
 const platform = (row) => PLATFORMS.find(({ tag }) => tag === row.tag);
-/** The file of an addon; without `variant` of the build that runs everywhere. */
-const addonName = (row, variant = variantsOf(platform(row))[0]) => addonOf(platform(row), variant);
+/** The file of a part; of an addon without a variant that of the build which runs everywhere. */
+function fileOf(row, part) {
+  const { file, isAddon, variant = variantsOf(platform(row))[0] } = PARTS[part];
+  return isAddon ? addonOf(platform(row), variant) : file[platform(row).os];
+}
 
 /** Compiles everything for a target, tests included, and links nothing. */
 async function check(row, env, limit) {
@@ -106,8 +109,7 @@ async function build(row, env) {
         console.log(red(`  ${part} was not built`));
         continue;
       }
-      const name = PARTS[part].isAddon ? addonName(row, PARTS[part].variant) : PARTS[part].file[os];
-      const place = join(ROOT, "dist", "cross", row.tag, name);
+      const place = join(ROOT, "dist", "cross", row.tag, fileOf(row, part));
       mkdirSync(dirname(place), { recursive: true });
       copyFileSync(found.path, place);
       console.log(`  ${relative(ROOT, place)}  ${(builds[part].bytes / 1e6).toFixed(1)} MB`);
@@ -163,7 +165,7 @@ async function test(row, env) {
   if (!values.crates) await whole(row, built, runner, note);
   if (row.counts && values.profile === "release") {
     const words = [...(await counting(env)), await node(row.node)];
-    const counts = await requireCounts(words, join(built, addonName(row)), join(built, PARTS.companion.file.linux));
+    const counts = await requireCounts(words, join(built, fileOf(row, "addon")), join(built, fileOf(row, "companion")));
     remember(row.tag, { require: counts });
     console.log(`  require of the package: ${counts.more.toLocaleString("en")} instructions beside ${counts.bare.toLocaleString("en")} of Node`);
   }
@@ -194,14 +196,14 @@ const passes = ({ code, text }) => ({
 /** A turn of the agent, and what runs in Node. */
 async function whole(row, built, runner, note) {
   const { os } = platform(row);
-  const agent = join(built, PARTS.agent.file[os]);
+  const agent = join(built, fileOf(row, "agent"));
   if (existsSync(agent)) note("the agent's scripted turn", profileOf(row, "agent", agent), passes(await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"])));
-  const addons = row.parts.filter((part) => PARTS[part].isAddon && existsSync(join(built, addonName(row, PARTS[part].variant))));
+  const addons = row.parts.filter((part) => PARTS[part].isAddon && existsSync(join(built, fileOf(row, part))));
   if (!row.node || !addons.length) return;
   // wine's server looks at files for all programs, so it cannot be shown another folder.
   if (os === "win32") cpSync(built, join(ROOT, "native", "build"), { recursive: true });
   if (!existsSync(join(ROOT, PACKAGE, "dist"))) throw new Error(`no ${PACKAGE}/dist: run npm run build -- --profile dev first`);
-  for (const part of addons) await inNode(row, part, profileOf(row, part, join(built, addonName(row, PARTS[part].variant))), [...runner, await node(row.node)], note);
+  for (const part of addons) await inNode(row, part, profileOf(row, part, join(built, fileOf(row, part))), [...runner, await node(row.node)], note);
 }
 
 /** Each export of an addon once, and the tests of its package. */
