@@ -1,17 +1,18 @@
 // One call of the table `adversarial`, in a process of its own: it may die or hang. Reads the case from its argument and
-// prints { ms } as JSON, the milliseconds until it has settled; of a function { ms, eighth }, the processor's milliseconds for a
-// call of size n and for one of an eighth of the size, which other work on the machine changes least.
+// prints { ms, whole, half } as JSON: the milliseconds until a call of size n has settled, and the processor's milliseconds
+// of it and of one of half the size where the table asks how they grow.
 //
-// Each figure is the least of some rounds, which take turns: the others tell what else the machine was doing.
+// The first is the least of some rounds: the others tell what else the machine was doing. The others are medians, of rounds that
+// take turns: a processor that is sometimes faster would give one of them its best moment and not the other.
 import { createRequire } from "node:module";
 
-const ROUNDS = 7;
+const ROUNDS = 15;
 // A script's time limit; the table says so.
 const TIMEOUT_MS = 1500;
 const CATEGORIES = ["comment", "keyword", "function", "variable", "string", "number", "type", "operator", "punctuation", "inserted", "deleted"];
 
 const natives = createRequire(import.meta.url)("../packages/natives");
-const { fn, args_js: text, n, budget_ms: budget, engine } = JSON.parse(process.argv[2]);
+const { fn, args_js: text, n, engine } = JSON.parse(process.argv[2]);
 if (typeof natives[fn] !== "function") throw new Error(`${fn} is not a function of the package`);
 
 const colors = Object.fromEntries(CATEGORIES.map((name, index) => [name, `\x1b[38;5;${index + 1}m`]));
@@ -22,37 +23,38 @@ function argumentsOf(size) {
   return fn === "executeShell" ? [{ command: list[0], timeoutMs: TIMEOUT_MS, engine }] : list;
 }
 
-async function settle(list) {
+async function time(list) {
+  const cpu = process.cpuUsage();
+  const begun = performance.now();
   try {
     await natives[fn](...list);
   } catch (error) {
     // To refuse is to settle, but not for what this file got wrong.
     if (error instanceof TypeError) throw error;
   }
+  const ms = performance.now() - begun;
+  const { user, system } = process.cpuUsage(cpu);
+  return { ms, work: (user + system) / 1000 };
 }
 
-/** Resolves to the processor's milliseconds of a call, those of its threads among them. */
-async function work(list) {
-  const before = process.cpuUsage();
-  await settle(list);
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
+/** The median of the processor's milliseconds. */
+function median(times) {
+  const works = times.map(({ work }) => work).sort((a, b) => a - b);
+  return works[works.length >> 1];
 }
 
 if (fn === "executeShell") {
   await natives.executeShell({ command: "true", engine });
-  const begun = performance.now();
-  await settle(argumentsOf(n));
-  const ms = performance.now() - begun;
+  const { ms } = await time(argumentsOf(n));
   const { exitCode } = await natives.executeShell({ command: "exit 7", engine });
   if (exitCode !== 7) throw new Error(`the next script ended with ${exitCode}, not 7`);
   console.log(JSON.stringify({ ms }));
 } else {
-  const [small, large] = [argumentsOf(n >> 3), argumentsOf(n)];
-  const least = { ms: Infinity, eighth: Infinity };
-  for (let round = 0; round < ROUNDS && !(least.ms > budget * 3 && least.ms < Infinity); round++) {
-    least.eighth = Math.min(least.eighth, await work(small));
-    least.ms = Math.min(least.ms, await work(large));
+  const [small, large] = [argumentsOf(n >> 1), argumentsOf(n)];
+  const [halves, wholes] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) {
+    halves.push(await time(small));
+    wholes.push(await time(large));
   }
-  console.log(JSON.stringify(least));
+  console.log(JSON.stringify({ ms: Math.min(...wholes.map(({ ms }) => ms)), whole: median(wholes), half: median(halves) }));
 }

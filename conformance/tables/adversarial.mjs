@@ -1,5 +1,5 @@
 // Input that kills, hangs or slows: each call in a process that may be killed. A case passes when the call settles within
-// its budget, the process lives, and its time grows about as its input does. What comes out does not count.
+// its budget, the process lives, and twice the input takes about twice the time. What comes out does not count.
 import { execFile } from "node:child_process";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -25,16 +25,11 @@ function call(item) {
 // far beyond that.
 const SLOWER = isDevBuild() ? 5 : 1;
 
-// The table allows 2.6 times the time for twice the input. Asked of three doublings at once, a figure that is half as large
-// again by chance does not decide: eight times the input may take 17.6 times the time, and takes 64 times where it is squared.
-const GROWTH = 2.6 ** 3;
-const SLACK_MS = 5;
-
-function judge({ budget_ms }, { fault, ms, eighth }) {
+function judge({ budget_ms }, { fault, ms, whole, half }) {
   if (fault) return fault;
   const budget = budget_ms * SLOWER;
   if (ms > budget) return `took ${ms.toFixed(1)} ms, not ${budget}`;
-  if (eighth !== undefined && ms > GROWTH * eighth + SLACK_MS) return `took ${ms.toFixed(1)} ms of the processor for n and ${eighth.toFixed(1)} ms for an eighth of it`;
+  if (half !== undefined && whole > 2.6 * half + 5) return `took ${whole.toFixed(1)} ms of the processor for n and ${half.toFixed(1)} ms for half of it`;
   return undefined;
 }
 
