@@ -203,7 +203,8 @@ async function whole(row, built, runner, note) {
   // wine's server looks at files for all programs, so it cannot be shown another folder.
   if (os === "win32") cpSync(built, join(ROOT, "native", "build"), { recursive: true });
   if (!existsSync(join(ROOT, PACKAGE, "dist"))) throw new Error(`no ${PACKAGE}/dist: run npm run build -- --profile dev first`);
-  for (const part of addons) await inNode(row, part, profileOf(row, part, join(built, fileOf(row, part))), [...runner, await node(row.node)], note);
+  const words = [...runner, await node(row.node)];
+  for (const part of addons) await inNode(row, part, profileOf(row, part, join(built, fileOf(row, part))), words, note);
 }
 
 /** Each export of an addon once, and the tests of its package. */
