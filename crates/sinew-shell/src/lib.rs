@@ -21,6 +21,8 @@ pub mod pty;
 mod delivery;
 mod environment;
 #[cfg(target_os = "linux")]
+mod fair_deadline;
+#[cfg(target_os = "linux")]
 pub mod host;
 #[cfg(target_os = "linux")]
 mod input;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
@@ -25,6 +25,9 @@ const LONG: &str = r#"IFS= read -r -d '' -u 4 BASH_COMMAND_TEXT; exec 4<&-; eval
 
 /// Room in the output pipe: fewer switches between a fast writer and us.
 pub(crate) const PIPE: usize = 256 * 1024;
+
+/// The time after the grace for which the output of a stopped command is still read.
+const AFTER_GRACE: Duration = Duration::from_millis(500);
 
 /// Runs one command in a shell of its own: `bash -c COMMAND`, or the embedded interpreter in its place.
 ///
@@ -163,9 +166,9 @@ fn follow(link: Link, mut relay: OutputRelay<'_>, watch: &Watch, program: Option
         let why = watch.why().or(relay.is_broken().then_some(Aborted::Signal));
         if let Some(why) = why {
             link.ask(Ask::Close { grace_ms: GRACE.as_millis() as u32 });
-            let until = Instant::now() + GRACE + Duration::from_millis(500);
-            while Instant::now() < until {
-                let [told] = relay.step([link.as_fd()], Some(until)).map_err(failed)?;
+            let mut deadline = link.deadline(GRACE + AFTER_GRACE);
+            while !deadline.has_passed() {
+                let [told] = relay.step([link.as_fd()], Some(deadline.until())).map_err(failed)?;
                 if told && link.receive()?.is_none() {
                     break;
                 }

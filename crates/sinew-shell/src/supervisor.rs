@@ -14,6 +14,7 @@ use rustix::net::{
 };
 use sinew_base::{Error, ErrorCode, Result};
 
+use crate::fair_deadline::FairDeadline;
 use crate::known_bashes::KnownBashes;
 use crate::output_relay::timespec;
 use crate::wire::{Ask, MOST, Tell};
@@ -78,7 +79,7 @@ impl Supervisor {
             script: None,
         };
         let Ok(link) = self.start(&start) else { return false };
-        let answer = link.receive_until(Instant::now() + Duration::from_secs(2));
+        let answer = link.receive_until(&mut link.deadline(Duration::from_secs(2)));
         matches!(answer, Ok(Some(Tell::Exited { status: 0 })))
     }
 
@@ -168,12 +169,19 @@ impl Link {
         }
     }
 
-    /// The same, at most until `until`; `Ok(None)` then too.
-    pub(crate) fn receive_until(&self, until: Instant) -> Result<Option<Tell>> {
-        match self.readable_until(until) {
-            true => self.receive(),
-            false => Ok(None),
+    /// A wait of `limit` for what the supervisor and its shell do; longer where other processes keep the machine busy.
+    pub(crate) fn deadline(&self, limit: Duration) -> FairDeadline {
+        FairDeadline::new(self.pid.unwrap_or(0), limit)
+    }
+
+    /// Waits for one answer; `Ok(None)` when `deadline` has passed, and when the supervisor is gone.
+    pub(crate) fn receive_until(&self, deadline: &mut FairDeadline) -> Result<Option<Tell>> {
+        while !self.readable_until(deadline.until()) {
+            if deadline.has_passed() {
+                return Ok(None);
+            }
         }
+        self.receive()
     }
 
     /// An answer that is there already: `Some(None)` when the supervisor is gone.
@@ -195,8 +203,8 @@ impl Link {
     /// Ends everything: TERM, and KILL after `grace`. Returns when it is gone.
     pub(crate) fn close(mut self, grace: Duration) {
         self.ask(Ask::Close { grace_ms: u32::try_from(grace.as_millis()).unwrap_or(u32::MAX) });
-        let until = Instant::now() + grace + GONE;
-        while self.readable_until(until) && matches!(self.receive(), Ok(Some(_))) {}
+        let mut deadline = self.deadline(grace + GONE);
+        while matches!(self.receive_until(&mut deadline), Ok(Some(_))) {}
         self.end();
     }
 

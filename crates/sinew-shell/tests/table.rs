@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use sinew_base::CancelToken;
@@ -80,9 +80,7 @@ fn direct_session() {
 
 /// Every script answers as a fresh bash, except the listed ones, which are at most `percent` of a hundred.
 fn check(name: &str, percent: usize, way: Way) {
-    let table: BTreeMap<String, Vec<String>> = serde_norway::from_str(SCRIPTS).unwrap();
-    let scripts: Vec<String> =
-        table.into_values().flatten().map(|script| format!("exec 2>/dev/null\n{script}")).collect();
+    let expected = expected();
     let lists: BTreeMap<String, BTreeMap<String, Vec<String>>> = serde_norway::from_str(DIFFERENCES).unwrap();
     let listed: Vec<String> = lists
         .get(name)
@@ -92,31 +90,44 @@ fn check(name: &str, percent: usize, way: Way) {
         .map(|script| format!("exec 2>/dev/null\n{script}"))
         .collect();
     for script in &listed {
-        assert!(scripts.contains(script), "listed, but not in the table: {script}");
+        assert!(expected.contains_key(script), "listed, but not in the table: {script}");
     }
-    assert!(scripts.len() >= 300, "{} scripts", scripts.len());
-    assert!(listed.len() * 100 <= scripts.len() * percent, "{} of {} are listed", listed.len(), scripts.len());
-    let failed = Mutex::new(Vec::new());
-    let next = Mutex::new(scripts.iter());
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                loop {
-                    let Some(script) = next.lock().unwrap().next() else { return };
-                    if listed.contains(script) {
-                        continue;
-                    }
-                    let (expect, got) = (answer(fresh_bash, script), answer(way, script));
-                    if expect != got {
-                        let text = script.trim_start_matches("exec 2>/dev/null\n");
-                        failed.lock().unwrap().push(format!("{text}\n  bash: {expect:?}\n  here: {got:?}"));
-                    }
-                }
-            });
+    assert!(expected.len() >= 300, "{} scripts", expected.len());
+    assert!(listed.len() * 100 <= expected.len() * percent, "{} of {} are listed", listed.len(), expected.len());
+    let scripts = expected.keys().filter(|script| !listed.contains(script));
+    let failed: Vec<String> = in_parallel(scripts, |script| answer(way, script))
+        .into_iter()
+        .filter(|(script, got)| *got != expected[*script])
+        .map(|(script, got)| {
+            let text = script.trim_start_matches("exec 2>/dev/null\n");
+            format!("{text}\n  bash: {:?}\n  here: {got:?}", expected[script])
+        })
+        .collect();
+    assert!(failed.is_empty(), "{} of {} differ:\n\n{}\n", failed.len(), expected.len(), failed.join("\n\n"));
+}
+
+/// Returns the answer of a fresh bash to each script. It is asked once for all tests.
+fn expected() -> &'static BTreeMap<String, Answer> {
+    static EXPECTED: OnceLock<BTreeMap<String, Answer>> = OnceLock::new();
+    EXPECTED.get_or_init(|| {
+        let table: BTreeMap<String, Vec<String>> = serde_norway::from_str(SCRIPTS).unwrap();
+        let scripts = table.into_values().flatten().map(|script| format!("exec 2>/dev/null\n{script}"));
+        in_parallel(scripts, |script| answer(fresh_bash, script)).into_iter().collect()
+    })
+}
+
+/// Calls `work` for each item, in four threads.
+fn in_parallel<T: Send, R: Send>(items: impl Iterator<Item = T> + Send, work: impl Fn(&T) -> R + Sync) -> Vec<(T, R)> {
+    let (items, results) = (Mutex::new(items), Mutex::new(Vec::new()));
+    let run = || {
+        loop {
+            let Some(item) = items.lock().unwrap().next() else { return };
+            let result = work(&item);
+            results.lock().unwrap().push((item, result));
         }
-    });
-    let failed = failed.into_inner().unwrap();
-    assert!(failed.is_empty(), "{} of {} differ:\n\n{}\n", failed.len(), scripts.len(), failed.join("\n\n"));
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(run))));
+    results.into_inner().unwrap()
 }
 
 fn answer(way: Way, script: &str) -> Answer {

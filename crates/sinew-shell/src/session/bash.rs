@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sinew_base::{Aborted, Error, ErrorCode, Result};
 
@@ -20,7 +20,7 @@ use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe, write_
 use crate::wire::{Ask, Tell};
 use crate::{GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, environment, request};
 
-/// The time that the shell may take to leave a command after everything that the command started is gone.
+/// The time that the shell may take to leave a command after everything that the command started is gone; longer on a busy machine.
 const LEAVE: Duration = Duration::from_millis(400);
 
 /// The time for which output is read that background jobs may still write.
@@ -125,8 +125,8 @@ impl Session {
             return Ok(Vec::new());
         }
         self.link.ask(Ask::Jobs);
-        let until = Instant::now() + Duration::from_secs(10);
-        while let Some(tell) = self.link.receive_until(until)? {
+        let mut deadline = self.link.deadline(Duration::from_secs(10));
+        while let Some(tell) = self.link.receive_until(&mut deadline)? {
             match tell {
                 Tell::Jobs(jobs) => return Ok(jobs.into_iter().map(|(pid, command)| Job { pid, command }).collect()),
                 Tell::Exited { .. } | Tell::Failed { .. } => self.gone = true,
@@ -212,10 +212,10 @@ impl Session {
         let grace_ms = GRACE.as_millis() as u32;
         // The embedded interpreter cannot leave a command.
         self.link.ask(if self.brush { Ask::Close { grace_ms } } else { Ask::Stop { since, grace_ms } });
-        let until = Instant::now() + GRACE + LEAVE;
+        let mut deadline = self.link.deadline(GRACE + LEAVE);
         let (mut back, mut clean) = (false, false);
-        while !(back && clean) && Instant::now() < until {
-            let [reported, told] = relay.step([self.reports.as_fd(), self.link.as_fd()], Some(until))?;
+        while !(back && clean || deadline.has_passed()) {
+            let [reported, told] = relay.step([self.reports.as_fd(), self.link.as_fd()], Some(deadline.until()))?;
             if reported && !back && report.read(&self.reports)? {
                 back = true;
                 self.link.ask(Ask::Settled);
