@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+#[path = "all/support/mod.rs"]
 mod support;
 
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
 //! Connections over real sockets: how many there are, and what becomes of a request on one that is dead.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

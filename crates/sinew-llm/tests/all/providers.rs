@@ -1,5 +1,4 @@
 //! Each protocol over a real socket: what is sent, and what becomes of answers that go wrong.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::time::Duration;

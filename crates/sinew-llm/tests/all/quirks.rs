@@ -1,5 +1,4 @@
 //! Behaviour of real servers that the protocols do not mention: each quirk over a real socket.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::{Value, json};
 use sinew_llm::http::HttpClient;

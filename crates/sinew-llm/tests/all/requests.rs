@@ -1,5 +1,4 @@
 //! Requests of each protocol: thinking, limits, tools and the quirks of servers.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 

@@ -2,7 +2,6 @@
 //! the project (`SINEW_SUITES`, else `../shared/suites` beside the workspace); without it there is nothing
 //! to compare with.
 #![allow(clippy::print_stderr, reason = "a test that had nothing to do says so")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! TLS over a real socket: who is trusted and who is not.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! What stands in front of a request, and what a search finds.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use proptest::prelude::*;
 use serde_json::value::{RawValue, to_raw_value};

@@ -1,5 +1,4 @@
 //! Anything in the place of what others write: no panic, and an end. `PROPTEST_CASES` says how many are tried.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

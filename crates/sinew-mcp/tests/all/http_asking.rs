@@ -1,7 +1,6 @@
 //! Servers from before 2026-07-28 that ask on the stream which the client opens by GET, and are late with it.
 //!
 //! The clock stands still: a task that blocks keeps it from going on by itself while sockets are waited for.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,5 +1,4 @@
 //! Servers at an address that do everything wrong.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

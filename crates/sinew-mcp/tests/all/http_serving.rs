@@ -1,5 +1,4 @@
 //! The half that lends tools, over HTTP: by hand, and by our client.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,4 @@
 //! Logins at a server that is strict by the RFCs, or wrong in one thing.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,8 +1,6 @@
 //! The SDK of Python as server, which speaks the protocol since 2026-07-28, and the filesystem server of npm.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod support;
+use crate::support;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,9 +1,7 @@
 //! Random calls of servers of the TypeScript and the Python SDK, many of them given up: 100 each, or as many as
 //! `SINEW_RANDOM_CALLS` says.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

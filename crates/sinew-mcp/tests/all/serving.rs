@@ -1,8 +1,6 @@
 //! The server half: by hand over a pipe in memory, by our own client, and by the SDKs of Python and TypeScript.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 use std::process::Command;

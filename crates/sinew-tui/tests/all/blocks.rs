@@ -1,6 +1,6 @@
 //! Blocks of the transcript (items 12, 17, 55, 57–59, 79).
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

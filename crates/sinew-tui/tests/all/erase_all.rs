@@ -1,6 +1,6 @@
 //! `/redraw all`: nothing of before is left, and what follows is there once.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

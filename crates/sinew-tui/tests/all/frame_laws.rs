@@ -1,6 +1,6 @@
 //! Laws of frames as terminals of others show them: items 3, 6, 7, 8 and 10, each alone.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

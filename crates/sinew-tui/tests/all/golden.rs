@@ -1,9 +1,9 @@
 //! Golden frames: what a terminal shows of the main views in four sizes, as files of `tests/golden`.
 //!
-//! A change that is meant is written by `SINEW_GOLDEN=renew cargo test --workspace --test golden`, and read like code in
+//! A change that is meant is written by `SINEW_GOLDEN=renew cargo test -p sinew-tui golden`, and read like code in
 //! the difference. Below a row that has looks stands a letter for each of its cells; the letters are explained at the end.
 
-mod support;
+use crate::support;
 
 use std::fmt::Write;
 use std::path::Path;

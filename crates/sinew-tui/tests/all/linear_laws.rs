@@ -1,6 +1,6 @@
 //! Laws of linear mode (items 81 and 82), on an emulator.
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use sinew_tui::{EditAction, Editor, EditorStyle, InputLine, LinearOutput, Pace, Speech};

@@ -1,6 +1,6 @@
 //! Laws of resize (items 19, 20, 22), on two emulators that reflow and one that cuts.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

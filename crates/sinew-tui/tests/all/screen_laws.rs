@@ -1,6 +1,6 @@
 //! Laws of the screen without resize (items 2–4, 6–8, 10–12, 15), on three emulators and the strict screen.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

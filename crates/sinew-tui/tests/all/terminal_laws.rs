@@ -1,6 +1,6 @@
 //! Laws of the bytes that terminals are sent and the rows that they keep: items 1, 5, 13–16, 18, 21, 23, 30, 32, 56, 63, 87.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

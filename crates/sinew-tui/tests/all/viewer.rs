@@ -1,6 +1,6 @@
 //! The view of passages: what it shows, finds and folds, and that it reads no more than it must.
 
-mod support;
+use crate::support;
 
 use std::ops::Range;
 use std::sync::Arc;

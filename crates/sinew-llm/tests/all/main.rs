@@ -1,0 +1,9 @@
+//! Providers, against servers that speak their protocols.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod connections;
+mod providers;
+mod quirks;
+mod requests;
+mod sse_streams;
+mod tls;
