@@ -26,6 +26,12 @@ export async function buildTypescript() {
   }
 }
 
+/** Writes the JavaScript of @sinew/natives alone, without types and `compat`: what `require` of a checkout needs. */
+export async function buildNativesJavaScript() {
+  const folder = join(ROOT, "packages", "natives");
+  await bundle(join(folder, "src"), join(folder, "dist"));
+}
+
 /** Writes `packages/natives/dist`. What was there works until the end. */
 async function buildNativesTypescript() {
   const folder = join(ROOT, "packages", "natives");
@@ -35,7 +41,7 @@ async function buildNativesTypescript() {
   try {
     await run("npx", ["--no-install", "tsc", "--project", folder, "--outDir", next], { quiet: true });
     cpSync(join(folder, "src", "native.d.ts"), join(next, "native.d.ts"));
-    bundle(next);
+    await bundle(join(folder, "src"), next);
     const names = await ask("node", ["-p", `Object.keys(require(${JSON.stringify(next)})).join(',')`]);
     if (!names) throw new Error(`the package does not load; run: npx tsc --project ${folder} && node -e "require('${folder}')"`);
     const list = names.split(",").filter((name) => name !== "__esModule").sort();
