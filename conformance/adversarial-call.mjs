@@ -1,9 +1,10 @@
 // One call of the table `adversarial`, in a process of its own: it may die or hang. Reads the case from its argument and
-// prints { ms, whole, half } as JSON: the milliseconds until a call of size n has settled, and the processor's milliseconds
-// of it and of one of half the size where the table asks how they grow.
+// prints { ms, whole, half } as JSON: the milliseconds that a call of size n takes, and those of it and of one of half the size
+// where the table asks how they grow.
 //
-// The first is the least of some rounds: the others tell what else the machine was doing. The others are medians, of rounds that
-// take turns: a processor that is sometimes faster would give one of them its best moment and not the other.
+// All are milliseconds of the processor, so that other programs on the machine do not count. `ms` is the least of some rounds, the
+// others are medians of rounds that take turns: a processor that is sometimes faster would give one of them its best moment and not
+// the other. A script runs in other processes; of its call the elapsed time is divided by how much slower the machine was than idle.
 import { createRequire } from "node:module";
 
 const ROUNDS = 15;
@@ -37,6 +38,16 @@ async function time(list) {
   return { ms, work: (user + system) / 1000 };
 }
 
+/** How many times longer than on an idle machine this process takes for 30 ms of computing: 1 or more. */
+function slowdown() {
+  const cpu = process.cpuUsage();
+  const begun = performance.now();
+  for (;;) {
+    const { user, system } = process.cpuUsage(cpu);
+    if (user + system > 30_000) return Math.max(1, (performance.now() - begun) / ((user + system) / 1000));
+  }
+}
+
 /** The median of the processor's milliseconds. */
 function median(times) {
   const works = times.map(({ work }) => work).sort((a, b) => a - b);
@@ -45,10 +56,12 @@ function median(times) {
 
 if (fn === "executeShell") {
   await natives.executeShell({ command: "true", engine });
+  const before = slowdown();
   const { ms } = await time(argumentsOf(n));
+  const busy = Math.max(before, slowdown());
   const { exitCode } = await natives.executeShell({ command: "exit 7", engine });
   if (exitCode !== 7) throw new Error(`the next script ended with ${exitCode}, not 7`);
-  console.log(JSON.stringify({ ms }));
+  console.log(JSON.stringify({ ms: ms / busy }));
 } else {
   const [small, large] = [argumentsOf(n >> 1), argumentsOf(n)];
   const [halves, wholes] = [[], []];
@@ -56,5 +69,5 @@ if (fn === "executeShell") {
     halves.push(await time(small));
     wholes.push(await time(large));
   }
-  console.log(JSON.stringify({ ms: Math.min(...wholes.map(({ ms }) => ms)), whole: median(wholes), half: median(halves) }));
+  console.log(JSON.stringify({ ms: Math.min(...wholes.map(({ work }) => work)), whole: median(wholes), half: median(halves) }));
 }

@@ -11,6 +11,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { ROOT } from "../scripts/lib/steps.mjs";
+import { useTemporaryFolder } from "../scripts/lib/temporary.mjs";
 import { judge } from "./judge.mjs";
 
 const suites = resolve(ROOT, process.env.SINEW_SUITES ?? "../shared/suites");
@@ -29,6 +30,7 @@ if (!existsSync(suites)) {
   process.exit(0);
 }
 
+useTemporaryFolder();
 const natives = createRequire(import.meta.url)("../packages/natives");
 const names = readdirSync(folder).filter((name) => name.endsWith(".mjs")).map((name) => name.slice(0, -4)).sort();
 const unknown = wanted.filter((name) => !names.includes(name));

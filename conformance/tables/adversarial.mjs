@@ -21,7 +21,7 @@ function call(item) {
   });
 }
 
-// Budgets are for what users get. Code that is not optimised is a few times slower; what grows faster than its input is still
+// Budgets are for what users get, on an idle machine. Code that is not optimised is a few times slower; what grows faster than its input is still
 // far beyond that.
 const SLOWER = isDevBuild() ? 5 : 1;
 
