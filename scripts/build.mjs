@@ -7,7 +7,7 @@ import { buildTypescript } from "./lib/typescript.mjs";
 
 const HELP = `npm run build -- [options]
 
-  --profile NAME    release (default), quick (no fat LTO), try (hardly optimised, for npm start), dev (what the tests compile)
+  --profile NAME    release (default), quick (no fat LTO), dev (compiles fast), test (what cargo test has compiled)
   --variant NAME    modern or baseline; x64 only; default: what this CPU runs; also TARGET_VARIANT; all: each that the target has
   --target TRIPLE   a Rust target; default: this machine
   --glibc VERSION   Linux: link for this glibc and later (2.28 for releases), through cargo-zigbuild

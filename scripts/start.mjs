@@ -7,13 +7,13 @@ import { join, resolve } from "node:path";
 import { buildNatives } from "./lib/natives.mjs";
 import { ROOT, bold, dim, step } from "./lib/steps.mjs";
 import { PROGRAMS, compilers, packages, programs } from "./lib/tools.mjs";
-import { buildTypescript } from "./lib/typescript.mjs";
+import { buildNativesJavaScript } from "./lib/typescript.mjs";
 
 if (process.argv.includes("--help")) {
   console.log(`npm start [-- FOLDER]
 
 Builds @sinew/natives and searches FOLDER (default: this repository) with it; then builds the agent, which runs a scripted turn
-there. Both are built with the profile "try": in a few minutes, and slower than a release (npm run build -- --agent).`);
+there. Both are built with the profile "dev", which compiles fast. A release is faster: npm run build -- --agent.`);
   process.exit(0);
 }
 const folder = resolve(process.env.INIT_CWD ?? process.cwd(), process.argv[2] ?? ROOT);
@@ -22,18 +22,19 @@ if (!existsSync(folder)) {
   process.exit(1);
 }
 
-const build = (parts, what, seconds) => buildNatives({ parts, profile: "try", what, seconds });
+// A first build gains nothing from incremental files.
+process.env.CARGO_INCREMENTAL ??= "0";
+const build = (parts, what, seconds) => buildNatives({ parts, profile: "dev", what, seconds });
 
 try {
   await step("tools", async () => {
     await compilers();
     await programs(PROGRAMS);
-    await packages();
   });
   await step("build", async () => {
-    // The addon comes alone: the first results are there while the agent is built.
-    await build(["addon"], "the addon", 80);
-    await buildTypescript();
+    // The addon comes first, so that there are results before the agent is built. npm waits for the network while cargo compiles.
+    await Promise.all([build(["addon"], "the addon", 60), packages()]);
+    await buildNativesJavaScript();
   });
 } catch {
   // The step has said why.

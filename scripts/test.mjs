@@ -1,20 +1,41 @@
 #!/usr/bin/env node
 // npm test: installs what is missing, then runs every test of Rust and of Node. Ends with a non-zero exit code on any failure.
-import { mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
+// npm run test:more: what takes long and rarely fails: the reference of the libraries, the checks for other systems.
+import { mkdirSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
+import { lintedEnvironment } from "./lib/linted.mjs";
 import { ROOT, bold, counts, run, step } from "./lib/steps.mjs";
-import { MORE_PACKAGES } from "./lib/typescript.mjs";
+import { useTemporaryFolder } from "./lib/temporary.mjs";
 import { TEST_PROGRAMS, acpClient, compilers, mcpServers, packages, pi, programs, ripgrep } from "./lib/tools.mjs";
+import { MORE_PACKAGES } from "./lib/typescript.mjs";
 
+const HELP = `npm test
+npm run test:more
+
+npm test runs every test: Rust, Node and the tables of conformance/. npm run test:more writes the reference of the Rust libraries,
+where a broken link is an error, and compiles the workspace for other systems if their tools are installed.
+`;
 const GIB = 1024 ** 3;
-const failures = [];
-const env = {
-  // A clean build gains nothing from incremental files, and they are half of the target folder.
-  CARGO_INCREMENTAL: "0",
-};
+/** Test files of Node that run against the agent's program. */
+const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/serving", "guide/guide"].map((name) => `tests/${name}.test.mjs`);
+/** Test files of Node beside those of the packages. */
+const SCRIPT_TESTS = ["scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/release/release.test.mjs"];
 
-await step("tools", async () => {
+const failures = [];
+// A clean build gains nothing from incremental files, and they are half of the target folder.
+const env = { CARGO_INCREMENTAL: "0" };
+
+/** Runs test files of Node, `atOnce` at a time. */
+function nodeTests(files, atOnce) {
+  return run("node", ["--test", `--test-concurrency=${atOnce}`, "--test-reporter=spec", ...files], { env });
+}
+
+/** Runs a command of `cargo xtask`. Not by that name, which builds the package alone: its dependencies would get other features, and be compiled twice. */
+function xtask(command) {
+  return run("cargo", ["run", "--quiet", "--bin", "xtask", "--", command], { env });
+}
+
+async function installTools() {
   await compilers();
   const { bavail, bsize } = statfsSync(ROOT);
   const free = (bavail * bsize) / GIB;
@@ -25,39 +46,57 @@ await step("tools", async () => {
   env.SINEW_PI = await pi();
   env.SINEW_MCP_SERVERS = await mcpServers();
   env.SINEW_ACP = await acpClient();
-  env.SINEW_ACP_FRAMES = mkdtempSync(join(tmpdir(), "acp-frames-"));
-});
-await step("packages", packages);
-// Not `cargo xtask`, which asks for the package alone: its dependencies would get other features, and be compiled twice.
-await step("rust", () => run("cargo", ["run", "--quiet", "--bin", "xtask", "--", "ci"], { env }), failures);
-// Built by the tests of Rust.
-const program = { SINEW_BIN: join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew") };
-if (!failures.includes("rust")) {
-  await step("pi", () => run("node", ["--test", "--test-reporter=spec", "tests/pi/pi.test.mjs", "tests/acp/acp.test.mjs", "tests/acp/flows.test.mjs", "tests/mcp/conformance.test.mjs", "tests/mcp/serving.test.mjs", "tests/guide/guide.test.mjs"], { env: { ...env, ...program } }), failures);
 }
-// From what the tests of Rust have compiled: unoptimised code of ours on optimised dependencies.
-await step("build", () => run("node", ["scripts/build.mjs", "--profile", "dev"], { env }), failures);
-if (!failures.includes("build")) {
-  await step(
-    "node",
-    () => {
-      const folders = ["natives", ...MORE_PACKAGES].map((name) => join(ROOT, "packages", name, "test"));
-      const files = folders.flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name)));
-      return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files, "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/release/release.test.mjs"], { env: { ...env, ...program } });
-    },
-    failures,
-  );
+
+/** Everything that the steps write outside the checkout goes to one folder, which is deleted at the end. */
+function prepareFolders() {
+  const folder = useTemporaryFolder();
+  env.SINEW_ACP_FRAMES = join(folder, "acp-frames");
+  // The binding's macros write its types there.
+  env.NAPI_TYPE_DEF_TMP_FOLDER = join(folder, "definitions");
+  for (const each of [env.SINEW_ACP_FRAMES, env.NAPI_TYPE_DEF_TMP_FOLDER]) mkdirSync(each);
+}
+
+async function testAll() {
+  await step("tools", installTools);
+  await step("packages", packages);
+  prepareFolders();
+  Object.assign(env, await lintedEnvironment());
+  await step("rust", () => xtask("ci"), failures);
+  env.SINEW_BIN = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew");
+  if (!failures.includes("rust")) await step("agent", () => nodeTests(AGENT_TESTS, 2), failures);
+  // From what the tests of Rust have compiled.
+  await step("build", () => run("node", ["scripts/build.mjs", "--profile", "test"], { env }), failures);
+  if (failures.includes("build")) return;
+  const folders = ["natives", ...MORE_PACKAGES].map((name) => join(ROOT, "packages", name, "test"));
+  const files = folders.flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name)));
+  await step("node", () => nodeTests([...files, ...SCRIPT_TESTS], 2), failures);
   await step("conformance", async () => {
-    await run("node", ["--test", "--test-reporter=spec", "conformance/judge.test.mjs"], { env });
+    await nodeTests(["conformance/judge.test.mjs"], 1);
     await run("node", ["conformance/run.mjs"], { env });
   }, failures);
 }
 
-// Half a minute each where the dependencies are compiled already, which they are for; what is not done in time is named.
-await step("other systems", () => run("node", ["scripts/cross/run.mjs", "win32-x64", "darwin-arm64", "linux-arm64", "--check", "--if-ready", "--limit", "170"], { env }), failures);
+async function testMore() {
+  await step("tools", compilers);
+  await step("reference", () => xtask("docs"), failures);
+  // Half a minute each where the dependencies are compiled already, which they are for; what is not done in time is named.
+  await step("other systems", () => run("node", ["scripts/cross/run.mjs", "win32-x64", "darwin-arm64", "linux-arm64", "--check", "--if-ready", "--limit", "170"], { env }), failures);
+}
 
-rmSync(env.SINEW_ACP_FRAMES, { recursive: true, force: true });
-console.log(`\n${bold(failures.length ? `failed: ${failures.join(", ")}` : "all tests passed")}`);
-console.log(`${counts.passed} passed, ${counts.failed + (failures.length && !counts.failed ? failures.length : 0)} failed`);
-if (counts.skipped) console.log(`${counts.skipped} of those that passed were skipped: what they run against is not installed`);
-process.exitCode = failures.length ? 1 : 0;
+const more = process.argv.includes("--more");
+if (process.argv.includes("--help")) {
+  process.stdout.write(HELP);
+} else {
+  try {
+    await (more ? testMore() : testAll());
+    console.log(`\n${bold(failures.length ? `failed: ${failures.join(", ")}` : more ? "all checks passed" : "all tests passed")}`);
+    // The checks have no counts.
+    if (!more) console.log(`${counts.passed} passed, ${counts.failed + (failures.length && !counts.failed ? failures.length : 0)} failed`);
+    if (counts.skipped) console.log(`${counts.skipped} of those that passed were skipped: what they run against is not installed`);
+    process.exitCode = failures.length ? 1 : 0;
+  } catch {
+    // The step has said why.
+    process.exitCode = 1;
+  }
+}

@@ -1,5 +1,6 @@
 // Runs cargo builds with one line of progress in place of a line per crate; cargo's own words are shown when a build fails.
 import { spawn } from "node:child_process";
+import { explained } from "./causes.mjs";
 import { ROOT, dim } from "./steps.mjs";
 
 /** The count in cargo's progress bar: `Building [==>  ] 12/345: regex, serde`. */
@@ -7,7 +8,7 @@ const PROGRESS = /\[[=> ]*\] (\d+)\/(\d+)(?:: (.*))?/;
 /** The end of a line, or of a bar that is drawn over. */
 const LINE_END = /\r\n|\r|\n|\x1b\[K/;
 /** Lines that say nothing about a failure. */
-const ROUTINE = /^\s*(Compiling|Checking|Downloading|Downloaded|Updating|Locking|Adding|Blocking|Finished|Building|Fresh|Dirty|$)/;
+const ROUTINE = /^\s*(Compiling|Checking|Downloading|Downloaded|Updating|Locking|Adding|Blocking|Finished|Building|Fetch|Fresh|Dirty|$)/;
 
 /** Minutes and seconds: `2:05`. */
 export function clock(ms) {
@@ -57,13 +58,15 @@ export function progressLine(what, { done, total, crates }, ms, columns) {
   return line.length < columns ? line : `${line.slice(0, columns - 2)}…`;
 }
 
-/** `about 3 minutes` for 200 seconds. */
+/** `1 to 3 minutes` for 60 seconds: machines of two cores differ by as much. */
 export function minutes(seconds) {
-  return seconds < 90 ? "about a minute" : `about ${Math.round(seconds / 60)} minutes`;
+  const [least, most] = [Math.max(1, Math.round(seconds / 60)), Math.ceil((seconds * 2.5) / 60)];
+  if (most === 1) return "1 minute";
+  return `${least} to ${most} minutes`;
 }
 
 /**
- * Runs `cargo ARGS`. `what` names what is built, `seconds` says how long a first build takes on two cores, if known. On a
+ * Runs `cargo ARGS`. `what` names what is built, `seconds` says how long a first build takes on two fast cores, if known. On a
  * terminal a line shows the progress, elsewhere there is a line at the beginning and one at the end. `verbose` passes on all
  * that cargo says. Rejects when cargo fails, after its messages were shown.
  */
@@ -98,7 +101,7 @@ export function cargoBuild(args, { what, seconds, env = {}, verbose = false, str
         return resolve();
       }
       process.stderr.write(`${output.lines.join("\n")}\n`);
-      reject(new Error(`cargo ${args.slice(0, 3).join(" ")} ended with ${signal ?? `code ${code}`}`));
+      reject(new Error(explained(`cargo ${args.slice(0, 3).join(" ")} ended with ${signal ?? `code ${code}`}`, output.lines)));
     });
   });
 }

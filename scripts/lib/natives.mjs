@@ -14,10 +14,13 @@ export const BUILD = join(ROOT, "native", "build");
 /** The profile that each file of `BUILD` was built with, by its name. */
 const PROFILES = join(BUILD, "profiles.json");
 
-/** Tells whether an addon of the folder was built without optimising the crates of the project (profile dev). */
+/** Profiles that compile fast and leave most crates of the project without optimisation. */
+const FAST_TO_COMPILE = ["dev", "test"];
+
+/** Tells whether an addon of the folder was built without optimising the crates of the project. */
 export function isDevBuild() {
   const profiles = existsSync(PROFILES) ? JSON.parse(readFileSync(PROFILES, "utf8")) : {};
-  return Object.entries(profiles).some(([file, profile]) => file.endsWith(".node") && profile === "dev");
+  return Object.entries(profiles).some(([file, profile]) => file.endsWith(".node") && FAST_TO_COMPILE.includes(profile));
 }
 
 /** The package of each part, and the words that choose its target. */
@@ -100,8 +103,8 @@ export async function buildNatives({ parts, profile, variant: wanted, target: tr
   const old = glibc && (await zig());
   if (glibc && !old) console.log("cargo-zigbuild cannot be installed: the build asks for the glibc of this machine");
 
-  // What the tests compile is shared only by a build of the whole workspace for no processor in particular.
-  const shared = profile === "dev" && triple === host;
+  // What is compiled for no processor in particular is shared with the tests.
+  const shared = FAST_TO_COMPILE.includes(profile) && triple === host;
   const env = { ...old };
   const flags = [];
   if (variant && !shared) flags.push(`-C target-cpu=${LEVEL[variant]}`);
@@ -114,13 +117,14 @@ export async function buildNatives({ parts, profile, variant: wanted, target: tr
   const folder = shared ? metadata.target_directory : join(metadata.target_directory, variant ?? "plain");
   env.CARGO_TARGET_DIR = folder;
 
-  const selected = shared ? ["--workspace"] : parts.flatMap((part) => ["--package", PARTS[part].name]);
+  // With the whole workspace the tests' addon gets the features that the tests have compiled.
+  const selected = shared && profile === "test" ? ["--workspace"] : parts.flatMap((part) => ["--package", PARTS[part].name]);
   const targeted = triple !== host || Boolean(old);
   const args = [old ? "zigbuild" : "build", "--profile", profile, ...selected, ...parts.flatMap((part) => PARTS[part].target)];
   if (targeted) args.push("--target", old ? `${triple}.${glibc}` : triple);
   await cargoBuild(args, { what: what ?? parts.join(", "), seconds, env, verbose });
 
-  const built = join(folder, targeted ? triple : "", profile === "dev" ? "debug" : profile);
+  const built = join(folder, targeted ? triple : "", FAST_TO_COMPILE.includes(profile) ? "debug" : profile);
   const program = (name) => programOf(platform, name);
   const placed = {
     addon: () => [[LIBRARY[os], dev ? "sinew_natives.dev.node" : addonOf(platform, variant)]],

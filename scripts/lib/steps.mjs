@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { explained } from "./causes.mjs";
 
 /** The checkout's folder. */
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -41,12 +42,20 @@ function count(line) {
   }
 }
 
-/** Runs a program; its output goes where ours goes, line by line. Rejects when it fails. */
+/** How much of the end of a program's messages is searched for the cause of its failure, in characters. */
+const TAIL = 20_000;
+
+/** Runs a program; its output goes where ours goes, line by line. Rejects when it fails, with the cause where the output shows one. */
 export function run(program, args, { cwd = ROOT, env = {}, quiet = false } = {}) {
   if (!quiet) console.log(dim(`$ ${[program, ...args].join(" ")}`));
   return new Promise((done, fail) => {
-    const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
     let rest = "";
+    let messages = "";
+    child.stderr.setEncoding("utf8").on("data", (chunk) => {
+      process.stderr.write(chunk);
+      messages = (messages + chunk).slice(-TAIL);
+    });
     child.stdout.setEncoding("utf8");
     child.stdout.on("data", (chunk) => {
       if (!quiet) process.stdout.write(chunk);
@@ -58,7 +67,7 @@ export function run(program, args, { cwd = ROOT, env = {}, quiet = false } = {})
     child.on("close", (code, signal) => {
       count(rest);
       if (code === 0) done();
-      else fail(new Error(`${program} ${args.slice(0, 3).join(" ")} ended with ${signal ?? `code ${code}`}`));
+      else fail(new Error(explained(`${program} ${args.slice(0, 3).join(" ")} ended with ${signal ?? `code ${code}`}`, messages)));
     });
   });
 }

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { compareVersions } from "./elf.mjs";
 import { ROOT, ask, run } from "./steps.mjs";
 
 /** Folder of tools that are built once; kept out of `target/` so that a clean build does not lose them. */
@@ -46,8 +47,9 @@ export async function programs(table) {
   }
   if (!missing.length) return;
   const list = [...new Set(missing)];
-  if (!(await onPath("apt-get"))) throw new Error(`please install: ${list.join(", ")}`);
   const sudo = process.getuid?.() === 0 ? [] : ["sudo"];
+  const ways = await Promise.all(["apt-get", ...sudo].map(onPath));
+  if (ways.includes(false)) throw new Error(`these programs are missing: ${list.join(", ")}; install them and try again`);
   const apt = async (...args) => {
     const [program, ...rest] = [...sudo, "apt-get", ...args];
     await run(program, rest, { env: { DEBIAN_FRONTEND: "noninteractive" }, quiet: true });
@@ -216,15 +218,18 @@ export async function releaseTools() {
 
 /** The packages of the npm workspace, as the lock file says. */
 export async function packages() {
-  if (!existsSync(join(ROOT, "package-lock.json"))) return run("npm", ["install", "--no-audit", "--no-fund"]);
-  return run("npm", ["ci", "--no-audit", "--no-fund"]);
+  // No package of the list needs its install script.
+  return run("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], { quiet: true });
 }
 
 /** Fails with the way out where Rust or Node is missing or too old. */
 export async function compilers() {
   const node = Number(process.versions.node.split(".")[0]);
   if (node < 20) throw new Error(`Node ${process.versions.node} is too old: 20 or later is needed`);
-  const cargo = await ask("cargo", ["--version"]);
-  if (!cargo) throw new Error("cargo is missing: install Rust (https://rustup.rs) and try again");
-  console.log(`${cargo}, node ${process.versions.node}`);
+  const rustc = await ask("rustc", ["--version"]);
+  if (!rustc || !(await ask("cargo", ["--version"]))) throw new Error("Rust is missing: install it (https://rustup.rs), open a new terminal and try again");
+  const [, needed] = /^rust-version = "(.+)"$/m.exec(readFileSync(join(ROOT, "Cargo.toml"), "utf8"));
+  const [, found] = /^rustc (\d+\.\d+\.\d+)/.exec(rustc) ?? [];
+  if (found === undefined || compareVersions(found, needed) < 0) throw new Error(`${rustc} is too old: ${needed} or later is needed; run: rustup update stable`);
+  console.log(`${rustc}, node ${process.versions.node}`);
 }

@@ -1,7 +1,12 @@
 // What `npm start` and `npm run build` make of cargo's output.
 import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { BuildOutput, clock, minutes, progressLine } from "../../../scripts/lib/cargo.mjs";
+import { causeOf, explained } from "../../../scripts/lib/causes.mjs";
+import { ignoreFileAbove } from "../../../scripts/lib/temporary.mjs";
 
 /** Pieces of cargo's stderr, and the state after them. */
 function check(pieces, { done, total, crates, lines }) {
@@ -30,5 +35,33 @@ test("the line fits the terminal", () => {
   assert.equal(progressLine("the addon", output, 65_000, 80), "the addon: 12 of 345 crates, 1:05 (libc, serde)");
   assert.equal(progressLine("the addon", output, 65_000, 20).length, 19);
   assert.equal(progressLine("the addon", { done: 0, total: 0, crates: "" }, 0, 80), "the addon: 0:00");
-  assert.deepEqual([clock(59_400), clock(3_600_000), minutes(20), minutes(245), minutes(570)], ["0:59", "60:00", "about a minute", "about 4 minutes", "about 10 minutes"]);
+  assert.deepEqual([clock(59_400), clock(3_600_000), minutes(20), minutes(60), minutes(245), minutes(570)], ["0:59", "60:00", "1 minute", "1 to 3 minutes", "4 to 11 minutes", "10 to 24 minutes"]);
+});
+
+test("a failure whose cause is the machine says what to do", () => {
+  // As the tools print them.
+  const rows = {
+    "error: failed to build archive at `x.rlib`: No space left on device (os error 28)": /^the disk is full/,
+    "npm error code EROFS": /read-only/,
+    "  Read-only file system (os error 30)": /read-only/,
+    "error: failed to open `/home/a/.cargo/.package-cache`: Permission denied (os error 13)": /belongs to another user/,
+    "error: linker `cc` not found": /no C compiler/,
+    "  error occurred in cc-rs: failed to find tool \"cc\": No such file or directory (os error 2)": /no C compiler/,
+    "  package `sinew-base v0.1.0` cannot be built because it requires rustc 1.95 or newer": /^Rust is too old/,
+    "warning: spurious network error (3 tries remaining): [6] Could not resolve hostname": /^a download failed/,
+    "npm error code ENOTFOUND": /^a download failed/,
+    "error: could not compile `a` (signal: 9, SIGKILL: kill)": /out of memory/,
+  };
+  for (const [line, cause] of Object.entries(rows)) assert.match(causeOf(["   Compiling a v1", line]) ?? "", cause, line);
+  assert.equal(causeOf(["error[E0425]: cannot find value `x` in this scope"]), undefined);
+  assert.equal(explained("cargo ended with code 101", ["error: aborting"]), "cargo ended with code 101");
+});
+
+test("a folder for temporary files has no repository and no ignore file above it", () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "above-")));
+  mkdirSync(join(folder, "a", "b"), { recursive: true });
+  assert.equal(ignoreFileAbove(join(folder, "a", "b")), ignoreFileAbove(folder));
+  mkdirSync(join(folder, "a", ".git"));
+  assert.equal(ignoreFileAbove(join(folder, "a", "b")), join(folder, "a", ".git"));
+  rmSync(folder, { recursive: true });
 });

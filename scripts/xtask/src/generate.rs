@@ -49,32 +49,35 @@ fn generate(root: &Path) -> Result<[(&'static str, String); 2], String> {
     Ok([(TYPES, types(&definitions)), (EXPORTS, exports(&definitions))])
 }
 
-/// Checks the binding, so that its macros run, and reads the definitions that they write. The whole workspace is checked: with
-/// the binding alone cargo would choose other features of dependencies, and check those a second time.
+/// The variable by which the binding's macros learn where to write definitions.
+const FOLDER: &str = "NAPI_TYPE_DEF_TMP_FOLDER";
+
+/// Builds the binding, so that its macros run, and reads the definitions that they write. It is built as the tests are, with the whole
+/// workspace: alone it would get other features of dependencies, and cargo would compile those a second time.
 fn definitions(root: &Path) -> Result<Vec<Value>, String> {
-    let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps"])
-        .current_dir(root)
-        .output()
-        .map_err(|cause| format!("failed to start cargo: {cause}"))?;
-    let metadata: Value =
-        serde_json::from_slice(&metadata.stdout).map_err(|cause| format!("cargo metadata: {cause}"))?;
-    let target = metadata["target_directory"].as_str().ok_or("cargo metadata names no target folder")?;
-    let folder = Path::new(target).join("typedef");
-    let folder = folder.join(std::process::id().to_string());
+    // `npm test` names a folder for all of its builds, so that the binding is compiled once.
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        return build_definitions(root, Path::new(&folder));
+    }
+    let folder = std::env::temp_dir().join(format!("sinew-definitions-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|cause| format!("failed to create {}: {cause}", folder.display()))?;
+    let definitions = build_definitions(root, &folder);
+    fs::remove_dir_all(&folder).map_err(|cause| format!("failed to remove {}: {cause}", folder.display()))?;
+    definitions
+}
+
+fn build_definitions(root: &Path, folder: &Path) -> Result<Vec<Value>, String> {
     let status = Command::new(env!("CARGO"))
-        .args(["check", "--workspace", "--lib"])
-        .env("NAPI_TYPE_DEF_TMP_FOLDER", &folder)
+        .args(["build", "--profile", "test", "--workspace", "--lib"])
+        .env(FOLDER, folder)
         .current_dir(root)
         .status()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
     if !status.success() {
-        return Err("cargo check --workspace --lib failed: see above".into());
+        return Err("cargo build --profile test --workspace --lib failed: see above".into());
     }
     let text =
         fs::read_to_string(folder.join("sinew-node")).map_err(|cause| format!("native/ wrote no types: {cause}"))?;
-    fs::remove_dir_all(&folder).map_err(|cause| format!("failed to remove {}: {cause}", folder.display()))?;
     text.lines().map(|line| serde_json::from_str(line).map_err(|cause| format!("{cause}: {line}"))).collect()
 }
 

@@ -1,5 +1,5 @@
-//! Features that only `[dev-dependencies]` ask for. Cargo gives a dependency other features where tests are built than where
-//! they are not, and then compiles it, and everything above it, once for the tests and once for all else.
+//! Features that only some builds ask for. Cargo gives a dependency other features where tests are built than where they are
+//! not, and others to the addon than to the agent; then it compiles the dependency, and everything above it, twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,14 +7,34 @@ use std::process::Command;
 
 /// Reports each dependency that tests build with features of their own.
 pub(super) fn check(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
-    faults.extend(compiled_twice(&tree(root, "normal,build")?, &tree(root, "normal,build,dev")?));
+    let all = tree(root, &["--workspace", "--edges", "normal,build"])?;
+    let tests = tree(root, &["--workspace", "--edges", "normal,build,dev"])?;
+    faults.extend(compiled_twice(&all, &tests).map(|(package, features)| {
+        format!(
+            "{package} is compiled twice: only [dev-dependencies] ask for its features {features}; leave them out, or name them in \
+             tests/Cargo.toml"
+        )
+    }));
+    // As `npm start` builds them, one after the other. Crates of our own, which `cargo tree` shows with their folder, may differ: the
+    // supervisor of shells has the embedded interpreter.
+    let is_ours = |package: &str| package.ends_with(')');
+    let addon = tree(root, &["--package", "sinew-node", "--edges", "normal,build"])?;
+    let agent = tree(root, &["--package", "sinew-shell", "--package", "sinew-cli", "--edges", "normal,build"])?;
+    let again = compiled_twice(&addon, &agent).filter(|(package, _)| !is_ours(package));
+    faults.extend(again.map(|(package, features)| {
+        format!(
+            "{package} is compiled twice: the agent asks for its features {features}; name them in native/Cargo.toml"
+        )
+    }));
     Ok(())
 }
 
-/// Lists the packages below the workspace along these kinds of edges, each line with the features that cargo chooses.
-fn tree(root: &Path, edges: &str) -> Result<String, String> {
+/// Lists the packages that `cargo tree` finds with some options, each line with the features that cargo chooses.
+fn tree(root: &Path, options: &[&str]) -> Result<String, String> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--workspace", "--edges", edges, "--prefix", "none", "--no-dedupe", "--format", "{p}|{f}"])
+        .arg("tree")
+        .args(options)
+        .args(["--prefix", "none", "--no-dedupe", "--format", "{p}|{f}"])
         .current_dir(root)
         .output()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
@@ -24,22 +44,15 @@ fn tree(root: &Path, edges: &str) -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|cause| format!("cargo tree: {cause}"))
 }
 
-fn compiled_twice(without_tests: &str, with_tests: &str) -> Vec<String> {
-    let with_tests = variants(with_tests);
-    let mut faults = Vec::new();
-    for (package, variants) in variants(without_tests) {
-        let built = with_tests.get(package).cloned().unwrap_or_default();
-        for features in variants.difference(&built) {
-            let more: BTreeSet<&str> =
-                built.iter().flatten().copied().filter(|name| !features.contains(name)).collect();
-            let more = Vec::from_iter(more).join(", ");
-            faults.push(format!(
-                "{package} is compiled twice: only [dev-dependencies] ask for its features {more}; leave them out, or name \
-                 them in tests/Cargo.toml"
-            ));
-        }
-    }
-    faults
+/// Returns the packages that the second of two builds compiles again, each with the features that only it asks for.
+fn compiled_twice<'a>(first: &'a str, second: &'a str) -> impl Iterator<Item = (&'a str, String)> {
+    let second = variants(second);
+    variants(first).into_iter().filter_map(move |(package, variants)| {
+        let again = second.get(package)?;
+        let features = variants.difference(again).next()?;
+        let more: BTreeSet<&str> = again.iter().flatten().copied().filter(|name| !features.contains(name)).collect();
+        Some((package, Vec::from_iter(more).join(", ")))
+    })
 }
 
 /// The sets of features with which each package is built.
@@ -58,9 +71,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(without_tests: &str, with_tests: &str, expect: &[&str]) {
-        let faults = compiled_twice(without_tests, with_tests);
-        let found: Vec<&str> = faults.iter().map(|fault| fault.split(';').next().unwrap_or_default()).collect();
+    fn check(first: &str, second: &str, expect: &[(&str, &str)]) {
+        let found: Vec<(&str, String)> = compiled_twice(first, second).collect();
+        let found: Vec<(&str, &str)> = found.iter().map(|(package, features)| (*package, features.as_str())).collect();
         assert_eq!(found, expect);
     }
 
@@ -70,12 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_that_only_tests_ask_for_is_named() {
-        check(
-            "a v1|std\nb v1|",
-            "a v1|io,std\nb v1|",
-            &["a v1 is compiled twice: only [dev-dependencies] ask for its features io"],
-        );
+    fn a_feature_that_only_one_build_asks_for_is_named() {
+        check("a v1|std\nb v1|", "a v1|io,std\nb v1|", &[("a v1", "io")]);
+        check("a v1|std,more", "a v1|std", &[("a v1", "")]);
+    }
+
+    #[test]
+    fn a_dependency_of_one_build_alone_is_compiled_once() {
+        check("a v1|std", "b v1|", &[]);
     }
 
     #[test]
