@@ -113,7 +113,7 @@ fn cut_in(value: &mut Value, level: usize) -> bool {
     match value {
         Value::String(text) => cut(text),
         // All of them, not only up to the first that is too long.
-        Value::Array(items) => items.iter_mut().fold(false, |cut, item| cut_in(item, level + 1) || cut),
+        Value::Array(items) => items.iter_mut().filter_map(|item| cut_in(item, level + 1).then_some(())).count() > 0,
         Value::Object(object) => {
             // Half a picture is no picture.
             let picture = object.contains_key("mimeType");

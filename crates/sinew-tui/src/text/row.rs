@@ -186,7 +186,7 @@ pub fn is_safe_link(address: &str) -> bool {
     });
     let unseen = |c: char| c.is_control() || c.is_whitespace() || is_hidden(c);
     // A path that begins with two slashes names a host on some systems.
-    rest.is_some_and(|(start, rest)| !rest.is_empty() && !(start.starts_with("file:") && rest.starts_with(['/', '\\'])))
+    rest.is_some_and(|(start, rest)| !(rest.is_empty() || start.starts_with("file:") && rest.starts_with(['/', '\\'])))
         && !address.contains(unseen)
 }
 
