@@ -10,6 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::depth;
+
 /// Characters of a string in a session file; a longer one is cut.
 pub const LARGEST_STRING: usize = 500_000;
 const CUT: &str = "[Session persistence truncated large content]";
@@ -87,14 +89,14 @@ pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
 /// Keys whose strings are worth nothing when they are cut: half a signature is no signature.
 const SIGNATURES: [&str; 3] = ["signature", "thinkingSignature", "thoughtSignature"];
 
-/// Makes an entry fit for a line: long strings are cut, what only streams need is left out. True when that changed
+/// Makes an entry fit for a line: long strings and what nests too deep are cut, what only streams need is left out. True when that changed
 /// something; the live conversation then goes on with what was kept, so that a resume finds the same.
 pub(super) fn fit(entry: &mut Value) -> bool {
     let mut changed = false;
     for block in blocks(entry).filter(|block| block.get("type").and_then(Value::as_str) == Some("toolCall")) {
         changed |= block.as_object_mut().is_some_and(|call| call.remove("partialJson").is_some());
     }
-    cut_in(entry) || changed
+    cut_in(entry, 1) || changed
 }
 
 /// The content blocks of an entry that has some.
@@ -103,18 +105,22 @@ fn blocks(entry: &mut Value) -> impl Iterator<Item = &mut Value> {
     holder.and_then(|holder| holder.get_mut("content")?.as_array_mut()).into_iter().flatten()
 }
 
-fn cut_in(value: &mut Value) -> bool {
+/// Cuts what is too long or too deep in a value that lies at `level`.
+fn cut_in(value: &mut Value, level: usize) -> bool {
+    if depth::cut(value, level) {
+        return true;
+    }
     match value {
         Value::String(text) => cut(text),
         // All of them, not only up to the first that is too long.
-        Value::Array(items) => items.iter_mut().filter_map(|item| cut_in(item).then_some(())).count() > 0,
+        Value::Array(items) => items.iter_mut().filter_map(|item| cut_in(item, level + 1).then_some(())).count() > 0,
         Value::Object(object) => {
             // Half a picture is no picture.
             let picture = object.contains_key("mimeType");
             let mut changed = false;
             for (key, item) in object.iter_mut() {
                 let whole = (picture && key == "data") || SIGNATURES.contains(&key.as_str());
-                changed |= !(whole && item.is_string()) && cut_in(item);
+                changed |= !(whole && item.is_string()) && cut_in(item, level + 1);
             }
             // A mentioned file whose content was cut has fewer lines than it says.
             if changed && object.contains_key("lineCount") {

@@ -11,8 +11,15 @@ use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, 
 use super::blob::Blobs;
 use super::custom;
 use super::entry::{Body, Entry, Kind};
-use super::tree::Tree;
+use super::tree::{Place, Tree};
 use crate::clock;
+
+/// Messages of a context: more fit no model, and a file with millions of them must not fill the memory.
+const MOST_MESSAGES: usize = 50_000;
+/// Bytes of their lines.
+const MOST_BYTES: u64 = 128 << 20;
+/// Entries that are held at a time before they become a part of the context.
+const BATCH: usize = 4_096;
 
 /// The values that hold where the path sets nothing.
 #[derive(Debug, Clone, Default)]
@@ -42,14 +49,27 @@ pub struct Context {
     pub mcp_tools: Option<Vec<String>>,
     /// The part in front of requests that MCP servers add.
     pub mcp_front: Option<Value>,
+    /// The oldest messages of the branch, which are too many for a context and not in it.
+    pub left_out: usize,
     /// Pictures that a message names and that are gone: what it calls them, each once.
     pub missing_images: Vec<String>,
 }
 
 impl Context {
-    /// Returns the warning about pictures that are gone; none where all are there.
+    /// Returns the warning about what is missing; none where everything is there.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
+        let messages = (self.left_out > 0).then(|| {
+            let (left_out, kept) = (self.left_out, self.messages.len());
+            format!("this session is too long for any model: it sees the newest {kept} messages, and not the {left_out} before them")
+        });
+        match (messages, self.picture_warning()) {
+            (Some(messages), Some(pictures)) => Some(format!("{messages}; {pictures}")),
+            (messages, pictures) => messages.or(pictures),
+        }
+    }
+
+    fn picture_warning(&self) -> Option<String> {
         // What a damaged file calls a picture may be long.
         let first: String = self.missing_images.first()?.chars().take(80).collect();
         let what = match self.missing_images.len() {
@@ -89,26 +109,37 @@ pub(super) fn build<I: Iterator<Item = Entry>, E>(
         let kind = tree.nodes[*at].kind;
         (kind == Kind::State || kind.is_message() && position >= kept).then_some(*at)
     };
-    let wanted: Vec<usize> = path.iter().enumerate().filter_map(counts).collect();
+    let mut wanted: Vec<usize> = path.iter().enumerate().filter_map(counts).collect();
+    context.left_out = leave_out(tree, &mut wanted);
     let mut pruned: HashSet<String> = HashSet::new();
     let mut answered_by: Option<(String, String)> = None;
-    context.messages.reserve(wanted.len());
-    context.entry_ids.reserve(wanted.len());
-    for (entry, at) in read(&wanted)?.zip(wanted) {
-        if tree.nodes[at].kind == Kind::State {
-            state(entry.body, &mut context, &mut pruned);
-            continue;
+    let messages = wanted.iter().filter(|&&at| tree.nodes[at].kind.is_message()).count();
+    context.messages.reserve(messages);
+    context.entry_ids.reserve(messages);
+    // A conversation begins with a message of the user, also where its beginning is missing.
+    let mut begun = context.left_out == 0;
+    for batch in wanted.chunks(BATCH) {
+        for (entry, at) in read(batch)?.zip(batch) {
+            if tree.nodes[*at].kind == Kind::State {
+                state(entry.body, &mut context, &mut pruned);
+                continue;
+            }
+            let Some((id, message)) = message(entry) else { continue };
+            begun |= matches!(message, AgentMessage::User(_));
+            if !begun {
+                context.left_out += 1;
+                continue;
+            }
+            if let AgentMessage::Assistant(answer) = &message
+                && answered_by
+                    .as_ref()
+                    .is_none_or(|(provider, model)| (provider, model) != (&answer.provider, &answer.model))
+            {
+                answered_by = Some((answer.provider.clone(), answer.model.clone()));
+            }
+            context.messages.push(message);
+            context.entry_ids.push(id);
         }
-        let Some((id, message)) = message(entry) else { continue };
-        if let AgentMessage::Assistant(answer) = &message
-            && answered_by
-                .as_ref()
-                .is_none_or(|(provider, model)| (provider, model) != (&answer.provider, &answer.model))
-        {
-            answered_by = Some((answer.provider.clone(), answer.model.clone()));
-        }
-        context.messages.push(message);
-        context.entry_ids.push(id);
     }
     if let Some((provider, model)) = answered_by {
         context.models.entry("default".into()).or_insert_with(|| format!("{provider}/{model}"));
@@ -127,6 +158,26 @@ pub(super) fn build<I: Iterator<Item = Entry>, E>(
         }
     }
     Ok(context)
+}
+
+/// Takes out of `wanted` the oldest messages that are too many; gives how many those are. What sets something stays.
+fn leave_out(tree: &Tree, wanted: &mut Vec<usize>) -> usize {
+    let (mut messages, mut bytes) = (0, 0);
+    let last = wanted.iter().rposition(|&at| {
+        let node = &tree.nodes[at];
+        if let (true, Place::Disk { length, .. }) = (node.kind.is_message(), &node.place) {
+            messages += 1;
+            bytes += u64::from(*length);
+        }
+        // The newest message is needed whatever it holds.
+        messages > 1 && (messages > MOST_MESSAGES || bytes > MOST_BYTES)
+    });
+    let Some(last) = last else { return 0 };
+    let settings: Vec<usize> =
+        wanted[..=last].iter().copied().filter(|&at| !tree.nodes[at].kind.is_message()).collect();
+    let left_out = last + 1 - settings.len();
+    wanted.splice(..=last, settings);
+    left_out
 }
 
 fn state(body: Body, context: &mut Context, pruned: &mut HashSet<String>) {

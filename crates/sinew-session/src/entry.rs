@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sinew_llm::message::{AgentMessage, Common, Content};
 
+use super::depth;
 use super::scan::Head;
 
 /// The version that this program writes.
@@ -243,8 +244,9 @@ struct MessageLine<'a> {
 }
 
 impl Entry {
-    /// Reads a line.
+    /// Reads a line, without what nests too deep.
     pub(super) fn parse(line: &[u8]) -> Result<Entry, serde_json::Error> {
+        let line = &*depth::without_deep(line);
         if let Ok(MessageLine { kind, id, parent_id, timestamp, message: Common(message) }) =
             serde_json::from_slice(line)
             && kind == "message"
@@ -261,9 +263,9 @@ impl Entry {
         Ok(entry_of(head, body.folded()))
     }
 
-    /// An entry whose type is known but whose shape is not: kept as it is.
+    /// An entry whose type is known but whose shape is not: kept as it is, without what nests too deep.
     pub(super) fn parse_unknown(line: &[u8]) -> Result<Entry, serde_json::Error> {
-        Ok(entry_of(Head::parse(line)?, Body::Other(serde_json::from_slice(line)?)))
+        Ok(entry_of(Head::parse(line)?, Body::Other(depth::parse(line)?)))
     }
 
     /// The entry as an object, in the order in which a person would read it.

@@ -1,13 +1,15 @@
 //! The index of a file: its entries and their offsets. Reads the file once, in blocks that a few threads share, and
-//! keeps
-//! a few words of each line.
+//! keeps a few words of each line. Nothing that a file holds makes that unbounded: files, entries and lines have limits.
 
 use std::fs::File;
 use std::io;
 
 use memchr::memchr;
+use serde_json::{Map, Value};
 
+use super::depth;
 use super::entry::{Header, Kind};
+use super::files::size_text;
 use super::parallel_map::parallel_map;
 use super::read_at;
 use super::scan::Head;
@@ -16,6 +18,15 @@ use crate::clock;
 
 /// Bytes that a thread takes at a time: they stay in its cache.
 const BLOCK: usize = 512 * 1024;
+/// Blocks whose lines are held at a time before they become a part of the tree.
+const BATCH: usize = 64;
+/// Bytes of a session file. A larger one is refused: a long session has some megabytes, and a file with holes may say
+/// any size.
+const LARGEST_FILE: u64 = 4 << 30;
+/// Entries of a session file. About a hundred bytes of memory are kept for each.
+const MOST_ENTRIES: usize = 5_000_000;
+/// Bytes of a line. A longer one is passed by, in pieces.
+const LONGEST_LINE: usize = 128 << 20;
 /// Bytes behind a block that are read with it: most lines that begin in it end there.
 const BEHIND: usize = 16 * 1024;
 
@@ -27,6 +38,8 @@ pub(super) struct Index {
     pub(super) tree: Tree,
     /// Lines that are no entries, the torn one at the end left out.
     pub(super) bad: usize,
+    /// Entries of which something nests too deep, and is left out when they are read.
+    pub(super) deep: usize,
     /// Entries whose parents would have closed a circle.
     pub(super) circles: usize,
     /// Entries without `id`: those of version 1 and of flat files.
@@ -39,6 +52,9 @@ pub(super) struct Index {
 
 /// Reads `file`. A last line without line feed counts when it is whole JSON. What another process appends meanwhile is
 /// not seen.
+///
+/// # Errors
+/// The system's; `FileTooLarge` if the file is larger, or has more entries, than a session may.
 pub(super) fn read(file: &File) -> io::Result<Index> {
     read_in_blocks(file, BLOCK)
 }
@@ -46,27 +62,29 @@ pub(super) fn read(file: &File) -> io::Result<Index> {
 /// [`read`] in blocks of `length`: the same whatever it is.
 pub(super) fn read_in_blocks(file: &File, length: usize) -> io::Result<Index> {
     let size = file.metadata()?.len();
+    if size > LARGEST_FILE {
+        let (size, most) = (size_text(size), size_text(LARGEST_FILE));
+        return Err(too_large(format!("it has {size}, and a session file has at most {most}")));
+    }
     let (header, first) = match first_line(file, size)? {
         Some((header, at)) => (Some(header), Some(at)),
         None => (None, None),
     };
     let mut index = Index { header, size, ..Index::default() };
-    let blocks = size.div_ceil(length as u64);
-    let blocks = parallel_map(usize::try_from(blocks).unwrap_or(usize::MAX), |buffer: &mut Vec<u8>, number| {
-        let from = number as u64 * length as u64;
-        block(file, buffer, from..size.min(from + length as u64), size, first)
-    });
-    let blocks = blocks.into_iter().collect::<io::Result<Vec<Block>>>()?;
-    index.tree.reserve(blocks.iter().map(|block| block.rows.len()).sum());
+    let count = usize::try_from(size.div_ceil(length as u64)).unwrap_or(usize::MAX);
     let mut torn = None;
-    for block in blocks {
-        index.bad += block.bad;
-        index.without_id += block.without_id;
-        index.size = index.size.min(block.size);
-        torn = torn.or(block.torn);
-        for Row { id, parent, time, kind, offset, length } in block.rows {
-            let added = index.tree.push(id, parent, time, kind, Place::Disk { offset, length });
-            index.bad += usize::from(!added);
+    for begin in (0..count).step_by(BATCH) {
+        let blocks = parallel_map(BATCH.min(count - begin), |buffer: &mut Vec<u8>, number| {
+            let from = (begin + number) as u64 * length as u64;
+            block(file, buffer, from..size.min(from + length as u64), size, first)
+        });
+        for block in blocks {
+            let block = block?;
+            torn = torn.or(block.torn);
+            index.add(block);
+        }
+        if index.tree.nodes.len() > MOST_ENTRIES {
+            return Err(too_large(format!("a session file has at most {MOST_ENTRIES} entries, and it has more")));
         }
     }
     index.whole = torn.unwrap_or(index.size);
@@ -74,11 +92,30 @@ pub(super) fn read_in_blocks(file: &File, length: usize) -> io::Result<Index> {
     Ok(index)
 }
 
+impl Index {
+    fn add(&mut self, block: Block) {
+        self.bad += block.bad;
+        self.deep += block.deep;
+        self.without_id += block.without_id;
+        self.size = self.size.min(block.size);
+        self.tree.reserve(block.rows.len());
+        for Row { id, parent, time, kind, offset, length } in block.rows {
+            let added = self.tree.push(id, parent, time, kind, Place::Disk { offset, length });
+            self.bad += usize::from(!added);
+        }
+    }
+}
+
+fn too_large(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, reason)
+}
+
 /// The lines that begin in a part of a file.
 #[derive(Default)]
 struct Block {
     rows: Vec<Row>,
     bad: usize,
+    deep: usize,
     without_id: usize,
     /// The offset at which the torn last line begins.
     torn: Option<u64>,
@@ -100,6 +137,9 @@ fn first_line(file: &File, size: u64) -> io::Result<Option<(Header, u64)>> {
     let mut buffer = Vec::new();
     let mut lines = Lines::new(file, &mut buffer, 0, size);
     while let Some(line) = lines.next(4 * 1024)? {
+        if line.passed {
+            return Ok(None);
+        }
         let text = line.bytes.trim_ascii();
         if !text.is_empty() {
             let header = serde_json::from_slice::<Header>(text).ok().filter(|header| header.kind == "session");
@@ -128,10 +168,15 @@ fn block(
         return Ok(block);
     }
     while lines.offset() < range.end
-        && let Some(Line { bytes, offset, ended }) = lines.next(BEHIND)?
+        && let Some(line) = lines.next(BEHIND)?
     {
+        let Line { bytes, offset, ended, passed } = line;
         let text = bytes.trim_ascii();
         if Some(offset) == first {
+            continue;
+        }
+        if passed && ended {
+            block.bad += 1;
             continue;
         }
         if text.is_empty() {
@@ -139,14 +184,17 @@ fn block(
             continue;
         }
         match Head::parse(text) {
-            Ok(head) => block.rows.push(Row {
-                id: Id::from(&*head.id),
-                parent: head.parent_id.as_deref().map(Id::from),
-                time: head.timestamp.as_deref().and_then(clock::from_iso).unwrap_or_default(),
-                kind: Kind::of(&head.kind),
-                offset: offset + (text.as_ptr() as u64 - bytes.as_ptr() as u64),
-                length: u32::try_from(text.len()).unwrap_or(u32::MAX),
-            }),
+            Ok(head) => {
+                block.deep += usize::from(depth::is_deep(text));
+                block.rows.push(Row {
+                    id: Id::from(&*head.id),
+                    parent: head.parent_id.as_deref().map(Id::from),
+                    time: head.timestamp.as_deref().and_then(clock::from_iso).unwrap_or_default(),
+                    kind: Kind::of(&head.kind),
+                    offset: offset + (text.as_ptr() as u64 - bytes.as_ptr() as u64),
+                    length: u32::try_from(text.len()).unwrap_or(u32::MAX),
+                });
+            }
             Err(_) if ended && is_object(text) => block.without_id += 1,
             Err(_) if ended => block.bad += 1,
             // Cut off at the next append.
@@ -157,8 +205,22 @@ fn block(
     Ok(block)
 }
 
+/// The lines of a file that are objects. A line that is longer than one may be is left out.
+///
+/// # Errors
+/// The system's.
+pub(super) fn objects(file: &File) -> io::Result<Vec<Map<String, Value>>> {
+    let mut buffer = Vec::new();
+    let mut lines = Lines::new(file, &mut buffer, 0, file.metadata()?.len());
+    let mut objects = Vec::new();
+    while let Some(line) = lines.next(BLOCK)? {
+        objects.extend(depth::parse::<Map<String, Value>>(line.bytes).ok());
+    }
+    Ok(objects)
+}
+
 fn is_object(text: &[u8]) -> bool {
-    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(text).is_ok()
+    depth::parse::<Map<String, Value>>(text).is_ok()
 }
 
 /// A line and where it begins.
@@ -167,6 +229,8 @@ struct Line<'a> {
     offset: u64,
     /// It has its line feed, which is not among its bytes.
     ended: bool,
+    /// It is longer than a line may be: its bytes were passed by, and are not here.
+    passed: bool,
 }
 
 /// The lines of a file from some place on.
@@ -224,19 +288,51 @@ impl<'a> Lines<'a> {
             if let Some(more) = memchr(b'\n', &self.buffer[from..self.filled]) {
                 break Some(from + more);
             }
+            self.drop_read();
             from = self.filled;
             if self.begin + self.filled as u64 >= self.size {
                 break None;
             }
-            self.fill((self.filled + step.max(self.filled - self.at)) as u64)?;
+            let length = self.filled - self.at;
+            if length > LONGEST_LINE {
+                return self.pass().map(Some);
+            }
+            self.fill((self.filled + step.max(length)) as u64)?;
         };
         let (start, stop) = (self.at, end.unwrap_or(self.filled));
-        let line = Line { bytes: &self.buffer[start..stop], offset: self.offset(), ended: end.is_some() };
+        let line =
+            Line { bytes: &self.buffer[start..stop], offset: self.offset(), ended: end.is_some(), passed: false };
         if end.is_none() && start == stop {
             return Ok(None);
         }
         self.at = end.map_or(stop, |end| end + 1);
         Ok(Some(line))
+    }
+
+    /// Takes the lines that were read out of the buffer.
+    fn drop_read(&mut self) {
+        self.buffer.copy_within(self.at..self.filled, 0);
+        self.begin += self.at as u64;
+        (self.filled, self.at) = (self.filled - self.at, 0);
+    }
+
+    /// Goes behind the line that begins here, and holds none of it.
+    fn pass(&mut self) -> io::Result<Line<'_>> {
+        let offset = self.offset();
+        self.begin += self.filled as u64;
+        (*self.buffer, self.filled, self.at) = (Vec::new(), 0, 0);
+        let ended = loop {
+            self.fill(BLOCK as u64)?;
+            if let Some(end) = memchr(b'\n', &self.buffer[..self.filled]) {
+                self.at = end + 1;
+                break true;
+            }
+            self.begin += self.filled as u64;
+            if std::mem::take(&mut self.filled) == 0 {
+                break false;
+            }
+        };
+        Ok(Line { bytes: &[], offset, ended, passed: true })
     }
 }
 

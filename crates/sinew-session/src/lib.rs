@@ -10,6 +10,7 @@
 //! | `tree` | parents, children, leaf, path; no file |
 //! | `migrate` | older versions and foreign shapes, to version 3 |
 //! | `writer` | appending: lock, torn lines, fsync |
+//! | `depth` | values that nest too deep to be read |
 //! | `blob` | content too large for a line: pictures beside the sessions, long strings cut |
 //! | `context` | the messages that the model sees from a leaf |
 //! | `rule_history` | the rules that a branch has shown to the model, and how long ago |
@@ -37,6 +38,7 @@ pub mod clock;
 mod context;
 mod copy;
 mod custom;
+mod depth;
 mod entry;
 pub mod files;
 mod gc;

@@ -2,12 +2,13 @@
 //! a session.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use sinew_base::{Error, ErrorCode, Result};
 
+use super::depth::DEEPEST;
 use super::entry::{Header, VERSION};
 use super::index::{self, Index};
 use super::migrate;
@@ -167,10 +168,15 @@ fn fresh(path: &Path, options: SessionOptions, warnings: Vec<String>, recovered:
 }
 
 fn made(path: &Path, options: SessionOptions, index: Index, reader: File, warnings: &mut Vec<String>) -> Session {
-    let Index { header, tree, bad, circles, whole, size, .. } = index;
+    let Index { header, tree, bad, deep, circles, whole, size, .. } = index;
     let shown = path.display();
     if bad > 0 {
         warnings.push(format!("{shown}: {bad} lines could not be read and were skipped"));
+    }
+    if deep > 0 {
+        warnings.push(format!(
+            "{shown}: {deep} entries nest more than {DEEPEST} levels deep; the levels below were left out"
+        ));
     }
     if circles > 0 {
         warnings.push(format!("{shown}: {circles} entries named each other as parents; the circle was cut"));
@@ -197,21 +203,13 @@ fn is_protected(cause: &io::Error) -> bool {
 
 /// Returns true if the lines are messages without header, as one predecessor wrote them.
 fn is_flat(file: &File) -> io::Result<bool> {
-    let lines = objects(file)?;
+    let lines = index::objects(file)?;
     Ok(!lines.is_empty() && lines.iter().all(|line| line.contains_key("role") && line.contains_key("content")))
-}
-
-/// The lines of a file that are objects.
-fn objects(mut file: &File) -> io::Result<Vec<Map<String, Value>>> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
 /// The lines of an older file as those of the current version.
 fn current_lines(file: &File, options: &SessionOptions) -> io::Result<Vec<Map<String, Value>>> {
-    Ok(migrate::to_current(objects(file)?, &options.cwd.to_string_lossy(), &*options.clock).0)
+    Ok(migrate::to_current(index::objects(file)?, &options.cwd.to_string_lossy(), &*options.clock).0)
 }
 
 fn put(out: &mut impl Write, lines: &[Map<String, Value>]) -> io::Result<()> {
@@ -226,7 +224,7 @@ fn put(out: &mut impl Write, lines: &[Map<String, Value>]) -> io::Result<()> {
 fn set_aside(path: &Path, file: &File, options: &SessionOptions) -> io::Result<(PathBuf, Option<PathBuf>)> {
     let stamp = stamp(options.clock.now());
     let aside = beside(path, &format!(".damaged-{stamp}"));
-    let mut lines = objects(file)?;
+    let mut lines = index::objects(file)?;
     lines.retain(|line| {
         line.contains_key("id") && line.contains_key("type") && line.get("type") != Some(&Value::from("session"))
     });

@@ -26,7 +26,7 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Reads the head of a line, and sees to it that the rest is JSON.
+    /// Reads the head of a line, and sees to it that the rest is JSON, however deep it nests.
     pub(super) fn parse(line: &'a [u8]) -> Result<Head<'a>, serde_json::Error> {
         head(line).map_or_else(|| serde_json::from_slice(line), Ok)
     }

@@ -24,6 +24,8 @@ use crate::clock::{self, Clock};
 
 /// Bytes of a file that are read in one piece.
 const PIECE: u64 = 512 * 1024;
+/// Entries of a branch that are searched for the list of tasks at a time.
+const TODO_PART: usize = 64;
 /// Bytes between two lines that are read rather than skipped.
 const GAP: u64 = 4 * 1024;
 
@@ -344,7 +346,7 @@ impl Session {
         self.tree.nodes.iter().map(|node| &*node.id)
     }
 
-    /// Returns the number of messages of [`Session::context`]. Reads one entry at most.
+    /// Returns the number of messages of [`Session::context`], and of those that it leaves out. Reads one entry at most.
     ///
     /// # Errors
     /// The file can no longer be read.
@@ -368,20 +370,28 @@ impl Session {
     /// # Errors
     /// The file can no longer be read.
     pub fn todo(&self) -> Result<Option<Value>> {
-        for at in self.tree.path(self.tree.leaf()).into_iter().rev() {
-            if let Place::Disk { offset, length } = &self.tree.nodes[at].place
-                && memchr::memmem::find(&self.line(*offset, *length as usize)?, b"todo").is_none()
-            {
-                continue;
-            }
-            match self.read(at)?.body {
-                Body::Message { message: AgentMessage::ToolResult(result) }
-                    if result.tool_name == "todo" && result.details.is_some() =>
-                {
-                    return Ok(result.details.clone());
+        let path = self.tree.path(self.tree.leaf());
+        let names_todo = memchr::memmem::Finder::new("todo");
+        let mut buffer = Vec::new();
+        // A branch that has no list is read to its beginning: in pieces, the newest first.
+        for part in path.rchunks(TODO_PART) {
+            for piece in pieces(&self.tree, part).iter().rev() {
+                let bytes = self.fill_piece(piece, &mut buffer)?;
+                let may_have = |at: &usize| match &self.tree.nodes[*at].place {
+                    Place::Memory(_) => true,
+                    Place::Disk { offset, length } => names_todo.find(piece.line(bytes, *offset, *length)).is_some(),
+                };
+                for &at in part[piece.nodes.clone()].iter().rev().filter(|at| may_have(at)) {
+                    match self.read(at)?.body {
+                        Body::Message { message: AgentMessage::ToolResult(result) }
+                            if result.tool_name == "todo" && result.details.is_some() =>
+                        {
+                            return Ok(result.details.clone());
+                        }
+                        Body::Custom { custom_type, data } if custom_type == USER_TODO => return Ok(Some(data)),
+                        _ => {}
+                    }
                 }
-                Body::Custom { custom_type, data } if custom_type == USER_TODO => return Ok(Some(data)),
-                _ => {}
             }
         }
         Ok(None)

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use sinew_base::{Error, ErrorCode, Result};
 
 use super::blob::bring_back;
+use super::depth;
 use super::entry::{Body, Kind, name_twice};
 use super::store::Session;
 use super::tree::Place;
@@ -91,7 +92,7 @@ impl Session {
             Place::Memory(entry) => entry.to_value(),
             Place::Disk { offset, length } => {
                 let line = self.line(*offset, *length as usize)?;
-                let mut fields: Map<String, Value> = serde_json::from_slice(&line)
+                let mut fields: Map<String, Value> = depth::parse(&line)
                     .map_err(|cause| Error::io("failed to read the session", &io::Error::from(cause)))?;
                 name_twice(&mut fields);
                 Value::Object(fields)

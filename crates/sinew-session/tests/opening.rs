@@ -13,6 +13,11 @@ use sinew_session::{Defaults, Session, SessionOptions, Sync};
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn hold(bytes: usize) {
+    PEAK.fetch_max(HELD.fetch_add(bytes, Ordering::Relaxed) + bytes, Ordering::Relaxed);
+}
 
 struct Counting;
 
@@ -20,14 +25,14 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
-        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        hold(layout.size());
         // SAFETY: the caller's promises are those that the system's allocator asks for.
         unsafe { System.alloc(layout) }
     }
 
     /// Growth is no allocation of its own: how often a buffer grows is the library's business.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        HELD.fetch_add(size, Ordering::Relaxed);
+        hold(size);
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { System.realloc(pointer, layout, size) }
@@ -54,24 +59,28 @@ fn bytes_read() -> Option<u64> {
 struct Cost {
     calls: usize,
     held: usize,
+    /// The most that was held at a time.
+    peak: usize,
     read: Option<u64>,
 }
 
 fn cost<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (calls, held, read) = (CALLS.load(Ordering::Relaxed), HELD.load(Ordering::Relaxed), bytes_read());
+    PEAK.store(held, Ordering::Relaxed);
     let done = work();
     let cost = Cost {
         calls: CALLS.load(Ordering::Relaxed) - calls,
         held: HELD.load(Ordering::Relaxed).saturating_sub(held),
+        peak: PEAK.load(Ordering::Relaxed).saturating_sub(held),
         read: bytes_read().zip(read).map(|(after, before)| after - before),
     };
     (done, cost)
 }
 
-/// Questions and answers of about 1 KB each; with `compacted` only the last ten are live.
-fn session(entries: usize, compacted: bool) -> String {
+/// Questions and answers of so many words of about 20 bytes each; with `compacted` only the last ten are live.
+fn session(entries: usize, words: usize, compacted: bool) -> String {
     let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n".to_string();
-    let said = "so it goes \\\"on\\\"\\n".repeat(50);
+    let said = "so it goes \\\"on\\\"\\n".repeat(words);
     let line = |at: usize, body: &str| {
         let parent = if at == 0 { "null".to_string() } else { format!("\"{:08x}\"", at - 1) };
         format!("{{\"id\":\"{at:08x}\",\"parentId\":{parent},\"timestamp\":\"2026-01-31T09:30:00.000Z\",{body}}}\n")
@@ -105,7 +114,7 @@ fn a_session_opens_in_one_pass_and_its_messages_are_read_in_another() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     for compacted in [false, true] {
-        let text = session(ENTRIES, compacted);
+        let text = session(ENTRIES, 50, compacted);
         let size = text.len() as u64;
         std::fs::write(&path, text).unwrap();
         let (session, opened) = cost(|| open(&path));
@@ -125,4 +134,22 @@ fn a_session_opens_in_one_pass_and_its_messages_are_read_in_another() {
             "{built:?} {size}"
         );
     }
+    long_session(&path);
+}
+
+/// A million entries open in 300 MB: 240 bytes for each, and the messages that a model may see.
+fn long_session(path: &Path) {
+    const ENTRIES: usize = 200_000;
+    const SEEN: usize = 50_000;
+    std::fs::write(path, session(ENTRIES, 1, false)).unwrap();
+    let (session, opened) = cost(|| open(path));
+    assert!(opened.peak < ENTRIES * 240 + (8 << 20), "{opened:?}");
+    let (context, built) = cost(|| session.context(&Defaults::default()).unwrap());
+    assert_eq!((context.messages.len(), context.left_out), (SEEN, ENTRIES - SEEN));
+    assert!(built.peak < SEEN * 1_000, "{built:?}");
+    let warning = context.warning().unwrap();
+    assert!(warning.contains("the newest 50000 messages, and not the 150000 before them"), "{warning}");
+    let (todo, searched) = cost(|| session.todo().unwrap());
+    assert_eq!(todo, None);
+    assert!(searched.calls < ENTRIES / 10 && searched.peak < 16 << 20, "{searched:?}");
 }

@@ -19,6 +19,7 @@
 //! text where no width is given. It is one piece, which is wrapped and cut as a wide character is, and cleaning takes it out whole.
 
 mod clusters;
+mod hidden;
 mod keys;
 mod press;
 mod stdin_buffer;
@@ -26,6 +27,7 @@ mod text;
 pub mod utf16;
 
 pub use clusters::{Cluster, clusters, count_ambiguous};
+pub use hidden::{is_hidden, reveal, reveal_where};
 pub use keys::{
     Key, KittyEvent, KittySequence, Modifiers, key_names, matches_key, matches_kitty_sequence, matches_legacy_sequence,
     parse_key, parse_kitty_sequence, resolve_key,

@@ -128,7 +128,7 @@ pub use sinew_term::{Key, KeyPress};
 pub use term::input::{Event, InputParser, Reply};
 pub use term::modes::{Mode, Modes};
 pub use text::ansi::{AnsiReader, apply_sgr};
-pub use text::row::{Cell, Line, Mark, Row, Run};
+pub use text::row::{Cell, Line, Mark, Row, Run, is_safe_link};
 pub use text::style::{Attrs, Color, Depth, Style};
 pub use text::width::is_certain;
 pub use text::wrap::{WrapMode, wrap};

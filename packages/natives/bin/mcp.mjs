@@ -1,6 +1,7 @@
 // A server of the Model Context Protocol over standard input and output: the searches of this package for any agent. Requests of the
 // revision 2026-07-28 stand for themselves; clients from before shake hands first.
-import { open, readdir, realpath } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, resolve, sep } from "node:path";
 import { parseArgs } from "node:util";
@@ -19,6 +20,8 @@ const FILE = 64 << 20;
 const RESULT = 50 << 10;
 /** Rows of a result. */
 const ROWS = 1000;
+/** Opens a file without waiting: a pipe that nobody writes to would hold the thread that opens it. Windows knows neither flag. */
+const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 /** The time without a search after which a folder is not kept any more. */
 const IDLE_MS = 600_000;
 
@@ -138,11 +141,24 @@ function fault({ properties, required }, given) {
 export async function serve(argv) {
   const { values } = parseArgs({ args: argv, options: { root: { type: "string", multiple: true } } });
   const roots = await Promise.all((values.root ?? ["."]).map((root) => realpath(resolve(root))));
+  /** The folders that the roots are, whatever lies at their paths later. */
+  const folders = await Promise.all(roots.map((root) => stat(root, { bigint: true })));
+  roots.forEach((root, at) => {
+    if (!folders[at].isDirectory()) throw new Error(`--root ${root}: not a folder`);
+  });
   const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   const below = (path) => roots.some((root) => isBelow(path, root));
   const searches = keep(roots);
   const calls = new Map();
   let greeted = false;
+
+  /** Refuses where another folder has taken the place of a root: the user has lent the one that was there at the start. */
+  async function unmoved() {
+    for (const [at, root] of roots.entries()) {
+      const now = await stat(root, { bigint: true }).catch(() => undefined);
+      if (now?.dev !== folders[at].dev || now.ino !== folders[at].ino) throw new Refusal(`Refused: ${root} is another folder than at the start of the server; start it again`);
+    }
+  }
 
   /** Where a path that was named leads, links followed. What does not exist counts by the folder that would hold it. */
   async function at(named = ".") {
@@ -151,7 +167,12 @@ export async function serve(argv) {
     for (;;) {
       const real = await realpath(path).catch(() => undefined);
       if (real !== undefined && !below(real)) throw new Refusal(`Refused: ${named} lies outside of ${roots.join(", ")}`);
-      if (real !== undefined && path === asked) return real;
+      if (real !== undefined && path === asked) {
+        // Some of what is neither a file nor a folder never ends, or does something when it is opened.
+        const facts = await stat(real);
+        if (!facts.isFile() && !facts.isDirectory()) throw new Refusal(`${named} is a pipe, a socket or a device`);
+        return real;
+      }
       if (real !== undefined || dirname(path) === path) throw new Refusal(`File not found: ${named}`);
       path = dirname(path);
     }
@@ -160,7 +181,7 @@ export async function serve(argv) {
   /** The bytes of a file. It is opened first and judged then: where its path leads meanwhile changes nothing. */
   async function opened(named) {
     const path = await at(named);
-    const file = await open(path, "r");
+    const file = await open(path, READ);
     try {
       const facts = await file.stat();
       if (!facts.isFile()) throw new Refusal(`${named} is no file`);
@@ -183,7 +204,10 @@ export async function serve(argv) {
     const stop = new AbortController();
     calls.set(id, stop);
     try {
+      await unmoved();
       const [shown, ...notes] = await tool.work(given, { at, opened, by: searches.by, signal: stop.signal });
+      // Also of what was moved meanwhile nothing is told.
+      await unmoved();
       const bytes = Buffer.from(shown);
       const cut = bytes.length > RESULT;
       const told = [...notes, cut && `Cut behind ${RESULT >> 10} KB of ${bytes.length >> 10} KB.`].filter(Boolean).map((note) => `\n[${note}]`);

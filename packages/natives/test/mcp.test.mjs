@@ -1,7 +1,8 @@
 // `npx @sinew/natives mcp`: by hand, and by the client of the TypeScript SDK where it is installed.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, linkSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -104,6 +105,62 @@ test("what lies outside of the roots is refused", async () => {
     }
     assert.deepEqual(await call("read", { path: "nothing.txt" }), ["File not found: nothing.txt", true]);
   });
+});
+
+const unix = process.platform === "win32" ? "no pipes, sockets and devices in folders" : false;
+
+test("what is neither a file nor a folder is refused, and holds nothing up", { skip: unix }, async () => {
+  const special = join(folder, "special");
+  mkdirSync(special);
+  execFileSync("mkfifo", [join(special, "pipe")]);
+  symlinkSync("pipe", join(special, "link"));
+  const listener = createServer().listen(join(special, "socket"));
+  await new Promise((done) => listener.once("listening", done));
+  writeFileSync(join(special, "plain.txt"), "needle\n");
+  // A device lies elsewhere: a root of its own holds it.
+  await drive(async ({ ask, call }) => {
+    await greet(ask);
+    for (const path of ["pipe", "link", "socket", "/dev/zero", "/dev/null"]) {
+      // More at a time than Node has threads for files.
+      const calls = Array.from({ length: 8 }, () => ["read", { path }]).concat([["grep", { pattern: "a", path }], ["find", { pattern: "*", path }], ["ls", { path }]]);
+      for (const [text, failed] of await Promise.all(calls.map(([name, args]) => call(name, args)))) {
+        assert.deepEqual([text, failed], [`${path} is a pipe, a socket or a device`, true]);
+      }
+    }
+    assert.deepEqual(await call("read", { path: "plain.txt" }), ["1:needle", false]);
+    assert.deepEqual(await call("grep", { pattern: "needle" }), ["plain.txt\n1:needle", false]);
+  }, ["--root", special, "--root", "/dev"]);
+  await new Promise((done) => listener.close(done));
+});
+
+test("a hard link below a root is a file of that root", async () => {
+  const linked = join(folder, "linked");
+  mkdirSync(linked);
+  linkSync(join(folder, "outside", "secret.txt"), join(linked, "name.txt"));
+  await drive(async ({ ask, call }) => {
+    await greet(ask);
+    assert.deepEqual(await call("read", { path: "name.txt" }), ["1:needle", false]);
+  }, ["--root", linked]);
+});
+
+test("a folder that takes the place of a root is refused by every tool", async () => {
+  const moved = join(folder, "moved");
+  mkdirSync(moved);
+  writeFileSync(join(moved, "a.txt"), "needle\n");
+  await drive(async ({ ask, call }) => {
+    await greet(ask);
+    assert.deepEqual(await call("read", { path: "a.txt" }), ["1:needle", false]);
+    renameSync(moved, `${moved}-aside`);
+    mkdirSync(moved);
+    writeFileSync(join(moved, "a.txt"), "another needle\n");
+    for (const [name, args] of [["read", { path: "a.txt" }], ["ls", {}], ["grep", { pattern: "needle" }], ["find", { pattern: "*" }], ["fuzzy_find", { query: "a" }]]) {
+      assert.deepEqual(await call(name, args), [`Refused: ${moved} is another folder than at the start of the server; start it again`, true], name);
+    }
+    // The folder itself, at its own place again.
+    rmSync(moved, { recursive: true });
+    renameSync(`${moved}-aside`, moved);
+    assert.deepEqual(await call("read", { path: "a.txt" }), ["1:needle", false]);
+  }, ["--root", moved]);
 });
 
 test("a call that is cancelled is not answered", async () => {

@@ -46,6 +46,8 @@ pub(crate) struct OutputArgs {
     pub(crate) object: bool,
     /// The file of a JSON Schema.
     pub(crate) schema: Option<String>,
+    /// Each event of the modes json and rpc holds all that it is about.
+    pub(crate) snapshots: bool,
     pub(crate) verbose: bool,
     /// The interactive mode in words, line by line.
     pub(crate) linear: bool,

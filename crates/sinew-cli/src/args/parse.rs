@@ -118,6 +118,9 @@ fn check(args: &Args) -> Result<(), String> {
         return Err(format!("--output json and --mode {} exclude each other", mode.as_str()));
     }
     let mode = args.mode();
+    if args.output.snapshots && !matches!(mode, Mode::Json | Mode::Rpc) {
+        return Err("--json-snapshots needs --mode json or --mode rpc".into());
+    }
     if !matches!(mode, Mode::Rpc | Mode::Acp) {
         return Ok(());
     }

@@ -134,6 +134,7 @@ use Target::{Ignored, List, Number, Parsed, Session, Switch, Text, Texts, Trust,
 pub(crate) static FLAGS: &[Flag] = &[
     flag(Output, "p", "print", Nothing, Switch(|args| &mut args.output.print), "answer on stdout and leave"),
     flag(Output, "", "mode", Value("text|json|rpc|acp"), Parsed(mode), "text for people, json: an event per line, rpc: for programs, acp: for editors"),
+    flag(Output, "", "json-snapshots", Nothing, Switch(|args| &mut args.output.snapshots), "modes json and rpc: repeat the whole message so far in each event"),
     flag(Output, "", "output", Value("text|json"), Parsed(output), "json: one object with the answer, session, model, usage, cost and why it ended"),
     flag(Output, "", "output-schema", Value("FILE"), Text(|args| &mut args.output.schema), "the answer is JSON that fits this schema: checked, with two corrections"),
     flag(Output, "", "verbose", Nothing, Switch(|args| &mut args.output.verbose), "show tools and thoughts on stderr, and every warning"),

@@ -34,6 +34,7 @@ fn wrong_lines_say_what_is_wrong() {
     refused("--session=", "--session needs a value: --session PATH");
     refused("--tools=,", "--tools names no tool; --no-tools offers none");
     refused("--fork a --session b", "exclude each other");
+    refused("--json-snapshots -p", "--json-snapshots needs --mode json or --mode rpc");
     refused("--output xml", "--output xml: unknown output; use text or json");
     refused("--output json --mode rpc", "--output json and --mode rpc exclude each other");
     refused("--output-schema s.json --mode rpc", "exclude each other");
@@ -85,6 +86,8 @@ fn each_flag_changes_the_arguments() {
             Takes::Value(_) if matches!(flag.long, "mode" | "output") => "json",
             Takes::Value(_) if flag.long == "thinking" => "high",
             Takes::Value(_) => "7",
+            // It says how a mode writes.
+            _ if flag.long == "json-snapshots" => return read("--mode json --json-snapshots"),
             _ => return read(&format!("--{}", flag.long)),
         };
         read(&format!("--{} {value}", flag.long))

@@ -58,8 +58,8 @@ pub(crate) struct Look {
     pub(crate) verbose: bool,
     /// Text of an answer only once its message is whole: stdout is no terminal.
     pub(crate) whole: bool,
-    /// A snapshot of the message stands in each of its updates.
-    pub(crate) partials: bool,
+    /// Each event holds all that it is about.
+    pub(crate) snapshots: bool,
     /// A line for each tool on stderr.
     pub(crate) tool_lines: bool,
     /// Styles on stderr.
@@ -161,7 +161,7 @@ impl Look {
             },
             verbose,
             whole: !environment.stdout,
-            partials: environment.get("SINEW_PARTIALS") != Some("0"),
+            snapshots: args.output.snapshots,
             tool_lines: environment.stdout || verbose,
             colour: environment.colour(environment.stderr),
         }
@@ -175,13 +175,13 @@ async fn answer(control: Control, mut task: Task, warnings: &[String], look: Loo
     let OpenSession { agent, host, .. } = &*open;
     let header = serde_json::to_value(agent.session().header()).unwrap_or_default();
     let snapshots = match look.output {
-        Stdout::Events if look.partials => Snapshots::Each,
+        Stdout::Events if look.snapshots => Snapshots::Each,
         _ => Snapshots::Unread,
     };
     let mut listener = agent.subscribe(snapshots);
     let mut show: Box<dyn Renderer> = match look.output {
         Stdout::Text => Box::new(print::Text::new(look, output::stdout())),
-        Stdout::Events => Box::new(json::Lines::new(look.partials)),
+        Stdout::Events => Box::new(json::Lines::new(look.snapshots)),
         Stdout::Object => Box::new(report::Report::new(look, true)),
         Stdout::Value => Box::new(report::Report::new(look, false)),
     };

@@ -242,7 +242,7 @@ mod tests {
     /// The text on stdout after each event, and at the end.
     fn shown(whole: bool, events: &[Event]) -> (Vec<String>, String) {
         let look =
-            Look { output: Stdout::Text, verbose: false, whole, partials: true, tool_lines: false, colour: false };
+            Look { output: Stdout::Text, verbose: false, whole, snapshots: false, tool_lines: false, colour: false };
         let written = Written::default();
         let mut text = Text::new(look, Output::new(written.clone()));
         let now = || String::from_utf8(written.0.lock().clone()).unwrap();

@@ -2,11 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, call, finish, text};
+use crate::stage::{Stage, call, text};
 
 #[track_caller]
 fn events(stage: &Stage) -> Vec<Value> {
-    let ran = stage.play(&["--mode", "json", "go"]);
+    events_with(stage, &[])
+}
+
+#[track_caller]
+fn events_with(stage: &Stage, args: &[&str]) -> Vec<Value> {
+    let ran = stage.play(&[args, &["--mode", "json", "go"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -54,15 +59,43 @@ fn the_last_line_is_the_end_of_the_last_run() {
 }
 
 #[test]
-fn snapshots_can_be_left_out() {
+fn snapshots_are_written_where_they_are_asked_for() {
     let stage = Stage::scripted(&[text("some words")]);
-    let mut command = stage.command(&["--script", "script.jsonl", "--mode=json", "go"]);
-    command.env("SINEW_PARTIALS", "0");
-    let ran = finish(command);
-    let updates = ran.stdout.lines().filter(|line| line.contains("message_update"));
-    let updates: Vec<Value> = updates.map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(!updates.is_empty() && updates.iter().all(|update| update.get("message").is_none()), "{updates:?}");
-    assert!(events(&stage).iter().any(|event| event["type"] == "message_update" && event.get("message").is_some()));
+    let messages = |events: &[Value]| -> Vec<Value> {
+        let ends = events.iter().filter(|event| event["type"] == "message_end");
+        ends.map(|event| event["message"]["content"].clone()).collect()
+    };
+    let (slim, whole) = (events(&stage), events_with(&stage, &["--json-snapshots"]));
+    for (events, has_snapshots) in [(&slim, false), (&whole, true)] {
+        let updates: Vec<&Value> = events.iter().filter(|event| event["type"] == "message_update").collect();
+        assert!(!updates.is_empty());
+        assert!(updates.iter().all(|update| update.get("message").is_some() == has_snapshots), "{updates:?}");
+        // A message is whole at its end in either form, and only with snapshots elsewhere.
+        assert_eq!(messages(events).len(), 2);
+        let last = events.last().unwrap()["messages"].as_array().unwrap();
+        assert_eq!(
+            last.iter().filter(|message| message.get("content").is_some()).count(),
+            if has_snapshots { 2 } else { 0 }
+        );
+        assert_eq!(last[1]["stopReason"], "stop");
+    }
+    assert_eq!(messages(&slim), messages(&whole));
+}
+
+#[test]
+fn a_large_answer_is_written_at_most_four_times() {
+    // One answer of many calls whose arguments are large, and whose results are.
+    let content = "line \"of\" text\n".repeat(4_000);
+    let write = |at: usize| json!({"toolCall": {"name": "write", "arguments": {"path": format!("{at}.txt"), "content": content}}});
+    let read = |at: usize| json!({"toolCall": {"name": "read", "arguments": {"path": format!("{at}.txt")}}});
+    let calls = |call: &dyn Fn(usize) -> Value| json!({"type": "turn", "chunk": 512, "content": (0..12).map(call).collect::<Vec<_>>()});
+    let stage = Stage::scripted(&[calls(&write), calls(&read), text("Done.")]);
+    let ran = stage.play(&["--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let kept = std::fs::read(&stage.files()[0]).unwrap().len();
+    let lines = ran.stdout.lines().count();
+    assert!(kept > 12 * content.len(), "{kept}");
+    assert!(ran.stdout.len() <= 4 * kept + 256 * lines, "{} of {kept} in {lines} lines", ran.stdout.len());
 }
 
 #[test]

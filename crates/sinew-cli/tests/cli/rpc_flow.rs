@@ -23,7 +23,6 @@ fn a_client_that_reads_nothing_costs_no_memory_and_misses_nothing() {
     let big = json!({"type": "turn", "chunk": 4096, "content": [{"text": "x".repeat(1 << 20)}]});
     let stage = Stage::scripted(&vec![big; 20]);
     let mut command = stage.command(&["--mode", "rpc", "--script", "script.jsonl"]);
-    command.env("SINEW_PARTIALS", "0");
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     for at in 0..20 {
@@ -245,10 +244,21 @@ fn the_events_are_those_of_json_mode() {
     let stage = Stage::scripted(&script);
     stage.write("project/a", "one\n");
     stage.write("home/agent/settings.json", settings);
-    let ran = stage.play(&["--mode", "json", "--exclude-tools", "ask", "go"]);
+    // Each event whole, and each fact once.
+    for form in [&["--json-snapshots"][..], &[]] {
+        same_events(&stage, form);
+    }
+}
+
+#[track_caller]
+fn same_events(stage: &Stage, form: &[&str]) {
+    let ran = stage.play(&[form, &["--mode", "json", "--exclude-tools", "ask", "go"]].concat());
     let json_mode: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let has_snapshots =
+        json_mode.iter().any(|event| event["type"] == "message_update" && event.get("message").is_some());
+    assert_eq!(has_snapshots, !form.is_empty());
     // A question can be asked in RPC mode alone.
-    let mut client = Client::scripted(&stage, &["--exclude-tools", "ask"]);
+    let mut client = Client::scripted(stage, &[form, &["--exclude-tools", "ask"]].concat());
     client.data("prompt", json!({"message": "go"}));
     let rpc_mode = client.end_after("agent_settled").seen;
     // JSON mode has a header, keeps the end of each run until it knows whether another one follows, and leaves out what

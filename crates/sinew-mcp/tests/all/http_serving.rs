@@ -401,3 +401,42 @@ async fn our_client_uses_it_in_both_eras_037_038() {
         client.close().await;
     }
 }
+
+/// Heads that never end, as a program sends them that wants to keep others out.
+async fn half_heads(served: &Served, count: usize) -> Vec<TcpStream> {
+    let mut open = Vec::new();
+    for at in 0..count {
+        // Nothing at all, a part of a line, and all but the last byte.
+        let head = served.text("POST", "/mcp", &[], "");
+        open.push(served.open(["", "POST /m", &head[..head.len() - 1]][at % 3]).await);
+    }
+    open
+}
+
+#[tokio::test]
+async fn heads_that_never_end_keep_nobody_out() {
+    let served = Served::start(Limits::default()).await;
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait"}});
+    let waiting = served.open(&served.text("POST", "/mcp", &[], &call.to_string())).await;
+    served.began.notified().await;
+    let half = half_heads(&served, 300).await;
+    // Somebody else is answered, and the call that runs goes on: it ends with its connection and not before.
+    assert_eq!(served.post(&[], &ping).await.status, 200);
+    assert!(tokio::time::timeout(std::time::Duration::ZERO, served.cancelled.notified()).await.is_err());
+    drop(waiting);
+    served.cancelled.notified().await;
+    drop(half);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_has_a_time_limit() {
+    let served = Served::start(Limits::default()).await;
+    let begun = tokio::time::Instant::now();
+    for mut stream in half_heads(&served, 3).await {
+        // The server closes it: with nothing, or with a status.
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).await.unwrap();
+    }
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sinew_term::clusters;
+use sinew_term::{clusters, is_hidden, reveal};
 
 use super::style::{Color, Style};
 
@@ -27,7 +27,7 @@ pub struct Run {
 /// Styled text without a width: what is pushed is made harmless, so that a line can be shown as it is.
 ///
 /// Escape sequences and controls go, line ends become blanks, tabs become blanks to the next stop of four, marks
-/// that stand alone go, and bidirectional controls are shown as `‹U+202E›`.
+/// that stand alone go, and what nobody would see, bidirectional controls and tags, is shown as `‹U+202E›`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Line {
     text: String,
@@ -61,12 +61,12 @@ impl Line {
         self.push_linked(text, style, None)
     }
 
-    /// Appends text that links to an address. A link that holds a control is left out.
+    /// Appends text that links to an address. Only an address that is safe to open becomes a link ([`is_safe_link`]).
     pub fn push_linked(&mut self, text: &str, style: Style, link: Option<&Arc<str>>) -> &mut Line {
         let before = self.text.len();
         self.append_harmless(text);
         if self.text.len() > before {
-            let link = link.filter(|link| !link.is_empty() && !link.chars().any(char::is_control));
+            let link = link.filter(|link| is_safe_link(link));
             let end = self.text.len();
             match self.runs.last_mut() {
                 Some(run) if run.style == style && run.link.as_ref() == link => run.end = end,
@@ -92,25 +92,13 @@ impl Line {
             self.columns += text.len();
             return;
         }
-        for cluster in clusters(text, 1) {
+        for cluster in clusters(&reveal(text), 1) {
             let first = cluster.text.chars().next().unwrap_or(' ');
             match first {
                 '\t' => {
                     let blanks = TAB_STOP - self.columns % TAB_STOP;
                     self.text.extend(std::iter::repeat_n(' ', blanks));
                     self.columns += blanks;
-                }
-                _ if cluster.text.chars().any(is_bidi) => {
-                    for c in cluster.text.chars() {
-                        if is_bidi(c) {
-                            let shown = format!("‹U+{:04X}›", u32::from(c));
-                            self.columns += shown.chars().count();
-                            self.text.push_str(&shown);
-                        } else {
-                            let mut bytes = [0; 4];
-                            self.append_harmless(c.encode_utf8(&mut bytes));
-                        }
-                    }
                 }
                 _ if cluster.width == 0 => {}
                 _ => {
@@ -185,8 +173,21 @@ impl Line {
     }
 }
 
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+/// The beginnings of addresses that a terminal may be told to open: each leads to a browser, a mail that is not sent yet,
+/// or a file of this machine. Other schemes start programs, and a file of another host tells that host who the user is.
+const SAFE_LINKS: [&str; 5] = ["http://", "https://", "mailto:", "file:///", "file://localhost/"];
+
+/// Returns true for an address that a link may lead to: `http`, `https`, `mailto`, and files of this machine.
+#[must_use]
+pub fn is_safe_link(address: &str) -> bool {
+    let rest = SAFE_LINKS.iter().find_map(|start| {
+        let (scheme, rest) = address.split_at_checked(start.len())?;
+        scheme.eq_ignore_ascii_case(start).then_some((*start, rest))
+    });
+    let unseen = |c: char| c.is_control() || c.is_whitespace() || is_hidden(c);
+    // A path that begins with two slashes names a host on some systems.
+    rest.is_some_and(|(start, rest)| !(rest.is_empty() || start.starts_with("file:") && rest.starts_with(['/', '\\'])))
+        && !address.contains(unseen)
 }
 
 /// A mark that a row carries for the terminal (OSC 133).

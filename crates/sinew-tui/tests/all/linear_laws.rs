@@ -159,10 +159,10 @@ fn item_82_nothing_is_written_where_nothing_is_new() {
 #[test]
 fn item_33_plain_output_holds_no_escape() {
     let mut output = LinearOutput::new(true);
-    output.say("a\u{1b}[2Jb\u{1b}]52;c;eA==\u{7}c\u{202e}");
+    output.say("a\u{1b}[2Jb\u{1b}]52;c;eA==\u{7}c\u{202e}\u{E0041}");
     output.ring();
     let shown = Editor::new().rows(COLUMNS - 1, 9, &style());
     let bytes = output.write(false, Some((&shown.rows, shown.caret)));
-    assert_eq!(String::from_utf8(bytes).expect("text"), "abc‹U+202E›\u{7}\n");
+    assert_eq!(String::from_utf8(bytes).expect("text"), "abc‹U+202E›‹U+E0041›\u{7}\n");
     assert!(output.write(false, Some((&shown.rows, shown.caret))).is_empty());
 }

@@ -538,3 +538,33 @@ fn item_87_a_link_whose_text_names_another_host_shows_where_it_leads() {
         }
     }
 }
+
+#[test]
+fn only_addresses_that_are_safe_to_open_become_links() {
+    for (target, is_link) in [
+        ("https://example.org/a?b=c#d", true),
+        ("HTTP://example.org", true),
+        ("mailto:me@example.org", true),
+        ("file:///home/me/a.rs", true),
+        ("file://localhost/home/me/a.rs", true),
+        ("file://evil.example/share", false),
+        ("file:////evil.example/share", false),
+        ("file://localhost//evil.example/share", false),
+        ("file:///\\evil.example/share", false),
+        ("file:a.rs", false),
+        ("javascript:alert(1)", false),
+        ("vscode://command/workbench.action.terminal.new", false),
+        ("ssh://-oProxyCommand=x", false),
+        ("data:text/html,x", false),
+        ("a.rs", false),
+        ("https://", false),
+        ("https://example.org/\u{202e}gpj.exe", false),
+        ("https://example.org/\u{E0041}", false),
+    ] {
+        let mut screen = screen(120, 6, ScreenOptions { links: true, ..ScreenOptions::default() });
+        screen.push(MarkdownBlock::new(&format!("[text](<{target}>)")));
+        let bytes = String::from_utf8(frames(&mut screen).concat()).expect("frames are text");
+        assert_eq!(bytes.contains("\x1b]8;id="), is_link, "{target}");
+        assert_eq!(sinew_tui::is_safe_link(target), is_link, "{target}");
+    }
+}

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::modes::client::{TakenBytes, Writer};
-use crate::modes::json;
+use crate::modes::json::EventEncoder;
 use crate::output::{self, Output};
 
 /// Bytes of a line at most.
@@ -112,14 +112,14 @@ pub(super) struct Out {
 
 impl Out {
     /// Starts the writer. `lost` hears when nothing can be written any more.
-    pub(super) fn start(partials: bool, lost: oneshot::Sender<()>) -> (Out, Writer) {
+    pub(super) fn start(snapshots: bool, lost: oneshot::Sender<()>) -> (Out, Writer) {
         let (frames, mut queue) = mpsc::channel(1);
         let taken = TakenBytes::default();
         let out = Out { frames, taken: taken.clone() };
         let handle = tokio::runtime::Handle::current();
         // On a thread of its own: a reader that is slow must not keep signals from being heard.
         let writer = tokio::task::spawn_blocking(move || {
-            let mut writer = FrameWriter { out: output::stdout(), partials, taken };
+            let mut writer = FrameWriter { out: output::stdout(), encoder: EventEncoder::new(snapshots), taken };
             let ended = writer.run(&handle, &mut queue);
             if ended.is_err() {
                 // The mode may be over already.
@@ -164,7 +164,7 @@ impl Out {
 /// Writes frames and events to stdout.
 struct FrameWriter<W> {
     out: Output<W>,
-    partials: bool,
+    encoder: EventEncoder,
     taken: TakenBytes,
 }
 
@@ -214,7 +214,7 @@ impl<W: Write> FrameWriter<W> {
     }
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        json::lines(event, self.partials)?.into_iter().try_for_each(|line| self.line(line))
+        self.encoder.lines(event)?.into_iter().try_for_each(|line| self.line(line))
     }
 
     fn line(&mut self, line: Vec<u8>) -> io::Result<()> {

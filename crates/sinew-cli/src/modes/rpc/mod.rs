@@ -89,13 +89,13 @@ impl View for EventLines {
 /// The agent cannot be started.
 pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
     startup.reset(&OVERRIDDEN_SETTINGS);
-    let Startup { environment, settings, .. } = &startup;
-    let partials = environment.get("SINEW_PARTIALS") != Some("0");
+    let Startup { environment, settings, args, .. } = &startup;
+    let snapshots = args.output.snapshots;
     let titles =
         environment.is_on("SINEW_RPC_EMIT_TITLE") && !environment.is_on("SINEW_NO_TITLE") && !startup.is_offline();
     let timeout = settings.ask.timeout_seconds;
     let (lost, mut gone) = oneshot::channel();
-    let (out, writer) = Out::start(partials, lost);
+    let (out, writer) = Out::start(snapshots, lost);
     let ui = Arc::new(ui::Ui::new(out.clone(), timeout));
     let (app, open) = App::start(startup, Some(Arc::clone(&ui) as Arc<dyn Ask>), &mut warnings).await?;
     open.agent.change_settings(|settings| settings.titles = titles);
@@ -106,7 +106,7 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
             open,
             Some(Arc::new(EventLines {
                 out: out.clone(),
-                snapshots: if partials { Snapshots::Each } else { Snapshots::Unread },
+                snapshots: if snapshots { Snapshots::Each } else { Snapshots::Unread },
             })),
         ),
         calls: Arc::new(host_tools::Calls::new(out.clone())),

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Either, Full, Limited};
-use hyper::body::{Body, Frame, Incoming};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use serde_json::{Map, Value};
 use sinew_base::CancelHandle;
 use sinew_jsonrpc::{Id, Message, RpcError, message};
@@ -18,6 +19,7 @@ use tokio::sync::mpsc;
 use super::super::service::{AbortOnDrop, ReadyCall, Reply, Service, era_of, missing, read_params, unsupported};
 use super::PATH;
 use super::access::Access;
+use super::connections::{Busy, Place};
 use crate::era::{self, Era};
 use crate::headers::{decode, request_headers};
 
@@ -27,7 +29,8 @@ const BODY_LIMIT: Duration = Duration::from_secs(60);
 /// Reports of progress that wait for a client to read them.
 const REPORTS: usize = 64;
 
-type Answer = Response<Either<Full<Bytes>, Events>>;
+type Answer = Response<Content>;
+type Content = Either<Full<Bytes>, Events>;
 
 /// The address that answers.
 pub(super) struct Endpoint {
@@ -36,15 +39,20 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
-        match self.take(request).await {
-            Ok(answer) => answer,
-            Err(refusal) => refusal.answer(),
-        }
+    /// Answers one request. The connection at `place` is not closed for another one until the answer is written, unless
+    /// whoever asks may not.
+    pub(super) async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<HeldContent> {
+        let (answer, busy) = match self.access.check(request.headers()) {
+            Ok(()) => {
+                let busy = Busy::new(Arc::clone(place));
+                (self.take(request).await.unwrap_or_else(Refusal::answer), Some(busy))
+            }
+            Err((status, reason)) => (Refusal::new(status, reason).answer(), None),
+        };
+        answer.map(|content| HeldContent { content, _busy: busy })
     }
 
     async fn take(&self, request: Request<Incoming>) -> Result<Answer, Refusal> {
-        self.access.check(request.headers()).map_err(|(status, reason)| Refusal::new(status, reason))?;
         if request.uri().path() != PATH {
             return Err(Refusal::new(StatusCode::NOT_FOUND, format!("Not found: the server is at {PATH}.")));
         }
@@ -159,6 +167,32 @@ impl Endpoint {
             }
         }
         Ok(era)
+    }
+}
+
+/// The content of an answer, with the place of the connection that it is written to.
+pub(super) struct HeldContent {
+    content: Content,
+    _busy: Option<Busy>,
+}
+
+impl Body for HeldContent {
+    type Data = Bytes;
+    type Error = <Content as Body>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.content).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.content.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.content.size_hint()
     }
 }
 

@@ -9,6 +9,7 @@
 //! read.
 
 mod access;
+mod connections;
 mod exchange;
 
 use std::convert::Infallible;
@@ -19,22 +20,24 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use self::access::Access;
+use self::connections::{Connections, Place};
 use self::exchange::Endpoint;
 use super::Service;
 
 /// The path of the one address that answers.
 pub const PATH: &str = "/mcp";
 
-/// Connections at a time; others wait until one of them ends. One serves one call at a time.
-const CONNECTIONS: usize = 64;
+/// The time that the head of a request may take, also of the first one and of the next one of a connection: a
+/// connection that asks for nothing in that time is closed.
+const HEAD_LIMIT: Duration = Duration::from_secs(10);
 
-/// The time from one request of a connection to the head of the next, after which it is closed.
-const HEAD_LIMIT: Duration = Duration::from_secs(60);
+/// The answer to an address that has too many requests at a time.
+const TOO_MANY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// Bytes of a request's head.
 const HEAD_BYTES: usize = 64 * 1024;
@@ -50,30 +53,43 @@ const HEAD_BYTES: usize = 64 * 1024;
 pub async fn serve_http(service: Service, listener: TcpListener, token: Option<&str>) -> io::Result<()> {
     let access = Access::new(listener.local_addr()?, token);
     let endpoint = Arc::new(Endpoint { service, access });
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    let mut connections = JoinSet::new();
+    let open = Arc::new(Connections::default());
+    let mut tasks = JoinSet::new();
     loop {
-        let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
             // The client was gone before its turn came.
             Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) => {
                 continue;
             }
             Err(error) => return Err(error),
         };
-        while connections.try_join_next().is_some() {}
-        let endpoint = Arc::clone(&endpoint);
-        connections.spawn(async move {
-            let _place = place;
-            let answer = service_fn(move |request| {
-                let endpoint = Arc::clone(&endpoint);
-                async move { Ok::<_, Infallible>(endpoint.answer(request).await) }
-            });
-            let mut server = http1::Builder::new();
-            server.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).max_buf_size(HEAD_BYTES);
-            // A client that breaks off has nobody left who could be told.
-            let _ = server.serve_connection(TokioIo::new(stream), answer).await;
-        });
+        while tasks.try_join_next().is_some() {}
+        match open.admit(peer.ip()).await {
+            Some(place) => {
+                tasks.spawn(serve_connection(Arc::clone(&endpoint), stream, place));
+            }
+            // A client that does not read it has nobody left who could be told.
+            None => {
+                let _ = stream.try_write(TOO_MANY);
+            }
+        }
+    }
+}
+
+/// Answers the requests of one connection, until it ends or its place is needed.
+async fn serve_connection(endpoint: Arc<Endpoint>, stream: TcpStream, place: Place) {
+    let place = Arc::new(place);
+    let asked = Arc::clone(&place);
+    let answer = service_fn(move |request| {
+        let (endpoint, place) = (Arc::clone(&endpoint), Arc::clone(&asked));
+        async move { Ok::<_, Infallible>(endpoint.answer(request, &place).await) }
+    });
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).max_buf_size(HEAD_BYTES);
+    tokio::select! {
+        // A client that breaks off has nobody left who could be told.
+        _ = server.serve_connection(TokioIo::new(stream), answer) => {}
+        () = place.closed() => {}
     }
 }

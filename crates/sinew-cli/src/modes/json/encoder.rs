@@ -1,0 +1,204 @@
+//! The form of an event as a line.
+//!
+//! Every fact is written once, so that what is written grows with what happens and not with its square: the text of an
+//! answer as it comes, a message whole at its `message_end`, the arguments of a call at its start, its result at its end.
+//! Other events that are about a message name it by its small fields. With snapshots an event holds all that it is about,
+//! each time.
+
+use std::collections::HashMap;
+use std::io;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use sinew_agent::event::{AnswerStep, Event, ToolResult};
+use sinew_llm::event::StreamEvent;
+use sinew_llm::message::{AgentMessage, Block, ToolCall, text_of};
+
+/// The fields by which an event names a message that another one holds whole.
+const SMALL: [&str; 12] = [
+    "role",
+    "api",
+    "provider",
+    "model",
+    "usage",
+    "stopReason",
+    "errorMessage",
+    "toolCallId",
+    "toolName",
+    "isError",
+    "customType",
+    "timestamp",
+];
+
+/// Bytes by which the end of a text and the beginning of the next one are the same where it goes on.
+const SHARED: usize = 1_024;
+
+/// Bytes of a text of which the end is looked for in the one before it. Tools of ours show 50 KB at most.
+const LONGEST: usize = 1 << 20;
+
+/// Writes events as lines.
+pub(in crate::modes) struct EventEncoder {
+    /// An event holds all that it is about.
+    snapshots: bool,
+    /// What was written last of the results of calls that run, by the call.
+    running: HashMap<String, ToolResult>,
+}
+
+impl EventEncoder {
+    pub(in crate::modes) fn new(snapshots: bool) -> EventEncoder {
+        EventEncoder { snapshots, running: HashMap::new() }
+    }
+
+    /// An event as lines, without their ends. Those of compactions are told once more under the names that pi's clients
+    /// know.
+    pub(in crate::modes) fn lines(&mut self, event: &Event) -> io::Result<Vec<Vec<u8>>> {
+        let mut lines = vec![self.line(event)?];
+        let other = match event {
+            Event::AutoCompactionStart { .. } => "compaction_start",
+            Event::AutoCompactionEnd { .. } => "compaction_end",
+            _ => return Ok(lines),
+        };
+        let mut value = serde_json::to_value(event)?;
+        value["type"] = other.into();
+        lines.push(serde_json::to_vec(&value)?);
+        Ok(lines)
+    }
+
+    fn line(&mut self, event: &Event) -> io::Result<Vec<u8>> {
+        if self.snapshots {
+            return Ok(serde_json::to_vec(event)?);
+        }
+        let kind = event.name();
+        Ok(match event {
+            Event::MessageStart { message } => serde_json::to_vec(&json!({"type": kind, "message": named(message)?}))?,
+            Event::MessageUpdate { step, .. } => step_line(step)?,
+            Event::TurnEnd { message, tool_results } => {
+                let results = all_named(tool_results)?;
+                serde_json::to_vec(&json!({"type": kind, "message": named(message)?, "toolResults": results}))?
+            }
+            Event::AgentEnd { messages } => {
+                serde_json::to_vec(&json!({"type": kind, "messages": all_named(messages)?}))?
+            }
+            Event::ToolExecutionUpdate { tool_call_id, tool_name, partial_result, .. } => {
+                let partial_result = self.news(tool_call_id, partial_result);
+                let update = Update { kind, tool_call_id, tool_name, partial_result };
+                serde_json::to_vec(&update)?
+            }
+            Event::ToolExecutionEnd { tool_call_id, .. } => {
+                self.running.remove(tool_call_id);
+                serde_json::to_vec(event)?
+            }
+            _ => serde_json::to_vec(event)?,
+        })
+    }
+
+    /// What is new in the result of a call that runs.
+    fn news(&mut self, call: &str, result: &ToolResult) -> News {
+        let before = self.running.insert(call.to_string(), result.clone()).unwrap_or_default();
+        let is_text = |result: &ToolResult| result.content.iter().all(|block| matches!(block, Block::Text(_)));
+        let (old, new) = (text_of(&before.content), text_of(&result.content));
+        let shared = if is_text(&before) && is_text(result) { overlap(&old, &new) } else { 0 };
+        // A text of which little stays the same is another text, as that of a progress bar is.
+        let grew = shared == old.len() && is_text(&before);
+        let continues = grew || shared >= SHARED;
+        let content = match continues && is_text(result) {
+            true if new.len() == shared => Vec::new(),
+            true => vec![Block::text(&new[shared..])],
+            false => result.content.clone(),
+        };
+        let details = result.details.clone().filter(|details| before.details.as_ref() != Some(details));
+        News { content, details, replaces: !continues }
+    }
+}
+
+/// See [`Event::ToolExecutionUpdate`].
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Update<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    tool_call_id: &'a str,
+    tool_name: &'a str,
+    partial_result: News,
+}
+
+/// What is new in a result.
+#[derive(Debug, PartialEq, Serialize)]
+struct News {
+    /// Stands behind the content before it, or in its place.
+    content: Vec<Block>,
+    /// Absent where they are as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+    /// The content stands in the place of all before it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replaces: bool,
+}
+
+fn step_line(step: &AnswerStep) -> io::Result<Vec<u8>> {
+    let event = match &step.event {
+        StreamEvent::ToolCallEnd { content_index, tool_call } => {
+            let ToolCall { id, name, .. } = &**tool_call;
+            let named = ToolCall { id: id.clone(), name: name.clone(), ..ToolCall::default() };
+            StreamEvent::ToolCallEnd { content_index: *content_index, tool_call: Box::new(named) }
+        }
+        other => other.clone(),
+    };
+    let mut value =
+        serde_json::to_value(Event::MessageUpdate { message: None, step: AnswerStep { event, content: None } })?;
+    // The deltas had them, and the end of the message has them once more.
+    if let Some(call) = value.pointer_mut("/assistantMessageEvent/toolCall").and_then(Value::as_object_mut) {
+        call.remove("arguments");
+    }
+    Ok(serde_json::to_vec(&value)?)
+}
+
+/// A message by its small fields.
+fn named(message: &AgentMessage) -> io::Result<Value> {
+    let mut value = serde_json::to_value(message)?;
+    if let Value::Object(fields) = &mut value {
+        fields.retain(|name, _| SMALL.contains(&name.as_str()));
+    }
+    Ok(value)
+}
+
+fn all_named(messages: &[AgentMessage]) -> io::Result<Vec<Value>> {
+    messages.iter().map(named).collect()
+}
+
+/// Returns the length of the longest beginning of `new` that is an end of `old`: of a text that grew, and of the end of one
+/// of which the beginning is shown no longer. Linear in both.
+fn overlap(old: &str, new: &str) -> usize {
+    if new.starts_with(old) {
+        return old.len();
+    }
+    if new.is_empty() || new.len() > LONGEST {
+        return 0;
+    }
+    // Knuth, Morris and Pratt: for each prefix of `new` the longest of its ends that it begins with.
+    let (old, bytes) = (old.as_bytes(), new.as_bytes());
+    let old = &old[old.len().saturating_sub(bytes.len())..];
+    let mut ends = vec![0; bytes.len()];
+    for at in 1..bytes.len() {
+        ends[at] = longer(&ends, bytes, ends[at - 1], bytes[at]);
+    }
+    let mut shared = 0;
+    for byte in old {
+        if shared == bytes.len() {
+            shared = ends[shared - 1];
+        }
+        shared = longer(&ends, bytes, shared, *byte);
+    }
+    shared
+}
+
+/// The length of the prefix that `shared` bytes of it and `byte` end with.
+fn longer(ends: &[usize], prefix: &[u8], mut shared: usize, byte: u8) -> usize {
+    while shared > 0 && prefix[shared] != byte {
+        shared = ends[shared - 1];
+    }
+    shared + usize::from(prefix.get(shared) == Some(&byte))
+}
+
+#[cfg(test)]
+mod tests;

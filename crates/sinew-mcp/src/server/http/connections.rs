@@ -1,0 +1,201 @@
+//! The open connections: how many there may be, and which one is closed when a new one needs its place.
+//!
+//! A connection costs the other side nothing, so a limit alone would let one program keep all others out. A connection
+//! without a request that may be answered is therefore closed as soon as somebody else needs its place, the one that
+//! has waited longest first. A request that is being answered is never broken off for another one.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// Connections at a time. One answers one request at a time.
+pub(super) const CONNECTIONS: usize = 64;
+
+/// Connections of one address at a time; of IPv6 a network of 64 bits counts as one.
+pub(super) const PER_ADDRESS: usize = 48;
+
+/// All that are open.
+#[derive(Default)]
+pub(super) struct Connections {
+    table: Mutex<Table>,
+    left: Notify,
+}
+
+#[derive(Default)]
+struct Table {
+    /// The one that has been without a request for longest comes first.
+    open: Vec<Connection>,
+    next: u64,
+}
+
+struct Connection {
+    id: u64,
+    network: IpAddr,
+    busy: bool,
+    close: Arc<Notify>,
+}
+
+/// The place of one connection; dropping it makes room.
+pub(super) struct Place {
+    connections: Arc<Connections>,
+    id: u64,
+    close: Arc<Notify>,
+}
+
+/// A request that is being answered. Until it is dropped its connection is not closed for another one.
+pub(super) struct Busy(Arc<Place>);
+
+impl Connections {
+    /// Makes room for a connection from `peer`. Waits while every other connection answers a request; None where the
+    /// address itself has too many of those.
+    pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
+        let network = network(peer);
+        loop {
+            let left = self.left.notified();
+            tokio::pin!(left);
+            // Registered before the look, so that a place that is left between look and wait is not missed.
+            left.as_mut().enable();
+            {
+                let mut table = self.table.lock();
+                let of_peer = table.open.iter().filter(|other| other.network == network).count();
+                if of_peer >= PER_ADDRESS && !table.close_idle(|other| other.network == network) {
+                    return None;
+                }
+                if table.open.len() < CONNECTIONS || table.close_idle(|_| true) {
+                    return Some(table.open(Arc::clone(self), network));
+                }
+            }
+            left.await;
+        }
+    }
+}
+
+impl Table {
+    fn open(&mut self, connections: Arc<Connections>, network: IpAddr) -> Place {
+        let (id, close) = (self.next, Arc::new(Notify::new()));
+        self.next += 1;
+        self.open.push(Connection { id, network, busy: false, close: Arc::clone(&close) });
+        Place { connections, id, close }
+    }
+
+    /// Closes the connection that has been without a request for longest of those that `fits`; false if each has one.
+    fn close_idle(&mut self, fits: impl Fn(&Connection) -> bool) -> bool {
+        let Some(at) = self.open.iter().position(|other| !other.busy && fits(other)) else { return false };
+        self.open.remove(at).close.notify_one();
+        true
+    }
+}
+
+impl Place {
+    /// Resolves when somebody else needs the place.
+    pub(super) async fn closed(&self) {
+        self.close.notified().await;
+    }
+
+    fn set_busy(&self, busy: bool) {
+        let mut table = self.connections.table.lock();
+        // One that was closed for another is no longer among them.
+        if let Some(at) = table.open.iter().position(|other| other.id == self.id) {
+            let connection = Connection { busy, ..table.open.remove(at) };
+            table.open.push(connection);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.connections.table.lock().open.retain(|other| other.id != self.id);
+        self.connections.left.notify_one();
+    }
+}
+
+impl Busy {
+    pub(super) fn new(place: Arc<Place>) -> Busy {
+        place.set_busy(true);
+        Busy(place)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.set_busy(false);
+        self.0.connections.left.notify_one();
+    }
+}
+
+/// The part of an address that one owner has.
+fn network(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// The place that is there at once; None where the caller is refused or has to wait.
+    fn now(connections: &Arc<Connections>, peer: &str) -> Option<Arc<Place>> {
+        match pin!(connections.admit(peer.parse().unwrap())).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(place) => place.map(Arc::new),
+            Poll::Pending => None,
+        }
+    }
+
+    fn busy(place: &Arc<Place>) -> Busy {
+        Busy::new(Arc::clone(place))
+    }
+
+    fn is_closed(place: &Place) -> bool {
+        pin!(place.closed()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    #[test]
+    fn the_longest_idle_connection_makes_room() {
+        let connections = Arc::new(Connections::default());
+        let open: Vec<Arc<Place>> =
+            (0..CONNECTIONS).map(|at| now(&connections, &format!("10.0.0.{}", at % 4)).unwrap()).collect();
+        // The first one is asked something, and waits again: it is the last of those that have waited now.
+        drop(busy(&open[0]));
+        let new = now(&connections, "10.0.0.9").unwrap();
+        let closed: Vec<usize> = (0..open.len()).filter(|&at| is_closed(&open[at])).collect();
+        assert_eq!(closed, [1]);
+        assert!(!is_closed(&new));
+    }
+
+    #[test]
+    fn a_request_that_is_answered_keeps_its_connection() {
+        let connections = Arc::new(Connections::default());
+        let open: Vec<Arc<Place>> =
+            (0..CONNECTIONS).map(|at| now(&connections, &format!("10.0.0.{}", at % 4)).unwrap()).collect();
+        let mut running: Vec<Busy> = open.iter().map(busy).collect();
+        assert!(now(&connections, "10.0.0.9").is_none());
+        running.pop();
+        assert!(now(&connections, "10.0.0.9").is_some());
+        assert_eq!(open.iter().filter(|place| is_closed(place)).count(), 1);
+    }
+
+    #[test]
+    fn one_address_does_not_take_every_place() {
+        for (peers, other) in
+            [(["10.0.0.1", "::ffff:10.0.0.1"], "10.0.0.2"), (["2001:db8::1", "2001:db8::ffff:1"], "2001:db8:0:1::1")]
+        {
+            let connections = Arc::new(Connections::default());
+            let open: Vec<Arc<Place>> = (0..PER_ADDRESS).map(|at| now(&connections, peers[at % 2]).unwrap()).collect();
+            let _busy: Vec<Busy> = open.iter().map(busy).collect();
+            assert!(now(&connections, peers[0]).is_none(), "{peers:?}");
+            assert!(now(&connections, other).is_some(), "{other}");
+        }
+        // Those that are idle make room for their own address.
+        let connections = Arc::new(Connections::default());
+        let open: Vec<Arc<Place>> = (0..PER_ADDRESS).map(|_| now(&connections, "10.0.0.1").unwrap()).collect();
+        assert!(now(&connections, "10.0.0.1").is_some());
+        assert!(is_closed(&open[0]));
+    }
+}

@@ -1,0 +1,146 @@
+//! Values that nest too deep: what reads them by recursion would refuse the whole line, so that only what lies deeper
+//! than a limit is left out.
+
+use std::borrow::Cow;
+
+use memchr::memchr2_iter;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Objects and arrays inside of each other, the entry itself included. `serde_json` reads 127, and an entry is sent inside
+/// of other objects.
+pub(super) const DEEPEST: usize = 100;
+
+/// The text in place of an object or array that lies deeper.
+const CUT: &str = "[Session persistence cut content nested more than 100 levels deep]";
+
+/// Reads a line without what nests too deep.
+///
+/// # Errors
+/// It is not JSON of this shape.
+pub(super) fn parse<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(&without_deep(line))
+}
+
+/// Returns true if something in a line nests too deep.
+pub(super) fn is_deep(line: &[u8]) -> bool {
+    matches!(without_deep(line), Cow::Owned(_))
+}
+
+/// Replaces what nests too deep in a line by a text; the line itself if nothing does, or if its brackets do not close.
+/// Linear in the line, and needs no stack.
+pub(super) fn without_deep(line: &[u8]) -> Cow<'_, [u8]> {
+    // Nearly every line has few brackets: they are counted fast, those in strings too.
+    if memchr2_iter(b'{', b'[', line).nth(DEEPEST).is_none() {
+        return Cow::Borrowed(line);
+    }
+    let mut shallow = Vec::new();
+    // The bytes up to here are in `shallow`.
+    let (mut done, mut depth, mut at) = (0, 0_usize, 0);
+    while let Some(byte) = line.get(at) {
+        match byte {
+            b'"' => at = string_end(line, at + 1),
+            b'{' | b'[' => {
+                depth += 1;
+                if depth == DEEPEST + 1 {
+                    shallow.extend_from_slice(&line[done..at]);
+                    shallow.extend_from_slice(format!("\"{CUT}\"").as_bytes());
+                }
+            }
+            b'}' | b']' if depth == 0 => return Cow::Borrowed(line),
+            b'}' | b']' => {
+                if depth == DEEPEST + 1 {
+                    done = at + 1;
+                }
+                depth -= 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if depth > 0 || done == 0 {
+        return Cow::Borrowed(line);
+    }
+    shallow.extend_from_slice(&line[done..]);
+    Cow::Owned(shallow)
+}
+
+/// Returns the offset of the quote that ends a string, or that of the end.
+fn string_end(line: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = line.get(at) {
+        match byte {
+            b'"' => break,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+/// Replaces an object or array that lies at `level` by a text where that is too deep; true if it does.
+pub(super) fn cut(value: &mut Value, level: usize) -> bool {
+    let deep = level > DEEPEST && (value.is_array() || value.is_object());
+    if deep {
+        *value = CUT.into();
+    }
+    deep
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn nested(levels: usize, inner: &str) -> String {
+        let open: String = (0..levels).map(|at| if at % 2 == 0 { "[" } else { "{\"a\":" }).collect();
+        let close: String = (0..levels).rev().map(|at| if at % 2 == 0 { "]" } else { "}" }).collect();
+        format!("{open}{inner}{close}")
+    }
+
+    /// The greatest number of arrays and objects inside of each other.
+    fn depth(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+            Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn what_nests_too_deep_is_cut_and_the_rest_stays() {
+        for levels in [1, DEEPEST - 2, DEEPEST - 1, DEEPEST, 126, 127, 128, 1_000_000] {
+            let line = format!(r#"{{"before":"]}}\"[","deep":{},"after":[1]}}"#, nested(levels, "\"x\""));
+            let value: Value = parse(line.as_bytes()).unwrap();
+            // One level is the line itself.
+            let is_whole = levels < DEEPEST;
+            assert_eq!(depth(&value), DEEPEST.min(levels + 1), "{levels}");
+            assert_eq!((&value["before"], &value["after"]), (&json!("]}\"["), &json!([1])));
+            assert_eq!(value.to_string().contains(CUT), !is_whole, "{levels}");
+            assert_eq!(is_deep(line.as_bytes()), !is_whole, "{levels}");
+            assert!(!is_whole || value.to_string().len() == line.len(), "{levels}");
+        }
+        // Brackets in texts and beside each other are not depth.
+        let flat = format!(r#"{{"a":"{}","b":[{}0]}}"#, "[{".repeat(500), "[],{},".repeat(500));
+        assert!(!is_deep(flat.as_bytes()) && parse::<Value>(flat.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_json_stays_none() {
+        for line in
+            ["", "{", "}", "[}", "nul", &"[".repeat(1_000), &"]".repeat(1_000), &format!("{}x", nested(300, ""))]
+        {
+            assert!(parse::<Value>(line.as_bytes()).is_err(), "{line:.20}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(line in "[\\[\\]{}\",:a\\\\ ]{0,400}") {
+            if let Ok(value) = parse::<Value>(line.as_bytes()) {
+                prop_assert!(depth(&value) <= DEEPEST);
+            }
+        }
+    }
+}
