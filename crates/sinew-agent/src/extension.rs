@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use sinew_llm::fetch::AddressCheck;
 use sinew_llm::message::{AgentMessage, ToolCall};
 use sinew_tools::tool::{Boxed, Tool, ToolOutput};
 use sinew_tools::{PathCheck, PathPolicy};
@@ -93,6 +94,11 @@ pub trait Extension: Send + Sync {
         None
     }
 
+    /// Its check of the addresses to which a server leads the call of a tool; None: no check.
+    fn address_check(&self, _tool: &str, _call: &str) -> Option<AddressCheck> {
+        None
+    }
+
     /// May change what a call gave; each sees the last one's. A hook that fails leaves it as it was.
     fn after_tool_call<'a>(
         &'a self,
@@ -151,6 +157,10 @@ struct ByExtension(Arc<dyn Extension>);
 impl PathPolicy for ByExtension {
     fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         self.0.path_check(tools, call, cwd)
+    }
+
+    fn address_check(&self, tool: &str, call: &str) -> Option<AddressCheck> {
+        self.0.address_check(tool, call)
     }
 }
 

@@ -1,9 +1,37 @@
 //! Gets a page for a tool: redirects that are looked at one by one, and a body with a limit.
 
+use std::fmt;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use url::Url;
 
 use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
+
+/// Judges each address to which a server leads.
+#[derive(Clone)]
+pub struct AddressCheck(Arc<Refusal>);
+
+type Refusal = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl AddressCheck {
+    /// Creates a check from what [`AddressCheck::refusal`] returns.
+    pub fn new(refusal: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> AddressCheck {
+        AddressCheck(Arc::new(refusal))
+    }
+
+    /// Returns the reason why an address must not be visited, or `None` if it may be.
+    #[must_use]
+    pub fn refusal(&self, address: &str) -> Option<String> {
+        (self.0)(address)
+    }
+}
+
+impl fmt::Debug for AddressCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AddressCheck")
+    }
+}
 
 /// Options of a page's retrieval. The client's address filter looks at every address, those of redirects too.
 #[derive(Debug, Clone)]
@@ -14,11 +42,14 @@ pub struct FetchOptions {
     pub max_redirects: usize,
     /// More headers, sent to the first host only.
     pub headers: Vec<(String, String)>,
+    /// Asked about the target of each redirect, also one to the same server. Default: none, the client's filter alone
+    /// decides.
+    pub redirects: Vec<AddressCheck>,
 }
 
 impl Default for FetchOptions {
     fn default() -> FetchOptions {
-        FetchOptions { max_bytes: 10 * 1024 * 1024, max_redirects: 5, headers: Vec::new() }
+        FetchOptions { max_bytes: 10 * 1024 * 1024, max_redirects: 5, headers: Vec::new(), redirects: Vec::new() }
     }
 }
 
@@ -79,6 +110,9 @@ pub async fn get(client: &HttpClient, address: &str, options: &FetchOptions) -> 
         if matches!(answer.status, 301 | 302 | 303 | 307 | 308) && !next.is_empty() {
             url =
                 url.join(next).map_err(|error| bad(format!("fetch \"{address}\": redirect to \"{next}\": {error}")))?;
+            if let Some(reason) = options.redirects.iter().find_map(|check| check.refusal(url.as_str())) {
+                return Err(bad(format!("fetch \"{address}\": {reason}")));
+            }
             continue;
         }
         let content_type = header(::http::header::CONTENT_TYPE).to_string();

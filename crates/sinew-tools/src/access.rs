@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sinew::search::Accept;
+use sinew_llm::fetch::AddressCheck;
 
 /// Judges the files that a call opens.
 pub trait PathCheck: Send + Sync {
@@ -32,6 +33,11 @@ pub trait PathPolicy: Send + Sync {
     /// The check of the files that one call opens; None allows all of them. Asked once per call; `call` is its id, none
     /// where the user attaches files. `tools` are the names by which a rule may mean the access.
     fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>>;
+
+    /// The check of the addresses to which a server leads the call of a tool. Default: None, all are allowed.
+    fn address_check(&self, _tool: &str, _call: &str) -> Option<AddressCheck> {
+        None
+    }
 }
 
 /// The checks of the files that a call opens. Default: none.

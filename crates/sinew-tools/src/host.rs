@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
+use sinew_llm::fetch::AddressCheck;
 use sinew_llm::http::HttpClient;
 use sinew_session::artifacts::Artifacts;
 
@@ -96,6 +97,11 @@ impl Host {
     pub fn access(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Access {
         let policies = self.policies.lock();
         Access { checks: policies.iter().filter_map(|policy| policy.path_check(tools, call, cwd)).collect() }
+    }
+
+    /// The checks of the addresses to which a server leads a call.
+    pub(crate) fn address_checks(&self, tool: &str, call: &str) -> Vec<AddressCheck> {
+        self.policies.lock().iter().filter_map(|policy| policy.address_check(tool, call)).collect()
     }
 
     pub(crate) fn resources(&self) -> Option<Arc<dyn ResourceLookup>> {

@@ -43,8 +43,11 @@ pub trait Ask: Send + Sync {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
             let ApprovalRequest { tool, arguments, rule, .. } = request;
+            // All arguments: what changes the call must not be hidden.
             let title = format!("{tool} {arguments}");
-            match self.confirm(&title, &format!("The rule {rule} asks. May it run?")).await {
+            let unsure = request.unsure.as_ref().map(|reason| format!(" It cannot be read for sure: {reason}."));
+            let message = format!("The rule {rule} asks.{} May it run?", unsure.unwrap_or_default());
+            match self.confirm(&title, &message).await {
                 true => Approval::Once,
                 false => Approval::No(None),
             }
@@ -71,6 +74,29 @@ pub struct ApprovalRequest {
     pub patterns: Vec<String>,
     /// Tells what is wrong with a rule that the user wrote.
     pub check: RuleCheck,
+}
+
+impl ApprovalRequest {
+    /// Formats the command of the call and, below it, each other argument, so that nothing which changes what runs is left
+    /// out: variables, folder, time limit, background. Returns `None` if the call has no command.
+    #[must_use]
+    pub fn command_text(&self) -> Option<String> {
+        let mut text = self.arguments.get("command")?.as_str()?.to_string();
+        for (name, value) in self.arguments.as_object().into_iter().flatten() {
+            match value {
+                _ if name == "command" => {}
+                Value::Null | Value::Bool(false) => {}
+                // A line for each, quoted: a value cannot look like another line.
+                Value::Object(variables) => {
+                    for (variable, value) in variables {
+                        text.push_str(&format!("\n{name}: {variable}={value}"));
+                    }
+                }
+                value => text.push_str(&format!("\n{name}: {value}")),
+            }
+        }
+        Some(text)
+    }
 }
 
 /// Checks a rule for a call: `Err` says why it would not let the call run.
@@ -123,4 +149,44 @@ pub struct Choice {
     pub label: String,
     /// Its explanation.
     pub description: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_command_shows_every_argument() {
+        for (arguments, expect) in [
+            (json!({"command": "ls"}), Some("ls")),
+            (json!({"command": "ls", "background": false, "cwd": null}), Some("ls")),
+            (
+                json!({"command": "git diff", "env": {"A": "b\nrm: x", "C": "d"}, "cwd": "/x", "timeout": 5, "background": true}),
+                Some("git diff\nbackground: true\ncwd: \"/x\"\nenv: A=\"b\\nrm: x\"\nenv: C=\"d\"\ntimeout: 5"),
+            ),
+            (json!({"path": "a"}), None),
+        ] {
+            let request = ApprovalRequest {
+                call: "1".into(),
+                tool: "bash".into(),
+                arguments,
+                cwd: "/w".into(),
+                rule: "bash".into(),
+                unsure: None,
+                patterns: Vec::new(),
+                check: Arc::new(|_, _| Ok(())),
+            };
+            let text = request.command_text().map(|text| sorted(&text));
+            assert_eq!(text, expect.map(sorted), "{}", request.arguments);
+        }
+    }
+
+    /// The lines below the command, in the order of the alphabet: that of the arguments is the model's.
+    fn sorted(text: &str) -> Vec<String> {
+        let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+        lines[1..].sort();
+        lines
+    }
 }

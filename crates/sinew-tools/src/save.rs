@@ -48,6 +48,8 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
     let (path, old) = (place.path().to_path_buf(), place.read().map_err(failed)?);
     let place = RefCell::new(place);
     let Some((mut file, facts)) = old else { return Ok(Target { path, content: None, old: None, place }) };
+    // A file of several names may be kept from the call by another one of them.
+    access.check(&path, Some(&facts)).map_err(ToolError::Failed)?;
     let too_large = |bytes: u64| {
         let size = size_text(bytes);
         ToolError::Failed(format!("Cannot write {name}: it has {size}. Use bash for files above 256 MB."))

@@ -1,49 +1,152 @@
 //! The commands that a line of bash runs, as texts that rules are compared with.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use super::Fit;
-use super::pattern::{ANY, Pattern};
-use super::runners::{
-    GIT_COMMANDS, GIT_SETTINGS, GIT_VALUES, LINE_VARIABLES, RUNNERS, STARTS, Takes, UNKNOWN_VARIABLES,
-};
-use super::sed;
-use super::syntax::{self, Script, SimpleWords, Unreadable};
+use super::pattern::{ANY, Pattern, is_listed};
+use super::runners::{DATA, TOLD, Takes};
+use super::syntax::{self, Script, SimpleWords, Unreadable, Variable};
+use super::variables::{Effect, effect};
+use super::words::{base, name, placeholders, rows, spellings};
+use super::{interpreters, paths};
+
+/// The shell of a session, as far as it is known from the lines that ran in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ShellState {
+    /// Folders in which it may be, beside the session's.
+    folders: Vec<PathBuf>,
+    /// It may be in a folder that is not known.
+    somewhere: bool,
+    /// A variable may hold a substitution, which an expression runs.
+    dormant: bool,
+    /// A function or a trap evaluates expressions.
+    evaluates: bool,
+    /// Its standard input, or another descriptor, comes from a line.
+    has_input: bool,
+    /// Variables that its programs see.
+    exported: BTreeSet<String>,
+    /// All variables are exported.
+    exports_all: bool,
+    /// A command may mean something else than in a new shell.
+    changed: bool,
+}
+
+/// What a line is read in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surroundings<'a> {
+    /// The folder of the session.
+    pub(super) cwd: &'a Path,
+    /// The folder of this call, if it has its own.
+    pub(super) folder: Option<&'a Path>,
+    /// Variables of this call.
+    pub(super) env: &'a [(String, String)],
+    pub(super) shell: &'a ShellState,
+}
 
 /// A line of bash.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// Each simple command, in its spellings.
-    commands: Vec<Vec<String>>,
+    pub(super) commands: Vec<Vec<String>>,
     /// Commands that others run: `sudo`, `xargs`.
-    inside: Vec<String>,
+    pub(super) inside: Vec<String>,
+    /// The arguments of programs that may run what they are told, and values that programs see.
+    told: Vec<String>,
     /// The reason why something of the line cannot be known by reading it.
-    unknown: Option<&'static str>,
+    unknown: Option<String>,
     assigns: bool,
+    loops: bool,
+    writes: bool,
+    /// It runs in another folder than the session's.
+    moved: bool,
     dormant: bool,
-    evaluates: bool,
+    pub(super) evaluates: bool,
+    /// It makes links or pipes, so that a path may lead elsewhere when the line runs.
+    links: bool,
+    /// It keeps a text in the shell.
+    keeps: bool,
+    /// Its last command is `set +a`.
+    ends_exports: bool,
+    /// Folders in which one of its commands may run.
+    folders: Vec<PathBuf>,
+    /// One of its commands may run in a folder that is not known.
+    somewhere: bool,
+    /// The shell as the line leaves it.
+    after: ShellState,
 }
 
 /// Words of a runner at most; behind them nothing is looked for but the commands of `find`.
-const LOOKED_AT: usize = 64;
+pub(super) const LOOKED_AT: usize = 64;
 /// Lines in lines: `bash -c 'bash -c …'`.
 const DEEPEST: usize = 8;
 /// Commands of one line, those that others run included.
 const MOST: usize = 20_000;
+/// Folders that are kept of a shell.
+const FOLDERS: usize = 32;
 /// Words of `find` behind which a command begins.
 const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
+/// Commands after which a shell may understand later lines in another way.
+const CHANGES: &str = "alias unalias source . eval set shopt trap hash enable unset exec bind complete";
+/// Commands that keep texts in the shell.
+const KEEPS: &str = "read mapfile readarray getopts printf set declare typeset local readonly export let trap";
 
 impl Line {
-    pub(super) fn read(text: &str) -> Line {
-        let mut line = Line::default();
+    pub(super) fn read(text: &str, around: Surroundings<'_>) -> Line {
+        let Surroundings { cwd, folder, env, shell } = around;
+        let mut line = Line { after: shell.clone(), ..Line::default() };
+        match folder {
+            Some(folder) => {
+                line.folders.push(folder.to_path_buf());
+                line.moved = paths::real(folder) != paths::real(cwd);
+                if line.moved {
+                    line.commands.push(vec![format!("cd {}", folder.display())]);
+                }
+            }
+            None => {
+                line.folders.push(cwd.to_path_buf());
+                line.folders.extend(shell.folders.iter().cloned());
+                line.somewhere = shell.somewhere;
+                line.moved = line.somewhere || !shell.folders.is_empty();
+            }
+        }
+        for (name, value) in env {
+            line.assigns = true;
+            line.variable(name, value, true, 0);
+        }
         line.read_inner(text, 0);
-        if line.dormant && line.evaluates {
+        if line.evaluates && (line.dormant || shell.dormant) || line.dormant && shell.evaluates {
             line.unsure("text with a substitution in it may be evaluated");
         }
+        line.leave(around);
         line
     }
 
+    /// Notes what of the line the shell keeps.
+    fn leave(&mut self, around: Surroundings<'_>) {
+        let Surroundings { cwd, folder, shell, .. } = around;
+        self.after.dormant |= self.dormant && self.keeps;
+        self.after.exports_all &= !self.ends_exports;
+        if folder.is_some() {
+            // A folder for one call moves the shell nowhere.
+            (self.after.folders, self.after.somewhere) = (shell.folders.clone(), shell.somewhere);
+        } else if let [only] = &self.commands[..]
+            && let Some(target) = only.first().and_then(|command| command.strip_prefix("cd "))
+            && !target.contains(ANY)
+            && paths::real(Path::new(target)) == paths::real(cwd)
+        {
+            (self.after.folders, self.after.somewhere) = (Vec::new(), false);
+        }
+    }
+
+    /// The shell as the line leaves it.
+    pub(super) fn after(&self) -> &ShellState {
+        &self.after
+    }
+
     /// The reason why the line cannot be read for sure, where it is not an expansion.
-    pub(super) fn unknown(&self) -> Option<&'static str> {
-        self.unknown
+    pub(super) fn unknown(&self) -> Option<&str> {
+        self.unknown.as_deref()
     }
 
     /// Returns whether one of the commands fits.
@@ -51,24 +154,32 @@ impl Line {
         let texts = || self.commands.iter().flatten().chain(&self.inside);
         if texts().any(|text| pattern.fits(text)) {
             Fit::Yes
-        } else if self.unknown.is_some() || texts().any(|text| pattern.may_fit(text)) {
+        } else if self.unknown.is_some()
+            || texts().any(|text| pattern.may_fit(text))
+            || self.told.iter().any(|text| pattern.is_named_in(text))
+        {
             Fit::Maybe
         } else {
             Fit::No
         }
     }
 
-    /// Returns whether all commands fit and nothing else happens.
+    /// Returns whether all commands fit and nothing else happens: no variable is set, no file is written, and the shell is
+    /// as it was at its start.
     pub(super) fn covered(&self, pattern: &Pattern) -> bool {
-        let plain = self.unknown.is_none() && !self.assigns && self.inside.is_empty() && !self.commands.is_empty();
-        plain && self.commands.iter().all(|spellings| spellings.first().is_some_and(|text| pattern.fits(text)))
+        let alone = self.unknown.is_none() && self.inside.is_empty() && !self.commands.is_empty();
+        let plain = !self.assigns && !self.loops && !self.writes && !self.moved && !self.after.changed;
+        let fits = |spellings: &Vec<String>| spellings.first().is_some_and(|text| pattern.fits(text));
+        alone && plain && self.commands.iter().all(fits)
     }
 
-    fn unsure(&mut self, reason: &'static str) {
-        self.unknown = self.unknown.or(Some(reason));
+    pub(super) fn unsure(&mut self, reason: impl Into<String>) {
+        if self.unknown.is_none() {
+            self.unknown = Some(reason.into());
+        }
     }
 
-    fn read_inner(&mut self, text: &str, depth: usize) {
+    pub(super) fn read_inner(&mut self, text: &str, depth: usize) {
         if depth > DEEPEST || self.commands.len() + self.inside.len() > MOST {
             return self.unsure("it nests too deep");
         }
@@ -79,27 +190,76 @@ impl Line {
             Ok(script) => script,
             Err(Unreadable(reason)) => return self.unsure(reason),
         };
-        let Script { commands, assignments, dormant, evaluates } = script;
+        let Script { commands, assignments, dormant, evaluates, loops, writes, defines } = script;
         self.dormant |= dormant;
         self.evaluates |= evaluates;
         self.assigns |= !assignments.is_empty();
-        for (name, value) in &assignments {
-            self.assignment(name, value, depth);
+        self.loops |= loops;
+        self.writes |= writes;
+        self.after.changed |= defines;
+        self.keeps |= defines || !assignments.is_empty();
+        let traps = commands.iter().any(|command| name(&command.words) == "trap");
+        self.after.evaluates |= evaluates && (defines || traps);
+        let is_link = |command: &SimpleWords| is_listed(name(&command.words), "ln link mkfifo mknod mount cp mv");
+        self.links |= commands.iter().any(is_link);
+        let exports_all = |command: &SimpleWords| {
+            let mut words = command.words.iter().skip(1);
+            let letters = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('a');
+            name(&command.words) == "set" && words.any(|word| letters(word) || word == "allexport")
+        };
+        self.after.exports_all |= commands.iter().any(exports_all);
+        let ends =
+            |command: &SimpleWords| name(&command.words) == "set" && command.words.iter().any(|word| word == "+a");
+        self.ends_exports = commands.last().is_some_and(ends);
+        for command in &commands {
+            self.exports(command);
+        }
+        for Variable { name, value, exported } in &assignments {
+            self.variable(name, value, *exported, depth);
         }
         for command in &commands {
             self.command(command, depth);
         }
     }
 
+    /// Notes the variables that a line exports: also those that it sets elsewhere.
+    fn exports(&mut self, command: &SimpleWords) {
+        let words = &command.words;
+        let declares = is_listed(name(words), "declare typeset local readonly");
+        let by_option = words.iter().any(|word| word.starts_with('-') && word.contains('x'));
+        if name(words) == "export" || declares && by_option {
+            let names = words.iter().skip(1).filter(|word| !word.starts_with('-'));
+            self.after.exported.extend(names.map(|word| word.split(['=', '+']).next().unwrap_or_default().to_string()));
+        }
+    }
+
     /// A variable that the line sets, or gives to a program.
-    fn assignment(&mut self, name: &str, value: &str, depth: usize) {
-        if LINE_VARIABLES.contains(&name) {
-            self.read_inner(value, depth + 1);
-        } else if UNKNOWN_VARIABLES.contains(&name) || name.starts_with("GIT_CONFIG") || name.starts_with("BASH_FUNC_")
-        {
-            self.unsure("it sets a variable by which programs run others");
-        } else if substitutes(value) {
-            self.unsure("it keeps a substitution in a variable");
+    pub(super) fn variable(&mut self, name: &str, value: &str, exported: bool, depth: usize) {
+        let is_name = !name.is_empty() && !name.contains(['=', ANY]);
+        let exported = exported || self.after.exports_all || self.after.exported.contains(name);
+        match effect(name, value, exported) {
+            Effect::Line => {
+                self.after.changed = true;
+                self.read_inner(value, depth + 1);
+                // The program that obeys it adds words.
+                if !value.trim().is_empty() && !value.contains(ANY) {
+                    self.inside.push(format!("{} {ANY}", value.trim()));
+                }
+            }
+            Effect::Obeyed => {
+                self.after.changed = true;
+                let shown = if is_name { name } else { "of a name that is not known" };
+                self.unsure(format!("programs may obey the variable {shown}"));
+            }
+            Effect::Harmless => {
+                self.after.changed |= name == "PATH";
+                if exported {
+                    self.told.push(value.to_string());
+                }
+                if substitutes(value) {
+                    self.unsure("it keeps a substitution in a variable");
+                }
+            }
         }
         // What stands in the value for itself may be a part of a substitution that is put together later.
         self.dormant |= value.contains(['$', '`']);
@@ -107,18 +267,85 @@ impl Line {
 
     fn command(&mut self, command: &SimpleWords, depth: usize) {
         let words = &command.words;
+        let program = name(words);
         self.commands.push(spellings(words).collect());
-        self.program(words, command.has_input, depth);
-        for (name, value) in words.iter().skip(1).filter_map(|word| word.split_once('=')) {
-            let name = name.strip_suffix("%%").unwrap_or(name);
-            if LINE_VARIABLES.contains(&name) || UNKNOWN_VARIABLES.contains(&name) || name.starts_with("BASH_FUNC_") {
-                self.assignment(name, value, depth);
+        let has_input = command.has_input || self.after.has_input;
+        if !command.apart {
+            self.after.changed |= is_listed(program, CHANGES);
+            self.after.has_input |= program == "exec" && command.has_input;
+        }
+        self.keeps |= is_listed(program, KEEPS);
+        if is_listed(program, "cd pushd") {
+            self.change_folder(words, command.apart);
+        }
+        self.program(words, has_input, depth);
+        self.sets(words, depth);
+        let asks = program == "command" && words.get(1).is_some_and(|word| matches!(word.as_str(), "-v" | "-V"));
+        if asks {
+            return;
+        }
+        if rows(program).any(|takes| matches!(takes, Takes::Words)) {
+            self.runner(words, has_input, depth);
+        }
+        self.told(words, has_input, depth);
+    }
+
+    /// A program that is not known to take its arguments as data may run them.
+    fn told(&mut self, words: &[String], has_input: bool, depth: usize) {
+        let program = name(words);
+        let command = words.iter().skip(1).find(|word| !word.starts_with('-')).map_or("", String::as_str);
+        let runs = TOLD.iter().any(|(programs, commands)| is_listed(program, programs) && is_listed(command, commands));
+        if words.len() < 2 || is_listed(program, DATA) && !runs {
+            return;
+        }
+        self.told.push(words[1..].join(" "));
+        if rows(program).any(|takes| takes == Takes::Words) {
+            return;
+        }
+        for at in 1..words.len().min(LOOKED_AT) {
+            let inner = base(&words[at]);
+            let interprets = rows(inner).any(|takes| takes == Takes::Shell) || interpreters::find(inner).is_some();
+            // Alone it is the name of something else as a rule: `make python3`.
+            if interprets && (has_input || at + 1 < words.len()) {
+                self.program(&words[at..], has_input, depth);
             }
         }
-        let asks = name(words) == "command" && words.get(1).is_some_and(|word| matches!(word.as_str(), "-v" | "-V"));
-        if rows(name(words)).any(|takes| matches!(takes, Takes::Words)) && !asks {
-            self.runner(words, command.has_input, depth);
+    }
+
+    /// Notes where later commands may run.
+    fn change_folder(&mut self, words: &[String], apart: bool) {
+        let target = words.iter().skip(1).find(|word| !word.starts_with('-') && !word.starts_with('+'));
+        let known = target.filter(|target| !target.contains(ANY)).map(Path::new);
+        let Some(target) = known.filter(|_| self.folders.len() < FOLDERS) else {
+            self.somewhere = true;
+            self.after.somewhere |= !apart;
+            return;
+        };
+        let mut reached: Vec<PathBuf> = self.folders.iter().map(|folder| folder.join(target)).collect();
+        reached.dedup();
+        for folder in reached {
+            if !apart && !self.after.folders.contains(&folder) {
+                self.after.folders.push(folder.clone());
+            }
+            if !self.folders.contains(&folder) {
+                self.folders.push(folder);
+            }
         }
+    }
+
+    /// Returns whether a file of commands is a plain file, wherever the line may be.
+    pub(super) fn is_plain_file(&self, file: &str, has_input: bool) -> bool {
+        if file.contains(ANY) {
+            return !has_input && !file.starts_with("/dev");
+        }
+        if file == "-" || self.folders.iter().any(|folder| paths::is_special(&folder.join(file))) {
+            return false;
+        }
+        let missing = self.folders.iter().all(|folder| !folder.join(file).exists());
+        let end = base(file);
+        let like_device = end == "stdin" || end.bytes().all(|byte| byte.is_ascii_digit());
+        let elsewhere = (self.somewhere || has_input) && !file.starts_with('/');
+        !(elsewhere && like_device || has_input && missing && self.links)
     }
 
     /// Every rest of the words of a program that runs others may be the command.
@@ -136,7 +363,14 @@ impl Line {
             let Some(from) = inputs.filter(|from| *from < at) else {
                 let rest = &words[at..];
                 self.inside.extend(spellings(rest));
-                self.program(rest, has_input, depth);
+                let builtin = is_listed(name(words), "command builtin");
+                // Elsewhere `.` is a folder.
+                if builtin || rest[0] != "." {
+                    self.program(rest, has_input, depth);
+                }
+                if builtin {
+                    self.sets(rest, depth);
+                }
                 continue;
             };
             let end =
@@ -158,208 +392,10 @@ impl Line {
             self.program(&rest, true, depth);
         }
     }
+}
 
-    /// Looks for what a program runs by its options, and for lines that it reads.
-    fn program(&mut self, words: &[String], has_input: bool, depth: usize) {
-        let arguments = words.get(1..).unwrap_or_default();
-        let inner = depth + 1;
-        match name(words) {
-            "eval" => return self.read_inner(&arguments.join(" "), inner),
-            "trap" => {
-                let lines = arguments.iter().filter(|word| word.contains(' ') || !word.starts_with('-'));
-                lines.for_each(|text| self.read_inner(text, inner));
-            }
-            "alias" => {
-                for (_, text) in arguments.iter().filter_map(|word| word.split_once('=')) {
-                    let before = self.commands.len();
-                    self.read_inner(text, inner);
-                    // The words behind the alias belong to its last command.
-                    let last = self.commands[before..].last().into_iter().flatten();
-                    let longer: Vec<String> = last.map(|text| format!("{text} {ANY}")).collect();
-                    self.inside.extend(longer);
-                    if text.ends_with([' ', '\t']) {
-                        self.unsure("the word behind an alias may be one too");
-                    }
-                }
-            }
-            "source" | "." => {
-                let script = arguments.iter().find(|word| !word.starts_with("--"));
-                if !script.is_some_and(|script| !script.contains(ANY) && !is_device(script)) {
-                    self.unsure("it reads commands");
-                }
-            }
-            _ => {}
-        }
-        for takes in rows(name(words)) {
-            match takes {
-                Takes::Words | Takes::WordsAndInput => {}
-                Takes::Shell => self.shell(words, inner),
-                Takes::Lines => {
-                    for word in
-                        arguments.iter().filter(|word| word.contains([' ', '\t', '\n', ';', '|', '&', '`', '(']))
-                    {
-                        self.read_inner(word, inner);
-                        if let Some((_, value)) = word.split_once('=') {
-                            self.read_inner(value, inner);
-                        }
-                    }
-                }
-                Takes::LinesOf(options) => {
-                    for value in values(arguments, options) {
-                        self.read_inner(value.strip_prefix("exec=").unwrap_or(value), inner);
-                    }
-                }
-                Takes::Unknown(beginnings) => {
-                    if arguments.iter().any(|word| beginnings.iter().any(|begin| word.starts_with(begin))) {
-                        self.unsure("a program has an argument by which it may run commands");
-                    }
-                }
-                Takes::UnknownOptions(options) => {
-                    if !values(arguments, options).is_empty() {
-                        self.unsure("a program has an option by which it may run commands");
-                    }
-                }
-                Takes::Code(options) => {
-                    let code = arguments.join(" ");
-                    // `open` of these starts a program where the name has a bar.
-                    let opens =
-                        name(words).starts_with(['p', 'r']) && !name(words).starts_with("py") && code.contains("open");
-                    let starts = opens || code.contains(ANY) || STARTS.iter().any(|word| code.contains(word));
-                    if starts && !values(arguments, options).is_empty() {
-                        self.unsure("code of another language may start programs");
-                    }
-                }
-                Takes::Reads if has_input => self.unsure("a program runs commands that it reads"),
-                Takes::ReadsWithoutFile if has_input => {
-                    if !arguments.iter().any(|word| !word.starts_with('-') && !is_device(word)) {
-                        self.unsure("a program runs code that it reads");
-                    }
-                }
-                Takes::ReadsByName => {
-                    if arguments.iter().any(|word| word == "-" || word.ends_with("f-") || is_device(word)) {
-                        self.unsure("a program runs commands that it reads");
-                    }
-                }
-                Takes::Reads | Takes::ReadsWithoutFile => {}
-                Takes::Always => self.unsure("a program may run any command"),
-                Takes::Evaluates => self.evaluation(name(words), arguments),
-                Takes::Sed => self.sed(arguments),
-                Takes::Awk => {
-                    let text = arguments.join(" ").replace("||", " ");
-                    if text.contains(['|', ANY]) && !only_files(arguments)
-                        || text.contains("system")
-                        || text.contains("@load")
-                        || text.contains("getline")
-                    {
-                        self.unsure("a program of awk may run commands");
-                    }
-                }
-                Takes::Git => self.git(arguments, inner),
-            }
-        }
-    }
-
-    /// A shell: its `-c`, its script, or its standard input.
-    fn shell(&mut self, words: &[String], inner: usize) {
-        let arguments = &words[1..];
-        let is_flag = |word: &&String| word.starts_with(['-', '+']) && !word.starts_with("--");
-        let own = ["--rcfile", "--init-file", "--command", "--init-command"];
-        if arguments.iter().any(|word| own.iter().any(|option| word.starts_with(option))) {
-            return self.unsure("a shell reads a file of commands first");
-        }
-        if let Some(at) = arguments.iter().position(|word| is_flag(&word) && word.contains('c')) {
-            return match arguments[at + 1..].iter().find(|word| !is_flag(word)) {
-                Some(text) => self.read_inner(text, inner),
-                None => self.unsure("a shell reads commands"),
-            };
-        }
-        if name(words) == "su" {
-            return;
-        }
-        // A script is not read; standard input and what an expansion gives cannot be.
-        let script = arguments.iter().find(|word| !word.starts_with(['-', '+']));
-        let seen = script.is_some_and(|script| !script.contains(ANY) && !is_device(script));
-        let asks = arguments.iter().any(|word| word == "--version" || word == "--help");
-        let by_input = arguments.iter().any(|word| is_flag(&word) && word.contains('s'));
-        if !asks && (!seen || by_input) {
-            self.unsure("a shell reads commands");
-        }
-    }
-
-    /// A builtin whose words may be expressions.
-    fn evaluation(&mut self, name: &str, arguments: &[String]) {
-        let has = |option: &str| arguments.iter().any(|word| word == option);
-        let by_option = match name {
-            "printf" | "test" | "[" => has("-v") || arguments.first().is_some_and(|word| word.starts_with("-v")),
-            _ => true,
-        };
-        if by_option && arguments.iter().any(|word| substitutes(word)) {
-            self.unsure("a builtin may run the substitution in its argument");
-        }
-        let integer = arguments.iter().any(|word| word.starts_with('-') && word.contains('i'));
-        self.evaluates |= name == "let" || by_option && (integer || matches!(name, "test" | "[" | "printf" | "unset"));
-    }
-
-    fn sed(&mut self, arguments: &[String]) {
-        let mut scripts = values(arguments, &["-e", "--expression"]);
-        if values(arguments, &["-f", "--file"]).iter().any(|file| file.contains(ANY) || is_device(file)) {
-            self.unsure("sed reads its script");
-        }
-        if scripts.is_empty() && values(arguments, &["-f", "--file"]).is_empty() {
-            scripts.extend(arguments.iter().find(|word| !word.starts_with('-')).map(String::as_str));
-        }
-        let length = !values(arguments, &["-l", "--line-length"]).is_empty();
-        if length || scripts.iter().any(|script| script.contains(ANY) || sed::may_run(script)) {
-            self.unsure("a script of sed may run commands");
-        }
-    }
-
-    fn git(&mut self, arguments: &[String], inner: usize) {
-        let mut at = 0;
-        while let Some(word) = arguments.get(at).filter(|word| word.starts_with('-')) {
-            let (option, value) =
-                word.split_once('=').map_or((word.as_str(), None), |(option, value)| (option, Some(value)));
-            let value = value.or_else(|| arguments.get(at + 1).map(String::as_str)).unwrap_or_default();
-            let sets = word.starts_with("-c") && !is_harmless(if word == "-c" { value } else { &word[2..] });
-            if sets || option == "--config-env" || option == "--exec-path" && word.contains('=') {
-                self.unsure("git gets a setting by which it may run commands");
-            }
-            at += 1 + usize::from(GIT_VALUES.contains(&word.as_str()));
-        }
-        let Some(command) = arguments.get(at) else { return };
-        let rest = &arguments[at..];
-        let known = GIT_COMMANDS.contains(&format!(" {command} "));
-        if !known {
-            // An alias, or a program of somebody else.
-            self.inside.push(format!("git {ANY}"));
-        } else if at > 0 {
-            self.inside.push(format!("git {}", rest.join(" ")));
-        }
-        let behind = |word: &str| rest.iter().position(|other| other == word).map(|at| &rest[at + 1..]);
-        match command.as_str() {
-            "config" => {
-                let keys = rest[1..].iter().filter(|word| !word.starts_with('-') && word.contains('.'));
-                let sets = rest[1..].iter().filter(|word| !word.starts_with('-')).count() > 1;
-                if sets && keys.clone().any(|key| !is_harmless(key))
-                    || keys.clone().any(|key| key.starts_with("alias.") && sets)
-                {
-                    self.unsure("git keeps a setting by which it may run commands");
-                }
-            }
-            "bisect" | "submodule" | "for-each-repo" => {
-                let run = behind("run").or_else(|| behind("foreach")).or((command == "for-each-repo").then_some(rest));
-                for at in 0..run.map_or(0, |run| run.len().min(LOOKED_AT)) {
-                    let words = run.unwrap_or_default();
-                    self.inside.extend(spellings(&words[at..]));
-                    self.program(&words[at..], false, inner);
-                    if words[at].contains([' ', ';', '|', '&']) {
-                        self.read_inner(&words[at], inner);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
+pub(super) fn substitutes(text: &str) -> bool {
+    text.contains("$(") || text.contains('`')
 }
 
 /// Returns whether words may all be options, their values and variables, so that the command itself follows them.
@@ -372,100 +408,4 @@ fn is_all_options(words: &[String]) -> bool {
         behind_option = is_option;
         known
     })
-}
-
-/// Returns whether a setting of git runs nothing.
-fn is_harmless(setting: &str) -> bool {
-    let setting = setting.to_ascii_lowercase();
-    GIT_SETTINGS.iter().any(|begin| setting.starts_with(begin))
-}
-
-/// Returns whether the first argument of awk is its whole program, without an expansion.
-fn only_files(arguments: &[String]) -> bool {
-    let program = arguments.iter().find(|word| !word.starts_with('-'));
-    program.is_some_and(|program| !program.replace("||", " ").contains(['|', ANY]))
-        && !arguments.iter().any(|word| word.starts_with('-'))
-}
-
-fn is_device(path: &str) -> bool {
-    path.starts_with("/dev/") || path.starts_with("/proc/") || path == "-"
-}
-
-fn substitutes(text: &str) -> bool {
-    text.contains("$(") || text.contains('`')
-}
-
-/// The rows of a program.
-fn rows(program: &str) -> impl Iterator<Item = Takes> {
-    RUNNERS.iter().filter(move |(names, _)| is_among(program, names)).map(|(_, takes)| *takes)
-}
-
-fn is_among(program: &str, names: &str) -> bool {
-    let begins = || names.split(' ').filter_map(|name| name.strip_suffix('*')).any(|begin| program.starts_with(begin));
-    // Most programs are in no row: a search in the whole text is the fast way to know.
-    let listed = !program.is_empty() && names.contains(program) && names.split(' ').any(|name| name == program);
-    listed || names.contains('*') && begins()
-}
-
-/// The values of options, also to those that are shortened or stand together: `--comm=x`, `-qc x`.
-fn values<'a>(arguments: &'a [String], options: &[&str]) -> Vec<&'a str> {
-    let mut found = Vec::new();
-    for (at, word) in arguments.iter().enumerate() {
-        let next = || arguments.get(at + 1).map_or("", String::as_str);
-        for option in options {
-            if let Some(long) = option.strip_prefix("--") {
-                let Some(given) = word.strip_prefix("--").filter(|given| !given.is_empty()) else { continue };
-                match given.split_once('=') {
-                    Some((name, value)) if !name.is_empty() && long.starts_with(name) => found.push(value),
-                    None if long.starts_with(given) => found.push(next()),
-                    _ => {}
-                }
-            } else if let Some(letter) = option.strip_prefix('-').filter(|letter| letter.len() == 1) {
-                if !word.starts_with("--")
-                    && let Some((_, behind)) = word.strip_prefix('-').and_then(|letters| letters.split_once(letter))
-                {
-                    found.push(behind);
-                    if !behind.is_empty() {
-                        continue;
-                    }
-                    found.push(next());
-                }
-            } else if word == option {
-                found.push(next());
-            }
-        }
-    }
-    found
-}
-
-/// The texts that `xargs` and its like replace by what they read.
-fn placeholders(words: &[String]) -> Vec<String> {
-    let mut marks = vec!["{}".to_string(), "{.}".to_string(), "{/}".to_string()];
-    let by_option = words.iter().any(|word| {
-        word.starts_with("-I") || word.starts_with("-i") || word.starts_with("--rep") || word.starts_with("-J")
-    });
-    if by_option {
-        marks.extend(values(words, &["-I", "-i", "-J", "--replace"]).into_iter().map(str::to_string));
-    }
-    marks.retain(|mark| !mark.is_empty());
-    marks
-}
-
-/// The program's name without its folders.
-fn name(words: &[String]) -> &str {
-    base(words.first().map_or("", String::as_str))
-}
-
-fn base(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
-/// The command as it is written, and with the program's name alone.
-fn spellings(words: &[String]) -> impl Iterator<Item = String> + use<> {
-    let whole = words.join(" ");
-    let rest = words.first().map_or("", |program| &whole[program.len()..]);
-    let short = words.first().filter(|program| program.contains('/')).map(|_| format!("{}{rest}", name(words)));
-    // git finds its own commands as programs too.
-    let git = name(words).strip_prefix("git-").map(|command| format!("git {command}{rest}"));
-    [Some(whole), short, git].into_iter().flatten()
 }

@@ -7,20 +7,28 @@
 //! A call that fits a rule of `deny` does not run. One that fits a rule of `ask` needs the user's word, unless a rule
 //! of `allow` that says more fits it as well. Everything else runs.
 //!
-//! **Paths.** `*` and `?` stay within a name, `**` does not; relative ones begin in the session's folder. A call fits
-//! by the path as it is written and by where its links lead, when it starts; and the tools show again what they opened,
-//! by its own path, before they use it (`opened.rs`). `grep`, `find` and `ls` fit by the path they begin at; a file below
-//! it that a rule of `deny` keeps from `grep` or `read` is left out of a search, and one of `find` out of its list.
+//! **Paths.** `*` and `?` stay within a name, `**` does not; relative ones begin in the session's folder, and a name without a
+//! folder fits at any depth where it denies or asks. A call fits by the path as it is written and by where its links lead,
+//! when it starts; and the tools show again what they opened, by its own path, before they use it (`opened.rs`). `grep`,
+//! `find` and `ls` fit by the path they begin at; a file below it that a rule of `deny` keeps from `grep` or `read` is left
+//! out of a search, and one of `find` out of its list. A rule holds every tool that has the effect of the one that it
+//! names (`HELD_WITH`).
 //!
-//! **Commands.** Every simple command of the line is looked at, without its quotes, variables before it and
+//! **Commands.** Every simple command that the line shows is compared, without its quotes, variables before it and
 //! redirections: those of pipelines, lists, loops, functions, substitutions and here-documents, and those that
 //! `sudo`, `env`, `xargs`, `bash -c`, `eval` and their like run (`runners.rs` lists them). The program fits by its name
-//! and by its path, `git -C . push` also as `git push`. A line that cannot be read for sure, or where an expansion
-//! could make a command fit, is refused by a rule of `deny`, and asks by one of `ask`.
+//! and by its path, `git -C . push` also as `git push`. The variables and the folder of the call count, and so does what
+//! earlier calls left in the shell. A line that cannot be read for sure, or where an expansion could make a command fit,
+//! is refused by a rule of `deny`, and asks by one of `ask`. Lists say what is known, and what no list knows is not sure.
 //!
-//! **What does not hold.** Rules see calls, not what a started program does: a script, `make`, a makefile's recipe. A
-//! rule for `write` says nothing of what `bash` writes. It is a fence for a model that means well, and no sandbox.
+//! **What does not hold.** Rules see calls, not what a started program does: a script, `make`, a makefile's recipe, a
+//! program with another name. A rule for `write` says nothing of what `bash` writes. It is a fence for a model that means
+//! well, and no sandbox.
 
+mod addresses;
+mod code;
+mod commands;
+mod interpreters;
 mod line;
 mod opened;
 mod paths;
@@ -31,21 +39,25 @@ mod suggest;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod variables;
+mod words;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use sinew_llm::fetch::AddressCheck;
 use sinew_llm::message::ToolCall;
 use sinew_tools::tool::Boxed;
 use sinew_tools::{Approval, Ask, RuleScope};
 use tokio::sync::Notify;
 
 use crate::extension::{Context, Extension, Verdict};
-use line::Line;
+use line::{Line, ShellState, Surroundings};
+use paths::Depth;
 use pattern::Pattern;
 use sinew_tools::PathCheck;
 
@@ -76,7 +88,7 @@ enum Answer {
     Asks(String),
     Denied(String),
     /// A rule of `deny` may fit: the reason why it is not sure.
-    Unsure(String, &'static str),
+    Unsure(String, String),
 }
 
 /// The fit of a rule to a call.
@@ -145,37 +157,69 @@ impl Rules {
         self.deny.is_empty() && self.ask.is_empty()
     }
 
-    fn answer(&self, call: &ToolCall, cwd: &Path, home: Option<&Path>) -> Answer {
-        let of_tool = |rules: &[Rule]| rules.iter().any(|rule| rule.tool.fits(&call.name));
+    fn answer(&self, call: &ToolCall, view: SessionView<'_>) -> Answer {
+        let of_tool = |rules: &[Rule]| rules.iter().any(|rule| rule.holds_tool(&call.name));
         if !of_tool(&self.deny) && !of_tool(&self.ask) {
             return Answer::Runs;
         }
-        let subject = Subject::of(call, cwd, home);
+        self.judge(call, &Subject::of(call, view))
+    }
+
+    fn judge(&self, call: &ToolCall, subject: &Subject) -> Answer {
         let mut asked: Option<&Rule> = None;
         for rule in &self.deny {
-            match rule.fit(call, &subject) {
+            match rule.fit(call, subject) {
                 Fit::Yes => return Answer::Denied(rule.text.clone()),
                 Fit::Maybe => asked = asked.or(Some(rule)),
                 Fit::No => {}
             }
         }
         if let Some(rule) = asked {
-            return match &subject {
+            return match subject {
                 Subject::Line(line) => {
-                    Answer::Unsure(rule.text.clone(), line.unknown().unwrap_or("an expansion could make it fit"))
+                    let reason = line.unknown().unwrap_or("an expansion or an argument could make it fit");
+                    Answer::Unsure(rule.text.clone(), reason.to_string())
                 }
-                Subject::Paths { .. } | Subject::Text(_) => Answer::Asks(rule.text.clone()),
+                Subject::Paths { .. } | Subject::Address(_) | Subject::Text(_) => Answer::Asks(rule.text.clone()),
             };
         }
-        if self.granted.iter().any(|rule| rule.covers(call, &subject)) {
+        if self.granted.iter().any(|rule| rule.covers(call, subject)) {
             return Answer::Runs;
         }
-        let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, &subject) != Fit::No) else { return Answer::Runs };
+        let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, subject) != Fit::No) else { return Answer::Runs };
         // Every rule that asks must be outdone.
-        let said = self.ask.iter().filter(|rule| rule.fit(call, &subject) != Fit::No).map(Rule::said).max();
-        let outdone = self.allow.iter().any(|rule| Some(rule.said()) > said && rule.covers(call, &subject));
+        let said = self.ask.iter().filter(|rule| rule.fit(call, subject) != Fit::No).map(Rule::said).max();
+        let outdone = self.allow.iter().any(|rule| Some(rule.said()) > said && rule.covers(call, subject));
         if outdone { Answer::Runs } else { Answer::Asks(rule.text.clone()) }
     }
+}
+
+/// The session in which a call is judged.
+#[derive(Debug, Clone, Copy)]
+struct SessionView<'a> {
+    cwd: &'a Path,
+    home: Option<&'a Path>,
+    shell: &'a ShellState,
+}
+
+/// Tools whose effect another one has too: what a rule keeps from the second name, it keeps from the first. An edit shows
+/// the file that it changes, so what may not be read may not be edited.
+const HELD_WITH: [(&str, &[&str]); 5] = [
+    ("edit", &["write", "read"]),
+    ("undo_edit", &["write", "edit", "read"]),
+    ("grep", &["read"]),
+    ("find", &["read"]),
+    ("ls", &["read"]),
+];
+
+/// Tools that do no more than another one: what is allowed to the second name is allowed to the first.
+const ALLOWED_WITH: [(&str, &str); 5] =
+    [("edit", "write"), ("undo_edit", "write"), ("grep", "read"), ("find", "read"), ("ls", "read")];
+
+/// The names by which a rule may deny the effect of a tool, or ask about it.
+fn held_names(tool: &str) -> impl Iterator<Item = &str> {
+    let others = HELD_WITH.iter().filter(move |(name, _)| *name == tool).flat_map(|(_, others)| others.iter().copied());
+    std::iter::once(tool).chain(others)
 }
 
 /// The subject of a call.
@@ -187,18 +231,26 @@ enum Subject {
         cwd: PathBuf,
         home: Option<PathBuf>,
     },
-    Line(Line),
+    Line(Box<Line>),
+    /// An address, in spellings that mean the same.
+    Address(Vec<String>),
     Text(String),
 }
 
 impl Subject {
-    fn of(call: &ToolCall, cwd: &Path, home: Option<&Path>) -> Subject {
+    fn of(call: &ToolCall, view: SessionView<'_>) -> Subject {
+        let SessionView { cwd, home, shell } = view;
         let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str);
         if call.name == "bash" {
-            return Subject::Line(Line::read(argument("command").unwrap_or_default()));
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            let env = call.arguments.get("env").and_then(Value::as_object).into_iter().flatten();
+            let env: Vec<(String, String)> = env.map(|(name, value)| (name.clone(), text(value))).collect();
+            let folder = argument("cwd").and_then(|folder| sinew_tools::spelled(home, cwd, folder).into_iter().next());
+            let around = Surroundings { cwd, folder: folder.as_deref(), env: &env, shell };
+            return Subject::Line(Box::new(Line::read(argument("command").unwrap_or_default(), around)));
         }
         if let Some(url) = argument("url").filter(|_| call.name == "fetch") {
-            return Subject::Text(url.into());
+            return Subject::Address(addresses::spellings(url));
         }
         let named = paths::of_call(call);
         if named.is_empty() {
@@ -234,17 +286,32 @@ impl Rule {
         self.tool.literals() + self.inner.as_ref().map_or(0, |inner| Pattern::text(inner).literals())
     }
 
+    /// Returns whether the rule is about a tool, or about the effect of one.
+    fn holds_tool(&self, tool: &str) -> bool {
+        held_names(tool).any(|name| self.tool.fits(name))
+    }
+
+    /// Returns whether the rule allows the effect of a tool.
+    fn allows_tool(&self, tool: &str) -> bool {
+        let wider = ALLOWED_WITH.iter().any(|(name, other)| *name == tool && self.tool.fits(other));
+        wider || self.tool.fits(tool)
+    }
+
     fn fit(&self, call: &ToolCall, subject: &Subject) -> Fit {
-        if !self.tool.fits(&call.name) {
+        if !self.holds_tool(&call.name) {
             return Fit::No;
         }
         let Some(inner) = &self.inner else { return Fit::Yes };
         match subject {
             Subject::Line(line) => line.fit(&Pattern::text(inner)),
+            Subject::Address(spellings) => {
+                let pattern = addresses::pattern(inner);
+                if spellings.iter().any(|text| pattern.fits(text)) { Fit::Yes } else { Fit::No }
+            }
             Subject::Text(text) if Pattern::text(inner).fits(text) => Fit::Yes,
             Subject::Text(_) => Fit::No,
             Subject::Paths { written, real, cwd, home } => {
-                let patterns = paths::patterns(inner, cwd, home.as_deref());
+                let patterns = paths::patterns(inner, cwd, home.as_deref(), Depth::Any);
                 let fits = |path: &PathBuf| patterns.iter().any(|pattern| pattern.fits_path(path));
                 if written.iter().chain(real).any(fits) {
                     return Fit::Yes;
@@ -256,15 +323,19 @@ impl Rule {
 
     /// Returns whether the rule fits all of a call, so that it may run.
     fn covers(&self, call: &ToolCall, subject: &Subject) -> bool {
-        if !self.tool.fits(&call.name) {
+        if !self.allows_tool(&call.name) {
             return false;
         }
         let Some(inner) = &self.inner else { return true };
         match subject {
             Subject::Line(line) => line.covered(&Pattern::text(inner)),
+            Subject::Address(spellings) => {
+                let pattern = addresses::pattern(inner);
+                spellings.iter().any(|text| pattern.fits(text))
+            }
             Subject::Text(text) => Pattern::text(inner).fits(text),
             Subject::Paths { real, cwd, home, .. } => {
-                let patterns = paths::patterns(inner, cwd, home.as_deref());
+                let patterns = paths::patterns(inner, cwd, home.as_deref(), Depth::Here);
                 real.iter().all(|path| patterns.iter().any(|pattern| pattern.fits_path(path)))
             }
         }
@@ -284,6 +355,8 @@ pub struct Permissions {
     added: Mutex<Vec<(Option<String>, Rule)>>,
     /// A rule was added: calls that wait look whether they may run.
     changed: Notify,
+    /// The shells of the sessions, by what ran in them.
+    shells: Mutex<HashMap<String, ShellState>>,
 }
 
 /// Calls that are remembered; the oldest goes first.
@@ -301,6 +374,7 @@ impl Permissions {
             granted: Mutex::default(),
             added: Mutex::default(),
             changed: Notify::new(),
+            shells: Mutex::default(),
         }
     }
 
@@ -317,12 +391,81 @@ impl Permissions {
     }
 
     fn answer(&self, call: &ToolCall, context: &Context) -> Answer {
-        self.in_force(&context.session).answer(call, &context.cwd, self.home.as_deref())
+        let shell = self.shell(&context.session);
+        self.in_force(&context.session).answer(call, self.view(context, &shell))
+    }
+
+    fn view<'a>(&'a self, context: &'a Context, shell: &'a ShellState) -> SessionView<'a> {
+        SessionView { cwd: &context.cwd, home: self.home.as_deref(), shell }
+    }
+
+    /// The shell of a session, by the lines that ran in it.
+    fn shell(&self, session: &str) -> ShellState {
+        self.shells.lock().get(session).cloned().unwrap_or_default()
+    }
+
+    /// Notes what a call that runs leaves in the shell of its session.
+    fn note_shell(&self, call: &ToolCall, context: &Context) {
+        let alone = |name: &str| call.arguments.get(name).and_then(Value::as_bool) == Some(true);
+        // A job runs in a copy of the shell.
+        if call.name != "bash" || self.rules.is_empty() || alone("background") {
+            return;
+        }
+        let shell = self.shell(&context.session);
+        if let Subject::Line(line) = Subject::of(call, self.view(context, &shell)) {
+            self.shells.lock().insert(context.session.clone(), line.after().clone());
+        }
+    }
+
+    /// Answers a call, and asks the user where a rule says so.
+    async fn verdict(&self, call: &ToolCall, context: &Context) -> Result<Verdict, String> {
+        let denied = |rule: String| Ok(Verdict::Block(format!("Denied by permission rule: {rule}")));
+        let rule = match self.answer(call, context) {
+            Answer::Runs => {
+                // Where a rule of the user's lets it run he needs no second word about what it opens.
+                let shell = self.shell(&context.session);
+                if self.rules.answer(call, self.view(context, &shell)) != Answer::Runs {
+                    self.remember(call);
+                }
+                return Ok(Verdict::Allow);
+            }
+            Answer::Denied(rule) => return denied(rule),
+            Answer::Unsure(rule, reason) => {
+                return denied(format!(
+                    "{rule}. The command cannot be read for sure ({reason}): write it plainly, one command at a time."
+                ));
+            }
+            Answer::Asks(rule) => rule,
+        };
+        let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
+        let approval = match self.is_granted(&context.session, call) {
+            true => Approval::Once,
+            false => self.asked(&**ask, call, context, rule.clone()).await,
+        };
+        match approval {
+            Approval::Same => {
+                let granted = (context.session.clone(), call.name.clone(), call.arguments.clone());
+                self.granted.lock().push(granted);
+            }
+            Approval::Once => {}
+            Approval::Rule(text, scope) => match Rule::given(&text) {
+                Ok(rule) => {
+                    let only = (scope == RuleScope::Session).then(|| context.session.clone());
+                    self.added.lock().push((only, rule));
+                    self.changed.notify_waiters();
+                }
+                Err(reason) => return Err(format!("{text}: {reason}")),
+            },
+            Approval::No(None) => return denied(rule),
+            Approval::No(Some(text)) => return Ok(Verdict::Block(format!("The user refused this call: {text}"))),
+        }
+        self.remember(call);
+        Ok(Verdict::Allow)
     }
 
     /// Asks the user, unless a rule that he adds meanwhile lets the call run.
     async fn asked(&self, ask: &dyn Ask, call: &ToolCall, context: &Context, rule: String) -> Approval {
-        let request = suggest::request(&self.rules, call, &context.cwd, self.home.as_deref(), rule);
+        let request = suggest::request(&self.rules, call, self.view(context, &self.shell(&context.session)), rule);
         let mut answered = ask.approve(&request);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
@@ -363,49 +506,18 @@ impl Extension for Permissions {
         opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref())
     }
 
+    fn address_check(&self, tool: &str, call: &str) -> Option<AddressCheck> {
+        let may_ask = !self.allowed.lock().iter().any(|id| id == call);
+        opened::address_check(&self.rules, tool, may_ask)
+    }
+
     fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
         Box::pin(async move {
-            let denied = |rule: String| Ok(Verdict::Block(format!("Denied by permission rule: {rule}")));
-            let rule = match self.answer(call, context) {
-                Answer::Runs => {
-                    // Where a rule of the user's lets it run he needs no second word about what it opens.
-                    if self.rules.answer(call, &context.cwd, self.home.as_deref()) != Answer::Runs {
-                        self.remember(call);
-                    }
-                    return Ok(Verdict::Allow);
-                }
-                Answer::Denied(rule) => return denied(rule),
-                Answer::Unsure(rule, reason) => {
-                    return denied(format!(
-                        "{rule}. The command cannot be read for sure ({reason}): write it plainly, one command at a time."
-                    ));
-                }
-                Answer::Asks(rule) => rule,
-            };
-            let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
-            let approval = match self.is_granted(&context.session, call) {
-                true => Approval::Once,
-                false => self.asked(&**ask, call, context, rule.clone()).await,
-            };
-            match approval {
-                Approval::Same => {
-                    let granted = (context.session.clone(), call.name.clone(), call.arguments.clone());
-                    self.granted.lock().push(granted);
-                }
-                Approval::Once => {}
-                Approval::Rule(text, scope) => match Rule::given(&text) {
-                    Ok(rule) => {
-                        let only = (scope == RuleScope::Session).then(|| context.session.clone());
-                        self.added.lock().push((only, rule));
-                        self.changed.notify_waiters();
-                    }
-                    Err(reason) => return Err(format!("{text}: {reason}")),
-                },
-                Approval::No(None) => return denied(rule),
-                Approval::No(Some(text)) => return Ok(Verdict::Block(format!("The user refused this call: {text}"))),
+            let verdict = self.verdict(call, context).await?;
+            if verdict == Verdict::Allow {
+                self.note_shell(call, context);
             }
-            self.remember(call);
-            Ok(Verdict::Allow)
+            Ok(verdict)
         })
     }
 }

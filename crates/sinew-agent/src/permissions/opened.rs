@@ -1,11 +1,15 @@
-//! Rules about files that tools have opened: by the path of the file itself, whatever the call named.
+//! Rules about what tools have opened: files by the path of the file itself, whatever the call named, and addresses that a
+//! server leads to.
 
+use std::collections::HashSet;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::paths::Depth;
 use super::pattern::Pattern;
-use super::{Rule, Rules, paths};
+use super::{Rule, Rules, addresses, paths};
+use sinew_llm::fetch::AddressCheck;
 use sinew_tools::PathCheck;
 
 /// A rule for paths, its patterns made.
@@ -14,14 +18,17 @@ struct PathRule {
     said: usize,
     /// None: every path.
     patterns: Option<Vec<Pattern>>,
-    /// The file or folder that the rule names without a pattern.
-    #[cfg_attr(windows, expect(dead_code, reason = "the other names of a file are not looked for there"))]
-    place: Option<PathBuf>,
+    /// The folder or file below which the rule names files.
+    root: Option<PathBuf>,
+    /// It names all of them.
+    is_whole: bool,
+    /// The files of several names that it holds, by device and number; none if there are too many to look at.
+    linked: OnceLock<Option<HashSet<(u64, u64)>>>,
 }
 
-/// Entries of a denied folder that are compared with a file of several names.
+/// Entries below the root of a rule that are looked at for files of several names.
 #[cfg(unix)]
-const COMPARED: usize = 10_000;
+const COMPARED: usize = 200_000;
 
 /// The verdict of the rules on paths that one of `tools` opens. With `may_ask`, a rule of `ask` refuses: the user was not
 /// asked about this path.
@@ -32,16 +39,19 @@ pub(super) fn check(
     cwd: &Path,
     home: Option<&Path>,
 ) -> Option<Arc<dyn PathCheck>> {
-    let of_tools = |list: &[Rule]| -> Vec<PathRule> {
-        let list = list.iter().filter(|rule| tools.iter().any(|tool| rule.tool.fits(tool)));
-        list.map(|rule| PathRule::new(rule, cwd, home)).collect()
+    let held = |list: &[Rule]| -> Vec<PathRule> {
+        let list = list.iter().filter(|rule| tools.iter().any(|tool| rule.holds_tool(tool)));
+        list.map(|rule| PathRule::new(rule, cwd, home, Depth::Any)).collect()
     };
-    let deny = of_tools(&rules.deny);
-    let ask = if may_ask { of_tools(&rules.ask) } else { Vec::new() };
+    let deny = held(&rules.deny);
+    let ask = if may_ask { held(&rules.ask) } else { Vec::new() };
     if deny.is_empty() && ask.is_empty() {
         return None;
     }
-    let outdoing = |list: &[Rule]| if ask.is_empty() { Vec::new() } else { of_tools(list) };
+    let outdoing = |list: &[Rule]| -> Vec<PathRule> {
+        let list = list.iter().filter(|rule| !ask.is_empty() && tools.iter().any(|tool| rule.allows_tool(tool)));
+        list.map(|rule| PathRule::new(rule, cwd, home, Depth::Here)).collect()
+    };
     let (allow, granted) = (outdoing(&rules.allow), outdoing(&rules.granted));
     Some(Arc::new(move |path: &Path, facts: Option<&Metadata>| {
         let fits = |rule: &&PathRule| rule.fits(path);
@@ -62,13 +72,50 @@ pub(super) fn check(
     }))
 }
 
+/// The verdict of the rules on addresses to which a server leads a call of `tool`.
+pub(super) fn address_check(rules: &Rules, tool: &str, may_ask: bool) -> Option<AddressCheck> {
+    let of = |list: &[Rule]| -> Vec<(String, usize, Option<Pattern>)> {
+        let list = list.iter().filter(|rule| rule.tool.fits(tool));
+        list.map(|rule| (rule.text.clone(), rule.said(), rule.inner.as_deref().map(addresses::pattern))).collect()
+    };
+    let deny = of(&rules.deny);
+    let ask = if may_ask { of(&rules.ask) } else { Vec::new() };
+    if deny.is_empty() && ask.is_empty() {
+        return None;
+    }
+    let (allow, granted) = (of(&rules.allow), of(&rules.granted));
+    Some(AddressCheck::new(move |address: &str| {
+        let spellings = addresses::spellings(address);
+        let fits = |(_, _, pattern): &&(String, usize, Option<Pattern>)| {
+            pattern.as_ref().is_none_or(|pattern| spellings.iter().any(|text| pattern.fits(text)))
+        };
+        let refused = |rule: &str| Some(format!("Denied by permission rule: {rule} (the server leads to {address})"));
+        if let Some((rule, ..)) = deny.iter().find(fits) {
+            return refused(rule);
+        }
+        let (rule, said, _) = ask.iter().filter(fits).max_by_key(|(_, said, _)| *said)?;
+        let outdone =
+            granted.iter().any(|rule| fits(&rule)) || allow.iter().filter(fits).any(|(_, other, _)| other > said);
+        if outdone { None } else { refused(rule) }
+    }))
+}
+
 impl PathRule {
-    fn new(rule: &Rule, cwd: &Path, home: Option<&Path>) -> PathRule {
-        let patterns = rule.inner.as_ref().map(|inner| paths::patterns(inner, cwd, home));
-        let plain = rule.inner.as_ref().map(|inner| inner.strip_suffix("/**").unwrap_or(inner));
-        let plain = plain.filter(|plain| !plain.contains(['*', '?']));
-        let place = plain.and_then(|plain| sinew_tools::spelled(home, cwd, plain).into_iter().next());
-        PathRule { text: rule.text.clone(), said: rule.said(), patterns, place }
+    fn new(rule: &Rule, cwd: &Path, home: Option<&Path>, depth: Depth) -> PathRule {
+        let inner = rule.inner.as_deref();
+        let patterns = inner.map(|inner| paths::patterns(inner, cwd, home, depth));
+        let plain = inner.map(|inner| inner.strip_suffix("/**").unwrap_or(inner));
+        let is_whole = plain.is_some_and(|plain| !plain.contains(['*', '?']) && !paths::is_bare(plain));
+        let root = plain.and_then(|plain| {
+            let text = if is_whole { plain } else { plain_beginning(plain) };
+            if text.is_empty() {
+                Some(cwd.to_path_buf())
+            } else {
+                sinew_tools::spelled(home, cwd, text).into_iter().next()
+            }
+        });
+        let linked = OnceLock::new();
+        PathRule { text: rule.text.clone(), said: rule.said(), patterns, root, is_whole, linked }
     }
 
     fn fits(&self, path: &Path) -> bool {
@@ -78,35 +125,55 @@ impl PathRule {
     /// Returns whether a file of several names has one of them where the rule says.
     #[cfg(unix)]
     fn holds(&self, facts: &Metadata) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let Some(root) = self.root.as_ref().filter(|_| facts.is_file() && facts.nlink() > 1) else { return false };
+        let linked = self.linked.get_or_init(|| self.find_linked(root));
+        linked.as_ref().is_none_or(|linked| linked.contains(&(facts.dev(), facts.ino())))
+    }
+
+    /// The files of several names below `root` that the rule names. None: there are too many entries.
+    #[cfg(unix)]
+    fn find_linked(&self, root: &Path) -> Option<HashSet<(u64, u64)>> {
         use std::fs;
         use std::os::unix::fs::MetadataExt;
-        let Some(place) = self.place.as_ref().filter(|_| facts.is_file() && facts.nlink() > 1) else { return false };
-        let same = |other: &Metadata| (other.dev(), other.ino()) == (facts.dev(), facts.ino());
-        let Ok(here) = fs::metadata(place) else { return false };
+        let mut found = HashSet::new();
+        let mut note = |facts: &Metadata| {
+            if facts.is_file() && facts.nlink() > 1 {
+                found.insert((facts.dev(), facts.ino()));
+            }
+        };
+        let Ok(here) = fs::metadata(root) else { return Some(found) };
         if !here.is_dir() {
-            return same(&here);
+            note(&here);
+            return Some(found);
         }
-        if here.dev() != facts.dev() {
-            return false;
-        }
-        let mut folders = vec![place.clone()];
+        let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+        let mut folders = vec![root];
         let mut left = COMPARED;
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let Some(less) = left.checked_sub(1) else { return true };
-                left = less;
-                match entry.metadata() {
-                    Ok(other) if other.is_dir() => folders.push(entry.path()),
-                    Ok(other) if same(&other) => return true,
-                    _ => {}
+                left = left.checked_sub(1)?;
+                let path = entry.path();
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(path);
+                } else if (self.is_whole || self.fits(&path))
+                    && let Ok(facts) = entry.metadata()
+                {
+                    note(&facts);
                 }
             }
         }
-        false
+        Some(found)
     }
 
     #[cfg(not(unix))]
     fn holds(&self, _: &Metadata) -> bool {
         false
     }
+}
+
+/// The folders of a pattern before the first name that is not plain.
+fn plain_beginning(pattern: &str) -> &str {
+    let first = pattern.find(['*', '?']).unwrap_or(pattern.len());
+    pattern[..first].rfind('/').map_or("", |end| &pattern[..end.max(1)])
 }

@@ -66,6 +66,21 @@ pub(super) fn of_call(call: &ToolCall) -> Vec<String> {
 /// The target of a path: links followed, also in the middle and at the end, and beyond what exists. Without `.` and
 /// `..`.
 pub(super) fn real(path: &Path) -> PathBuf {
+    walk(path, |_| {})
+}
+
+/// Returns whether a path leads to a device, a pipe or another process, and to no plain file or folder.
+pub(super) fn is_special(path: &Path) -> bool {
+    let mut passes = false;
+    let mut note = |step: &Path| {
+        passes |= (step.starts_with("/dev") && !step.starts_with("/dev/shm")) || step.starts_with("/proc")
+    };
+    let end = walk(path, &mut note);
+    passes || std::fs::metadata(end).is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
+}
+
+/// Follows a path, and shows each path on the way that may be a link.
+fn walk(path: &Path, mut pass: impl FnMut(&Path)) -> PathBuf {
     let mut out = PathBuf::new();
     let own = |part: Component<'_>| part.as_os_str().to_os_string();
     let mut rest: VecDeque<OsString> = path.components().map(own).collect();
@@ -79,6 +94,7 @@ pub(super) fn real(path: &Path) -> PathBuf {
             continue;
         }
         out.push(&part);
+        pass(&out);
         if links < LINKS
             && let Ok(target) = std::fs::read_link(&out)
         {
@@ -93,8 +109,24 @@ pub(super) fn real(path: &Path) -> PathBuf {
     out
 }
 
+/// The depth at which a bare name fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// At any: what is denied is denied everywhere.
+    Any,
+    /// In the session's folder alone: what is allowed is allowed there.
+    Here,
+}
+
+/// Returns whether a rule names a file without its folder.
+pub(super) fn is_bare(inner: &str) -> bool {
+    let is_folder = inner.chars().all(|letter| letter == '.');
+    !is_folder && !inner.contains(['/', '\\', ':']) && !inner.starts_with('~') && !inner.starts_with("**")
+}
+
 /// The patterns of a rule: as it is written, and as links of its plain beginning lead.
-pub(super) fn patterns(inner: &str, cwd: &Path, home: Option<&Path>) -> Vec<Pattern> {
+pub(super) fn patterns(inner: &str, cwd: &Path, home: Option<&Path>, depth: Depth) -> Vec<Pattern> {
+    let anywhere = (depth == Depth::Any && is_bare(inner)).then(|| format!("**/{inner}"));
     let inner = &*path_text(inner);
     let rest = inner.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let whole = match (rest, home) {
@@ -114,6 +146,7 @@ pub(super) fn patterns(inner: &str, cwd: &Path, home: Option<&Path>) -> Vec<Patt
     // `a/**` is the folder `a` too.
     let folders: Vec<String> = texts.iter().filter_map(|text| Some(text.strip_suffix("/**")?.to_string())).collect();
     texts.extend(folders.into_iter().filter(|text| !text.is_empty()));
+    texts.extend(anywhere.map(|text| path_text(&text).into_owned()));
     texts.dedup();
     texts.iter().map(|text| Pattern::path(text)).collect()
 }

@@ -21,6 +21,10 @@ enum Part {
     Name,
     /// Any characters.
     Any,
+    /// Nothing, or what [`Part::Folders`] behind it takes.
+    MaybeFolders,
+    /// Any characters up to a `/`.
+    Folders,
 }
 
 /// A path, or a pattern of paths, as it is compared: on Windows with `/`, in lower case and without the mark of verbatim
@@ -47,16 +51,21 @@ impl Pattern {
         let pattern = path_text(pattern);
         let mut letters = pattern.chars().peekable();
         while let Some(letter) = letters.next() {
-            parts.push(match letter {
+            let part = match letter {
                 '*' if letters.next_if_eq(&'*').is_some() => {
-                    // `**/a` is also `a`.
-                    letters.next_if_eq(&'/');
-                    Part::Any
+                    // `**/a` is also `a`, and not `ba`.
+                    if letters.next_if_eq(&'/').is_some() {
+                        parts.push(Part::MaybeFolders);
+                        Part::Folders
+                    } else {
+                        Part::Any
+                    }
                 }
                 '*' => Part::Name,
                 '?' => Part::One,
                 other => Part::Literal(other),
-            });
+            };
+            parts.push(part);
         }
         Pattern { parts }
     }
@@ -74,6 +83,28 @@ impl Pattern {
     /// Returns whether `text` fits for some choice of its unknown parts.
     pub(super) fn may_fit(&self, text: &str) -> bool {
         self.run(text, true)
+    }
+
+    /// Returns whether a text has the words of the pattern, in their order, so that a program which runs what it is told
+    /// could run a command that fits.
+    pub(super) fn is_named_in(&self, text: &str) -> bool {
+        let literal = |part: &Part| if let Part::Literal(letter) = part { *letter } else { '*' };
+        let plain: String = self.parts.iter().map(literal).collect();
+        let wanted = plain.split(|letter| !is_word(letter) && letter != '*');
+        let mut wanted = wanted.filter(|word| word.contains(char::is_alphanumeric)).peekable();
+        if wanted.peek().is_none() {
+            return false;
+        }
+        for word in text.split(|letter| !is_word(letter)) {
+            // What is not known at all names nothing.
+            if let Some(next) = wanted.peek()
+                && word.contains(char::is_alphanumeric)
+                && spellings_of(word, next.starts_with('-')).any(|word| Pattern::text(next).may_fit(word))
+            {
+                wanted.next();
+            }
+        }
+        wanted.peek().is_none()
     }
 
     /// The number of literal characters of the pattern.
@@ -96,7 +127,7 @@ impl Pattern {
                         next[at..].fill(true);
                         break;
                     }
-                    next[at] |= self.parts.get(at) == Some(&Part::Any);
+                    next[at] |= matches!(self.parts.get(at), Some(Part::Any | Part::Folders));
                 }
             } else {
                 for (at, _) in now.iter().enumerate().filter(|(_, reached)| **reached) {
@@ -105,7 +136,11 @@ impl Pattern {
                         Some(Part::One) => next[at + 1] |= letter != '/',
                         Some(Part::Name) => next[at] |= letter != '/',
                         Some(Part::Any) => next[at] = true,
-                        None => {}
+                        Some(Part::Folders) => {
+                            next[at] = true;
+                            next[at + 1] |= letter == '/';
+                        }
+                        Some(Part::MaybeFolders) | None => {}
                     }
                 }
             }
@@ -118,11 +153,43 @@ impl Pattern {
     /// Stars may stand for nothing.
     fn skip(&self, reached: &mut [bool]) {
         for (at, part) in self.parts.iter().enumerate() {
-            if reached[at] && matches!(part, Part::Name | Part::Any) {
+            if reached[at] && matches!(part, Part::Name | Part::Any | Part::MaybeFolders) {
                 reached[at + 1] = true;
+                if *part == Part::MaybeFolders {
+                    reached[at + 2] = true;
+                }
             }
         }
     }
+}
+
+/// Returns whether a list has a name, also by its beginning (`LC_*`) or its end (`*_PORT`).
+pub(super) fn is_listed(name: &str, list: &str) -> bool {
+    list.split(' ').filter(|entry| !entry.is_empty()).any(|entry| {
+        match (entry.strip_prefix('*'), entry.strip_suffix('*')) {
+            (Some(end), _) => name.ends_with(end),
+            (_, Some(begin)) => name.starts_with(begin),
+            _ => name == entry,
+        }
+    })
+}
+
+/// Returns whether a character is part of a word, of which [`ANY`] may be one.
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | ANY)
+}
+
+/// The texts for which a word of a command may stand: the name of a long option is none, and `-Xname` may be an option
+/// with a name behind it. `whole`: an option itself is looked for.
+fn spellings_of(word: &str, whole: bool) -> impl Iterator<Item = &str> {
+    let word = word.trim_end_matches('.');
+    let (first, second) = match word.strip_prefix('-') {
+        None => (Some(word), None),
+        Some(_) if whole => (Some(word), None),
+        Some(rest) if rest.starts_with('-') => (None, None),
+        Some(rest) => (Some(rest), rest.char_indices().nth(1).map(|(at, _)| &rest[at..])),
+    };
+    [first, second].into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -173,6 +240,32 @@ mod tests {
     }
 
     #[test]
+    fn a_denied_command_is_named_by_its_words() {
+        for (pattern, text, expect) in [
+            ("canary*", "-o ProxyCommand=canary x", true),
+            ("canary*", "/opt/canary2", true),
+            ("canary*", "-ecanary", true),
+            ("canary", "canaries", false),
+            ("git push*", "git", false),
+            ("git push*", "--run 'git push'", true),
+            ("git push*", "push git", false),
+            ("git push*", "git-lfs push", false),
+            ("git push --force*", "--run git push --force", true),
+            ("rm *", "--rm x", false),
+            ("rm *", "rm-dist", false),
+            ("rm *", "-c rm.", true),
+            ("canary*", "\0", false),
+            ("rm -rf *", "--exec rm -rf x", true),
+            ("rm *", "format", false),
+            ("*secret*", "a secretive b", true),
+            ("* *", "a b", false),
+            ("apt-get*", "apt-get install", true),
+        ] {
+            assert_eq!(Pattern::text(pattern).is_named_in(text), expect, "{pattern} {text}");
+        }
+    }
+
+    #[test]
     fn paths_fit_by_their_folders() {
         for (pattern, path, expect) in [
             ("/etc/**", "/etc/a/b", true),
@@ -181,6 +274,9 @@ mod tests {
             ("/etc/*", "/etc/a/b", false),
             ("**/.env", "/p/.env", true),
             ("**/.env", "/.env", true),
+            ("**/.env", "/p/a.env", false),
+            ("**/.env*", "/p/q/.env.local", true),
+            ("**/.env*", "/p/.env/x", false),
             ("/p/**/x", "/p/x", true),
             ("/p/**/x", "/p/a/b/x", true),
             ("/p/?.rs", "/p/a.rs", true),

@@ -17,16 +17,20 @@ pub(super) enum Takes {
     Shell,
     /// Words with these beginnings may run anything.
     Unknown(&'static [&'static str]),
+    /// Words with this beginning may run anything, unless their first part is listed.
+    UnknownBut(char, &'static str),
     /// Options with these names may run anything.
     UnknownOptions(&'static [&'static str]),
-    /// Code with one of these in it may run anything; it follows one of the options.
+    /// The values of these options may run anything, unless they are known.
+    UnknownValues(&'static [&'static str], Values),
+    /// Code of a language that is not looked at follows one of the options.
     Code(&'static [&'static str]),
     /// It runs commands that it reads from its input.
     Reads,
-    /// The same where no file or code is named.
-    ReadsWithoutFile,
-    /// The same where an argument names its input.
-    ReadsByName,
+    /// Its script is a file, code or its input: see `interpreters.rs`.
+    Interpreter,
+    /// The values of these options are scripts: a plain file is none of the line's commands.
+    ScriptOf(&'static [&'static str]),
     /// It may always run anything.
     Always,
     /// It evaluates words as expressions, in which substitutions run.
@@ -37,6 +41,15 @@ pub(super) enum Takes {
     Awk,
     /// Subcommands that are not known may be aliases.
     Git,
+}
+
+/// The values of an option that run nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Values {
+    /// Files, and not pipes to a command.
+    Files,
+    /// `name=value` with one of these names, in small letters.
+    Settings(&'static str),
 }
 
 use Takes::*;
@@ -55,7 +68,8 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
          ssh sshpass mosh docker podman nerdctl kubectl lxc lxc-attach incus machinectl distrobox toolbox flatpak snap \
          vagrant wsl winpty script expect_unbuffer catchsegv gtimeout gnice genv gxargs gstdbuf gnohup trickle \
          coproc then else do ld-linux* ld-musl* ld.so* ld64.so* npx pnpx bunx watchexec nodemon concurrently \
-         retry timelimit dumb-init tini gosu su-exec s6-setuidgid catatonit screen tmux abduco dtach",
+         retry timelimit dumb-init tini gosu su-exec s6-setuidgid catatonit screen tmux abduco dtach ssh-agent choom \
+        newgrp sudo-rs uvx pipx",
         Words,
     ),
     ("xargs gxargs parallel sem", WordsAndInput),
@@ -138,7 +152,7 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
     ("tar gtar star", LinesOf(&["--checkpoint-action"])),
     (
         "vi vim vim.* nvim ex view rvim gvim vimdiff vimtutor",
-        UnknownOptions(&["-c", "--cmd", "-S", "-s", "-u", "--remote-expr", "-E", "-l"]),
+        UnknownOptions(&["-c", "--cmd", "-S", "-s", "-u", "--remote-expr", "-e", "-E", "-l"]),
     ),
     ("vi vim vim.* nvim view gvim vimdiff", Unknown(&["+"])),
     ("ex ed red", Reads),
@@ -148,13 +162,23 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
         UnknownOptions(&["--eval", "-f", "--funcall", "-l", "--load", "--script", "--execute", "-e", "-x"]),
     ),
     ("less more most pg", Unknown(&["+"])),
+    // gdb takes its long options with one dash too, and shortened.
     (
-        "gdb",
-        UnknownOptions(&["-ex", "-x", "--ex", "--eval-command", "--command", "-iex", "-ix", "--init-eval-command"]),
+        "gdb lldb",
+        Unknown(&[
+            "-e", "--e", "-x", "--x", "-c", "--c", "-i", "--i", "-o", "--o", "-s", "--s", "-O", "-S", "-k", "--k",
+        ]),
     ),
-    ("lldb", UnknownOptions(&["-o", "-s", "-O", "-S", "--one-line", "--source"])),
     ("gdb lldb", Reads),
-    ("sqlite3 sqlite", Unknown(&[".sh", ".sy"])),
+    (
+        "sqlite3 sqlite",
+        UnknownBut(
+            '.',
+            ".tables .schema .mode .headers .header .dump .indexes .indices .databases .help .width .separator .nullvalue \
+             .timeout .quit .exit .stats .show .fullschema .version",
+        ),
+    ),
+    ("sqlite3 sqlite", Unknown(&["-init", "--init"])),
     ("sqlite3 sqlite mysql mariadb psql", Reads),
     ("psql mysql mariadb", UnknownOptions(&["-c", "-e", "--command", "--execute", "-f", "--file"])),
     ("ftp sftp telnet lftp ncftp", Reads),
@@ -168,7 +192,8 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
         UnknownOptions(&["-e", "-c", "-Command", "-EncodedCommand", "/c", "/C"]),
     ),
     ("make gmake", UnknownOptions(&["-E", "--eval"])),
-    ("make gmake ninja", ReadsByName),
+    ("make gmake", ScriptOf(&["-f", "--file", "--makefile"])),
+    ("ninja", ScriptOf(&["-f"])),
     ("make gmake", Unknown(&["SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES"])),
     ("ssh scp sftp", UnknownOptions(&["-F", "-S"])),
     ("socat", Unknown(&["EXEC", "SYSTEM", "SHELL", "exec", "system", "shell"])),
@@ -187,119 +212,37 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
     ("nmap", UnknownOptions(&["--script"])),
     ("run-parts logrotate", Always),
     ("dialog whiptail jshell irb pry ghci scala", Reads),
-    // Code of other languages in the call itself, where it has words that start programs.
-    ("python* pypy*", Code(&["-c"])),
-    ("perl*", Code(&["-e", "-E", "-M", "-n", "-p"])),
-    ("ruby*", Code(&["-e"])),
-    ("node nodejs bun deno ts-node tsx", Code(&["-e", "--eval", "-p", "--print", "eval"])),
-    ("php*", Code(&["-r", "-B", "-R", "-E"])),
-    ("lua* luajit", Code(&["-e"])),
+    // Code of other languages in the call itself.
+    ("bun deno ts-node tsx", Code(&["-e", "--eval", "-p", "--print", "eval"])),
     ("guile* Rscript R elixir erl groovy julia scala raku", Code(&["-e", "-c", "--eval", "-eval", "-E"])),
-    ("python* pypy* perl* ruby* node nodejs bun deno php* lua* luajit Rscript", ReadsWithoutFile),
-];
-
-/// Words of other languages that start a program, or make code from text.
-pub(super) const STARTS: &[&str] = &[
-    "system",
-    "exec",
-    "spawn",
-    "popen",
-    "subprocess",
-    "child_process",
-    "pty.",
-    "fork",
-    "qx",
-    "`",
-    "eval",
-    "__import__",
-    "importlib",
-    "ctypes",
-    "syscall",
-    "Process",
-    "Command",
-    "shell",
-    "open(\"|",
-    "open('|",
-    "%x",
-    "posix",
-    "getattr",
-    "globals",
-    "Kernel",
-    "dofile",
-    "compile(",
-    "Function(",
-    "vm.",
-    "binding",
-    "dlopen",
-    "FFI",
-];
-
-/// Variables whose value is a command, or a line.
-pub(super) const LINE_VARIABLES: &[&str] = &[
-    "PROMPT_COMMAND",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS4",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "GIT_PAGER",
-    "GIT_SSH_COMMAND",
-    "GIT_SSH",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PROXY_COMMAND",
-    "MANPAGER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "BROWSER",
-    "FCEDIT",
-    "SUDO_EDITOR",
-    "RSYNC_RSH",
-    "CVS_RSH",
-    "SVN_SSH",
-    "BAT_PAGER",
-    "SYSTEMD_PAGER",
-    "SYSTEMD_EDITOR",
-    "RUSTC_WRAPPER",
-    "RIPGREP_CONFIG_PATH",
-    "SHELL",
-    "MAKESHELL",
-];
-
-/// Variables that make programs run what is not in the line.
-pub(super) const UNKNOWN_VARIABLES: &[&str] = &[
-    "BASH_ENV",
-    "ENV",
-    "BASH_ALIASES",
-    "BASH_CMDS",
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "TAR_OPTIONS",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
-    "VIMINIT",
-    "EXINIT",
-    "PERL5OPT",
-    "PERL5DB",
-    "RUBYOPT",
-    "NODE_OPTIONS",
-    "PYTHONSTARTUP",
-    "MAKEFLAGS",
-    "ZDOTDIR",
-    "LESSKEY",
+    ("bun deno ts-node tsx guile* R elixir erl groovy julia raku", Reads),
+    ("python* pypy* perl* ruby* node nodejs php* lua* luajit Rscript", Interpreter),
+    // Options by which programs run others.
+    ("cargo", UnknownOptions(&["--config"])),
+    (
+        "gcc g++ cc c++ clang clang++ gfortran cpp",
+        Unknown(&["-wrapper", "-B", "-specs", "--specs", "-fplugin", "-Xclang", "@"]),
+    ),
+    ("rustc", Unknown(&["-Clinker", "linker", "-Zcodegen", "@"])),
+    ("install ginstall", UnknownOptions(&["--strip-program"])),
+    ("wget wget2", UnknownOptions(&["--use-askpass", "-e", "--execute", "--config"])),
+    (
+        "ssh scp sftp ssh-copy-id",
+        UnknownValues(
+            &["-o"],
+            Values::Settings(
+                "stricthostkeychecking userknownhostsfile connecttimeout connectionattempts batchmode loglevel \
+                 serveraliveinterval serveralivecountmax port user identityfile identitiesonly compression \
+                 passwordauthentication pubkeyauthentication preferredauthentications forwardagent controlmaster \
+                 controlpersist controlpath hostname addkeystoagent",
+            ),
+        ),
+    ),
+    ("strace ltrace", UnknownValues(&["-o", "--output"], Values::Files)),
+    ("ed red", Unknown(&["!"])),
+    ("git", Unknown(&["ext::"])),
+    ("openssl", Unknown(&["-engine", "-provider"])),
+    ("curl", UnknownOptions(&["-K", "--config"])),
 ];
 
 /// The commands that git has of its own. An alias cannot have one of these names.
@@ -319,48 +262,42 @@ worktree write-tree ";
 pub(super) const GIT_VALUES: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
 
-/// Settings of git that run nothing, by their beginnings.
-pub(super) const GIT_SETTINGS: &[&str] = &[
-    "user.",
-    "color.",
-    "advice.",
-    "init.",
-    "branch.",
-    "push.",
-    "pull.",
-    "fetch.",
-    "rebase.",
-    "merge.ff",
-    "merge.conflict",
-    "commit.gpgsign",
-    "commit.verbose",
-    "tag.",
-    "log.",
-    "status.",
-    "diff.algorithm",
-    "diff.renames",
-    "diff.context",
-    "diff.color",
-    "core.autocrlf",
-    "core.quotepath",
-    "core.filemode",
-    "core.ignorecase",
-    "core.eol",
-    "core.bare",
-    "core.longpaths",
-    "core.abbrev",
-    "core.symlinks",
-    "http.proxy",
-    "http.sslverify",
-    "remote.origin.url",
-    "gc.",
-    "feature.",
-    "safe.",
-    "protocol.",
-    "column.",
-    "index.",
-    "pack.",
-    "transfer.",
-    "format.",
-    "help.autocorrect",
+/// Settings of git that run nothing, in small letters; `*` at the end is any end.
+pub(super) const GIT_SETTINGS: &str = "user.name user.email user.signingkey user.useconfigonly color.* advice.* \
+    init.defaultbranch push.default push.autosetupremote push.followtags pull.rebase pull.ff fetch.prune fetch.parallel \
+    fetch.recursesubmodules rebase.autostash rebase.autosquash rebase.updaterefs merge.ff merge.conflictstyle merge.renames \
+    merge.renamelimit commit.gpgsign commit.verbose commit.status tag.gpgsign tag.sort log.* status.* diff.algorithm \
+    diff.renames diff.renamelimit diff.context diff.color* diff.noprefix diff.mnemonicprefix core.autocrlf core.quotepath \
+    core.filemode core.ignorecase core.eol core.bare core.longpaths core.abbrev core.symlinks core.safecrlf core.whitespace \
+    core.compression core.preloadindex core.untrackedcache core.commentchar http.proxy http.sslverify http.postbuffer \
+    http.version http.lowspeedlimit http.lowspeedtime gc.auto gc.autodetach feature.manyfiles safe.directory \
+    safe.barerepository protocol.version column.* index.* pack.threads pack.windowmemory transfer.fsckobjects format.pretty \
+    help.autocorrect rerere.enabled branch.autosetuprebase branch.autosetupmerge branch.sort grep.linenumber \
+    maintenance.auto submodule.recurse checkout.defaultremote blame.date";
+
+/// Programs whose arguments are data: none of them runs what it is told, but for what its rows above say.
+pub(super) const DATA: &str = "echo printf cat head tail wc cut tr uniq tee nl tac rev fold fmt column paste join comm diff \
+    cmp cksum md5sum sha1sum sha256sum shasum b2sum base64 xxd od hexdump strings file stat ls dir tree du df touch mkdir \
+    rmdir rm cp mv ln chmod chown chgrp truncate mktemp basename dirname realpath readlink pwd cd pushd popd dirs seq yes \
+    sleep date cal true false : test [ expr bc which whereis whatis type apropos man info less more whoami id groups users \
+    hostname uname arch nproc free uptime ps pgrep pkill kill killall jobs fg bg wait disown lsof ss netstat ping dig nslookup \
+    host curl jq yq grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk sort dd sync clear tput stty tokei cloc \
+    git gh cargo rustup rustfmt go gofmt npm pnpm yarn bun pytest jest vitest mocha tsc eslint prettier ruff black mypy flake8 \
+    isort pip pip3 brew apt apt-get apt-cache dpkg dnf yum pacman apk zypper conda gem composer gzip gunzip bzip2 bunzip2 xz \
+    unxz zstd zcat lz4 unzip export unset declare typeset local readonly set shopt shift read mapfile readarray getopts let \
+    alias unalias hash history ulimit umask return exit break continue trap eval exec times logger";
+
+/// Commands of such programs that run what they are told.
+pub(super) const TOLD: &[(&str, &str)] = &[
+    (
+        "git",
+        "instaweb send-email difftool mergetool daemon http-backend archive web--browse imap-send svn p4 gui citool filter-branch \
+         maintenance for-each-repo",
+    ),
+    ("gh", "alias extension extensions ext codespace cs"),
+    ("cargo", "watch make script"),
+    ("npm pnpm yarn bun", "exec x dlx create init explore config c set"),
+    ("conda rustup", "run"),
+    ("composer", "exec run-script"),
+    ("go", "run generate tool vet"),
 ];

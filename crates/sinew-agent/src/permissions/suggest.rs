@@ -7,20 +7,15 @@ use serde_json::Value;
 use sinew_llm::message::ToolCall;
 use sinew_tools::{ApprovalRequest, RuleScope};
 
-use super::{Answer, Rule, Rules, Subject};
+use super::{Answer, Rule, Rules, SessionView, Subject};
 
 /// Builds the question about a call that `rule` asks about.
-pub(super) fn request(
-    rules: &Rules,
-    call: &ToolCall,
-    cwd: &Path,
-    home: Option<&Path>,
-    rule: String,
-) -> ApprovalRequest {
-    let subject = Subject::of(call, cwd, home);
+pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rule: String) -> ApprovalRequest {
+    let SessionView { cwd, home, shell } = view;
+    let subject = Subject::of(call, view);
     let unsure = match &subject {
         Subject::Line(line) => line.unknown().map(str::to_string),
-        Subject::Paths { .. } | Subject::Text(_) => None,
+        Subject::Paths { .. } | Subject::Address(_) | Subject::Text(_) => None,
     };
     let mut patterns: Vec<String> = Vec::new();
     for text in candidates(call) {
@@ -29,8 +24,12 @@ pub(super) fn request(
             patterns.push(text);
         }
     }
-    let (rules, checked, place, home) = (rules.clone(), call.clone(), cwd.to_path_buf(), home.map(Path::to_path_buf));
-    let check = move |text: &str, scope| check(&rules, &checked, &place, home.as_deref(), text, scope);
+    let (rules, checked, shell) = (rules.clone(), call.clone(), shell.clone());
+    let (folder, home) = (cwd.to_path_buf(), home.map(Path::to_path_buf));
+    let check = move |text: &str, scope| {
+        let view = SessionView { cwd: &folder, home: home.as_deref(), shell: &shell };
+        check(&rules, &checked, view, text, scope)
+    };
     ApprovalRequest {
         call: call.id.clone(),
         tool: call.name.clone(),
@@ -44,22 +43,15 @@ pub(super) fn request(
 }
 
 /// Says why a rule would not let a call run, now and, where it is kept, at the next start.
-fn check(
-    rules: &Rules,
-    call: &ToolCall,
-    cwd: &Path,
-    home: Option<&Path>,
-    text: &str,
-    scope: RuleScope,
-) -> Result<(), String> {
+fn check(rules: &Rules, call: &ToolCall, view: SessionView<'_>, text: &str, scope: RuleScope) -> Result<(), String> {
     let rule = Rule::given(text)?;
-    if !rule.covers(call, &Subject::of(call, cwd, home)) {
+    if !rule.covers(call, &Subject::of(call, view)) {
         return Err("this rule does not fit the call".into());
     }
     if scope == RuleScope::Always {
         let mut later = rules.clone();
         later.allow.push(rule);
-        if later.answer(call, cwd, home) != Answer::Runs {
+        if later.answer(call, view) != Answer::Runs {
             return Err("it says no more than the rule that asks, which would ask again: write more of the call".into());
         }
     }

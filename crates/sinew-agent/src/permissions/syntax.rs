@@ -6,9 +6,10 @@
 
 use brush_parser::ast::{
     AndOr, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand,
-    CompoundList, ExtendedTestExpr, IoFileRedirectTarget, IoRedirect, Program, SimpleCommand,
+    CompoundList, ExtendedTestExpr, IoFileRedirectKind as Kind, IoFileRedirectTarget, IoRedirect, Program,
+    SimpleCommand,
 };
-use brush_parser::word::{self, ParameterExpr, ParameterTransformOp, WordPiece, WordPieceWithSource};
+use brush_parser::word::{self, Parameter, ParameterExpr, ParameterTransformOp, WordPiece, WordPieceWithSource};
 use brush_parser::{ParserOptions, Token, parse_tokens, uncached_tokenize_str};
 
 use super::pattern::ANY;
@@ -26,12 +27,27 @@ type Result<T> = std::result::Result<T, Unreadable>;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Script {
     pub(super) commands: Vec<SimpleWords>,
-    /// Variables that the line sets, with their values.
-    pub(super) assignments: Vec<(String, String)>,
+    /// Variables that the line sets.
+    pub(super) assignments: Vec<Variable>,
+    /// It has a loop over values, so that its commands run with words that nobody reads here.
+    pub(super) loops: bool,
+    /// A redirection writes a file other than `/dev/null`.
+    pub(super) writes: bool,
+    /// It defines a function, which later lines may call.
+    pub(super) defines: bool,
     /// Some text that bash does not expand here holds a substitution: `'$(…)'`.
     pub(super) dormant: bool,
     /// Something evaluates a value as an expression, which runs the substitutions in it: `((x))`, `[[ x -eq 1 ]]`.
     pub(super) evaluates: bool,
+}
+
+/// A variable that a line sets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) value: String,
+    /// The programs that the line starts see it.
+    pub(super) exported: bool,
 }
 
 /// The words of a simple command, and whether its standard input comes from the line itself.
@@ -39,6 +55,8 @@ pub(super) struct Script {
 pub(super) struct SimpleWords {
     pub(super) words: Words,
     pub(super) has_input: bool,
+    /// It runs in a process of its own, so that the shell keeps nothing of what it changes: `(cd x)`, `cd x | y`.
+    pub(super) apart: bool,
 }
 
 /// Longer lines are not read.
@@ -78,7 +96,7 @@ fn keywords(line: &str) -> usize {
 }
 
 fn read_here(line: &str) -> Result<Script> {
-    let mut reader = Reader { script: Script::default(), depth: 0 };
+    let mut reader = Reader { script: Script::default(), depth: 0, apart: 0 };
     reader.line(line)?;
     Ok(reader.script)
 }
@@ -86,6 +104,8 @@ fn read_here(line: &str) -> Result<Script> {
 struct Reader {
     script: Script,
     depth: usize,
+    /// Processes of their own around what is read.
+    apart: usize,
 }
 
 fn options() -> ParserOptions {
@@ -142,15 +162,34 @@ impl Reader {
         Ok(())
     }
 
+    /// A line that another process runs.
+    fn line_apart(&mut self, line: &str) -> Result<()> {
+        self.apart += 1;
+        self.line(line)?;
+        self.apart -= 1;
+        Ok(())
+    }
+
     fn list(&mut self, list: &CompoundList) -> Result<()> {
         for item in &list.0 {
             let rest = item.0.additional.iter().map(|(AndOr::And(pipeline) | AndOr::Or(pipeline))| pipeline);
             for pipeline in std::iter::once(&item.0.first).chain(rest) {
+                let apart = usize::from(pipeline.seq.len() > 1);
+                self.apart += apart;
                 for (at, command) in pipeline.seq.iter().enumerate() {
                     self.command(command, at > 0)?;
                 }
+                self.apart -= apart;
             }
         }
+        Ok(())
+    }
+
+    /// A list that another process runs.
+    fn list_apart(&mut self, list: &CompoundList) -> Result<()> {
+        self.apart += 1;
+        self.list(list)?;
+        self.apart -= 1;
         Ok(())
     }
 
@@ -159,9 +198,16 @@ impl Reader {
             Command::Simple(simple) => self.simple(simple, piped),
             Command::Compound(compound, redirects) => {
                 self.redirects(redirects.as_ref().map_or(&[][..], |list| &list.0))?;
-                self.compound(compound)
+                // What a compound command reads, each command in it may read.
+                let before = self.script.commands.len();
+                self.compound(compound)?;
+                if piped || redirects.as_ref().is_some_and(|list| list.0.iter().any(reads)) {
+                    self.script.commands[before..].iter_mut().for_each(|command| command.has_input = true);
+                }
+                Ok(())
             }
             Command::Function(function) => {
+                self.script.defines = true;
                 self.redirects(function.body.1.as_ref().map_or(&[][..], |list| &list.0))?;
                 self.compound(&function.body.0)
             }
@@ -179,13 +225,19 @@ impl Reader {
                 for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
                     self.arithmetic(&expression.value)?;
                 }
+                self.script.loops = true;
                 self.list(&clause.body.list)
             }
             CompoundCommand::BraceGroup(group) => self.list(&group.list),
-            CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
+            CompoundCommand::Subshell(subshell) => self.list_apart(&subshell.list),
             CompoundCommand::ForClause(clause) => {
+                self.script.loops = true;
                 for value in clause.values.iter().flatten() {
-                    self.word(&value.value)?;
+                    let value = self.word(&value.value)?;
+                    self.set(&clause.variable_name, value);
+                }
+                if clause.values.is_none() {
+                    self.set(&clause.variable_name, ANY.to_string());
                 }
                 self.list(&clause.body.list)
             }
@@ -213,6 +265,7 @@ impl Reader {
                 Ok(())
             }
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.script.loops = true;
                 self.list(&clause.0)?;
                 self.list(&clause.1.list)
             }
@@ -240,7 +293,8 @@ impl Reader {
     }
 
     fn simple(&mut self, simple: &SimpleCommand, piped: bool) -> Result<()> {
-        let mut found = SimpleWords { has_input: piped, ..SimpleWords::default() };
+        let mut found = SimpleWords { has_input: piped, apart: self.apart > 0, ..SimpleWords::default() };
+        let first = self.script.assignments.len();
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
         let mut own = 0;
@@ -258,6 +312,9 @@ impl Reader {
                 return Err(Unreadable("a command begins with - or {"));
             }
             found.words.push(name);
+        }
+        if !found.words.is_empty() {
+            self.script.assignments[first..].iter_mut().for_each(|variable| variable.exported = true);
         }
         for item in suffix {
             self.item(item, &mut found)?;
@@ -291,8 +348,8 @@ impl Reader {
                 Ok(())
             }
             Item::ProcessSubstitution(_, subshell) => {
-                found.words.push(ANY.to_string());
-                self.list(&subshell.list)
+                found.words.push(format!("/dev/fd/{ANY}"));
+                self.list_apart(&subshell.list)
             }
         }
     }
@@ -316,21 +373,35 @@ impl Reader {
                 all
             }
         };
-        self.script.assignments.push((name, value));
+        self.set(&name, value);
         Ok(())
+    }
+
+    /// Notes a variable that only the shell sees.
+    fn set(&mut self, name: &str, value: String) {
+        self.script.assignments.push(Variable { name: name.to_string(), value, exported: false });
     }
 
     fn redirects(&mut self, redirects: &[IoRedirect]) -> Result<()> {
         for redirect in redirects {
             match redirect {
-                IoRedirect::File(_, _, target) => match target {
-                    IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
-                        self.word(&word.value)?;
+                IoRedirect::File(_, kind, target) => match target {
+                    IoFileRedirectTarget::Filename(word) => {
+                        let file = self.word(&word.value)?;
+                        self.script.writes |= !is_input(kind) && file != "/dev/null";
+                    }
+                    IoFileRedirectTarget::Duplicate(word) => {
+                        let file = self.word(&word.value)?;
+                        let descriptor = file.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+                        self.script.writes |= !is_input(kind) && !descriptor && file != "/dev/null";
                     }
                     IoFileRedirectTarget::Fd(_) => {}
-                    IoFileRedirectTarget::ProcessSubstitution(_, subshell) => self.list(&subshell.list)?,
+                    IoFileRedirectTarget::ProcessSubstitution(_, subshell) => self.list_apart(&subshell.list)?,
                 },
-                IoRedirect::HereString(_, word) | IoRedirect::OutputAndError(word, _) => {
+                IoRedirect::OutputAndError(word, _) => {
+                    self.script.writes |= self.word(&word.value)? != "/dev/null";
+                }
+                IoRedirect::HereString(_, word) => {
                     self.word(&word.value)?;
                 }
                 IoRedirect::HereDocument(_, document) => {
@@ -376,7 +447,7 @@ impl Reader {
         let nested = expression.split(|letter: char| "()&|".contains(letter)).map(str::trim);
         for text in nested.filter(|text| text.contains([' ', '\t', '\n'])) {
             let words: Words = text.split_whitespace().map(str::to_string).collect();
-            self.script.commands.push(SimpleWords { words, has_input: false });
+            self.script.commands.push(SimpleWords { words, ..SimpleWords::default() });
         }
         Ok(())
     }
@@ -459,7 +530,7 @@ impl Reader {
                     if slice.contains('\\') {
                         return Err(Unreadable("a backquote with a backslash in it"));
                     }
-                    self.line(inner)?;
+                    self.line_apart(inner)?;
                     unknown(&mut text);
                 }
                 WordPiece::ArithmeticExpression(expression) => {
@@ -478,7 +549,7 @@ impl Reader {
         if !matches!(tokens.as_slice(), [Token::Word(..)]) {
             return Err(Unreadable("the end of a substitution is not sure"));
         }
-        self.line(inner)
+        self.line_apart(inner)
     }
 
     /// `${…}`, whose operand may hold substitutions.
@@ -490,6 +561,15 @@ impl Reader {
             }
             ParameterExpr::Parameter { indirect: true, .. } | ParameterExpr::Substring { .. } => {
                 self.script.evaluates = true;
+            }
+            ParameterExpr::AssignDefaultValues { parameter, indirect, default_value, .. } => {
+                let name = match parameter {
+                    Parameter::Named(name) | Parameter::NamedWithIndex { name, .. } if !indirect => name.clone(),
+                    _ => ANY.to_string(),
+                };
+                let plain = |text: &&String| !text.contains(['$', '`', '\'', '"', '\\', '~']);
+                let value = default_value.as_ref().filter(plain).cloned().unwrap_or_else(|| ANY.to_string());
+                self.set(&name, value);
             }
             _ => {}
         }
@@ -517,12 +597,15 @@ impl Reader {
 
 /// Returns whether a redirection gives a command its input.
 fn reads(redirect: &IoRedirect) -> bool {
-    use brush_parser::ast::IoFileRedirectKind as Kind;
     match redirect {
-        IoRedirect::File(_, kind, _) => matches!(kind, Kind::Read | Kind::ReadAndWrite | Kind::DuplicateInput),
+        IoRedirect::File(_, kind, _) => is_input(kind) || matches!(kind, Kind::ReadAndWrite),
         IoRedirect::HereDocument(..) | IoRedirect::HereString(..) => true,
         IoRedirect::OutputAndError(..) => false,
     }
+}
+
+fn is_input(kind: &Kind) -> bool {
+    matches!(kind, Kind::Read | Kind::DuplicateInput)
 }
 
 fn variable(name: &AssignmentName) -> String {

@@ -14,8 +14,17 @@ fn call(name: &str, arguments: Value) -> ToolCall {
     ToolCall { id: "1".into(), name: name.into(), arguments, ..ToolCall::default() }
 }
 
+fn answer(rules: &Rules, call: &ToolCall, cwd: &Path, home: Option<&Path>) -> Answer {
+    rules.answer(call, SessionView { cwd, home, shell: &ShellState::default() })
+}
+
+fn request(rules: &Rules, call: &ToolCall, rule: &str) -> ApprovalRequest {
+    let view = SessionView { cwd: Path::new("/w"), home: None, shell: &ShellState::default() };
+    suggest::request(rules, call, view, rule.into())
+}
+
 fn bash(rules: &Rules, command: &str) -> Answer {
-    rules.answer(&call("bash", json!({"command": command})), Path::new("/w"), None)
+    answer(rules, &call("bash", json!({"command": command})), Path::new("/w"), None)
 }
 
 const PUSH: &str = "bash(git push*)";
@@ -252,7 +261,7 @@ fn paths_are_compared_where_they_lead() {
     let rule = format!("*({}/secret/**)", root.display());
     let rules = rules(json!({"deny": [rule, "read(sub/prod.env)", "edit(~/x)"]}));
     let check = |tool: &str, arguments: Value, expect: &str| {
-        let answer = rules.answer(&call(tool, arguments.clone()), &cwd, Some(&root));
+        let answer = answer(&rules, &call(tool, arguments.clone()), &cwd, Some(&root));
         let expect = match expect {
             "" => Answer::Runs,
             "secret" => Answer::Denied(rule.clone()),
@@ -302,14 +311,14 @@ fn paths_are_compared_where_they_lead() {
     check("find", json!({"pattern": "sub/*"}), "");
     // A rule that names a link means what it leads to.
     let rules = self::rules(json!({"deny": ["write(folder/**)"]}));
-    let answer = rules.answer(&call("write", json!({"path": "../secret/a"})), &cwd, None);
+    let answer = answer(&rules, &call("write", json!({"path": "../secret/a"})), &cwd, None);
     assert_eq!(answer, Answer::Denied("write(folder/**)".into()));
 }
 
 #[test]
 fn other_tools_are_compared_by_name_and_arguments() {
     let rules = rules(json!({"deny": ["mcp_db_*", "fetch(https://evil.*)", "task(*drop*)"], "ask": ["fetch"]}));
-    let answer = |name: &str, arguments: Value| rules.answer(&call(name, arguments), Path::new("/w"), None);
+    let answer = |name: &str, arguments: Value| answer(&rules, &call(name, arguments), Path::new("/w"), None);
     assert_eq!(answer("mcp_db_query", json!({})), Answer::Denied("mcp_db_*".into()));
     assert_eq!(answer("mcp_web", json!({})), Answer::Runs);
     assert_eq!(answer("fetch", json!({"url": "https://evil.example"})), Answer::Denied("fetch(https://evil.*)".into()));
@@ -441,7 +450,7 @@ async fn the_words_of_a_refusal_reach_the_model() {
 fn the_rules_that_are_offered_let_the_call_run() {
     let offered = |name: &str, arguments: Value, ask: &str| {
         let rules = rules(json!({"ask": [ask]}));
-        suggest::request(&rules, &call(name, arguments), Path::new("/w"), None, ask.into())
+        request(&rules, &call(name, arguments), ask)
     };
     let bash = |command: &str| offered("bash", json!({"command": command}), "bash(*)");
     assert_eq!(bash("cargo test --all").patterns, ["bash(cargo test --all)", "bash(cargo test *)"]);
@@ -459,8 +468,7 @@ fn the_rules_that_are_offered_let_the_call_run() {
 #[test]
 fn a_rule_that_would_not_let_the_call_run_is_not_kept() {
     let rules = rules(json!({"ask": ["bash(cargo *)"]}));
-    let request =
-        suggest::request(&rules, &call("bash", json!({"command": "cargo test"})), Path::new("/w"), None, "r".into());
+    let request = request(&rules, &call("bash", json!({"command": "cargo test"})), "r");
     assert_eq!((request.check)("bash(cargo test)", RuleScope::Always), Ok(()));
     assert_eq!((request.check)("bash(cargo *)", RuleScope::Session), Ok(()));
     for (text, scope) in [
@@ -488,4 +496,79 @@ fn a_rule_of_the_command_line_lets_a_tool_open_what_another_rule_asks_about() {
     let check = permissions.path_check(&["read"], Some("1"), Path::new("/w")).unwrap();
     assert!(check.check(Path::new("/w/secret/never"), None).is_err(), "what a rule denies stays denied");
     assert!(check.check(Path::new("/w/secret/b.txt"), None).is_ok());
+}
+
+/// A second name of a denied file is no way to it, for a rule with a pattern too.
+#[cfg(unix)]
+#[test]
+fn a_file_is_kept_by_each_of_its_names() {
+    use std::fs;
+
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = fs::canonicalize(folder.path()).unwrap();
+    fs::create_dir_all(cwd.join("sub/deep")).unwrap();
+    for (file, link) in [("sub/deep/.env", "plain"), ("secret", "sub/other"), ("free", "sub/free")] {
+        fs::write(cwd.join(file), "x").unwrap();
+        fs::hard_link(cwd.join(file), cwd.join(link)).unwrap();
+    }
+    let rules = rules(json!({"deny": ["read(.env*)", "write(secret)"]}));
+    let permissions = Permissions::new(rules, None, None);
+    for (tool, file, opens) in [
+        ("read", "sub/deep/.env", false),
+        ("read", "plain", false),
+        ("edit", "plain", false),
+        ("grep", "plain", false),
+        ("write", "plain", true),
+        ("write", "sub/other", false),
+        ("edit", "sub/other", false),
+        ("read", "sub/other", true),
+        ("read", "sub/free", true),
+        ("edit", "free", true),
+    ] {
+        let path = cwd.join(file);
+        let facts = fs::metadata(&path).unwrap();
+        let check = permissions.path_check(&[tool], Some("1"), &cwd);
+        let answer = check.is_none_or(|check| check.check(&path, Some(&facts)).is_ok());
+        assert_eq!(answer, opens, "{tool} {file}");
+    }
+}
+
+#[test]
+fn each_redirect_is_judged() {
+    let rules = rules(json!({
+        "deny": ["fetch(https://evil.example/*)"],
+        "ask": ["fetch(https://other.example/*)"],
+        "allow": ["fetch(https://other.example/docs/*)"],
+    }));
+    let permissions = Permissions::new(rules, None, None);
+    for (address, refused) in [
+        ("https://good.example/a", false),
+        ("https://EVIL.example/a", true),
+        ("https://u@evil.example./a", true),
+        ("https://other.example/a", true),
+        ("https://other.example/docs/a", false),
+    ] {
+        let check = permissions.address_check("fetch", "1").unwrap();
+        assert_eq!(check.refusal(address).is_some(), refused, "{address}");
+    }
+    assert!(Permissions::new(Rules::default(), None, None).address_check("fetch", "1").is_none());
+}
+
+#[test]
+fn no_rule_is_offered_that_covers_more_or_less_than_the_call() {
+    let rules = rules(json!({"ask": ["bash(*)"]}));
+    for arguments in [
+        json!({"command": "npm test", "env": {"A": "b"}}),
+        json!({"command": "npm test", "cwd": "/x"}),
+        json!({"command": "echo x > y"}),
+        json!({"command": "for x in a; do echo $x; done"}),
+    ] {
+        assert_eq!(
+            request(&rules, &call("bash", arguments.clone()), "r").patterns,
+            Vec::<String>::new(),
+            "{arguments}"
+        );
+    }
+    let plain = json!({"command": "npm test", "timeout": 5, "cwd": "/w"});
+    assert_eq!(request(&rules, &call("bash", plain), "r").patterns, ["bash(npm test)"]);
 }

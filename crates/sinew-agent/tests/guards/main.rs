@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[cfg(unix)]
+mod attacks;
+#[cfg(unix)]
 mod commands;
 mod hooks;
 #[cfg(unix)]

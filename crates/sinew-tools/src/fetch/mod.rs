@@ -83,7 +83,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
 }
 
 async fn load(host: &Host, call: &Call, url: &str, seconds: f64) -> Result<Fetched, ToolError> {
-    let options = FetchOptions::default();
+    let options = FetchOptions { redirects: host.address_checks(SPEC.name, &call.id), ..FetchOptions::default() };
     tokio::select! {
         page = get(&host.http, url, &options) => page.map_err(|error| ToolError::Failed(named(url, error.message))),
         () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {

@@ -123,11 +123,8 @@ impl Ask for Asker {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
             let ApprovalRequest { call, tool, arguments, rule, .. } = request;
-            // The whole command: a person says yes to what they have read.
-            let title = match arguments.get("command").and_then(serde_json::Value::as_str) {
-                Some(command) => command.to_string(),
-                None => tool_call::title(tool, arguments, None),
-            };
+            // The whole command, with its variables and its folder: a person says yes to what they have read.
+            let title = request.command_text().unwrap_or_else(|| tool_call::title(tool, arguments, None));
             let mut meta = acp::Meta::new();
             meta.insert("sinew".into(), serde_json::json!({"tool": tool, "rule": rule}));
             let fields = acp::ToolCallUpdateFields::new()
@@ -184,7 +181,7 @@ mod tests {
             let request = ApprovalRequest {
                 call: "1".into(),
                 tool: "bash".into(),
-                arguments: json!({"command": "rm -r build"}),
+                arguments: json!({"command": "rm -r build", "cwd": "/x", "env": {"A": "b"}}),
                 cwd: "/w".into(),
                 rule: "bash(rm *)".into(),
                 unsure: None,
@@ -195,6 +192,8 @@ mod tests {
         });
         let frame: Value = serde_json::from_slice(&frames.recv().await.unwrap()).unwrap();
         assert_eq!(frame["method"], "session/request_permission");
+        let title = frame["params"]["toolCall"]["title"].as_str().unwrap();
+        assert!(["rm -r build\n", "cwd: \"/x\"", "env: A=\"b\""].iter().all(|part| title.contains(part)), "{title}");
         // The clock goes on by itself as soon as nothing else can.
         tokio::time::sleep(HOUR).await;
         assert!(!answer.is_finished());

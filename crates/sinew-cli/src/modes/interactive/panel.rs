@@ -455,7 +455,7 @@ pub(super) fn body(request: &ApprovalRequest, changes: &[FileChange]) -> String 
     let arguments = &request.arguments;
     let path = text(arguments, "path");
     let edits = arguments.get("edits").and_then(Value::as_array);
-    match (text(arguments, "command"), path, text(arguments, "content"), edits) {
+    match (request.command_text(), path, text(arguments, "content"), edits) {
         (Some(command), ..) => out.push_str(&command),
         (None, Some(path), Some(content), _) => out.push_str(&format!("{path} becomes\n{}", marked("+", &content))),
         (None, Some(path), None, Some(edits)) => {
@@ -543,6 +543,15 @@ mod tests {
         // A digit is a letter of the line now, and one that is no rule is not taken.
         assert_eq!(pressed(&["2", "1", "enter"], slow), (None, Effect::Stays));
         assert_eq!(pressed(&["2", "escape", "1"], slow), (Some(Approval::Once), Effect::Closes));
+    }
+
+    #[test]
+    fn the_variables_and_the_folder_of_a_command_are_shown() {
+        let arguments = serde_json::json!({"command": "git diff", "env": {"A": "b"}, "cwd": "/x", "background": true});
+        let shown = body(&ApprovalRequest { arguments, ..request("") }, &[]);
+        for part in ["git diff\n", "env: A=\"b\"", "cwd: \"/x\"", "background: true"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
     }
 
     #[test]

@@ -1,0 +1,202 @@
+//! Code of other languages that is part of a line: whether it clearly starts no program. Whatever is not known to be
+//! harmless is not.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::pattern::{ANY, is_listed};
+use super::sed;
+
+/// A language that is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    JavaScript,
+    Perl,
+    Python,
+    /// Any other: its code is never clear.
+    Other,
+}
+
+/// Returns whether code clearly starts no program.
+pub(super) fn is_plain(language: Language, code: &str) -> bool {
+    !code.contains(ANY)
+        && match language {
+            Language::JavaScript => javascript(code),
+            Language::Perl => perl(code),
+            Language::Python => python(code),
+            Language::Other => false,
+        }
+}
+
+/// Python modules of which every name may be used but those of `PYTHON_STARTS`.
+const PYTHON_MODULES: &str = "base64 binascii bisect calendar collections csv datetime decimal difflib enum fractions functools \
+    glob gzip hashlib heapq hmac html io itertools json locale math pathlib pprint random re secrets socket sqlite3 ssl \
+    statistics string struct sys textwrap time timeit tomllib typing unicodedata urllib uuid zlib zoneinfo";
+
+/// Python modules of which a few names may be used.
+const PYTHON_PARTS: &[(&str, &str)] = &[
+    (
+        "os",
+        "path getcwd environ getenv listdir sep linesep cpu_count walk stat getpid name uname makedirs mkdir remove rename getsize",
+    ),
+    ("yaml", "safe_load safe_load_all safe_dump dump"),
+];
+
+/// Words by which Python starts a program, makes code from text, or reaches a name by text.
+const PYTHON_STARTS: &str = "system exec eval compile spawn* popen Popen subprocess fork* pty getattr setattr vars globals locals \
+    builtins codecs modules importlib ctypes breakpoint breakpointhook attrgetter methodcaller runpy marshal pickle posix nt \
+    Formatter meta_path path_hooks path_importer_cache load_extension enable_load_extension sched inspect loader";
+
+fn python(code: &str) -> bool {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z_][A-Za-z0-9_]*"));
+    static FROM: LazyLock<Regex> = LazyLock::new(|| regex(r"^from\s+([\w.]+)\s+import\s+[\w\s,()*]+$"));
+    static IMPORT: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^import\s+([\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+(?:\s+as\s+\w+)?)*)$"));
+    // To import a module is to run its file, as a script would be.
+    static SHOWS: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^import ([\w.]+)(?:; ?print\([\w.]+\.__(?:version|file|path)__\))?$"));
+    let is_module = |name: &str| is_listed(name.split('.').next().unwrap_or_default(), PYTHON_MODULES);
+    if let Some(shown) = SHOWS.captures(code.trim()) {
+        return !is_listed(&shown[1], "antigravity pty this code pdb idlelib");
+    }
+    for statement in code.split([';', '\n']).map(str::trim) {
+        if !WORD.find_iter(statement).any(|word| word.as_str() == "import") {
+            continue;
+        }
+        let known = if let Some(from) = FROM.captures(statement) {
+            is_module(&from[1]) && !statement.contains('*')
+        } else if let Some(import) = IMPORT.captures(statement) {
+            import[1].split(',').all(|part| {
+                let mut words = part.split_whitespace();
+                let name = words.next().unwrap_or_default();
+                let part = PYTHON_PARTS.iter().any(|(module, _)| *module == name) && words.next().is_none();
+                is_module(name) || part
+            })
+        } else {
+            false
+        };
+        if !known {
+            return false;
+        }
+    }
+    let code =
+        code.split([';', '\n']).filter(|statement| !IMPORT.is_match(statement.trim())).collect::<Vec<_>>().join("\n");
+    WORD.find_iter(&code).all(|found| {
+        let (word, before, behind) = (found.as_str(), &code[..found.start()], &code[found.end()..]);
+        if let Some((_, names)) = PYTHON_PARTS.iter().find(|(module, _)| *module == word) {
+            let name = behind.strip_prefix('.').and_then(|rest| WORD.find(rest)).filter(|name| name.start() == 0);
+            return !before.ends_with('.') && name.is_some_and(|name| is_listed(name.as_str(), names));
+        }
+        let hidden = word.starts_with('_') && !is_listed(word, "_ __name__ __version__ __file__ __doc__");
+        !hidden && !is_listed(word, PYTHON_STARTS)
+    })
+}
+
+/// Words by which JavaScript starts a program, makes code from text, or reaches a name by text.
+const JAVASCRIPT_STARTS: &str = "child_process exec* spawn* fork eval Function constructor binding mainModule import global \
+    globalThis module createRequire Reflect vm worker_threads cluster prototype __proto__ dlopen Worker getOwn* getPrototypeOf \
+    setPrototypeOf defineProperty Proxy Deno Bun with repl inspector this";
+
+const JAVASCRIPT_MODULES: &str = "fs path os util url crypto assert buffer zlib querystring string_decoder http https dns events \
+    node:fs node:path node:os node:util node:url node:crypto fs/promises node:fs/promises";
+
+const JAVASCRIPT_PROCESS: &str =
+    "version versions argv env platform arch cwd exit stdin stdout memoryUsage hrtime uptime pid release exitCode";
+
+fn javascript(code: &str) -> bool {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z_$][A-Za-z0-9_$]*"));
+    static REQUIRE: LazyLock<Regex> = LazyLock::new(|| regex(r#"^\(\s*["']([\w./:@-]+)["']\s*\)(\.version\b)?"#));
+    static INDEX: LazyLock<Regex> = LazyLock::new(|| regex(r#"^\[\s*(?:["'][\w .-]*["']|\d+|)\s*\]"#));
+    static PROCESS: LazyLock<Regex> = LazyLock::new(|| regex(r"^\.(\w+)"));
+    if ["\\x", "\\u", "`", "]:", "] :"].iter().any(|text| code.contains(text)) {
+        return false;
+    }
+    // An index that is put together may reach any name.
+    let indexes = code.match_indices('[').all(|(at, _)| {
+        let before = code[..at].trim_end().chars().next_back();
+        let is_index = before.is_some_and(|letter| letter.is_alphanumeric() || "_$)]?.}\"'".contains(letter));
+        !is_index || INDEX.is_match(&code[at..])
+    });
+    indexes
+        && WORD.find_iter(code).all(|found| {
+            let (word, behind) = (found.as_str(), &code[found.end()..]);
+            match word {
+                "require" => REQUIRE.captures(behind).is_some_and(|required| {
+                    let name = &required[1];
+                    name.starts_with("./")
+                        || name.starts_with("../")
+                        || is_listed(name, JAVASCRIPT_MODULES)
+                        || required.get(2).is_some()
+                }),
+                "process" => PROCESS.captures(behind).is_some_and(|name| is_listed(&name[1], JAVASCRIPT_PROCESS)),
+                _ => !is_listed(word, JAVASCRIPT_STARTS),
+            }
+        })
+}
+
+/// Replacements as `sed` has them, and `print if /x/`.
+fn perl(code: &str) -> bool {
+    static PRINTS: LazyLock<Regex> = LazyLock::new(|| regex(r#"^print(?: (?:if|unless) /[^/"'`$@(]*/)?;?$"#));
+    static STARTS: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"\b(?:system|exec|qx|open|eval|do|require|use|syscall|fork)\b"));
+    let code = code.trim();
+    let evaluates = ["@{", "${", "(?{", "(??{", "`"].iter().any(|text| code.contains(text));
+    let starts = STARTS.is_match(code);
+    let replaces =
+        code.starts_with(['s', 'y']) && code.chars().nth(1).is_some_and(|letter| letter.is_ascii_punctuation());
+    !evaluates && !starts && (PRINTS.is_match(code) || replaces && !sed::may_run(code))
+}
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a literal pattern")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_code_that_clearly_starts_nothing_is_plain() {
+        use Language::{JavaScript, Other, Perl, Python};
+        for (language, code, expect) in [
+            (Python, "import json,sys; print(json.load(sys.stdin)[\"a\"])", true),
+            (Python, "import os\nprint(os.path.join('a', 'b'), os.environ['X'])", true),
+            (Python, "print(1 + 2)", true),
+            (Python, "import numpy; print(numpy.__version__)", true),
+            (Python, "from pathlib import Path; print(Path('x').read_text())", true),
+            (Python, "import yaml; print(yaml.safe_load(open('a.yml')))", true),
+            (Python, "import os; os.system('x')", false),
+            (Python, "import os as o; o.__dict__['sys' + 'tem']('x')", false),
+            (Python, "import sys; sys.modules['o' + 's'].system('x')", false),
+            (Python, "import glob; glob.os.execvp('x', ['x'])", false),
+            (Python, "__import__('os')", false),
+            (Python, "x = 1; import pty", false),
+            (Python, "exec('x')", false),
+            (Python, "from os import system as s; s('x')", false),
+            (Python, "print(\0)", false),
+            (Python, "import yaml; yaml.load('x')", false),
+            (JavaScript, "console.log(require(\"./package.json\").version)", true),
+            (JavaScript, "JSON.parse(require('fs').readFileSync('a')).b.map(x => x[0])", true),
+            (JavaScript, "process.version", true),
+            (JavaScript, "[1, 2].includes(1)", true),
+            (JavaScript, "require('child_process').execSync('x')", false),
+            (JavaScript, "(() => {})['con' + 'structor']('x')()", false),
+            (JavaScript, "process.mainModule.require('x')", false),
+            (JavaScript, "require('child' + '_process')", false),
+            (JavaScript, "k = 'x'; f[k]()", false),
+            (JavaScript, "import('x')", false),
+            (JavaScript, "'\\x63'", false),
+            (Perl, "s/a/b/g", true),
+            (Perl, "print if /x/", true),
+            (Perl, "s/x/y/e", false),
+            (Perl, "system 'x'", false),
+            (Perl, "s/a/b/;system qw yxy", false),
+            (Perl, "system qw yxy", false),
+            (Perl, "s/a/@{[system 1]}/", false),
+            (Other, "puts 1", false),
+        ] {
+            assert_eq!(is_plain(language, code), expect, "{code}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The interpreters of languages: the source of the code that a call of one runs. An option that no row lists is not
+//! known, so the source is not either.
+
+use super::code::Language;
+use super::pattern::is_listed;
+
+/// The options of an interpreter, divided by blanks; `*` at the end is any end. Options of one letter may stand together.
+pub(super) struct Interpreter {
+    pub(super) names: &'static str,
+    pub(super) language: Language,
+    /// Options without a value.
+    flags: &'static str,
+    /// Options with a value.
+    values: &'static str,
+    /// Options whose value is code.
+    code: &'static str,
+    /// Options whose value names a module.
+    module: &'static str,
+    /// Options by which it finds its files itself.
+    finds: &'static str,
+    /// Options that only print something.
+    informs: &'static str,
+}
+
+/// A source of the code that a call runs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Source<'a> {
+    Code(&'a str),
+    Module(&'a str),
+    Script(&'a str),
+    /// It reads its standard input.
+    Input,
+    /// Nothing runs.
+    Nothing,
+    /// An option is not known.
+    Unknown,
+}
+
+const INTERPRETERS: &[Interpreter] = &[
+    Interpreter {
+        names: "python python2* python3* pypy*",
+        language: Language::Python,
+        flags: "-b -B -d -E -I -O -OO -P -q -s -S -u -v -x -R",
+        values: "-W -X --check-hash-based-pycs",
+        code: "-c",
+        module: "-m",
+        finds: "",
+        informs: "-h -V -? --help* --version",
+    },
+    Interpreter {
+        names: "node nodejs",
+        language: Language::JavaScript,
+        flags: "-c --check --test* --watch* --no-* --trace-* --enable-source-maps --experimental-* --harmony* --max-* \
+            --stack-size* --unhandled-rejections* --preserve-symlinks* --expose-gc --input-type* --conditions* --title*",
+        values: "-C",
+        code: "-e -p -pe --eval --print",
+        module: "",
+        finds: "--test",
+        informs: "-v -h --version --help --v8-options",
+    },
+    Interpreter {
+        names: "perl*",
+        language: Language::Perl,
+        flags: "-w -W -X -t -T -u -U -n -p -a -s -c -l -i* -F* -0 -1 -2 -3 -4 -5 -6 -7",
+        values: "-I",
+        code: "-e -E -M -m",
+        module: "",
+        finds: "",
+        informs: "-v -V -h",
+    },
+    Interpreter {
+        names: "ruby*",
+        language: Language::Other,
+        flags: "-w -W* -v -n -p -a -l -s -c -U",
+        values: "-I -r -C -E",
+        code: "-e",
+        module: "",
+        finds: "",
+        informs: "-h --help --version --copyright",
+    },
+    Interpreter {
+        names: "php*",
+        language: Language::Other,
+        flags: "-n -q -C",
+        values: "-f -F",
+        code: "-r -B -R -E",
+        module: "",
+        finds: "",
+        informs: "-v -m -i -h --version --help --ini",
+    },
+    Interpreter {
+        names: "lua* luajit",
+        language: Language::Other,
+        flags: "-W -E",
+        values: "-l",
+        code: "-e",
+        module: "",
+        finds: "",
+        informs: "-v",
+    },
+    Interpreter {
+        names: "Rscript",
+        language: Language::Other,
+        flags: "--vanilla --verbose --no-*",
+        values: "",
+        code: "-e",
+        module: "",
+        finds: "",
+        informs: "--version --help",
+    },
+];
+
+/// The interpreter of a name.
+pub(super) fn find(name: &str) -> Option<&'static Interpreter> {
+    INTERPRETERS.iter().find(|row| is_listed(name, row.names))
+}
+
+impl Interpreter {
+    /// The sources of the code that a call with these arguments runs.
+    pub(super) fn sources<'a>(&self, arguments: &'a [String]) -> Vec<Source<'a>> {
+        let mut found = Vec::new();
+        let mut rest = arguments.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            if word == "--" || !word.starts_with('-') || word == "-" {
+                if !found.iter().any(|source| matches!(source, Source::Code(_))) {
+                    let script = if word == "--" { rest.next() } else { Some(word) };
+                    found.push(script.map_or(Source::Input, |script| match script {
+                        "-" => Source::Input,
+                        script => Source::Script(script),
+                    }));
+                }
+                return found;
+            }
+            if !self.option(word, &mut rest, &mut found) {
+                return vec![Source::Unknown];
+            }
+            if matches!(found.last(), Some(Source::Nothing | Source::Module(_))) {
+                return found;
+            }
+        }
+        if found.is_empty() {
+            // `node --test` looks for files by itself.
+            let finds = arguments.iter().any(|word| is_listed(word, self.finds));
+            found.push(if finds { Source::Nothing } else { Source::Input });
+        }
+        found
+    }
+
+    /// Reads an option, or several that stand together. Returns false if one is not known.
+    fn option<'a>(&self, word: &'a str, rest: &mut impl Iterator<Item = &'a str>, found: &mut Vec<Source<'a>>) -> bool {
+        let (name, attached) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        if word.starts_with("--") || self.has(word) {
+            return self.one(name, attached, rest, found).is_some();
+        }
+        for (at, letter) in word.char_indices().skip(1) {
+            let behind = &word[at + letter.len_utf8()..];
+            let attached = Some(behind).filter(|behind| !behind.is_empty());
+            match self.one(&format!("-{letter}"), attached, rest, found) {
+                Some(true) => return true,
+                Some(false) => {}
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Returns whether a row lists a word as it is.
+    fn has(&self, word: &str) -> bool {
+        let lists = [self.flags, self.values, self.code, self.module, self.informs];
+        lists.iter().any(|list| list.split(' ').any(|entry| entry == word))
+    }
+
+    /// Reads one option. Returns whether it takes what is attached to it, or `None` if it is not known.
+    fn one<'a>(
+        &self,
+        name: &str,
+        attached: Option<&'a str>,
+        rest: &mut impl Iterator<Item = &'a str>,
+        found: &mut Vec<Source<'a>>,
+    ) -> Option<bool> {
+        let mut value = || attached.or_else(|| rest.next()).unwrap_or_default();
+        if is_listed(name, self.code) {
+            found.push(Source::Code(value()));
+        } else if is_listed(name, self.module) {
+            found.push(Source::Module(value()));
+        } else if is_listed(name, self.values) {
+            value();
+        } else if is_listed(name, self.informs) {
+            found.push(Source::Nothing);
+            return Some(false);
+        } else if is_listed(name, self.flags) {
+            // `-i.bak`: the rest belongs to it.
+            return Some(self.flags.split(' ').any(|flag| flag.strip_suffix('*') == Some(name)));
+        } else {
+            return None;
+        }
+        Some(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_source_of_the_code_is_found() {
+        use Source::{Code, Input, Module, Nothing, Script, Unknown};
+        for (call, expect) in [
+            ("python3", vec![Input]),
+            ("python3 -", vec![Input]),
+            ("python3 - x", vec![Input]),
+            ("python3 -u a.py -c b", vec![Script("a.py")]),
+            ("python3 -W ignore", vec![Input]),
+            ("python3 -Wignore a.py", vec![Script("a.py")]),
+            ("python3 -Ic x", vec![Code("x")]),
+            ("python3 -m json.tool", vec![Module("json.tool")]),
+            ("python3 -i a.py", vec![Unknown]),
+            ("python3 --version", vec![Nothing]),
+            ("node --test", vec![Nothing]),
+            ("node --test -e x", vec![Code("x")]),
+            ("node -pe x", vec![Code("x")]),
+            ("node --eval=x", vec![Code("x")]),
+            ("node --require ./x a.js", vec![Unknown]),
+            ("node --max-old-space-size=4096 a.js", vec![Script("a.js")]),
+            ("perl -pi.bak -e x f", vec![Code("x")]),
+            ("perl -0777 -ne x", vec![Code("x")]),
+            ("perl -le x", vec![Code("x")]),
+            ("perl -wle x", vec![Code("x")]),
+            ("perl -d x", vec![Unknown]),
+            ("ruby -rjson a.rb", vec![Script("a.rb")]),
+            ("php -d auto_prepend_file=x a.php", vec![Unknown]),
+            ("perl -- -", vec![Input]),
+        ] {
+            let words: Vec<String> = call.split(' ').map(str::to_string).collect();
+            let row = find(&words[0]).unwrap();
+            assert_eq!(row.sources(&words[1..]), expect, "{call}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The words of a command: the program that they name, its rows in the tables, and the values of its options.
+
+use super::runners::{RUNNERS, Takes};
+
+/// The rows of a program.
+pub(super) fn rows(program: &str) -> impl Iterator<Item = Takes> {
+    RUNNERS.iter().filter(move |(names, _)| is_among(program, names)).map(|(_, takes)| *takes)
+}
+
+fn is_among(program: &str, names: &str) -> bool {
+    let begins = || names.split(' ').filter_map(|name| name.strip_suffix('*')).any(|begin| program.starts_with(begin));
+    // Most programs are in no row: a search in the whole text is the fast way to know.
+    let listed = !program.is_empty() && names.contains(program) && names.split(' ').any(|name| name == program);
+    listed || names.contains('*') && begins()
+}
+
+/// The values of options, also to those that are shortened or stand together: `--comm=x`, `-qc x`.
+pub(super) fn values<'a>(arguments: &'a [String], options: &[&str]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for (at, word) in arguments.iter().enumerate() {
+        let next = || arguments.get(at + 1).map_or("", String::as_str);
+        for option in options {
+            if let Some(long) = option.strip_prefix("--") {
+                let Some(given) = word.strip_prefix("--").filter(|given| !given.is_empty()) else { continue };
+                match given.split_once('=') {
+                    Some((name, value)) if !name.is_empty() && long.starts_with(name) => found.push(value),
+                    None if long.starts_with(given) => found.push(next()),
+                    _ => {}
+                }
+            } else if let Some(letter) = option.strip_prefix('-').filter(|letter| letter.len() == 1) {
+                if !word.starts_with("--")
+                    && let Some((_, behind)) = word.strip_prefix('-').and_then(|letters| letters.split_once(letter))
+                {
+                    found.push(behind);
+                    if !behind.is_empty() {
+                        continue;
+                    }
+                    found.push(next());
+                }
+            } else if word == option {
+                found.push(next());
+            }
+        }
+    }
+    found
+}
+
+/// The texts that `xargs` and its like replace by what they read.
+pub(super) fn placeholders(words: &[String]) -> Vec<String> {
+    let mut marks = vec!["{}".to_string(), "{.}".to_string(), "{/}".to_string()];
+    let by_option = words.iter().any(|word| {
+        word.starts_with("-I") || word.starts_with("-i") || word.starts_with("--rep") || word.starts_with("-J")
+    });
+    if by_option {
+        marks.extend(values(words, &["-I", "-i", "-J", "--replace"]).into_iter().map(str::to_string));
+    }
+    marks.retain(|mark| !mark.is_empty());
+    marks
+}
+
+/// The program's name without its folders.
+pub(super) fn name(words: &[String]) -> &str {
+    base(words.first().map_or("", String::as_str))
+}
+
+pub(super) fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// The command as it is written, and with the program's name alone.
+pub(super) fn spellings(words: &[String]) -> impl Iterator<Item = String> + use<> {
+    let whole = words.join(" ");
+    let rest = words.first().map_or("", |program| &whole[program.len()..]);
+    let short = words.first().filter(|program| program.contains('/')).map(|_| format!("{}{rest}", name(words)));
+    // git finds its own commands as programs too.
+    let git = name(words).strip_prefix("git-").map(|command| format!("git {command}{rest}"));
+    [Some(whole), short, git].into_iter().flatten()
+}

@@ -1,0 +1,76 @@
+//! The table of attempts against permission rules, and of everyday calls that no rule may stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+use sinew_agent::extension::{Context, Extension, Verdict};
+use sinew_agent::permissions::{Permissions, Rules};
+use sinew_llm::message::ToolCall;
+use sinew_tools::tool::Boxed;
+use sinew_tools::{Ask, Question};
+use tokio_util::sync::CancellationToken;
+
+/// A user who permits the earlier calls of a session, and refuses the one that is judged.
+struct User {
+    permits: AtomicBool,
+}
+
+impl Ask for User {
+    fn answer<'a>(&'a self, _: &'a Question) -> Boxed<'a, Option<String>> {
+        Box::pin(async { self.permits.load(Ordering::Relaxed).then(|| "Yes".to_string()) })
+    }
+}
+
+const TABLE: &str = include_str!("attacks.yaml");
+
+fn calls(value: &Value) -> Vec<ToolCall> {
+    let call = |value: &Value| match value {
+        Value::String(line) => crate::call("bash", json!({"command": line})),
+        value => match value.get("tool") {
+            Some(tool) => crate::call(tool.as_str().unwrap(), value["arguments"].clone()),
+            None => crate::call("bash", value.clone()),
+        },
+    };
+    match value {
+        Value::Array(values) => values.iter().map(call).collect(),
+        value => vec![call(value)],
+    }
+}
+
+#[test]
+fn rules_judge_the_whole_call() {
+    let groups: Vec<Value> = serde_norway::from_str(TABLE).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (mut wrong, mut harmless, mut attempts) = (Vec::new(), 0, 0);
+    for group in &groups {
+        let (rules, warnings) = Rules::read(&group["rules"]);
+        assert_eq!(warnings, Vec::<String>::new());
+        let runs = match group["expected"].as_str().unwrap() {
+            "runs" => true,
+            "refused" => false,
+            other => panic!("{other}"),
+        };
+        for entry in group["calls"].as_array().unwrap() {
+            *if runs { &mut harmless } else { &mut attempts } += 1;
+            let user = Arc::new(User { permits: AtomicBool::new(true) });
+            let permissions = Permissions::new(rules.clone(), Some("/home/me".into()), Some(Arc::clone(&user) as _));
+            let cancel = CancellationToken::new();
+            let context = Context { cwd: "/w".into(), session: "s".into(), file: None, has_ui: true, cancel };
+            let calls = calls(entry);
+            let mut verdict = Verdict::Allow;
+            for (at, call) in calls.iter().enumerate() {
+                user.permits.store(at + 1 < calls.len(), Ordering::Relaxed);
+                verdict = runtime.block_on(permissions.before_tool_call(call, &context)).unwrap();
+                if verdict != Verdict::Allow {
+                    break;
+                }
+            }
+            if (verdict == Verdict::Allow) != runs {
+                wrong.push(format!("{}: {entry}: {verdict:?}", group["kind"]));
+            }
+        }
+    }
+    assert!(harmless >= 150 && attempts >= 150, "{harmless} {attempts}");
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), harmless + attempts, wrong.join("\n"));
+}
