@@ -23,10 +23,12 @@
 
 mod line;
 mod opened;
+mod own_files;
 mod paths;
 mod pattern;
 mod runners;
 mod sed;
+mod spelling;
 mod suggest;
 mod syntax;
 #[cfg(test)]
@@ -46,6 +48,7 @@ use tokio::sync::Notify;
 
 use crate::extension::{Context, Extension, Verdict};
 use line::Line;
+pub use own_files::OwnFiles;
 use pattern::Pattern;
 use sinew_tools::PathCheck;
 
@@ -89,11 +92,15 @@ enum Fit {
 }
 
 impl Rules {
-    /// Reads the value of the setting; rules that are none are left out and named.
+    /// Reads the value of the setting, and names what of it cannot be used: then the rules guard less than they were meant
+    /// to.
     #[must_use]
     pub fn read(value: &Value) -> (Rules, Vec<String>) {
         let mut warnings = Vec::new();
         let mut rules = Rules::default();
+        if !value.is_null() && !value.is_object() {
+            warnings.push(format!("permissions: expected an object with the lists deny, ask and allow, got {value}"));
+        }
         for (key, list) in value.as_object().into_iter().flatten() {
             let place = match key.as_str() {
                 "deny" => &mut rules.deny,
@@ -104,16 +111,18 @@ impl Rules {
                     continue;
                 }
             };
+            // As if it was not there.
+            if list.is_null() {
+                continue;
+            }
             let Some(list) = list.as_array() else {
                 warnings.push(format!("permissions.{key}: expected a list of rules, got {list}"));
                 continue;
             };
             for rule in list {
-                match rule.as_str().and_then(Rule::read) {
-                    Some(rule) => place.push(rule),
-                    None => warnings.push(format!(
-                        "permissions.{key}: {rule} is no rule and is left out; write a tool, or a tool and a pattern: write(/etc/**)"
-                    )),
+                match rule.as_str().map_or_else(|| Err(NO_RULE.into()), Rule::given) {
+                    Ok(rule) => place.push(rule),
+                    Err(reason) => warnings.push(format!("permissions.{key}: {rule}: {reason}")),
                 }
             }
         }
@@ -137,6 +146,14 @@ impl Rules {
     pub fn grant(&mut self, rule: &str) -> Result<(), String> {
         self.granted.push(Rule::given(rule)?);
         Ok(())
+    }
+
+    /// Returns the rules for tools that are none of `known`, each with the name of the tool.
+    #[must_use]
+    pub fn unknown_tools(&self, known: &[&str]) -> Vec<(String, String)> {
+        let all = [&self.deny, &self.ask, &self.allow, &self.granted].into_iter().flatten();
+        let unknown = all.filter(|rule| !known.iter().any(|name| rule.tool.fits(name)));
+        unknown.map(|rule| (rule.text.clone(), rule.tool_name())).collect()
     }
 
     /// Returns whether there is no rule that could stop a call.
@@ -210,6 +227,9 @@ impl Subject {
     }
 }
 
+/// The reason why a text is not a rule.
+const NO_RULE: &str = "not a rule; write a tool, or a tool and a pattern in brackets: write(/etc/**)";
+
 impl Rule {
     fn read(text: &str) -> Option<Rule> {
         let text = text.trim();
@@ -226,7 +246,13 @@ impl Rule {
     }
 
     fn given(text: &str) -> Result<Rule, String> {
-        Rule::read(text).ok_or_else(|| "no rule; write a tool, or a tool and a pattern: write(/etc/**)".to_string())
+        let rule = Rule::read(&spelling::native(text)).ok_or(NO_RULE)?;
+        Ok(Rule { text: text.trim().to_string(), ..rule })
+    }
+
+    fn tool_name(&self) -> String {
+        let native = spelling::native(&self.text);
+        native.split('(').next().unwrap_or_default().trim().to_string()
     }
 
     /// The number of literal characters of the rule.
@@ -239,6 +265,9 @@ impl Rule {
             return Fit::No;
         }
         let Some(inner) = &self.inner else { return Fit::Yes };
+        if let Some(fit) = self.domain_fit(call) {
+            return fit;
+        }
         match subject {
             Subject::Line(line) => line.fit(&Pattern::text(inner)),
             Subject::Text(text) if Pattern::text(inner).fits(text) => Fit::Yes,
@@ -254,12 +283,21 @@ impl Rule {
         }
     }
 
+    /// The fit to the host of an address, for the rules of `fetch` that name one.
+    fn domain_fit(&self, call: &ToolCall) -> Option<Fit> {
+        let url = call.arguments.get("url").and_then(Value::as_str);
+        (call.name == "fetch").then(|| spelling::domain_fit(self, url)).flatten()
+    }
+
     /// Returns whether the rule fits all of a call, so that it may run.
     fn covers(&self, call: &ToolCall, subject: &Subject) -> bool {
         if !self.tool.fits(&call.name) {
             return false;
         }
         let Some(inner) = &self.inner else { return true };
+        if let Some(fit) = self.domain_fit(call) {
+            return fit == Fit::Yes;
+        }
         match subject {
             Subject::Line(line) => line.covered(&Pattern::text(inner)),
             Subject::Text(text) => Pattern::text(inner).fits(text),
@@ -276,6 +314,8 @@ pub struct Permissions {
     rules: Rules,
     home: Option<PathBuf>,
     ask: Option<Arc<dyn Ask>>,
+    /// Files of Sinew itself, which no tool uses.
+    own: Option<Arc<OwnFiles>>,
     /// The calls that the user was asked about and let run.
     allowed: Mutex<VecDeque<String>>,
     /// The calls that the user let run again: session, tool and arguments.
@@ -297,11 +337,18 @@ impl Permissions {
             rules,
             home,
             ask,
+            own: None,
             allowed: Mutex::default(),
             granted: Mutex::default(),
             added: Mutex::default(),
             changed: Notify::new(),
         }
+    }
+
+    /// Keeps the model's tools from the files of Sinew itself.
+    #[must_use]
+    pub fn protecting(self, own: Arc<OwnFiles>) -> Permissions {
+        Permissions { own: Some(own), ..self }
     }
 
     /// The rules in force in a session: those of the start, and those that the user has added.
@@ -360,12 +407,24 @@ impl Extension for Permissions {
         let asked = |call: &str| self.allowed.lock().iter().any(|id| id == call);
         // What the user attaches, and what he was asked about, needs no second word.
         let may_ask = call.is_some_and(|call| !asked(call));
-        opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref())
+        let check = opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref());
+        match &self.own {
+            Some(own) if call.is_some() => {
+                Some(own_files::check(own, &self.rules, tools, cwd, self.home.as_deref(), check))
+            }
+            _ => check,
+        }
     }
 
     fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
         Box::pin(async move {
             let denied = |rule: String| Ok(Verdict::Block(format!("Denied by permission rule: {rule}")));
+            if let Some(own) = &self.own {
+                let rules = self.in_force(&context.session);
+                if let Some(reason) = own.refusal(&rules, call, &context.cwd, self.home.as_deref()) {
+                    return Ok(Verdict::Block(reason));
+                }
+            }
             let rule = match self.answer(call, context) {
                 Answer::Runs => {
                     // Where a rule of the user's lets it run he needs no second word about what it opens.
