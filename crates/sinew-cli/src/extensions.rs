@@ -1,73 +1,162 @@
 //! Extensions that see each call before it runs: programs of `hooks.json`, and the user's permissions behind them.
+//!
+//! A file of rules or hooks that cannot be used ends the program before anything runs: it was meant to guard something.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_agent::extension::Extension;
-use sinew_agent::hooks::{self, Origin};
-use sinew_agent::permissions::{Permissions, Rules};
+use sinew_agent::hooks::{self, Hook, Origin};
+use sinew_agent::permissions::{OwnFiles, Permissions, Rules};
 use sinew_session::files::read_text;
+use sinew_session::secrets::Secrets;
 use sinew_tools::Ask;
 use sinew_tools::child::{Filter, Variables};
 
-use crate::config::is_missing;
+use crate::args::Mode;
+use crate::config::{self, is_missing};
 use crate::failure::Failure;
+use crate::sessions::SessionFolders;
 use crate::startup::Startup;
 
+/// The values that guards are made of, beside the files.
+pub(crate) struct Guards<'a> {
+    /// The variables that hold keys of providers.
+    pub(crate) keys: &'a [String],
+    /// The values that hooks are not told.
+    pub(crate) secrets: &'a Arc<Secrets>,
+    /// The files that no tool uses.
+    pub(crate) own_files: &'a Arc<OwnFiles>,
+}
+
 /// Loads the hooks of flags, of the project where it is trusted, and of the user, in this order; then the permissions.
-/// `keys` are the variables that hold keys of providers; `ask` shows what a permission asks.
+/// `ask` shows what a permission asks.
 ///
 /// # Errors
-/// A file that a flag names cannot be used.
+/// A file of hooks or a rule cannot be used.
 pub(crate) fn load_all(
     startup: &Startup,
-    keys: &[String],
+    guards: &Guards<'_>,
     ask: Option<Arc<dyn Ask>>,
-    warnings: &mut Vec<String>,
 ) -> Result<Vec<Arc<dyn Extension>>, Failure> {
-    let Startup { args, environment, paths, settings, trusted, .. } = startup;
-    let pass = environment.passed(settings);
-    let environment = Arc::new(Filter { pass: &pass, keys }.apply(environment.variables()));
-    let mut found: Vec<Arc<dyn Extension>> = Vec::new();
+    let Startup { environment, settings, .. } = startup;
+    let filter = Filter { pass: &settings.env.pass_through, keys: guards.keys };
+    let hooks = read_hooks(startup, &Arc::new(filter.apply(environment.variables())), true)?;
+    let hide = |hook: Hook| Arc::new(hook.hiding(Arc::clone(guards.secrets))) as Arc<dyn Extension>;
+    let mut found: Vec<Arc<dyn Extension>> = hooks.into_iter().map(hide).collect();
+    let permissions = Permissions::new(read_rules(startup)?, std::env::home_dir(), ask);
+    found.push(Arc::new(permissions.protecting(Arc::clone(guards.own_files))));
+    Ok(found)
+}
+
+/// Checks all hooks and rules, and starts nothing.
+///
+/// # Errors
+/// As of [`load_all`].
+pub(crate) fn check(startup: &Startup) -> Result<(), Failure> {
+    read_rules(startup)?;
+    read_hooks(startup, &Arc::default(), false).map(drop)
+}
+
+/// Reads the files of settings and hooks again and names what could not be used at a start.
+pub(crate) fn faults_now(startup: &Startup) -> Vec<String> {
+    let mut faults = config::faults_now(&startup.paths, startup.trusted);
+    faults.extend(read_hooks(startup, &Arc::default(), false).err().map(|failure| failure.message));
+    faults
+}
+
+/// The files of Sinew itself, which no tool uses unless a rule names them.
+pub(crate) fn own_files(startup: &Startup) -> OwnFiles {
+    let Startup { paths, settings, .. } = startup;
+    let sessions = SessionFolders::find(paths, settings).all;
+    // A folder of sessions around the work would keep tools from the work.
+    let sessions = Some(&*sessions).filter(|folder| !paths.cwd.starts_with(folder));
+    OwnFiles::new(&paths.home, &paths.agent, sessions)
+}
+
+/// Reads all files of hooks. With `pipes` also such that a flag names and that can be read only once.
+fn read_hooks(startup: &Startup, environment: &Arc<Variables>, pipes: bool) -> Result<Vec<Hook>, Failure> {
+    let Startup { args, paths, trusted, .. } = startup;
+    let mut found = Vec::new();
     for name in &args.resources.hooks {
         let path = paths.cwd.join(name);
+        if !pipes && std::fs::metadata(&path).is_ok_and(|facts| !facts.is_file()) {
+            continue;
+        }
         let wrong = |reason: String| Failure::config(format!("--hook {name}: {reason}"));
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
-        found.extend(load(&text, &path, Origin::User, &environment, warnings).map_err(wrong)?);
+        found.extend(parse_hooks(&text, &path, Origin::User, environment).map_err(wrong)?);
     }
     let project = trusted.then(|| (paths.project.join("hooks.json"), Origin::Project));
     for (path, origin) in project.into_iter().chain([(paths.agent.join("hooks.json"), Origin::User)]) {
-        match read_text(&path) {
-            Ok(text) => match load(&text, &path, origin, &environment, warnings) {
-                Ok(hooks) => found.extend(hooks),
-                Err(reason) => warnings.push(format!("{reason}; none of its hooks runs")),
-            },
-            Err(error) if is_missing(&error) => {}
-            Err(error) => warnings.push(format!("{}: {error}; none of its hooks runs", path.display())),
-        }
-    }
-    let (mut rules, told) = Rules::read(&settings.permissions);
-    warnings.extend(told);
-    for rule in &args.tools.deny {
-        rules.deny(rule).map_err(|reason| Failure::usage(format!("--deny {rule}: {reason}")))?;
-    }
-    for rule in &args.tools.allow {
-        rules.grant(rule).map_err(|reason| Failure::usage(format!("--allow {rule}: {reason}")))?;
-    }
-    if !rules.is_empty() {
-        found.push(Arc::new(Permissions::new(rules, std::env::home_dir(), ask)));
+        let hooks = match read_text(&path) {
+            Ok(text) => parse_hooks(&text, &path, origin, environment),
+            Err(error) if is_missing(&error) => continue,
+            Err(error) => Err(format!("{}: {error}", path.display())),
+        };
+        let wrong = |reason| Failure::config(format!("{reason}; nothing runs until this is corrected"));
+        found.extend(hooks.map_err(wrong)?);
     }
     Ok(found)
 }
 
-fn load(
-    text: &str,
-    path: &Path,
-    origin: Origin,
-    environment: &Arc<Variables>,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<Arc<dyn Extension>>, String> {
-    let (hooks, told) = hooks::read(text, path, origin, environment)?;
-    warnings.extend(told);
-    Ok(hooks.into_iter().map(|hook| Arc::new(hook) as Arc<dyn Extension>).collect())
+fn parse_hooks(text: &str, path: &Path, origin: Origin, environment: &Arc<Variables>) -> Result<Vec<Hook>, String> {
+    let (hooks, faults) = hooks::read(text, path, origin, environment)?;
+    if faults.is_empty() { Ok(hooks) } else { Err(faults.join("\n")) }
 }
+
+/// Reads the rules of the settings and the command line.
+fn read_rules(startup: &Startup) -> Result<Rules, Failure> {
+    let Startup { args, paths, settings, .. } = startup;
+    let (mut rules, faults) = Rules::read(&settings.permissions);
+    let files: Vec<PathBuf> = [&paths.agent, &paths.project].map(|folder| folder.join("settings.json")).into();
+    let names: Vec<String> =
+        files.iter().filter(|file| file.is_file()).map(|file| file.display().to_string()).collect();
+    let wrong = |faults: Vec<String>| {
+        Failure::config(format!("{}: {}; nothing runs until this is corrected", names.join(", "), faults.join("\n")))
+    };
+    if !faults.is_empty() {
+        return Err(wrong(faults));
+    }
+    let unknown = unknown_tools(&rules, args.mode());
+    if !unknown.is_empty() {
+        return Err(wrong(unknown));
+    }
+    for (flag, list) in [("deny", &args.tools.deny), ("allow", &args.tools.allow)] {
+        for text in list {
+            let usage = |reason: String| Failure::usage(format!("--{flag} {text}: {reason}"));
+            let mut alone = Rules::default();
+            let added = [&mut alone, &mut rules].into_iter().try_for_each(|rules| match flag {
+                "deny" => rules.deny(text),
+                _ => rules.grant(text),
+            });
+            added.map_err(usage)?;
+            if let Some(fault) = unknown_tools(&alone, args.mode()).pop() {
+                return Err(usage(fault));
+            }
+        }
+    }
+    Ok(rules)
+}
+
+/// Names the rules for tools that nobody has, each with the nearest name. Tools of servers are not known yet, and a client
+/// of RPC brings its own.
+fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
+    let known: Vec<&str> = sinew_tools::names().chain(SERVER_TOOLS).collect();
+    let unknown = rules.unknown_tools(&known).into_iter().filter(|(_, tool)| !tool.starts_with("mcp_"));
+    let describe = |(rule, tool): (String, String)| {
+        let plain = tool.to_lowercase();
+        let near = known.iter().min_by_key(|name| strsim::osa_distance(&plain, name));
+        let near = near.filter(|name| strsim::osa_distance(&plain, name) <= plain.len().max(3) / 2);
+        // A name that is near to none may be that of a tool which the client brings.
+        if near.is_none() && mode == Mode::Rpc {
+            return None;
+        }
+        let hint = near.map_or_else(|| format!("known: {}", known.join(", ")), |name| format!("did you mean {name}?"));
+        Some(format!("{rule}: unknown tool {tool}; {hint}"))
+    };
+    unknown.filter_map(describe).collect()
+}
+
+/// Tools by which a session reaches those of servers.
+const SERVER_TOOLS: [&str; 2] = [sinew_agent::mcp::tools::SEARCH_TOOL, sinew_agent::mcp::tools::CALL_TOOL_NAME];

@@ -104,6 +104,10 @@ fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
 
 fn run(args: Args) -> Result<u8, Failure> {
     let mut timing = log::Timing::begin();
+    // Before a key is read.
+    #[cfg(unix)]
+    sys::close_memory()
+        .map_err(|error| Failure::failed(format!("failed to close the memory to other programs: {error}")))?;
     let mut environment = config::Environment::read();
     let paths = config::Paths::find(&args, &environment)?;
     let files = config::KeyFiles::read(&paths);
@@ -114,9 +118,12 @@ fn run(args: Args) -> Result<u8, Failure> {
     // Each session of an editor reads the settings of its own folder.
     let before = environment.clone();
     let (startup, warnings) = Startup::load(args, environment, paths, files);
-    if let Some(code) = commands::run(&startup, &warnings)? {
+    // Commands show and correct what cannot be used.
+    if let Some(code) = commands::run(&startup, &[&warnings[..], &startup.faults[..]].concat())? {
         return Ok(code);
     }
+    startup.check_settings()?;
+    extensions::check(&startup)?;
     timing.mark("settings");
     #[cfg(unix)]
     if is_interactive(&startup) {

@@ -21,6 +21,8 @@ pub(crate) struct Startup {
     /// The values that they were made of, and the layers of those by name, the lowest first.
     pub(crate) values: Values,
     pub(crate) layers: Vec<(&'static str, Values)>,
+    /// Settings that cannot be used and that may be meant to guard.
+    pub(crate) faults: Vec<String>,
     /// Files of the project that start programs are used.
     pub(crate) trusted: bool,
     /// models.json and auth.json, as they were read at the start.
@@ -41,7 +43,8 @@ impl Startup {
         paths: Paths,
         files: KeyFiles,
     ) -> (Startup, Vec<String>) {
-        let config::Config { values, layers, warnings, trusted } = config::load(&args, &mut environment, &paths);
+        let config::Config { values, layers, warnings, faults, trusted } =
+            config::load(&args, &mut environment, &paths);
         let settings = values.typed();
         let (schema, client_servers, sinew) = (None, None, None);
         let startup = Startup {
@@ -51,6 +54,7 @@ impl Startup {
             settings,
             values,
             layers,
+            faults,
             trusted,
             files,
             schema,
@@ -77,6 +81,17 @@ impl Startup {
         let files = KeyFiles::read(&paths);
         environment.keys = config::keys::find(&args, &environment, &files).names;
         Ok(Startup::load(args, environment, paths, files))
+    }
+
+    /// Checks that all settings can be used: one that cannot may have been meant to guard.
+    ///
+    /// # Errors
+    /// A file does not parse, or a value is of the wrong type.
+    pub(crate) fn check_settings(&self) -> Result<(), Failure> {
+        match self.faults.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::config(format!("{}; nothing runs until this is corrected", self.faults.join("\n")))),
+        }
     }
 
     /// Sets a setting that nobody has set.

@@ -69,7 +69,8 @@ impl Project {
             scan.file(&folder, name);
         }
         // Those of the folders above are read too, up to the root of the repository.
-        let root = links::project_of(&folder);
+        let home = std::env::home_dir();
+        let root = links::project_of(&folder, home.as_deref());
         for above in folder.ancestors().skip(1).take_while(|above| above.starts_with(root)) {
             let path = above.join(".mcp.json");
             if path.symlink_metadata().is_ok() {
@@ -85,7 +86,13 @@ impl Project {
             scan.text(SETTINGS, &Value::Object(layer.refused).to_string());
         }
         scan.folder(&folder, EXTENSIONS);
-        for (link, real) in links::all(&folder) {
+        let outward = links::all(&folder, home.as_deref());
+        if outward.is_cut {
+            // A link out of the project may be among what was not looked at.
+            scan.names.push("more texts than are looked at".into());
+            scan.whole = false;
+        }
+        for (link, real) in outward.links {
             let name = link.strip_prefix(&folder).unwrap_or(&link).display().to_string();
             scan.text(&format!("{name} (a link to {})", real.display()), "");
         }
@@ -269,7 +276,7 @@ mod tests {
         let stage = Stage::new();
         stage.write("p/AGENTS.md", "x");
         stage.write("p/.sinew/skills/a/SKILL.md", "x");
-        stage.write("p/.sinew/settings.json", r#"{"maxTurns": 3}"#);
+        stage.write("p/.sinew/settings.json", r#"{"colorBlindMode": true, "permissions": {"deny": ["bash"]}}"#);
         stage.is(Standing::Harmless);
     }
 
@@ -281,7 +288,7 @@ mod tests {
         stage.look().remember(&stage.file(), true).unwrap();
         stage.is(Standing::Trusted);
         stage.write("p/.sinew/skills/a/SKILL.md", "x");
-        stage.write("p/.sinew/settings.json", r#"{"maxTurns": 3}"#);
+        stage.write("p/.sinew/settings.json", r#"{"colorBlindMode": true}"#);
         stage.is(Standing::Trusted);
         let changes = [
             ("p/.sinew/hooks.json", "{ }"),
@@ -291,6 +298,8 @@ mod tests {
             ("p/.sinew/extensions/deep/a.wasm", "other"),
             ("p/.sinew/settings.json", r#"{"shellCommandPrefix": "evil"}"#),
             ("p/.sinew/settings.json", r#"{"defaultModel": "!evil"}"#),
+            ("p/.sinew/settings.json", r#"{"maxTurns": 3}"#),
+            ("p/.sinew/settings.json", r#"{"permissions": {"deny": [], "allow": ["bash"]}}"#),
         ];
         for (file, text) in changes {
             stage.write(file, text);

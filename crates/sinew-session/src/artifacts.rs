@@ -124,6 +124,12 @@ impl Artifacts {
         Artifacts { secrets: Some(secrets), ..self }
     }
 
+    /// The values that are kept out of the artifacts; none where nothing is hidden.
+    #[must_use]
+    pub fn secrets(&self) -> Option<&Secrets> {
+        self.secrets.as_deref()
+    }
+
     /// A new artifact of `tool`: its id and its file, for the user alone.
     ///
     /// # Errors

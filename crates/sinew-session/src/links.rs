@@ -26,10 +26,37 @@ const LEVELS: usize = 20;
 const ENTRIES: usize = 10_000;
 const DEPTH: usize = 8;
 
-/// The root of the repository around `folder`; without one `folder` itself.
+/// The root of the repository around `folder`; without one `folder` itself. A repository that is `home`, or has it inside,
+/// holds all that the user has, and is the root of no project below.
 #[must_use]
-pub fn project_of(folder: &Path) -> &Path {
-    folder.ancestors().take(LEVELS).find(|folder| folder.join(".git").exists()).unwrap_or(folder)
+pub fn project_of<'a>(folder: &'a Path, home: Option<&Path>) -> &'a Path {
+    let real = home.and_then(|home| fs::canonicalize(home).ok());
+    let is_around = |above: &Path| home.into_iter().chain(real.as_deref()).any(|home| home.starts_with(above));
+    let mut above = folder.ancestors().take(LEVELS).take_while(|above| !is_around(above));
+    above.find(|folder| folder.join(".git").exists()).unwrap_or(folder)
+}
+
+/// Returns true if another user may have put `path` above the folder of the session: something of it belongs to him and
+/// lies in a folder that everybody may write to, such as `/tmp`. `cwd` itself is the choice of who works there.
+#[cfg(unix)]
+#[must_use]
+pub fn is_planted(cwd: &Path, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const EVERYBODY_WRITES: u32 = 0o002;
+    let own = rustix::process::geteuid().as_raw();
+    path.ancestors().take_while(|part| !cwd.starts_with(part)).any(|part| {
+        let owner = fs::symlink_metadata(part).map(|facts| facts.uid());
+        let parent = part.parent().and_then(|parent| fs::metadata(parent).ok());
+        owner.is_ok_and(|owner| owner != own && owner != 0)
+            && parent.is_some_and(|facts| facts.mode() & EVERYBODY_WRITES != 0)
+    })
+}
+
+/// Returns true if another user may have put `path` above the folder of the session: on this system nobody is known to.
+#[cfg(not(unix))]
+#[must_use]
+pub fn is_planted(_cwd: &Path, _path: &Path) -> bool {
+    false
 }
 
 /// Returns the target of `path` if it is outside of `project`. A broken link is not outside: there is nothing to read.
@@ -41,12 +68,21 @@ pub fn out_of(project: &Path, path: &Path) -> Option<PathBuf> {
     (!inside).then_some(real)
 }
 
-/// All texts for the model that a session in `cwd` would read and that are links out of the project: each with where it
-/// leads, in order.
+/// The texts of a project that are links out of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutwardLinks {
+    /// Each link with where it leads, in order.
+    pub links: Vec<(PathBuf, PathBuf)>,
+    /// There is more than was looked at: others may lead out too.
+    pub is_cut: bool,
+}
+
+/// All texts for the model that a session in `cwd` would read and that are links out of the project. Looks at 10,000
+/// entries, eight folders deep.
 #[must_use]
-pub fn all(cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
-    let mut found = Found { links: Vec::new(), seen: HashSet::new(), left: ENTRIES };
-    let root = project_of(cwd);
+pub fn all(cwd: &Path, home: Option<&Path>) -> OutwardLinks {
+    let mut found = Found { links: Vec::new(), seen: HashSet::new(), left: ENTRIES, is_cut: false };
+    let root = project_of(cwd, home);
     for folder in cwd.ancestors().take(LEVELS) {
         let project = if folder.starts_with(root) { root } else { folder };
         let files = FILES.iter().chain(SHARED.iter().filter(|_| folder.starts_with(root)));
@@ -55,7 +91,7 @@ pub fn all(cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
         }
     }
     found.links.sort();
-    found.links
+    OutwardLinks { links: found.links, is_cut: found.is_cut }
 }
 
 struct Found {
@@ -63,6 +99,7 @@ struct Found {
     /// Folders by their real path.
     seen: HashSet<PathBuf>,
     left: usize,
+    is_cut: bool,
 }
 
 impl Found {
@@ -73,12 +110,17 @@ impl Found {
             return;
         }
         let real = if facts.is_dir() { fs::canonicalize(path).ok() } else { None };
-        let Some(real) = real.filter(|_| depth < DEPTH) else { return };
+        let Some(real) = real else { return };
         if !self.seen.insert(real) {
+            return;
+        }
+        if depth == DEPTH {
+            self.is_cut = true;
             return;
         }
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             if self.left == 0 {
+                self.is_cut = true;
                 return;
             }
             self.left -= 1;
@@ -119,7 +161,7 @@ mod tests {
         link("p/AGENTS.md", "p/docs/agents.md");
         link("p/sub/CLAUDE.md", "nothing");
         link("p/other.md", "secret");
-        assert_eq!(all(&root.join("p/sub")), []);
+        assert_eq!(all(&root.join("p/sub"), None).links, []);
         let links = [
             ("p/sub/AGENTS.md", "secret"),
             ("p/CLAUDE.md", "secret"),
@@ -135,13 +177,73 @@ mod tests {
         let mut expect: Vec<(PathBuf, PathBuf)> =
             links[..8].iter().map(|(name, to)| (root.join(name), root.join(to))).collect();
         expect.sort();
-        assert_eq!(all(&root.join("p/sub")), expect);
+        assert_eq!(all(&root.join("p/sub"), None).links, expect);
         // Above the repository each folder stands for itself.
         fs::remove_file(root.join("AGENTS.md")).unwrap();
         link("AGENTS.md", "top/real.md");
-        assert_eq!(all(&root.join("p/sub")), expect);
+        assert_eq!(all(&root.join("p/sub"), None).links, expect);
         // Without a repository the folder of the session is the project.
         fs::remove_dir_all(root.join("p/.git")).unwrap();
-        assert!(all(&root.join("p/sub")).contains(&(root.join("p/sub/AGENTS.md"), root.join("secret"))));
+        assert!(all(&root.join("p/sub"), None).links.contains(&(root.join("p/sub/AGENTS.md"), root.join("secret"))));
+    }
+
+    #[test]
+    fn a_home_that_is_a_repository_is_no_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        for name in [".git", "p/.git", "p/sub", "plain/sub", "Downloads"] {
+            fs::create_dir_all(home.join(name)).unwrap();
+        }
+        fs::write(home.join("Downloads/x"), "x").unwrap();
+        for (cwd, project) in [("p/sub", "p"), ("p", "p"), ("plain/sub", "plain/sub"), ("", "")] {
+            let cwd = home.join(cwd);
+            assert_eq!(project_of(&cwd, Some(&home)), home.join(project), "{cwd:?}");
+            assert_eq!(project_of(&cwd, Some(&home.join("inside"))) == cwd, !cwd.ends_with("p/sub"), "{cwd:?}");
+        }
+        symlink(home.join("Downloads/x"), home.join("plain/sub/AGENTS.md")).unwrap();
+        assert_eq!(all(&home.join("plain/sub"), Some(&home)).links.len(), 1);
+        assert_eq!(all(&home.join("plain/sub"), None).links.len(), 0);
+    }
+
+    #[test]
+    fn more_than_is_looked_at_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let deep = root.join(".sinew/rules").join(["d"; DEPTH].join("/"));
+        fs::create_dir_all(deep.parent().unwrap()).unwrap();
+        assert!(!all(&root, None).is_cut);
+        fs::create_dir_all(&deep).unwrap();
+        assert!(all(&root, None).is_cut);
+    }
+
+    #[test]
+    fn a_text_of_another_user_above_the_session_is_planted() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["open/mine", "open/theirs/deep", "closed/mine"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        for name in ["open/AGENTS.md", "open/own.md", "open/theirs/deep/a.md", "closed/AGENTS.md"] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        fs::set_permissions(root.join("open"), fs::Permissions::from_mode(0o1777)).unwrap();
+        // Only root gives files away.
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        for name in ["open/AGENTS.md", "open/theirs", "closed/AGENTS.md"] {
+            std::os::unix::fs::chown(root.join(name), Some(65_534), None).unwrap();
+        }
+        for (cwd, path, planted) in [
+            ("open/mine", "open/AGENTS.md", true),
+            ("open/mine", "open/theirs/deep/a.md", true),
+            ("open/mine", "open/own.md", false),
+            ("closed/mine", "closed/AGENTS.md", false),
+            // The user chose to work in a folder of another user.
+            ("open/theirs", "open/theirs/deep/a.md", false),
+        ] {
+            assert_eq!(is_planted(&root.join(cwd), &root.join(path)), planted, "{cwd} {path}");
+        }
     }
 }

@@ -5,8 +5,23 @@ use std::ffi::OsString;
 /// Variables with their values.
 pub type Variables = Vec<(OsString, OsString)>;
 
-/// Names that end like this are secrets, in any case of letters.
-const SECRETS: [&str; 5] = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_OAUTH_TOKEN"];
+/// A name that ends like this, in any case of letters, is that of a credential: `PGPASSWORD`, `GH_TOKEN`.
+const ENDS: [&str; 12] = [
+    "TOKEN",
+    "TOKENS",
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "PASSWORDS",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "APIKEY",
+    "SSHPASS",
+];
+/// The same behind another word: `AWS_SECRET_ACCESS_KEY`. Alone such a word may be anything.
+const LAST_WORDS: [&str; 8] = ["_KEY", "_KEYS", "_PASS", "_PWD", "_PAT", "_AUTH", "_JWT", "_CREDS"];
 
 /// The rule by which programs get variables.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +40,7 @@ impl Filter<'_> {
             return false;
         }
         let upper = name.to_ascii_uppercase();
-        SECRETS.iter().any(|end| upper.ends_with(end)) || self.keys.iter().any(|key| key == name)
+        ENDS.iter().chain(&LAST_WORDS).any(|end| upper.ends_with(end)) || self.keys.iter().any(|key| key == name)
     }
 
     /// The variables that programs get.
@@ -40,14 +55,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_stay_unless_they_are_passed() {
+    fn credentials_stay_unless_they_are_passed() {
         let pass = ["GH_TOKEN".to_string(), "ODD".to_string()];
-        let keys = ["ODD".to_string(), "GEMINI_KEY".to_string()];
+        let keys = ["ODD".to_string(), "GEMINI".to_string()];
         let filter = Filter { pass: &pass, keys: &keys };
-        let all =
-            ["PATH", "A_API_KEY", "b_token", "GH_TOKEN", "X_SECRET", "Y_PASSWORD", "GEMINI_KEY", "ODD", "TOKEN", ""];
-        let all: Variables = all.iter().map(|name| (name.into(), "v".into())).collect();
-        let kept: Vec<String> = filter.apply(&all).into_iter().map(|(name, _)| name.into_string().unwrap()).collect();
-        assert_eq!(kept, ["PATH", "GH_TOKEN", "ODD", "TOKEN", ""]);
+        for (names, hidden) in [
+            ("A_API_KEY b_token X_SECRET Y_PASSWORD GEMINI TOKEN NPM_TOKEN GITHUB_TOKEN AWS_SESSION_TOKEN", true),
+            ("AWS_SECRET_ACCESS_KEY SSH_KEY OPENAI_KEYS GOOGLE_APPLICATION_CREDENTIALS PGPASSWORD MYSQL_PWD", true),
+            (
+                "SSHPASS REDISCLI_AUTH AZURE_DEVOPS_EXT_PAT npm_config__authToken ApiKey DB_CREDS SIGNING_PASSPHRASE",
+                true,
+            ),
+            (
+                "PATH GH_TOKEN ODD HOME PWD OLDPWD SSH_AUTH_SOCK KEY KEYBOARD TOKENIZERS_PARALLELISM LANG PASS XAUTHORITY",
+                false,
+            ),
+        ] {
+            for name in names.split(' ') {
+                assert_eq!(filter.hides(name), hidden, "{name}");
+                let kept = filter.apply(&[(name.into(), "v".into())]);
+                assert_eq!(kept.is_empty(), hidden, "{name}");
+            }
+        }
     }
 }

@@ -50,7 +50,6 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        let pass_through = ["GITHUB_TOKEN", "GH_TOKEN", "CARGO_REGISTRY_TOKEN", "NPM_TOKEN"];
         Settings {
             file_guard: FileGuard::default(),
             images: ImageSettings::default(),
@@ -66,7 +65,7 @@ impl Default for Settings {
             shell_command_prefix: None,
             shell_snapshot: None,
             ci: true,
-            pass_through: pass_through.map(String::from).to_vec(),
+            pass_through: Vec::new(),
             env: Vec::new(),
             provider_keys: Vec::new(),
             fetch: true,

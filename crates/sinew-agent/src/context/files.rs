@@ -38,13 +38,14 @@ pub struct ContextFiles {
 /// file of a name), then of each folder from the root down to `cwd`, at most 20. A folder below a hidden one does not count, but `cwd` itself does. A file
 /// counts once however many names it has; of `AGENTS.md` and `CLAUDE.md` with the same text the first one counts.
 /// 64 KB of each file and 256 KB of all are taken; what is not UTF-8 becomes U+FFFD. Links out of the project count only
-/// where it is `trusted`.
+/// if it is `trusted`; a repository in `home` itself does not count as a project. Files of another user in a parent folder that everybody
+/// may write to are named in a warning and not read.
 #[must_use]
-pub fn context_files(user: &[&Path], cwd: &Path, trusted: bool) -> ContextFiles {
+pub fn context_files(user: &[&Path], cwd: &Path, home: Option<&Path>, trusted: bool) -> ContextFiles {
     let mut found = ContextFiles::default();
     let mut known = HashSet::new();
     let mut left = ALL;
-    let root = links::project_of(cwd);
+    let root = links::project_of(cwd, home);
     let own = (user.to_vec(), None);
     let of_project = |folder: &Path| if folder.starts_with(root) { root.to_path_buf() } else { folder.to_path_buf() };
     let of_folders = folders(cwd).into_iter().map(|folder| (vec![folder], Some(of_project(folder))));
@@ -54,6 +55,11 @@ pub fn context_files(user: &[&Path], cwd: &Path, trusted: bool) -> ContextFiles 
             let mut paths = folders.iter().map(|folder| folder.join(name));
             let Some(path) = paths.find(|path| path.is_file()) else { continue };
             if !trusted && project.as_ref().is_some_and(|project| links::out_of(project, &path).is_some()) {
+                continue;
+            }
+            if project.is_some() && links::is_planted(cwd, &path) {
+                let why = "it belongs to another user, in a folder that everybody may write to";
+                found.warnings.push(format!("{} is not read: {why}", path.display()));
                 continue;
             }
             let Ok(real) = fs::canonicalize(&path) else { continue };

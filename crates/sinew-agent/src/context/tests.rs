@@ -11,7 +11,7 @@ fn put(root: &Path, name: &str, text: impl AsRef<[u8]>) {
 
 /// The texts below `root` for a session in `cwd`; what lies above `root` belongs to the machine.
 fn texts(root: &Path, cwd: &str) -> Vec<String> {
-    let found = context_files(&[&root.join("agent"), &root.join("beside")], &root.join(cwd), true);
+    let found = context_files(&[&root.join("agent"), &root.join("beside")], &root.join(cwd), None, true);
     found.files.into_iter().filter(|file| file.path.starts_with(root)).map(|file| file.text).collect()
 }
 
@@ -75,7 +75,7 @@ fn what_is_too_long_is_cut_and_named() {
         cwd.push_str(&format!("d{index}/"));
         put(root, &format!("{cwd}AGENTS.md"), format!("{index}{}", "x".repeat(80 << 10)));
     }
-    let found = context_files(&[], &root.join(&cwd), true);
+    let found = context_files(&[], &root.join(&cwd), None, true);
     let sizes: Vec<usize> =
         found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
     assert_eq!(sizes, [64 << 10; 4]);
@@ -96,7 +96,7 @@ fn the_last_file_gets_what_the_others_leave() {
         cwd.push_str(&format!("d{index}/"));
         put(root, &format!("{cwd}AGENTS.md"), format!("{index}{}", "x".repeat((60 << 10) - 1)));
     }
-    let found = context_files(&[], &root.join(&cwd), true);
+    let found = context_files(&[], &root.join(&cwd), None, true);
     let sizes: Vec<usize> =
         found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
     assert_eq!(sizes, [60 << 10, 60 << 10, 60 << 10, 60 << 10, 16 << 10]);

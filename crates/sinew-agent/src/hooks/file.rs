@@ -45,6 +45,9 @@ const EVENTS: &[&str] = &[
     "credential_disabled",
 ];
 
+/// Keys of the file.
+const KEYS: [&str; 2] = ["hooks", "$schema"];
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Entry {
@@ -94,6 +97,9 @@ pub fn read(
     }
     let value: Value = serde_json::from_str(&plain_json(text))
         .map_err(|error| format!("{name}:{}:{}: {}", error.line(), error.column(), reason(&error)))?;
+    if let Some(unknown) = value.as_object().and_then(|all| all.keys().find(|key| !KEYS.contains(&key.as_str()))) {
+        return Err(format!("{name}: unknown key \"{unknown}\"; hooks are listed under \"hooks\""));
+    }
     let list = match value.get("hooks") {
         Some(Value::Array(list)) => list,
         _ => return Err(format!("{name}: expected an object with a list \"hooks\"")),
@@ -155,6 +161,7 @@ fn entry(value: &Value, path: &Path, origin: Origin, environment: &Arc<Variables
         allows: entry.on_failure == OnFailure::Allow,
         fault: None,
         environment: Arc::clone(environment),
+        secrets: None,
     })
 }
 
@@ -178,5 +185,6 @@ fn broken(value: &Value, place: &str, fault: String, environment: &Arc<Variables
         allows: false,
         fault: Some(fault),
         environment: Arc::clone(environment),
+        secrets: None,
     })
 }

@@ -4,7 +4,8 @@
 //! file. A hook reads one JSON object, `{event, sessionId, sessionFile?, cwd, …}`, and may answer with one. Exit code
 //! 0 uses the answer, 2 blocks with what it wrote to stderr as the reason, everything else is a failure: another
 //! code, a signal, no end in time, no JSON, fields that the event does not know. A failure blocks a tool call, unless
-//! the entry says `"onFailure": "allow"`; elsewhere it is reported.
+//! the entry says `"onFailure": "allow"`; elsewhere it is reported. Values that are hidden from models are hidden from hooks
+//! ([`Hook::hiding`]).
 //!
 //! | event | beside the fields above | answer |
 //! |---|---|---|
@@ -28,6 +29,7 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sinew_llm::message::{AgentMessage, Block, ToolCall};
+use sinew_session::secrets::Secrets;
 use sinew_tools::child::Variables;
 use sinew_tools::tool::{Boxed, ToolOutput};
 
@@ -53,10 +55,15 @@ pub struct Hook {
     /// The reason for which the entry cannot be used. Such a hook for `tool_call` blocks: it was meant to guard something.
     fault: Option<String>,
     environment: Arc<Variables>,
+    /// The values that its program is not told.
+    secrets: Option<Arc<Secrets>>,
 }
 
 /// A hook that takes longer is ended, unless its entry says `timeoutMs`.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// The point whose input went through the masks already.
+const PAYLOAD: &str = "before_provider_request";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -89,6 +96,13 @@ enum HookOutput {
 }
 
 impl Hook {
+    /// Hides values from the program, as they are hidden from models: its input has their marks, and those in the `args`
+    /// that it answers are put back.
+    #[must_use]
+    pub fn hiding(self, secrets: Arc<Secrets>) -> Hook {
+        Hook { secrets: Some(secrets), ..self }
+    }
+
     fn is_for(&self, event: &str, call: Option<(&str, &Value)>) -> bool {
         if self.event != event {
             return false;
@@ -112,6 +126,10 @@ impl Hook {
         input["cwd"] = json!(context.cwd.to_string_lossy());
         if let (Value::Object(input), Value::Object(fields)) = (&mut input, fields) {
             input.extend(fields.into_iter().filter(|(key, _)| key != "type"));
+        }
+        // A payload is what the provider gets: nothing of it is hidden twice.
+        if let Some(secrets) = self.secrets.as_ref().filter(|_| self.event != PAYLOAD) {
+            secrets.hide_json(&mut input);
         }
         let mut environment = Variables::clone(&self.environment);
         environment.push(("SINEW_HOOK_EVENT".into(), self.event.clone().into()));
@@ -169,7 +187,12 @@ impl Extension for Hook {
                         _ if block => {
                             Verdict::Block(reason.unwrap_or_else(|| format!("Blocked by hook {}", self.name)))
                         }
-                        Some(args) => Verdict::Replace(args),
+                        Some(mut args) => {
+                            if let Some(secrets) = &self.secrets {
+                                secrets.show_json(&mut args);
+                            }
+                            Verdict::Replace(args)
+                        }
                         None => Verdict::Allow,
                     })
                 }

@@ -41,7 +41,7 @@ pub(super) fn spellings(address: &str) -> Vec<String> {
     found
 }
 
-/// The pattern of a rule: what stands for the scheme and the host has no case.
+/// The pattern of a rule; scheme and host are compared without regard to case.
 pub(super) fn pattern(inner: &str) -> Pattern {
     let host = inner.find("://").map_or(0, |at| at + 3);
     let end = inner[host..].find('/').map_or(inner.len(), |at| host + at);

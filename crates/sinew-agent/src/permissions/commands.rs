@@ -284,7 +284,7 @@ impl Line {
                 let behind = Some(&letters[at + letter.len_utf8()..]).filter(|behind| !behind.is_empty());
                 match letter {
                     'n' | 'E' | 'r' | 's' | 'u' | 'z' => continue,
-                    // What is attached is the end of a name.
+                    // The rest of the word is the suffix of the backup file.
                     'i' => {}
                     'e' => scripts.extend(behind.or_else(|| rest.next())),
                     'f' => files.extend(behind.or_else(|| rest.next())),

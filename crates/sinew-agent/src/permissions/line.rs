@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Fit;
-use super::pattern::{ANY, Pattern, is_listed};
+use super::pattern::{ANY, Fit, Pattern, is_listed};
 use super::runners::{DATA, TOLD, Takes};
 use super::syntax::{self, Script, SimpleWords, Unreadable, Variable};
 use super::variables::{Effect, effect};
@@ -32,7 +31,7 @@ pub(super) struct ShellState {
     changed: bool,
 }
 
-/// What a line is read in.
+/// The folder, variables and shell state that a line runs with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings<'a> {
     /// The folder of the session.

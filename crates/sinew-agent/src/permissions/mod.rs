@@ -31,10 +31,13 @@ mod commands;
 mod interpreters;
 mod line;
 mod opened;
+mod own_files;
 mod paths;
 mod pattern;
+mod rules;
 mod runners;
 mod sed;
+mod spelling;
 mod suggest;
 mod syntax;
 #[cfg(test)]
@@ -56,297 +59,19 @@ use sinew_tools::{Approval, Ask, RuleScope};
 use tokio::sync::Notify;
 
 use crate::extension::{Context, Extension, Verdict};
-use line::{Line, ShellState, Surroundings};
-use paths::Depth;
-use pattern::Pattern;
+use line::ShellState;
+pub use own_files::OwnFiles;
+pub use rules::Rules;
+use rules::{Answer, Rule, SessionView, Subject};
 use sinew_tools::PathCheck;
-
-/// Rules, read.
-#[derive(Debug, Clone, Default)]
-pub struct Rules {
-    deny: Vec<Rule>,
-    ask: Vec<Rule>,
-    allow: Vec<Rule>,
-    /// Outdo every rule of `ask`.
-    granted: Vec<Rule>,
-}
-
-/// One rule.
-#[derive(Debug, Clone)]
-struct Rule {
-    /// As the user wrote it.
-    text: String,
-    tool: Pattern,
-    /// The pattern in the brackets; none: every call.
-    inner: Option<String>,
-}
-
-/// The verdict of the rules on a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Answer {
-    Runs,
-    Asks(String),
-    Denied(String),
-    /// A rule of `deny` may fit: the reason why it is not sure.
-    Unsure(String, String),
-}
-
-/// The fit of a rule to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fit {
-    No,
-    /// For some value of what is not known.
-    Maybe,
-    Yes,
-}
-
-impl Rules {
-    /// Reads the value of the setting; rules that are none are left out and named.
-    #[must_use]
-    pub fn read(value: &Value) -> (Rules, Vec<String>) {
-        let mut warnings = Vec::new();
-        let mut rules = Rules::default();
-        for (key, list) in value.as_object().into_iter().flatten() {
-            let place = match key.as_str() {
-                "deny" => &mut rules.deny,
-                "ask" => &mut rules.ask,
-                "allow" => &mut rules.allow,
-                _ => {
-                    warnings.push(format!("permissions.{key}: unknown list; use deny, ask and allow"));
-                    continue;
-                }
-            };
-            let Some(list) = list.as_array() else {
-                warnings.push(format!("permissions.{key}: expected a list of rules, got {list}"));
-                continue;
-            };
-            for rule in list {
-                match rule.as_str().and_then(Rule::read) {
-                    Some(rule) => place.push(rule),
-                    None => warnings.push(format!(
-                        "permissions.{key}: {rule} is no rule and is left out; write a tool, or a tool and a pattern: write(/etc/**)"
-                    )),
-                }
-            }
-        }
-        (rules, warnings)
-    }
-
-    /// Adds a rule of the command line that denies.
-    ///
-    /// # Errors
-    /// `rule` is none.
-    pub fn deny(&mut self, rule: &str) -> Result<(), String> {
-        self.deny.push(Rule::given(rule)?);
-        Ok(())
-    }
-
-    /// Adds a rule of the command line that allows: calls that fit it are asked of nobody. What a rule denies stays
-    /// denied.
-    ///
-    /// # Errors
-    /// `rule` is none.
-    pub fn grant(&mut self, rule: &str) -> Result<(), String> {
-        self.granted.push(Rule::given(rule)?);
-        Ok(())
-    }
-
-    /// Returns whether there is no rule that could stop a call.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.deny.is_empty() && self.ask.is_empty()
-    }
-
-    fn answer(&self, call: &ToolCall, view: SessionView<'_>) -> Answer {
-        let of_tool = |rules: &[Rule]| rules.iter().any(|rule| rule.holds_tool(&call.name));
-        if !of_tool(&self.deny) && !of_tool(&self.ask) {
-            return Answer::Runs;
-        }
-        self.judge(call, &Subject::of(call, view))
-    }
-
-    fn judge(&self, call: &ToolCall, subject: &Subject) -> Answer {
-        let mut asked: Option<&Rule> = None;
-        for rule in &self.deny {
-            match rule.fit(call, subject) {
-                Fit::Yes => return Answer::Denied(rule.text.clone()),
-                Fit::Maybe => asked = asked.or(Some(rule)),
-                Fit::No => {}
-            }
-        }
-        if let Some(rule) = asked {
-            return match subject {
-                Subject::Line(line) => {
-                    let reason = line.unknown().unwrap_or("an expansion or an argument could make it fit");
-                    Answer::Unsure(rule.text.clone(), reason.to_string())
-                }
-                Subject::Paths { .. } | Subject::Address(_) | Subject::Text(_) => Answer::Asks(rule.text.clone()),
-            };
-        }
-        if self.granted.iter().any(|rule| rule.covers(call, subject)) {
-            return Answer::Runs;
-        }
-        let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, subject) != Fit::No) else { return Answer::Runs };
-        // Every rule that asks must be outdone.
-        let said = self.ask.iter().filter(|rule| rule.fit(call, subject) != Fit::No).map(Rule::said).max();
-        let outdone = self.allow.iter().any(|rule| Some(rule.said()) > said && rule.covers(call, subject));
-        if outdone { Answer::Runs } else { Answer::Asks(rule.text.clone()) }
-    }
-}
-
-/// The session in which a call is judged.
-#[derive(Debug, Clone, Copy)]
-struct SessionView<'a> {
-    cwd: &'a Path,
-    home: Option<&'a Path>,
-    shell: &'a ShellState,
-}
-
-/// Tools whose effect another one has too: what a rule keeps from the second name, it keeps from the first. An edit shows
-/// the file that it changes, so what may not be read may not be edited.
-const HELD_WITH: [(&str, &[&str]); 5] = [
-    ("edit", &["write", "read"]),
-    ("undo_edit", &["write", "edit", "read"]),
-    ("grep", &["read"]),
-    ("find", &["read"]),
-    ("ls", &["read"]),
-];
-
-/// Tools that do no more than another one: what is allowed to the second name is allowed to the first.
-const ALLOWED_WITH: [(&str, &str); 5] =
-    [("edit", "write"), ("undo_edit", "write"), ("grep", "read"), ("find", "read"), ("ls", "read")];
-
-/// The names by which a rule may deny the effect of a tool, or ask about it.
-fn held_names(tool: &str) -> impl Iterator<Item = &str> {
-    let others = HELD_WITH.iter().filter(move |(name, _)| *name == tool).flat_map(|(_, others)| others.iter().copied());
-    std::iter::once(tool).chain(others)
-}
-
-/// The subject of a call.
-enum Subject {
-    /// Paths, each as written and as links lead.
-    Paths {
-        written: Vec<PathBuf>,
-        real: Vec<PathBuf>,
-        cwd: PathBuf,
-        home: Option<PathBuf>,
-    },
-    Line(Box<Line>),
-    /// An address, in spellings that mean the same.
-    Address(Vec<String>),
-    Text(String),
-}
-
-impl Subject {
-    fn of(call: &ToolCall, view: SessionView<'_>) -> Subject {
-        let SessionView { cwd, home, shell } = view;
-        let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str);
-        if call.name == "bash" {
-            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
-            let env = call.arguments.get("env").and_then(Value::as_object).into_iter().flatten();
-            let env: Vec<(String, String)> = env.map(|(name, value)| (name.clone(), text(value))).collect();
-            let folder = argument("cwd").and_then(|folder| sinew_tools::spelled(home, cwd, folder).into_iter().next());
-            let around = Surroundings { cwd, folder: folder.as_deref(), env: &env, shell };
-            return Subject::Line(Box::new(Line::read(argument("command").unwrap_or_default(), around)));
-        }
-        if let Some(url) = argument("url").filter(|_| call.name == "fetch") {
-            return Subject::Address(addresses::spellings(url));
-        }
-        let named = paths::of_call(call);
-        if named.is_empty() {
-            return Subject::Text(call.arguments.to_string());
-        }
-        let written: Vec<PathBuf> = named.iter().flat_map(|text| sinew_tools::spelled(home, cwd, text)).collect();
-        let real = written.iter().map(|path| paths::real(path)).collect();
-        Subject::Paths { written, real, cwd: cwd.to_path_buf(), home: home.map(Path::to_path_buf) }
-    }
-}
-
-impl Rule {
-    fn read(text: &str) -> Option<Rule> {
-        let text = text.trim();
-        let (tool, inner) = match text.split_once('(') {
-            Some((tool, inner)) => (tool.trim(), Some(inner.strip_suffix(')')?.trim().to_string())),
-            None => (text, None),
-        };
-        let letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.*".contains(letter);
-        if tool.is_empty() || !tool.chars().all(letter) || inner.as_ref().is_some_and(String::is_empty) {
-            return None;
-        }
-        let inner = inner.filter(|inner| inner != "*" && inner != "**");
-        Some(Rule { text: text.to_string(), tool: Pattern::text(tool), inner })
-    }
-
-    fn given(text: &str) -> Result<Rule, String> {
-        Rule::read(text).ok_or_else(|| "no rule; write a tool, or a tool and a pattern: write(/etc/**)".to_string())
-    }
-
-    /// The number of literal characters of the rule.
-    fn said(&self) -> usize {
-        self.tool.literals() + self.inner.as_ref().map_or(0, |inner| Pattern::text(inner).literals())
-    }
-
-    /// Returns whether the rule is about a tool, or about the effect of one.
-    fn holds_tool(&self, tool: &str) -> bool {
-        held_names(tool).any(|name| self.tool.fits(name))
-    }
-
-    /// Returns whether the rule allows the effect of a tool.
-    fn allows_tool(&self, tool: &str) -> bool {
-        let wider = ALLOWED_WITH.iter().any(|(name, other)| *name == tool && self.tool.fits(other));
-        wider || self.tool.fits(tool)
-    }
-
-    fn fit(&self, call: &ToolCall, subject: &Subject) -> Fit {
-        if !self.holds_tool(&call.name) {
-            return Fit::No;
-        }
-        let Some(inner) = &self.inner else { return Fit::Yes };
-        match subject {
-            Subject::Line(line) => line.fit(&Pattern::text(inner)),
-            Subject::Address(spellings) => {
-                let pattern = addresses::pattern(inner);
-                if spellings.iter().any(|text| pattern.fits(text)) { Fit::Yes } else { Fit::No }
-            }
-            Subject::Text(text) if Pattern::text(inner).fits(text) => Fit::Yes,
-            Subject::Text(_) => Fit::No,
-            Subject::Paths { written, real, cwd, home } => {
-                let patterns = paths::patterns(inner, cwd, home.as_deref(), Depth::Any);
-                let fits = |path: &PathBuf| patterns.iter().any(|pattern| pattern.fits_path(path));
-                if written.iter().chain(real).any(fits) {
-                    return Fit::Yes;
-                }
-                Fit::No
-            }
-        }
-    }
-
-    /// Returns whether the rule fits all of a call, so that it may run.
-    fn covers(&self, call: &ToolCall, subject: &Subject) -> bool {
-        if !self.allows_tool(&call.name) {
-            return false;
-        }
-        let Some(inner) = &self.inner else { return true };
-        match subject {
-            Subject::Line(line) => line.covered(&Pattern::text(inner)),
-            Subject::Address(spellings) => {
-                let pattern = addresses::pattern(inner);
-                spellings.iter().any(|text| pattern.fits(text))
-            }
-            Subject::Text(text) => Pattern::text(inner).fits(text),
-            Subject::Paths { real, cwd, home, .. } => {
-                let patterns = paths::patterns(inner, cwd, home.as_deref(), Depth::Here);
-                real.iter().all(|path| patterns.iter().any(|pattern| pattern.fits_path(path)))
-            }
-        }
-    }
-}
 
 /// The rules as a hook. It stands behind all others, so that it sees what they make of a call.
 pub struct Permissions {
     rules: Rules,
     home: Option<PathBuf>,
     ask: Option<Arc<dyn Ask>>,
+    /// Files of Sinew itself, which no tool uses.
+    own: Option<Arc<OwnFiles>>,
     /// The calls that the user was asked about and let run.
     allowed: Mutex<VecDeque<String>>,
     /// The calls that the user let run again: session, tool and arguments.
@@ -370,12 +95,19 @@ impl Permissions {
             rules,
             home,
             ask,
+            own: None,
             allowed: Mutex::default(),
             granted: Mutex::default(),
             added: Mutex::default(),
             changed: Notify::new(),
             shells: Mutex::default(),
         }
+    }
+
+    /// Keeps the model's tools from the files of Sinew itself.
+    #[must_use]
+    pub fn protecting(self, own: Arc<OwnFiles>) -> Permissions {
+        Permissions { own: Some(own), ..self }
     }
 
     /// The rules in force in a session: those of the start, and those that the user has added.
@@ -422,7 +154,7 @@ impl Permissions {
         let denied = |rule: String| Ok(Verdict::Block(format!("Denied by permission rule: {rule}")));
         let rule = match self.answer(call, context) {
             Answer::Runs => {
-                // Where a rule of the user's lets it run he needs no second word about what it opens.
+                // The user has added a rule for this call, so he is not asked again about the files that it opens.
                 let shell = self.shell(&context.session);
                 if self.rules.answer(call, self.view(context, &shell)) != Answer::Runs {
                     self.remember(call);
@@ -503,7 +235,13 @@ impl Extension for Permissions {
         let asked = |call: &str| self.allowed.lock().iter().any(|id| id == call);
         // What the user attaches, and what he was asked about, needs no second word.
         let may_ask = call.is_some_and(|call| !asked(call));
-        opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref())
+        let check = opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref());
+        match &self.own {
+            Some(own) if call.is_some() => {
+                Some(own_files::check(own, &self.rules, tools, cwd, self.home.as_deref(), check))
+            }
+            _ => check,
+        }
     }
 
     fn address_check(&self, tool: &str, call: &str) -> Option<AddressCheck> {
@@ -513,6 +251,12 @@ impl Extension for Permissions {
 
     fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
         Box::pin(async move {
+            if let Some(own) = &self.own {
+                let (rules, shell) = (self.in_force(&context.session), self.shell(&context.session));
+                if let Some(reason) = own.refusal(&rules, call, self.view(context, &shell)) {
+                    return Ok(Verdict::Block(reason));
+                }
+            }
             let verdict = self.verdict(call, context).await?;
             if verdict == Verdict::Allow {
                 self.note_shell(call, context);

@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::paths::Depth;
 use super::pattern::Pattern;
-use super::{Rule, Rules, addresses, paths};
+use super::rules::{Rule, Rules};
+use super::{addresses, paths};
 use sinew_llm::fetch::AddressCheck;
 use sinew_tools::PathCheck;
 

@@ -3,6 +3,15 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+/// The fit of a rule to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    No,
+    /// For some value of what is not known.
+    Maybe,
+    Yes,
+}
+
 /// Stands in a text for what only running the command would tell: any characters at all.
 pub(super) const ANY: char = '\0';
 
@@ -96,7 +105,7 @@ impl Pattern {
             return false;
         }
         for word in text.split(|letter| !is_word(letter)) {
-            // What is not known at all names nothing.
+            // A text of which nothing is known names nothing.
             if let Some(next) = wanted.peek()
                 && word.contains(char::is_alphanumeric)
                 && spellings_of(word, next.starts_with('-')).any(|word| Pattern::text(next).may_fit(word))
@@ -179,7 +188,7 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | ANY)
 }
 
-/// The texts for which a word of a command may stand: the name of a long option is none, and `-Xname` may be an option
+/// The texts that a word of a command may mean: the name of a long option does not count, and `-Xname` may be an option
 /// with a name behind it. `whole`: an option itself is looked for.
 fn spellings_of(word: &str, whole: bool) -> impl Iterator<Item = &str> {
     let word = word.trim_end_matches('.');

@@ -29,7 +29,7 @@ pub(super) enum Takes {
     Reads,
     /// Its script is a file, code or its input: see `interpreters.rs`.
     Interpreter,
-    /// The values of these options are scripts: a plain file is none of the line's commands.
+    /// The values of these options are scripts. A plain file is not counted among the line's commands.
     ScriptOf(&'static [&'static str]),
     /// It may always run anything.
     Always,

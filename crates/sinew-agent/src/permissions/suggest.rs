@@ -7,7 +7,7 @@ use serde_json::Value;
 use sinew_llm::message::ToolCall;
 use sinew_tools::{ApprovalRequest, RuleScope};
 
-use super::{Answer, Rule, Rules, SessionView, Subject};
+use super::rules::{Answer, Rule, Rules, SessionView, Subject};
 
 /// Builds the question about a call that `rule` asks about.
 pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rule: String) -> ApprovalRequest {

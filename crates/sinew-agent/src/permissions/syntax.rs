@@ -198,7 +198,7 @@ impl Reader {
             Command::Simple(simple) => self.simple(simple, piped),
             Command::Compound(compound, redirects) => {
                 self.redirects(redirects.as_ref().map_or(&[][..], |list| &list.0))?;
-                // What a compound command reads, each command in it may read.
+                // Each command inside may read the standard input of the compound command.
                 let before = self.script.commands.len();
                 self.compound(compound)?;
                 if piped || redirects.as_ref().is_some_and(|list| list.0.iter().any(reads)) {

@@ -498,7 +498,7 @@ fn a_rule_of_the_command_line_lets_a_tool_open_what_another_rule_asks_about() {
     assert!(check.check(Path::new("/w/secret/b.txt"), None).is_ok());
 }
 
-/// A second name of a denied file is no way to it, for a rule with a pattern too.
+/// A denied file is denied by its second name too, also for a rule with a pattern.
 #[cfg(unix)]
 #[test]
 fn a_file_is_kept_by_each_of_its_names() {

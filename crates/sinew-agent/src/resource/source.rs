@@ -58,6 +58,8 @@ pub(super) struct Reader {
     fenced: Option<PathBuf>,
     /// A file that the user has named, or owns: it counts wherever it leads.
     free: Vec<PathBuf>,
+    /// The folder of the session.
+    cwd: PathBuf,
 }
 
 /// The strictness with which the frontmatter of a file is read.
@@ -71,10 +73,15 @@ pub(super) enum Yaml {
 
 impl Reader {
     pub(super) fn new(options: &ResourceOptions) -> Reader {
-        let root = links::project_of(&options.folders.cwd).to_path_buf();
+        let root = links::project_of(&options.folders.cwd, options.folders.home.as_deref()).to_path_buf();
         let named = [&options.named_skills, &options.named_templates, &options.named_rules, &options.skill_directories];
         let free = named.into_iter().flatten().chain([&options.folders.agent]).cloned().collect();
-        Reader { fenced: (!options.trusted).then_some(root), free, ..Reader::default() }
+        Reader {
+            fenced: (!options.trusted).then_some(root),
+            free,
+            cwd: options.folders.cwd.clone(),
+            ..Reader::default()
+        }
     }
 
     /// Returns whether a text of the project is a link out of it that does not count.
@@ -98,6 +105,10 @@ impl Reader {
     pub(super) fn front(&mut self, path: &Path, yaml: Yaml) -> Option<Front> {
         // Whether to trust the project is asked, or told, by who starts the session.
         if self.is_out(path) {
+            return None;
+        }
+        if !self.free.iter().any(|free| path.starts_with(free)) && links::is_planted(&self.cwd, path) {
+            self.warn(path, "not read: it belongs to another user, in a folder that everybody may write to");
             return None;
         }
         // One file counts once, whatever links lead to it.

@@ -30,6 +30,9 @@ impl App {
     pub(super) fn host(&self, session: &Session) -> Arc<Host> {
         let Startup { environment, paths, settings, .. } = &self.startup;
         let own = settings.tools();
+        if let Some(folder) = session.artifacts() {
+            self.own_files.open(&folder);
+        }
         let artifacts = session.artifacts().map_or_else(Artifacts::temporary, Artifacts::in_folder);
         let artifacts = artifacts.hiding(self.models.secrets());
         Host::new(HostOptions {
@@ -46,7 +49,6 @@ impl App {
             settings: sinew_tools::Settings {
                 ci: !environment.is_on("SINEW_BASH_NO_CI"),
                 provider_keys: self.models.key_names(),
-                pass_through: environment.passed(settings),
                 fetch: own.fetch && !self.startup.is_offline(),
                 // A name without a folder is looked up where commands are.
                 bash: own

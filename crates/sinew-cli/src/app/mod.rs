@@ -18,6 +18,7 @@ use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::mcp::extension::StartBehind;
 use sinew_agent::mcp::{Manager, ServerHooks, SessionParts, SessionServers};
+use sinew_agent::permissions::OwnFiles;
 use sinew_agent::resource::Commands;
 use sinew_llm::model::ThinkingLevel;
 use sinew_session::clock::{Clock, SystemClock};
@@ -45,6 +46,8 @@ pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
     /// Answers questions; None: nobody can be asked.
     ask: Option<Arc<dyn Ask>>,
+    /// Files of Sinew itself, which no tool uses.
+    own_files: Arc<OwnFiles>,
     shells: Arc<Shells>,
     pub(crate) searches: Arc<Searches>,
     /// Servers of tools; none of them runs before it is needed.
@@ -102,6 +105,8 @@ impl App {
         no_model: NoModel,
         warnings: &mut Vec<String>,
     ) -> Result<(App, OpenSession), Failure> {
+        startup.check_settings()?;
+        extensions::check(&startup)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let secrets = secrets::find(&startup, warnings);
 
@@ -124,7 +129,9 @@ impl App {
         };
         let fallback = models.check_fallback(&startup.args.model).await?;
 
-        let mut extensions = extensions::load_all(&startup, &models.key_names(), ask.clone(), warnings)?;
+        let own_files = Arc::new(extensions::own_files(&startup));
+        let guards = extensions::Guards { keys: &models.key_names(), secrets: &secrets, own_files: &own_files };
+        let mut extensions = extensions::load_all(&startup, &guards, ask.clone())?;
         extensions.splice(0..0, log::extension(&startup, &secrets, session.id(), warnings));
 
         let names = models.key_names();
@@ -149,6 +156,7 @@ impl App {
             extensions,
             clock,
             ask,
+            own_files,
             shells: Arc::default(),
             mcp,
             resources: Mutex::new(Arc::new(resources)),
@@ -288,6 +296,9 @@ impl App {
         agent: &AgentSession,
         warnings: &mut Vec<String>,
     ) -> Result<Arc<Loaded>, Failure> {
+        // Settings, rules and hooks are those of the start: a fault in them is named, and they stay in force.
+        let faults = extensions::faults_now(&self.startup);
+        warnings.extend(faults.into_iter().map(|fault| format!("{fault}; what was read at the start stays in force")));
         let loaded = resources::load(&self.startup, &self.extensions, &self.context(agent), warnings).await?;
         let loaded = Arc::new(loaded);
         *self.resources.lock() = Arc::clone(&loaded);

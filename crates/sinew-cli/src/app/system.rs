@@ -26,13 +26,13 @@ pub(super) fn system(
     if environment.is_on("SINEW_NULL_PROMPT") {
         return Ok(Vec::new());
     }
-    let root = links::project_of(&paths.cwd);
+    let root = links::project_of(&paths.cwd, std::env::home_dir().as_deref());
     let is_out = |path: &Path| {
         let own = path.starts_with(&paths.agent) || path.starts_with(&paths.home);
         // A file of `.sinew` belongs to the folder around it.
         let folder = path.parent().and_then(Path::parent).unwrap_or(path);
         let project = if folder.starts_with(root) { root } else { folder };
-        !*trusted && !own && links::out_of(project, path).is_some()
+        !own && (links::is_planted(&paths.cwd, path) || !*trusted && links::out_of(project, path).is_some())
     };
     let mut read = |path: &Path| match read_text(path) {
         // That the project is not trusted was told.
@@ -59,7 +59,8 @@ pub(super) fn system(
     let files = match args.prompt.no_context_files {
         true => Vec::new(),
         false => {
-            let found = context_files(&[&paths.agent, &paths.home], &paths.cwd, *trusted);
+            let found =
+                context_files(&[&paths.agent, &paths.home], &paths.cwd, std::env::home_dir().as_deref(), *trusted);
             warnings.extend(found.warnings);
             found.files
         }

@@ -61,6 +61,7 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
         settings: values.typed(),
         values,
         layers: Vec::new(),
+        faults: Vec::new(),
         trusted: true,
         schema: None,
         client_servers: None,

@@ -5,8 +5,6 @@ use std::io::IsTerminal;
 
 use sinew_llm::http::Proxies;
 
-use crate::settings::Settings;
-
 /// Variables, and which of the standard streams are terminals.
 #[derive(Clone)]
 pub(crate) struct Environment {
@@ -64,16 +62,6 @@ impl Environment {
     /// The variables that commands start with.
     pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
         &self.variables
-    }
-
-    /// Lists the variables that look like secrets and are passed to commands: those of the settings. A key of a provider is
-    /// among them only where the user has named it.
-    pub(crate) fn passed(&self, settings: &Settings) -> Vec<String> {
-        let mut pass = settings.env.pass_through.clone();
-        if !settings.env.pass_through_is_set {
-            pass.retain(|name| !self.keys.contains(name));
-        }
-        pass
     }
 
     /// The variables as texts, for scripts.

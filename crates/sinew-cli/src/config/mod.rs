@@ -8,6 +8,7 @@ mod trust;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
+use sinew_agent::permissions::Rules;
 use sinew_agent::resource::ResourceFolders;
 use sinew_session::files::read_text;
 
@@ -75,13 +76,18 @@ pub(crate) struct Config {
     /// The layers that they were merged of, by name: the lowest first.
     pub(crate) layers: Vec<(&'static str, Values)>,
     pub(crate) warnings: Vec<String>,
+    /// Settings that cannot be used and that may be meant to guard: with one of them nothing may run.
+    pub(crate) faults: Vec<String>,
     /// Files of the project that start programs are used.
     pub(crate) trusted: bool,
 }
 
 impl Config {
     /// Puts a layer on top.
-    fn add(&mut self, name: &'static str, layer: Map<String, Value>) {
+    fn add(&mut self, name: &'static str, mut layer: Map<String, Value>) {
+        if name == PROJECT {
+            settings::add_below(self.values.as_map(), &mut layer);
+        }
         let mut alone = Values::default();
         alone.merge(layer.clone());
         self.layers.push((name, alone));
@@ -112,22 +118,19 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     let own = dotenv::read(&paths.agent.join(".env"));
     environment.add(own.pairs);
     let trust = trust::decide(args, environment, paths);
-    let source = if trust.trusted { Source::User } else { Source::Project };
-    let files = [
-        (USER, paths.agent.join("settings.json"), Source::User),
-        (PROJECT, paths.project.join("settings.json"), source),
-    ];
     let warnings = [own.warnings, trust.warnings].concat();
-    let mut config = Config { values: Values::default(), layers: Vec::new(), warnings, trusted: trust.trusted };
+    let mut config =
+        Config { values: Values::default(), layers: Vec::new(), warnings, faults: Vec::new(), trusted: trust.trusted };
     if trust.trusted {
         environment.add(trust.variables);
     }
     let mut unknown = Vec::new();
-    for (name, path, source) in files {
+    for (name, path, source) in files(paths, trust.trusted) {
         match read(&path, source) {
             Ok(layer) => {
                 config.add(name, layer.values);
                 config.warnings.extend(layer.warnings);
+                config.faults.extend(layer.faults);
                 unknown.extend(layer.unknown);
                 // Who has said no knows it.
                 let told = layer.refused.keys().filter(|_| !trust.refused);
@@ -135,7 +138,7 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
                     format!("{}: {key}: a project may not set this unless it is trusted (--trust)", path.display())
                 }));
             }
-            Err(reason) => config.warnings.push(reason),
+            Err(reason) => config.faults.push(reason),
         }
     }
     if environment.get("SINEW_MODEL").is_some() && environment.get("SINEW_PROVIDER").is_none() {
@@ -148,6 +151,7 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
         alone.set(key, json!(value));
         let layer = settings::layer(alone.into_map(), name, Source::User);
         config.warnings.extend(layer.warnings);
+        config.warnings.extend(layer.faults);
         config.add(name, layer.values);
     }
     let mut line = Values::default();
@@ -169,6 +173,28 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
         config.warnings.extend(unknown);
     }
     config
+}
+
+/// The files of settings, the lowest first: each with the name of its layer and what it may set.
+fn files(paths: &Paths, trusted: bool) -> [(&'static str, PathBuf, Source); 2] {
+    let source = if trusted { Source::User } else { Source::Project };
+    [(USER, paths.agent.join("settings.json"), Source::User), (PROJECT, paths.project.join("settings.json"), source)]
+}
+
+/// Reads the files of settings again and names what could not be used at a start.
+pub(crate) fn faults_now(paths: &Paths, trusted: bool) -> Vec<String> {
+    let faults = |(_, path, source): (_, PathBuf, _)| match read(&path, source) {
+        Ok(layer) => {
+            let rules = layer.values.get("permissions").map(|rules| Rules::read(rules).1).unwrap_or_default();
+            layer
+                .faults
+                .into_iter()
+                .chain(rules.into_iter().map(|fault| format!("{}: {fault}", path.display())))
+                .collect()
+        }
+        Err(reason) => vec![reason],
+    };
+    files(paths, trusted).into_iter().flat_map(faults).collect()
 }
 
 fn read(path: &Path, source: Source) -> Result<Layer, String> {

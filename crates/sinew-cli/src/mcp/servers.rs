@@ -45,7 +45,9 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
         files.push(ConfigFile { path, origin: Origin::Client, trusted: true, text });
     }
     let project = match settings.mcp.enable_project_config {
-        true => project_files(&paths.cwd, &paths.project, links::project_of(&paths.cwd)),
+        true => {
+            project_files(&paths.cwd, &paths.project, links::project_of(&paths.cwd, std::env::home_dir().as_deref()))
+        }
         false => Vec::new(),
     };
     let project = project.into_iter().map(|path| (path, Origin::Project, *trusted));
@@ -58,8 +60,7 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
             Err(error) => warnings.push(format!("{}: {error}; none of its servers is used", path.display())),
         }
     }
-    let pass = environment.passed(settings);
-    let filter = Filter { pass: &pass, keys };
+    let filter = Filter { pass: &settings.env.pass_through, keys };
     let timeout = environment.get("SINEW_MCP_TIMEOUT_MS").and_then(|text| match text.parse() {
         Ok(number) => Some(Duration::from_millis(number)),
         Err(_) => {
@@ -70,7 +71,9 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
     let variables = Variables {
         get: &|name| environment.get(name).map(str::to_string),
         hides: &|name| filter.hides(name),
-        is_key: &|name| keys.iter().any(|key| key == name) && !pass.iter().any(|passed| passed == name),
+        is_key: &|name| {
+            keys.iter().any(|key| key == name) && !settings.env.pass_through.iter().any(|passed| passed == name)
+        },
         timeout,
     };
     let mut entries = read(&files, &variables);
@@ -138,13 +141,12 @@ fn connector(
     observer: Option<Observer>,
 ) -> Arc<dyn Connector> {
     let Startup { environment, paths, settings, .. } = startup;
-    let pass = environment.passed(settings);
     let http = HttpConfig { observer, ..models::http(environment, settings) };
     let now = Arc::new(move || clock.now());
     Arc::new(RealConnector {
         logins: Logins::new(paths.agent.join("mcp-auth.json"), http.clone(), now),
         keeper: std::env::current_exe().unwrap_or_else(|_| "sinew".into()),
-        environment: Filter { pass: &pass, keys }.apply(environment.variables()),
+        environment: Filter { pass: &settings.env.pass_through, keys }.apply(environment.variables()),
         cwd: paths.cwd.clone(),
         http,
     })

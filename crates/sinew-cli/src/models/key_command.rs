@@ -19,9 +19,8 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs the command behind a `!`, without the keys of providers in its environment.
 pub(super) fn runner(environment: &Environment, registry: &Registry, settings: &Settings, cwd: &Path) -> CommandRunner {
-    let pass = environment.passed(settings);
     let keys = key_names(environment, registry);
-    let variables = Filter { pass: &pass, keys: &keys }.apply(environment.variables());
+    let variables = Filter { pass: &settings.env.pass_through, keys: &keys }.apply(environment.variables());
     let cwd = cwd.to_path_buf();
     Arc::new(move |command: &str| {
         let mut child = sys::shell(command);

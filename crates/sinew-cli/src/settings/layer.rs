@@ -1,5 +1,4 @@
-//! One layer of settings: a JSON object of a file or a variable. A key of the wrong type is left out and named; the rest
-//! of its layer applies.
+//! One layer of settings: a JSON object of a file or a variable. A value of the wrong type is left out and named.
 
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use sinew::base::{Error, ErrorCode};
 use sinew_llm::models::plain_json;
 use sinew_session::files;
 
-use super::table::{self, Key};
+use super::table::{self, Key, Scope};
 use super::{edit, values};
 
 /// The author of a layer.
@@ -16,7 +15,7 @@ use super::{edit, values};
 pub(crate) enum Source {
     /// The user, or a project that is trusted: everything may be set.
     User,
-    /// A project that is not trusted: keys that start programs, lower a guard or name servers may not be set.
+    /// A project that is not trusted: it changes how things look, and adds rules that deny or ask.
     Project,
 }
 
@@ -25,8 +24,10 @@ pub(crate) enum Source {
 pub(crate) struct Layer {
     /// The values that apply, with unknown keys.
     pub(crate) values: Map<String, Value>,
-    /// Keys that were left out, with the reason.
+    /// Values that have no effect, each with the reason.
     pub(crate) warnings: Vec<String>,
+    /// Values of a wrong type: what they were meant to limit is not known, so that nothing may run.
+    pub(crate) faults: Vec<String>,
     /// Keys that the table does not hold.
     pub(crate) unknown: Vec<String>,
     /// Values that would apply if the project were trusted, by path.
@@ -53,7 +54,10 @@ pub(crate) fn read(text: &str, name: &str, source: Source) -> Result<Layer, Stri
 /// Checks an object against the table. `name` is used in the messages.
 pub(crate) fn layer(values: Map<String, Value>, name: &str, source: Source) -> Layer {
     let mut out = Layer::default();
-    out.values = walk(rename(values), "", name, source, &mut out);
+    let mut values = rename(values);
+    let rules = (source == Source::Project).then(|| take_rules(&mut values)).flatten();
+    out.values = walk(values, "", name, source, &mut out);
+    out.values.extend(rules.map(|rules| (PERMISSIONS.to_string(), rules)));
     let early = without_effect(&out.values).into_iter().map(|text| format!("{name}: {text}"));
     out.warnings.extend(early);
     out
@@ -86,6 +90,43 @@ fn rename(mut values: Map<String, Value>) -> Map<String, Value> {
     values
 }
 
+const PERMISSIONS: &str = "permissions";
+
+/// Removes from a project's settings the rules that count without trust. Rules that allow stay, and so does everything that is not
+/// a list of rules.
+fn take_rules(values: &mut Map<String, Value>) -> Option<Value> {
+    let Value::Object(lists) = values.get_mut(PERMISSIONS)? else { return None };
+    let is_counted = |key: &String| table::STRICTER.contains(&format!("{PERMISSIONS}.{key}").as_str());
+    let (taken, rest): (Map<_, _>, Map<_, _>) =
+        std::mem::take(lists).into_iter().partition(|(key, value)| is_counted(key) && !value.is_null());
+    *lists = rest;
+    if lists.is_empty() {
+        values.shift_remove(PERMISSIONS);
+    }
+    (!taken.is_empty()).then_some(Value::Object(taken))
+}
+
+/// Adds what is below to the lists of rules of a layer, which so replaces none of them. Null takes nothing back.
+pub(crate) fn add_below(below: &Map<String, Value>, layer: &mut Map<String, Value>) {
+    for path in table::ADDED {
+        let Some(Value::Array(old)) = values::find(below, path) else { continue };
+        let Some((section, name)) = path.split_once('.') else { continue };
+        let Some(own) = layer.get_mut(section) else { continue };
+        if own.is_null() {
+            *own = Value::Object(Map::new());
+        }
+        let Value::Object(own) = own else { continue };
+        match own.get_mut(name) {
+            Some(Value::Array(list)) => {
+                let new = std::mem::take(list).into_iter().filter(|rule| !old.contains(rule));
+                *list = old.iter().cloned().chain(new).collect();
+            }
+            Some(taken_back @ Value::Null) => *taken_back = Value::Array(old.clone()),
+            _ => {}
+        }
+    }
+}
+
 fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, out: &mut Layer) -> Map<String, Value> {
     let mut kept = Map::new();
     for (key, value) in values {
@@ -108,12 +149,15 @@ fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, ou
                 kept.insert(key, Value::Object(inner));
             }
             (Some(known), _, value) => match known.kind.refusal(&value) {
-                Some(expected) => out.warnings.push(format!("{name}: {path}: expected {expected}, got {value}")),
+                Some(expected) => {
+                    let faults = if known.scope == Scope::Display { &mut out.warnings } else { &mut out.faults };
+                    faults.push(format!("{name}: {path}: expected {expected}, got {value}"));
+                }
                 None => {
                     kept.insert(key, value);
                 }
             },
-            (None, true, value) => out.warnings.push(format!("{name}: {path}: expected an object, got {value}")),
+            (None, true, value) => out.faults.push(format!("{name}: {path}: expected an object, got {value}")),
             (None, false, value) => {
                 out.unknown.push(format!("{name}: {path}: unknown key"));
                 kept.insert(key, value);

@@ -1,6 +1,6 @@
 //! The reference of all settings, written from the table.
 
-use super::table::{KEYS, Key, Scope};
+use super::table::{KEYS, Key, STRICTER, Scope};
 
 /// Writes the reference for a terminal.
 pub(crate) fn listing() -> String {
@@ -23,20 +23,39 @@ pub(crate) fn markdown() -> String {
          Settings are read from `~/.sinew/agent/settings.json` and `.sinew/settings.json` of the project: JSON, with comments if\n\
          you like. Of the defaults, your settings, those of the project, variables such as `SINEW_MODEL`, and flags, the later one\n\
          counts. `sinew config get` shows the values in force, `sinew config set KEY VALUE` changes yours.\n\n\
-         | key | type | default | meaning |\n|---|---|---|---|\n",
+         *Untrusted project* says what counts from a project that you do not trust: what only changes how things look, and rules\n\
+         that deny or ask. A project adds its `permissions` and `bashGuard.deny` to yours and never replaces them.\n\n\
+         | key | type | default | untrusted project | meaning |\n|---|---|---|---|---|\n",
     );
     for key in KEYS {
         let default = if key.default.is_empty() { "–".into() } else { format!("`{}`", key.default) };
-        let notes: String = notes(key).map(|note| format!(" *{note}*")).collect();
-        out.push_str(&format!("| `{}` | {} | {default} | {}{notes} |\n", key.path, key.kind.describe(), key.help));
+        let notes: String = early(key).into_iter().map(|note| format!(" *{note}*")).collect();
+        let (path, kind, help) = (key.path, key.kind.describe(), key.help);
+        out.push_str(&format!("| `{path}` | {kind} | {default} | {} | {help}{notes} |\n", from_untrusted(key)));
     }
     out
 }
 
 fn notes(key: &Key) -> impl Iterator<Item = String> {
-    let trusted = (key.scope == Scope::Trusted).then(|| "A project may set it only once you trust the project.".into());
-    let early = key.waits_for.map(|part| format!("No effect yet: this version does not have {part}."));
-    trusted.into_iter().chain(early)
+    let trusted = match from_untrusted(key) {
+        "no" => Some("A project may set it only once you trust the project.".into()),
+        "yes" => None,
+        part => Some(format!("Of a project that you do not trust, {part} count.")),
+    };
+    trusted.into_iter().chain(early(key))
+}
+
+fn early(key: &Key) -> Option<String> {
+    key.waits_for.map(|part| format!("No effect yet: this version does not have {part}."))
+}
+
+/// Says what counts from a project that is not trusted.
+fn from_untrusted(key: &Key) -> &'static str {
+    match key.scope {
+        Scope::Display => "yes",
+        Scope::Trusted if STRICTER.iter().any(|path| path.split('.').next() == Some(key.path)) => "`deny` and `ask`",
+        Scope::Trusted => "no",
+    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn merged(layer: Map<String, Value>) -> Values {
 #[track_caller]
 fn warned(text: &str, source: Source, expect: &[&str]) -> Settings {
     let layer = read(text, "s.json", source).unwrap();
-    assert_eq!(layer.warnings, expect, "{text}");
+    assert_eq!([layer.faults, layer.warnings].concat(), expect, "{text}");
     merged(layer.values).typed()
 }
 
@@ -116,18 +116,19 @@ fn layers_merge_deeply_and_lists_replace() {
 
 #[test]
 fn a_project_does_not_lower_a_guard() {
-    let text = r#"{"fileGuard": "off", "bashGuard": {"enabled": false}, "env": {"passThrough": ["X"]}, "maxTurns": 3}"#;
+    let text = r#"{"fileGuard": "off", "bashGuard": {"enabled": false}, "env": {"passThrough": ["X"]}, "maxTurns": 3, "symbolPreset": "ascii"}"#;
     let refused = read(text, "s.json", Source::Project).unwrap().refused;
-    assert_eq!(refused.keys().collect::<Vec<_>>(), ["fileGuard", "bashGuard", "env"]);
+    assert_eq!(refused.keys().collect::<Vec<_>>(), ["fileGuard", "bashGuard", "env", "maxTurns"]);
     let settings = warned(text, Source::Project, &[]);
     assert_eq!(settings.tools(), tools::Settings::default());
-    assert_eq!(settings.agent().run.max_turns, 3);
+    assert_eq!(settings.agent().run.max_turns, 200);
+    assert_eq!(settings.symbol_preset, SymbolPreset::Ascii);
     assert!(!warned(text, Source::User, &[]).tools().bash_guard.enabled);
     // Null takes back what the user set: of parents too.
-    let text = r#"{"bashGuard": null, "fetch": null, "compaction": null, "retry": null}"#;
+    let text = r#"{"bashGuard": null, "fetch": null, "tui": null, "permissions": null, "theme": null}"#;
     let layer = read(text, "s.json", Source::Project).unwrap();
-    assert_eq!(layer.refused.keys().collect::<Vec<_>>(), ["bashGuard", "fetch", "compaction"]);
-    assert_eq!(layer.values.keys().collect::<Vec<_>>(), ["retry"]);
+    assert_eq!(layer.refused.keys().collect::<Vec<_>>(), ["bashGuard", "fetch", "tui", "permissions"]);
+    assert_eq!(layer.values.keys().collect::<Vec<_>>(), ["theme"]);
 }
 
 #[test]
@@ -265,8 +266,37 @@ fn only_a_trusted_project_sets_guarded_keys() {
     for path in ["permissions", "permissions.allow", "fetch.allowPrivate", "compaction.remoteEndpoint", "sessionDir"] {
         assert!(table::is_guarded(path), "{path}");
     }
-    for path in ["fetch", "fetch.enabled", "compaction", "retry", "maxTurns", "trusty", "environment", "x"] {
+    for path in
+        ["defaultModel", "modelRoles.fast", "maxTurns", "retry.baseDelayMs", "tui.approvalDelayMs", "fetch.enabled"]
+    {
+        assert!(table::is_guarded(path), "{path}");
+    }
+    for path in ["tui", "tui.statusRows", "theme", "theme.dark", "symbolPreset", "trusty", "environment", "x"] {
         assert!(!table::is_guarded(path), "{path}");
+    }
+}
+
+#[test]
+fn a_project_adds_rules_and_replaces_none() {
+    let user = json!({"deny": ["bash(a)"], "ask": ["write"], "allow": ["read(x)"]});
+    let all = |deny: &[&str], ask: &[&str], allow: &[&str]| json!({"deny": deny, "ask": ask, "allow": allow});
+    for (project, source, expect) in [
+        (json!({"deny": ["bash(b)"]}), Source::Project, all(&["bash(a)", "bash(b)"], &["write"], &["read(x)"])),
+        (json!({"deny": [], "ask": []}), Source::Project, all(&["bash(a)"], &["write"], &["read(x)"])),
+        (json!({"ask": ["ls"], "allow": ["bash"]}), Source::Project, all(&["bash(a)"], &["write", "ls"], &["read(x)"])),
+        (json!(null), Source::Project, all(&["bash(a)"], &["write"], &["read(x)"])),
+        (json!({"deny": null}), Source::Project, all(&["bash(a)"], &["write"], &["read(x)"])),
+        (json!({"deny": []}), Source::User, all(&["bash(a)"], &["write"], &["read(x)"])),
+        (json!({"deny": null, "allow": ["bash"]}), Source::User, all(&["bash(a)"], &["write"], &["read(x)", "bash"])),
+        (json!(null), Source::User, all(&["bash(a)"], &["write"], &["read(x)"])),
+    ] {
+        let mut values = Values::default();
+        values.merge(read(&json!({"permissions": user}).to_string(), "u", Source::User).unwrap().values);
+        let mut layer = read(&json!({"permissions": project}).to_string(), "p", source).unwrap();
+        assert_eq!(layer.faults, Vec::<String>::new());
+        add_below(values.as_map(), &mut layer.values);
+        values.merge(layer.values);
+        assert_eq!(values.typed().permissions, expect, "{project} {source:?}");
     }
 }
 

@@ -374,9 +374,6 @@ enum RepeatMode {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Env {
     pub(crate) pass_through: Vec<String>,
-    /// Somebody has set the list: it is not the default.
-    #[serde(skip)]
-    pub(crate) pass_through_is_set: bool,
     #[serde(flatten)]
     variables: BTreeMap<String, String>,
 }

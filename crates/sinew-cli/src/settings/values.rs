@@ -25,6 +25,11 @@ impl Values {
         self.merge(layer);
     }
 
+    /// The values that were set.
+    pub(crate) fn as_map(&self) -> &Map<String, Value> {
+        &self.values
+    }
+
     /// The values that were set, as an object.
     pub(crate) fn into_map(self) -> Map<String, Value> {
         self.values
@@ -51,9 +56,7 @@ impl Values {
     pub(super) fn parse(&self) -> serde_json::Result<Settings> {
         let mut all = table::defaults();
         overlay(&mut all, &self.values, "");
-        let mut settings = Settings::deserialize(Value::Object(all))?;
-        settings.env.pass_through_is_set = self.is_set("env.passThrough");
-        Ok(settings)
+        Settings::deserialize(Value::Object(all))
     }
 }
 

@@ -10,6 +10,8 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub(crate) use unix::{fill_random, group, hide_typing, kill_group, private, shell, signals, silent, terminal_name};
+pub(crate) use unix::{
+    close_memory, fill_random, group, hide_typing, kill_group, private, shell, signals, silent, terminal_name,
+};
 #[cfg(windows)]
 pub(crate) use windows::{fill_random, group, hide_typing, kill_group, private, shell, signals, silent, terminal_name};

@@ -56,7 +56,7 @@ const DEFAULTS: &str = r#"{
     "task": {"maxDepth": 2, "maxConcurrency": 4, "maxTurns": 100, "timeoutSeconds": 0,
         "isolation": {"mode": "none", "merge": "patch"}},
     "acp": {"clientFs": "auto"}, "mcp": {"enabled": true, "enableProjectConfig": true}, "secrets": {"enabled": false},
-    "env": {"passThrough": ["GITHUB_TOKEN", "GH_TOKEN", "CARGO_REGISTRY_TOKEN", "NPM_TOKEN"]},
+    "env": {"passThrough": []},
     "skills": {"enabled": true, "enableCommands": true, "directories": [], "include": [], "ignore": [],
         "enableClaude": true},
     "rules": {"enableForeign": false}, "agents": {"enableForeign": false},

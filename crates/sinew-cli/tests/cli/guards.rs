@@ -86,21 +86,6 @@ fn a_flag_adds_hooks_and_names_what_is_wrong() {
     wrong(&["--hook", "own.json"], "own.json:1:2: ");
 }
 
-#[test]
-fn a_broken_file_is_told_and_the_rest_runs() {
-    let stage = writes();
-    stage.write("home/agent/hooks.json", "{oops");
-    let ran = stage.play(&["-p", "go"]);
-    assert!(ran.code == Some(0) && ran.stderr.contains("none of its hooks runs"), "{}", ran.stderr);
-    // An entry that was meant to guard calls guards them, though it cannot be asked.
-    let stage = writes();
-    stage.write(
-        "home/agent/hooks.json",
-        r#"{"hooks": [{"event": "tool_call", "command": "x", "match": {"args": "("}}]}"#,
-    );
-    assert!(!outcome(&stage, &[]).1);
-}
-
 #[track_caller]
 fn ruled(permissions: &Value, tool: &str, arguments: &Value, expect: Option<&str>) {
     let stage = Stage::scripted(&[call("A", tool, arguments.clone()), text("B")]);

@@ -314,13 +314,13 @@ fn a_broken_models_file_leaves_the_built_in_models() {
 }
 
 #[test]
-fn settings_that_cannot_be_used_are_named_and_the_rest_applies() {
+fn settings_of_looks_that_cannot_be_used_are_named_and_the_rest_applies() {
     let stage = Stage::scripted(&[call("A", "ls", json!({})), text("B")]);
-    stage.write("home/agent/settings.json", r#"{"retry": {"enabled": "yes"}, "maxTurns": 1}"#);
+    stage.write("home/agent/settings.json", r#"{"colorBlindMode": "yes", "maxTurns": 1}"#);
     stage.write("project/.sinew/settings.json", r#"{"fileGuard": "off"}"#);
     let ran = stage.play(&["-p", "go"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("retry.enabled: expected true or false"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("colorBlindMode: expected true or false"), "{}", ran.stderr);
     assert!(ran.stderr.contains("fileGuard: a project may not set this"), "{}", ran.stderr);
     assert!(!stage.play(&["-p", "--trust", "go"]).stderr.contains("fileGuard"));
 }

@@ -193,11 +193,11 @@ fn kept(stage: &Stage, file: &str, key: &str) -> Value {
 #[test]
 fn settings_tell_their_layer_and_are_kept_in_the_one_that_is_chosen() {
     let stage = stage(&json!({"tui": {"reducedMotion": true}}));
-    stage.write("project/.sinew/settings.json", r#"{"steeringMode": "all"}"#);
+    stage.write("project/.sinew/settings.json", r#"{"colorBlindMode": true}"#);
     let mut terminal = start(&stage, &[("SINEW_CACHE_RETENTION", "long")]);
     enter(&mut terminal, "/settings");
     for (key, expect) in [
-        ("steeringMode", "● \"all\" · project · "),
+        ("colorBlindMode", "● true · project · "),
         ("reducedMotion", "● true · user · "),
         ("cacheRetention", "● \"long\" · SINEW_CACHE_RETENTION · "),
         ("followUpMode", "  \"one-at-a-time\" · How many"),

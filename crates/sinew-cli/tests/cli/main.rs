@@ -9,6 +9,8 @@ mod behind;
 #[cfg(target_os = "linux")]
 mod characters;
 mod client;
+#[cfg(unix)]
+mod closed;
 mod completions;
 mod config;
 #[cfg(unix)]

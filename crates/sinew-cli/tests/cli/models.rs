@@ -221,15 +221,15 @@ fn a_command_that_tells_a_key_gets_no_other_key() {
     let provider = json!({
         "baseUrl": format!("{}/v1", server.url()),
         "api": "openai-completions",
-        "apiKey": "!printf %s \"key-$ANTHROPIC_API_KEY$MY_TOKEN$GH_TOKEN\"",
+        "apiKey": "!printf %s \"key-$ANTHROPIC_API_KEY$MY_TOKEN$GH_TOKEN$PLAIN\"",
         "models": [{"id": "m"}],
     });
     stage.write("home/agent/models.json", &json!({"providers": {"local": provider}}).to_string());
     let mut command = stage.command(&["-p", "hi"]);
-    command.env("ANTHROPIC_API_KEY", "k1").env("MY_TOKEN", "k2").env("GH_TOKEN", "passed");
+    command.env("ANTHROPIC_API_KEY", "k1").env("MY_TOKEN", "k2").env("GH_TOKEN", "k3").env("PLAIN", "plain");
     let ran = finish(command);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert_eq!(server.requests()[0].header("authorization"), Some("Bearer key-passed"));
+    assert_eq!(server.requests()[0].header("authorization"), Some("Bearer key-plain"));
 }
 
 #[test]

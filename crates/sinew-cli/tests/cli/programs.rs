@@ -226,7 +226,7 @@ fn rules_of_the_command_line_deny_and_allow() {
         for rule in ["bash(", "", "bash()", "a b"] {
             let ran = stage.play(&["-p", &format!("{flag}={rule}"), "go"]);
             assert_eq!(ran.code, Some(2), "{ran:?}");
-            assert!(ran.stderr.contains(&format!("{flag} {rule}: no rule")), "{ran:?}");
+            assert!(ran.stderr.contains(&format!("{flag} {rule}: not a rule")), "{ran:?}");
         }
     }
 }

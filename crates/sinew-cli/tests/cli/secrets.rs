@@ -50,13 +50,13 @@ fn stage(server: &Server, settings: Value) -> Stage {
     stage
 }
 
-/// No request and no session file has `value`, though the tool had it.
+/// No request and no session file has `value`, though the tool had it; the key of a provider not even that.
 #[track_caller]
 fn kept(stage: &Stage, server: &Server, ran: &Ran, value: &str) {
     // A key of a provider is shown to nobody.
     let shown = if value == KEY { mark(&server.requests()[0]).unwrap() } else { value.to_string() };
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), format!("it is {shown}!\n").as_str()), "{}", ran.stderr);
-    assert_eq!(std::fs::read_to_string(stage.path("project/out.txt")).unwrap(), value);
+    assert_eq!(std::fs::read_to_string(stage.path("project/out.txt")).unwrap(), shown);
     for request in server.requests() {
         assert!(!String::from_utf8_lossy(&request.body).contains(value));
     }
@@ -104,7 +104,7 @@ fn more_is_hidden_where_the_settings_say_so() {
 
 #[test]
 fn no_artifact_has_a_value() {
-    let command = format!("for i in $(seq 5000); do echo \"$i {KEY}\"; done");
+    let command = "key=$(cat key.txt); for i in $(seq 5000); do echo \"$i $key\"; done";
     let server = Server::start(move |request| {
         let asked = request.json()["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
         if !asked {
@@ -114,6 +114,7 @@ fn no_artifact_has_a_value() {
         chat(&json!({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]}), "tool_calls")
     });
     let stage = stage(&server, json!({}));
+    stage.write("project/key.txt", KEY);
     let ran = stage.run(&["-p", "go"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let artifact = std::fs::read_to_string(stage.files()[0].with_extension("").join("0.bash.log")).unwrap();
@@ -162,7 +163,7 @@ const SOURCES: &[Source] = &[
         args: &[],
     },
     Source {
-        name: "variable that auth.json names, and that commands get by default",
+        name: "variable that auth.json names",
         variables: &[("GH_TOKEN", KEY)],
         files: &[("home/agent/auth.json", r#"{"openai": {"type": "api_key", "key": "GH_TOKEN"}}"#)],
         args: &[],

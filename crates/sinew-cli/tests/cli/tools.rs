@@ -9,14 +9,14 @@ fn a_command_runs_and_gets_no_key() {
     let script = "yes | head -2; printf '%s|' \"$ANTHROPIC_API_KEY\" \"$MY_TOKEN\" \"$GH_TOKEN\" \"$PLAIN\"; echo end";
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": script})), text("B")]);
     let mut command = stage.command(&["--script", "script.jsonl", "-p", "go"]);
-    for (name, value) in [("ANTHROPIC_API_KEY", "k1"), ("MY_TOKEN", "k2"), ("GH_TOKEN", "kept"), ("PLAIN", "plain")] {
+    for (name, value) in [("ANTHROPIC_API_KEY", "k1"), ("MY_TOKEN", "k2"), ("GH_TOKEN", "k3"), ("PLAIN", "plain")] {
         command.env(name, value);
     }
     let ran = finish(command);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n\nB\n"), "{}", ran.stderr);
     let said = stage.said();
     assert_eq!(said[2].0, "toolResult");
-    assert!(said[2].1.starts_with("y\ny\n||kept|plain|end"), "{said:?}");
+    assert!(said[2].1.starts_with("y\ny\n|||plain|end"), "{said:?}");
 }
 
 #[test]

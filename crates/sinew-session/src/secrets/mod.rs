@@ -9,8 +9,8 @@
 //!
 //! Values that are shorter than 8 characters, or common words, are left alone: marks would stand all over the text.
 //!
-//! Keys of providers ([`Secrets::add_key`]) are put back in the arguments of calls alone: no person and no program that
-//! reads the agent's output sees them.
+//! Keys of providers ([`Secrets::add_key`]) are never put back: no person, no tool and no program that reads the agent's
+//! output sees them. A value is found by its exact text: one that is encoded, reversed or cut is not.
 
 mod file;
 mod keys;
@@ -352,19 +352,10 @@ impl Secrets {
         Some(mark)
     }
 
-    /// `text` with its values put back, keys of providers among them; none where it has no known mark.
+    /// `text` with its values put back; none where it has no known mark. A value that holds the key of a provider stays
+    /// a mark.
     #[must_use]
     pub fn shown(&self, text: &str) -> Option<String> {
-        self.restored(text, true)
-    }
-
-    /// `text` with the values put back that people may see; none where it has no mark of one.
-    #[must_use]
-    pub fn shown_to_people(&self, text: &str) -> Option<String> {
-        self.restored(text, false)
-    }
-
-    fn restored(&self, text: &str, keys: bool) -> Option<String> {
         if !text.contains(MARK_START) {
             return None;
         }
@@ -376,7 +367,7 @@ impl Secrets {
         while let Some(at) = rest.find(MARK_START) {
             let mark = rest.get(at..at + MARK_LENGTH);
             let value = mark.and_then(|mark| table.marks.get(mark).or_else(|| found.get(mark)));
-            let value = value.filter(|value| keys || !table.keys.has(value));
+            let value = value.filter(|value| !table.keys.is_in(value));
             let (put, length) = match value {
                 Some(value) => (value.as_str(), MARK_LENGTH),
                 None => (MARK_START, MARK_START.len()),
@@ -440,9 +431,12 @@ impl Secrets {
         })
     }
 
-    /// Puts values back in every text of a JSON value.
+    /// Puts values back in every text of a JSON value, and hides the keys of providers in it.
     pub fn show_json(&self, value: &mut Value) {
         walk::each_text(value, &mut |text| {
+            if let Some(hidden) = self.without_keys(text) {
+                *text = hidden;
+            }
             if let Some(shown) = self.shown(text) {
                 *text = shown;
             }

@@ -69,7 +69,7 @@ impl Waiting {
         }
         let end = text.len() - cut(text).max(secrets.key_begun(text, in_json));
         let rest = text.split_off(end);
-        if let Some(shown) = secrets.shown_to_people(text) {
+        if let Some(shown) = secrets.shown(text) {
             // What stands in JSON must be written as JSON has it.
             *text = if in_json { in_quotes(secrets, text) } else { shown };
         }
@@ -118,7 +118,7 @@ fn in_quotes(secrets: &Secrets, text: &str) -> String {
         out.push_str(&rest[..at]);
         let length = rest.get(at..at + MARK_LENGTH).map_or(MARK_START.len(), str::len);
         let mark = &rest[at..at + length];
-        match secrets.shown_to_people(mark) {
+        match secrets.shown(mark) {
             Some(value) => {
                 let quoted = serde_json::Value::from(value).to_string();
                 out.push_str(&quoted[1..quoted.len() - 1]);

@@ -220,6 +220,38 @@ async fn a_value_is_put_back_in_thoughts_in_calls_and_in_answers_that_fail() {
     assert_eq!(waiting.pass(&secrets, end(arguments)), [end(json!({"a": [{"b": KEY}]}))]);
 }
 
+#[tokio::test]
+async fn the_key_of_a_provider_is_put_back_nowhere() {
+    // The entries that find it too, and the value that is hidden then.
+    let around = format!("Bearer {KEY}");
+    for (entries, value) in [
+        ("", KEY),
+        (r#"[{"type": "regex", "content": "Bearer [!-~]+"}]"#, around.as_str()),
+        (r#"[{"type": "regex", "content": "[!-~]{12,}"}]"#, KEY),
+    ] {
+        let secrets = secrets(entries, &["another-value"]);
+        secrets.add_key(KEY);
+        let (mark, other) = (mark_of(&secrets, value), mark_of(&secrets, "another-value"));
+        let arguments =
+            |key: &str, other: &str| json!({"url": format!("http://h/?k={key}&o={other}"), "deep": [{key: other}]});
+        let call =
+            |arguments: Value| ToolCall { id: "1".into(), name: "fetch".into(), arguments, ..ToolCall::default() };
+        let said = |text: String, call: ToolCall| AssistantMessage {
+            content: vec![Block::text(text), Block::ToolCall(call)],
+            stop_reason: StopReason::ToolUse,
+            ..AssistantMessage::default()
+        };
+        let answer = said(format!("{mark} {other}"), call(arguments(&mark, &other)));
+        let (_, message, told) = exchanged(&secrets, Request::default(), answer).await;
+        assert_eq!(told, format!("{mark} another-value"), "{entries}");
+        assert_eq!(message.tool_calls().next().unwrap().arguments, arguments(&mark, "another-value"), "{entries}");
+        // A model that has learned a key in some other way does not pass it on.
+        let answer = said(KEY.into(), call(arguments(KEY, &other)));
+        let (_, message, _) = exchanged(&secrets, Request::default(), answer).await;
+        assert!(!json!(message).to_string().contains(KEY), "{message:?}");
+    }
+}
+
 fn sealed(thinking: &str, signature: &str) -> ThinkingBlock {
     ThinkingBlock { thinking: thinking.into(), thinking_signature: Some(signature.into()), redacted: false }
 }

@@ -34,7 +34,7 @@ fn rename(fields: &mut Map<String, Value>, change: &mut impl FnMut(&mut String))
 }
 
 /// Fields of an entry or a message in which others chose the names: those may be values too.
-const FREE: [&str; 3] = ["arguments", "details", "data"];
+const FREE: [&str; 4] = ["arguments", "args", "details", "data"];
 
 /// Fields in which a provider keeps what it wants back as it was.
 const SIGNATURES: [&str; 2] = ["signature", "thoughtSignature"];
@@ -229,14 +229,14 @@ fn hide_blocks(secrets: &Secrets, blocks: &mut Vec<Block>) {
     }
 }
 
-/// Puts values back in what a model has said: those that people may see in its texts, all in its calls. A thought that
-/// its provider sealed stays as it came, or loses its seal with the key that is hidden in it.
+/// Puts values back in what a model has said, keys of providers excepted. A thought that its provider sealed stays as it
+/// came, or loses its seal with the key that is hidden in it.
 pub(super) fn show_blocks(secrets: &Secrets, blocks: &mut [Block]) {
     let show = |text: &mut String| {
         if let Some(hidden) = secrets.without_keys(text) {
             *text = hidden;
         }
-        if let Some(shown) = secrets.shown_to_people(text) {
+        if let Some(shown) = secrets.shown(text) {
             *text = shown;
         }
     };

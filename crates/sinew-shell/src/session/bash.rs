@@ -2,21 +2,22 @@
 //!
 //! It is a `bash -c` whose script is made of the same two lines over and over (`runs.bash`): wait for a request, run it
 //! and report. So a script ends with the status that `bash -c` gives it, also where an expansion or `set -n` ends it.
-//! Everything it reads and writes it opens by name under `/proc/HOST/fd` when it needs it, so that no command inherits
-//! a descriptor of ours and no command can be mistaken for a report.
+//! Everything it reads and writes it opens by name ([`Names`]) when it needs it, so that no command inherits a descriptor
+//! of ours and no command can be mistaken for a report.
 
 use std::ffi::OsString;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use sinew_base::{Aborted, Error, ErrorCode, Result};
 
+use super::names::{Named, Names};
 use super::traps;
 use crate::one_shot::{PIPE, ended, is_brush, killed, not_started};
 use crate::output::{Chunk, Encoding};
 use crate::output_relay::{OutputRelay, Watch};
-use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe, write_at_start};
+use crate::supervisor::{Link, Start, Supervisor, null, write_at_start};
 use crate::wire::{Ask, Tell};
 use crate::{GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, environment, request};
 
@@ -39,11 +40,12 @@ pub(super) struct Session {
     link: Link,
     // One byte for each request that is there to be read.
     wishes: OwnedFd,
-    request: OwnedFd,
+    request: Named,
     reports: OwnedFd,
     // The shell opens these by their names: the end of the pipe that it reports to, the one that it waits at (open as
     // long as the session, so that writing to a dead shell never raises SIGPIPE), and its script.
-    _named: [OwnedFd; 4],
+    _named: [Named; 4],
+    names: Names,
     // What `$?` shall be when the next command begins.
     status: i32,
     handlers: traps::Handlers,
@@ -64,33 +66,34 @@ impl Session {
         let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
         request::check_cwd(options.cwd.as_deref())?;
         let snapshot = request::snapshot(options)?.unwrap_or_default();
-        let request = memory_file(b"").map_err(failed)?;
-        let (reports, report) = pipe(4096).map_err(failed)?;
-        let (wish, wishes) = pipe(4096).map_err(failed)?;
+        let mut names = Names::new().map_err(failed)?;
+        let request = names.file(b"").map_err(failed)?;
+        let (reports, report) = names.pipe_from_shell(4096).map_err(failed)?;
+        let (wish, wishes) = names.pipe_to_shell(4096).map_err(failed)?;
         let named = |text: &str| {
-            text.replace("@REQUEST@", &name(&request))
-                .replace("@REPORT@", &name(&report))
-                .replace("@WISH@", &name(&wish))
+            text.replace("@REQUEST@", &request.name())
+                .replace("@REPORT@", &report.name())
+                .replace("@WISH@", &wish.name())
         };
-        let boot = memory_file(format!("{}\n{snapshot}\n", named(BOOT)).as_bytes()).map_err(failed)?;
-        let runs = memory_file(b"").map_err(failed)?;
-        let again = format!("builtin eval \"$(<{})\"\n", name(&runs));
+        let boot = names.file(format!("{}\n{snapshot}\n", named(BOOT)).as_bytes()).map_err(failed)?;
+        let runs = names.file(b"").map_err(failed)?;
+        let again = format!("builtin eval \"$(<{})\"\n", runs.name());
         let lines = named(RUNS).repeat(RUNS_AT_ONCE);
-        write_at_start(&runs, (lines + &again).as_bytes()).map_err(failed)?;
+        write_at_start(&runs.fd, (lines + &again).as_bytes()).map_err(failed)?;
         let null = null().map_err(failed)?;
         let brush = is_brush(&args);
         match brush {
             true => {
-                args.extend(["session".into(), name(&request).into(), name(&report).into(), snapshot.clone().into()])
+                args.extend(["session".into(), request.name().into(), report.name().into(), snapshot.clone().into()])
             }
-            false => args.extend(["-c".into(), format!(". {}\n{again}", name(&boot)).into()]),
+            false => args.extend(["-c".into(), format!(". {}\n{again}", boot.name()).into()]),
         }
         let link = supervisor.start(&Start {
             program: &program,
             args: &args,
             env: &environment::inherited(&options.env),
             cwd: options.cwd.as_deref(),
-            input: if brush { wish.as_fd() } else { null.as_fd() },
+            input: if brush { wish.fd.as_fd() } else { null.as_fd() },
             output: null.as_fd(),
             errors: null.as_fd(),
             script: None,
@@ -101,6 +104,7 @@ impl Session {
             request,
             reports,
             _named: [report, wish, boot, runs],
+            names,
             status: 0,
             handlers: traps::Handlers::default(),
             lists_traps: false,
@@ -151,8 +155,8 @@ impl Session {
         on_chunk: OnChunk<'_>,
     ) -> Result<(Result<RunResult>, Option<Session>)> {
         let failed = |cause: std::io::Error| Error::io("shell: failed to run the command", &cause);
-        let (reader, writer) = pipe(PIPE).map_err(failed)?;
-        let input = run.stdin.as_deref().map(memory_file).transpose().map_err(failed)?;
+        let (reader, writer) = self.names.pipe_from_shell(PIPE).map_err(failed)?;
+        let input = run.stdin.as_deref().map(|bytes| self.names.file(bytes)).transpose().map_err(failed)?;
         self.request(run, &writer, input.as_ref()).map_err(failed)?;
         let since = ticks_since_boot();
         rustix::io::write(&self.wishes, b"\n").map_err(|cause| failed(cause.into()))?;
@@ -232,7 +236,7 @@ impl Session {
     }
 
     /// Writes the request that `__sinew_begin` reads.
-    fn request(&mut self, run: &RunOptions, output: &OwnedFd, input: Option<&OwnedFd>) -> std::io::Result<()> {
+    fn request(&mut self, run: &RunOptions, output: &Named, input: Option<&Named>) -> std::io::Result<()> {
         let lists = traps::lists_traps(&run.command);
         self.lists_traps |= lists && traps::defines_functions(&run.command);
         let before = traps::before_run(&run.command, &self.handlers, lists || self.lists_traps);
@@ -242,8 +246,8 @@ impl Session {
             text.push(0);
         };
         field(self.status.to_string().as_bytes());
-        field(input.map_or("/dev/null".into(), name).as_bytes());
-        field(name(output).as_bytes());
+        field(input.map_or("/dev/null".into(), Named::name).as_bytes());
+        field(output.name().as_bytes());
         field(run.cwd.as_ref().map_or(&[], |cwd| std::os::unix::ffi::OsStrExt::as_bytes(cwd.as_os_str())));
         field(before.as_bytes());
         field(run.env.len().to_string().as_bytes());
@@ -251,7 +255,7 @@ impl Session {
             field(format!("{name}={value}").as_bytes());
         }
         field(run.command.as_bytes());
-        write_at_start(&self.request, &text)
+        write_at_start(&self.request.fd, &text)
     }
 }
 
@@ -328,11 +332,6 @@ impl Report {
         }
         handlers
     }
-}
-
-/// A descriptor of ours as a path for the shell.
-fn name(fd: &OwnedFd) -> String {
-    format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
 }
 
 /// The clock that processes are dated with.

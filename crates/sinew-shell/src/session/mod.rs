@@ -1,6 +1,7 @@
 //! A shell that lives on from command to command.
 
 mod bash;
+mod names;
 mod traps;
 
 use std::ops::ControlFlow;
@@ -19,8 +20,8 @@ use bash::Session;
 /// A shell whose variables, functions, options, directory and background jobs persist from run to run.
 ///
 /// Nothing is started before the first run. Dropping it, or [`Shell::close`], ends everything that it started.
-/// All methods may be called from any thread. The process of the host must be visible under `/proc` to its own
-/// children (it is, unless it is marked as not dumpable).
+/// All methods may be called from any thread. A host that is marked as not dumpable keeps its files for the shell in a
+/// temporary folder, which only this user may enter.
 #[derive(Debug)]
 pub struct Shell {
     supervisor: Supervisor,

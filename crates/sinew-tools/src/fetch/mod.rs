@@ -59,7 +59,11 @@ struct Arguments {
     limit: Option<usize>,
 }
 
-async fn run(host: Arc<Host>, call: Call) -> Outcome {
+async fn run(host: Arc<Host>, mut call: Call) -> Outcome {
+    // An address leaves the machine: what was hidden from the model goes to no third party either.
+    if let Some(secrets) = host.options.artifacts.secrets() {
+        secrets.hide_json(&mut call.arguments);
+    }
     let arguments: Arguments = arguments::parse(&call)?;
     let url = arguments.url.trim().to_string();
     let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());

@@ -52,7 +52,7 @@ impl Stage {
                 ("USER", "me"),
                 ("LC_ALL", "C.UTF-8"),
                 ("MY_API_KEY", "secret"),
-                ("GITHUB_TOKEN", "passed"),
+                ("GITHUB_TOKEN", "kept"),
             ]
             .map(|(name, value)| (name.into(), value.into()))
             .to_vec(),

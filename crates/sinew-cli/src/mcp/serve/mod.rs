@@ -51,6 +51,7 @@ const ALLOWED: [&str; 2] = ["edit", "bash"];
 /// not speak the protocol.
 pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure> {
     output::warn(warnings);
+    startup.check_settings()?;
     let roots = Roots::find(startup)?;
     let place = Place::find(startup)?;
     let allowed = allowed(startup)?;
@@ -152,7 +153,6 @@ fn host(startup: &Startup, cwd: PathBuf, searches: &Arc<Searches>) -> Arc<Host> 
         settings: sinew_tools::Settings {
             ci: !environment.is_on("SINEW_BASH_NO_CI"),
             provider_keys: environment.keys.clone(),
-            pass_through: environment.passed(settings),
             fetch: false,
             ..settings.tools()
         },

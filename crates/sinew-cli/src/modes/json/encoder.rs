@@ -40,7 +40,7 @@ const LONGEST: usize = 1 << 20;
 pub(in crate::modes) struct EventEncoder {
     /// An event holds all that it is about.
     snapshots: bool,
-    /// What was written last of the results of calls that run, by the call.
+    /// The results of running calls as they were last written, by call.
     running: HashMap<String, ToolResult>,
 }
 
@@ -92,7 +92,7 @@ impl EventEncoder {
         })
     }
 
-    /// What is new in the result of a call that runs.
+    /// Returns the part of a running call's result that has not been written yet.
     fn news(&mut self, call: &str, result: &ToolResult) -> News {
         let before = self.running.insert(call.to_string(), result.clone()).unwrap_or_default();
         let is_text = |result: &ToolResult| result.content.iter().all(|block| matches!(block, Block::Text(_)));
@@ -122,15 +122,15 @@ struct Update<'a> {
     partial_result: News,
 }
 
-/// What is new in a result.
+/// The new part of a result.
 #[derive(Debug, PartialEq, Serialize)]
 struct News {
-    /// Stands behind the content before it, or in its place.
+    /// Appended to the content so far, or replaces it.
     content: Vec<Block>,
-    /// Absent where they are as before.
+    /// Absent if they have not changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Value>,
-    /// The content stands in the place of all before it.
+    /// The content replaces all content so far.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     replaces: bool,
 }

@@ -42,7 +42,7 @@ fn an_update_of_a_call_holds_what_is_new() {
     check(&["a\n", "a\nb\n", "a\nb\n", "a\nb\nc"], &["a\n", "b\n", "", "c"]);
     check(&["é", "éé日", "éé日本"], &["é", "é日", "本"]);
     check(&["10%", "20%", "20% of 3", ""], &["10%", "!20%", " of 3", "!"]);
-    // A little that is the same by chance is no continuation.
+    // A short match by chance does not continue the text.
     check(&["Step 1", "1 of 2"], &["Step 1", "!1 of 2"]);
     // The end of a long output: what went out of it in front is not written again.
     let row = |from: usize, to: usize| (from..to).map(|at| format!("line {at}\n")).collect::<String>();

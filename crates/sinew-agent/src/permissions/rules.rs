@@ -1,0 +1,318 @@
+//! The rules themselves: how they are read, what of a call they are compared with, and what they say of it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sinew_llm::message::ToolCall;
+
+use super::line::{Line, ShellState, Surroundings};
+use super::paths::Depth;
+use super::pattern::{Fit, Pattern};
+use super::{addresses, paths, spelling};
+
+/// Rules, read.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    pub(super) deny: Vec<Rule>,
+    pub(super) ask: Vec<Rule>,
+    pub(super) allow: Vec<Rule>,
+    /// Outdo every rule of `ask`.
+    pub(super) granted: Vec<Rule>,
+}
+
+/// One rule.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    /// As the user wrote it.
+    pub(super) text: String,
+    pub(super) tool: Pattern,
+    /// The pattern in the brackets; none: every call.
+    pub(super) inner: Option<String>,
+}
+
+/// The verdict of the rules on a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    Runs,
+    Asks(String),
+    Denied(String),
+    /// A rule of `deny` may fit: the reason why it is not sure.
+    Unsure(String, String),
+}
+
+impl Rules {
+    /// Reads the value of the setting, and names what of it cannot be used: then the rules guard less than they were meant
+    /// to.
+    #[must_use]
+    pub fn read(value: &Value) -> (Rules, Vec<String>) {
+        let mut warnings = Vec::new();
+        let mut rules = Rules::default();
+        if !value.is_null() && !value.is_object() {
+            warnings.push(format!("permissions: expected an object with the lists deny, ask and allow, got {value}"));
+        }
+        for (key, list) in value.as_object().into_iter().flatten() {
+            let place = match key.as_str() {
+                "deny" => &mut rules.deny,
+                "ask" => &mut rules.ask,
+                "allow" => &mut rules.allow,
+                _ => {
+                    warnings.push(format!("permissions.{key}: unknown list; use deny, ask and allow"));
+                    continue;
+                }
+            };
+            // As if it was not there.
+            if list.is_null() {
+                continue;
+            }
+            let Some(list) = list.as_array() else {
+                warnings.push(format!("permissions.{key}: expected a list of rules, got {list}"));
+                continue;
+            };
+            for rule in list {
+                match rule.as_str().map_or_else(|| Err(NO_RULE.into()), Rule::given) {
+                    Ok(rule) => place.push(rule),
+                    Err(reason) => warnings.push(format!("permissions.{key}: {rule}: {reason}")),
+                }
+            }
+        }
+        (rules, warnings)
+    }
+
+    /// Adds a rule of the command line that denies.
+    ///
+    /// # Errors
+    /// `rule` is none.
+    pub fn deny(&mut self, rule: &str) -> Result<(), String> {
+        self.deny.push(Rule::given(rule)?);
+        Ok(())
+    }
+
+    /// Adds a rule of the command line that allows: calls that fit it are asked of nobody. What a rule denies stays
+    /// denied.
+    ///
+    /// # Errors
+    /// `rule` is none.
+    pub fn grant(&mut self, rule: &str) -> Result<(), String> {
+        self.granted.push(Rule::given(rule)?);
+        Ok(())
+    }
+
+    /// Returns the rules for tools that are none of `known`, each with the name of the tool.
+    #[must_use]
+    pub fn unknown_tools(&self, known: &[&str]) -> Vec<(String, String)> {
+        let all = [&self.deny, &self.ask, &self.allow, &self.granted].into_iter().flatten();
+        let unknown = all.filter(|rule| !known.iter().any(|name| rule.tool.fits(name)));
+        unknown.map(|rule| (rule.text.clone(), rule.tool_name())).collect()
+    }
+
+    /// Returns whether there is no rule that could stop a call.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.deny.is_empty() && self.ask.is_empty()
+    }
+
+    pub(super) fn answer(&self, call: &ToolCall, view: SessionView<'_>) -> Answer {
+        let of_tool = |rules: &[Rule]| rules.iter().any(|rule| rule.holds_tool(&call.name));
+        if !of_tool(&self.deny) && !of_tool(&self.ask) {
+            return Answer::Runs;
+        }
+        self.judge(call, &Subject::of(call, view))
+    }
+
+    pub(super) fn judge(&self, call: &ToolCall, subject: &Subject) -> Answer {
+        let mut asked: Option<&Rule> = None;
+        for rule in &self.deny {
+            match rule.fit(call, subject) {
+                Fit::Yes => return Answer::Denied(rule.text.clone()),
+                Fit::Maybe => asked = asked.or(Some(rule)),
+                Fit::No => {}
+            }
+        }
+        if let Some(rule) = asked {
+            return match subject {
+                Subject::Line(line) => {
+                    let reason = line.unknown().unwrap_or("an expansion or an argument could make it fit");
+                    Answer::Unsure(rule.text.clone(), reason.to_string())
+                }
+                Subject::Paths { .. } | Subject::Address(_) | Subject::Text(_) => Answer::Asks(rule.text.clone()),
+            };
+        }
+        if self.granted.iter().any(|rule| rule.covers(call, subject)) {
+            return Answer::Runs;
+        }
+        let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, subject) != Fit::No) else { return Answer::Runs };
+        // Every rule that asks must be outdone.
+        let said = self.ask.iter().filter(|rule| rule.fit(call, subject) != Fit::No).map(Rule::said).max();
+        let outdone = self.allow.iter().any(|rule| Some(rule.said()) > said && rule.covers(call, subject));
+        if outdone { Answer::Runs } else { Answer::Asks(rule.text.clone()) }
+    }
+}
+
+/// The session in which a call is judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SessionView<'a> {
+    pub(super) cwd: &'a Path,
+    pub(super) home: Option<&'a Path>,
+    pub(super) shell: &'a ShellState,
+}
+
+/// Tools whose effect another one has too: what a rule keeps from the second name, it keeps from the first. An edit shows
+/// the file that it changes, so what may not be read may not be edited.
+pub(super) const HELD_WITH: [(&str, &[&str]); 5] = [
+    ("edit", &["write", "read"]),
+    ("undo_edit", &["write", "edit", "read"]),
+    ("grep", &["read"]),
+    ("find", &["read"]),
+    ("ls", &["read"]),
+];
+
+/// Tools that do no more than another one: what is allowed to the second name is allowed to the first.
+pub(super) const ALLOWED_WITH: [(&str, &str); 5] =
+    [("edit", "write"), ("undo_edit", "write"), ("grep", "read"), ("find", "read"), ("ls", "read")];
+
+/// The names by which a rule may deny the effect of a tool, or ask about it.
+pub(super) fn held_names(tool: &str) -> impl Iterator<Item = &str> {
+    let others = HELD_WITH.iter().filter(move |(name, _)| *name == tool).flat_map(|(_, others)| others.iter().copied());
+    std::iter::once(tool).chain(others)
+}
+
+/// The subject of a call.
+pub(super) enum Subject {
+    /// Paths, each as written and as links lead.
+    Paths {
+        written: Vec<PathBuf>,
+        real: Vec<PathBuf>,
+        cwd: PathBuf,
+        home: Option<PathBuf>,
+    },
+    Line(Box<Line>),
+    /// An address, in spellings that mean the same.
+    Address(Vec<String>),
+    Text(String),
+}
+
+impl Subject {
+    pub(super) fn of(call: &ToolCall, view: SessionView<'_>) -> Subject {
+        let SessionView { cwd, home, shell } = view;
+        let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str);
+        if call.name == "bash" {
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            let env = call.arguments.get("env").and_then(Value::as_object).into_iter().flatten();
+            let env: Vec<(String, String)> = env.map(|(name, value)| (name.clone(), text(value))).collect();
+            let folder = argument("cwd").and_then(|folder| sinew_tools::spelled(home, cwd, folder).into_iter().next());
+            let around = Surroundings { cwd, folder: folder.as_deref(), env: &env, shell };
+            return Subject::Line(Box::new(Line::read(argument("command").unwrap_or_default(), around)));
+        }
+        if let Some(url) = argument("url").filter(|_| call.name == "fetch") {
+            return Subject::Address(addresses::spellings(url));
+        }
+        let named = paths::of_call(call);
+        if named.is_empty() {
+            return Subject::Text(call.arguments.to_string());
+        }
+        let written: Vec<PathBuf> = named.iter().flat_map(|text| sinew_tools::spelled(home, cwd, text)).collect();
+        let real = written.iter().map(|path| paths::real(path)).collect();
+        Subject::Paths { written, real, cwd: cwd.to_path_buf(), home: home.map(Path::to_path_buf) }
+    }
+}
+
+/// The reason why a text is not a rule.
+pub(super) const NO_RULE: &str = "not a rule; write a tool, or a tool and a pattern in brackets: write(/etc/**)";
+
+impl Rule {
+    pub(super) fn read(text: &str) -> Option<Rule> {
+        let text = text.trim();
+        let (tool, inner) = match text.split_once('(') {
+            Some((tool, inner)) => (tool.trim(), Some(inner.strip_suffix(')')?.trim().to_string())),
+            None => (text, None),
+        };
+        let letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.*".contains(letter);
+        if tool.is_empty() || !tool.chars().all(letter) || inner.as_ref().is_some_and(String::is_empty) {
+            return None;
+        }
+        let inner = inner.filter(|inner| inner != "*" && inner != "**");
+        Some(Rule { text: text.to_string(), tool: Pattern::text(tool), inner })
+    }
+
+    pub(super) fn given(text: &str) -> Result<Rule, String> {
+        let rule = Rule::read(&spelling::native(text)).ok_or(NO_RULE)?;
+        Ok(Rule { text: text.trim().to_string(), ..rule })
+    }
+
+    pub(super) fn tool_name(&self) -> String {
+        let native = spelling::native(&self.text);
+        native.split('(').next().unwrap_or_default().trim().to_string()
+    }
+
+    /// The number of literal characters of the rule.
+    pub(super) fn said(&self) -> usize {
+        self.tool.literals() + self.inner.as_ref().map_or(0, |inner| Pattern::text(inner).literals())
+    }
+
+    /// Returns whether the rule is about a tool, or about the effect of one.
+    pub(super) fn holds_tool(&self, tool: &str) -> bool {
+        held_names(tool).any(|name| self.tool.fits(name))
+    }
+
+    /// Returns whether the rule allows the effect of a tool.
+    pub(super) fn allows_tool(&self, tool: &str) -> bool {
+        let wider = ALLOWED_WITH.iter().any(|(name, other)| *name == tool && self.tool.fits(other));
+        wider || self.tool.fits(tool)
+    }
+
+    pub(super) fn fit(&self, call: &ToolCall, subject: &Subject) -> Fit {
+        if !self.holds_tool(&call.name) {
+            return Fit::No;
+        }
+        let Some(inner) = &self.inner else { return Fit::Yes };
+        if let Some(fit) = self.domain_fit(call) {
+            return fit;
+        }
+        match subject {
+            Subject::Line(line) => line.fit(&Pattern::text(inner)),
+            Subject::Address(spellings) => {
+                let pattern = addresses::pattern(inner);
+                if spellings.iter().any(|text| pattern.fits(text)) { Fit::Yes } else { Fit::No }
+            }
+            Subject::Text(text) if Pattern::text(inner).fits(text) => Fit::Yes,
+            Subject::Text(_) => Fit::No,
+            Subject::Paths { written, real, cwd, home } => {
+                let patterns = paths::patterns(inner, cwd, home.as_deref(), Depth::Any);
+                let fits = |path: &PathBuf| patterns.iter().any(|pattern| pattern.fits_path(path));
+                if written.iter().chain(real).any(fits) {
+                    return Fit::Yes;
+                }
+                Fit::No
+            }
+        }
+    }
+
+    /// The fit to the host of an address, for the rules of `fetch` that name one.
+    pub(super) fn domain_fit(&self, call: &ToolCall) -> Option<Fit> {
+        let url = call.arguments.get("url").and_then(Value::as_str);
+        spelling::domain_fit(self.inner.as_deref()?, url).filter(|_| call.name == "fetch")
+    }
+
+    /// Returns whether the rule fits all of a call, so that it may run.
+    pub(super) fn covers(&self, call: &ToolCall, subject: &Subject) -> bool {
+        if !self.allows_tool(&call.name) {
+            return false;
+        }
+        let Some(inner) = &self.inner else { return true };
+        if let Some(fit) = self.domain_fit(call) {
+            return fit == Fit::Yes;
+        }
+        match subject {
+            Subject::Line(line) => line.covered(&Pattern::text(inner)),
+            Subject::Address(spellings) => {
+                let pattern = addresses::pattern(inner);
+                spellings.iter().any(|text| pattern.fits(text))
+            }
+            Subject::Text(text) => Pattern::text(inner).fits(text),
+            Subject::Paths { real, cwd, home, .. } => {
+                let patterns = paths::patterns(inner, cwd, home.as_deref(), Depth::Here);
+                real.iter().all(|path| patterns.iter().any(|pattern| pattern.fits_path(path)))
+            }
+        }
+    }
+}

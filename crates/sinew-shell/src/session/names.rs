@@ -1,0 +1,121 @@
+//! The paths by which the bash of a session opens what belongs to the host: pipes and files of its own.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, open};
+use tempfile::TempDir;
+
+use crate::supervisor::{memory_file, pipe, write_at_start};
+
+/// The names that a session gives. Other processes may look into the descriptors of a host that is dumpable: there they are
+/// the names. A host that is not has a folder of its own for them, which is gone with the session.
+#[derive(Debug)]
+pub(super) struct Names {
+    folder: Option<TempDir>,
+    /// The number of the next file in the folder.
+    next: u64,
+}
+
+/// An open file or one end of a pipe, which the shell opens by its name.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) fd: OwnedFd,
+    path: Option<PathBuf>,
+}
+
+impl Named {
+    /// The name.
+    pub(super) fn name(&self) -> String {
+        match &self.path {
+            Some(path) => path.to_string_lossy().into_owned(),
+            None => format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()),
+        }
+    }
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // The folder goes with the session; a name that cannot be removed before is of no use to anybody.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Names {
+    /// Names for a session of this process.
+    ///
+    /// # Errors
+    /// There is no place for a folder.
+    pub(super) fn new() -> io::Result<Names> {
+        Ok(Names { folder: if is_dumpable() { None } else { Some(folder()?) }, next: 0 })
+    }
+
+    fn path(&mut self) -> Option<PathBuf> {
+        self.next += 1;
+        Some(self.folder.as_ref()?.path().join(self.next.to_string()))
+    }
+
+    /// A file with these bytes.
+    pub(super) fn file(&mut self, bytes: &[u8]) -> io::Result<Named> {
+        let Some(path) = self.path() else { return Ok(Named { fd: memory_file(bytes)?, path: None }) };
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let fd = open(&path, flags, Mode::RUSR | Mode::WUSR)?;
+        let file = Named { fd, path: Some(path) };
+        write_at_start(&file.fd, bytes)?;
+        Ok(file)
+    }
+
+    /// A pipe with room for `size` bytes, of which the shell opens the end for writing: the one for reading, and that.
+    pub(super) fn pipe_from_shell(&mut self, size: usize) -> io::Result<(OwnedFd, Named)> {
+        let Some(path) = self.path() else {
+            let (reader, fd) = pipe(size)?;
+            return Ok((reader, Named { fd, path: None }));
+        };
+        let (reader, fd) = fifo(&path, size)?;
+        Ok((reader, Named { fd, path: Some(path) }))
+    }
+
+    /// A pipe of which the shell opens the end for reading: that, and the one for writing.
+    pub(super) fn pipe_to_shell(&mut self, size: usize) -> io::Result<(Named, OwnedFd)> {
+        let Some(path) = self.path() else {
+            let (fd, writer) = pipe(size)?;
+            return Ok((Named { fd, path: None }, writer));
+        };
+        let (fd, writer) = fifo(&path, size)?;
+        Ok((Named { fd, path: Some(path) }, writer))
+    }
+}
+
+/// Both ends of a new pipe that has a name.
+fn fifo(path: &Path, size: usize) -> io::Result<(OwnedFd, OwnedFd)> {
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+    // Without a writer an open for reading waits, unless it must not; a writer finds the reader then.
+    let reader = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let writer = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::fs::fcntl_setfl(&reader, OFlags::empty())?;
+    let _ = rustix::pipe::fcntl_setpipe_size(&writer, size);
+    Ok((reader, writer))
+}
+
+/// A folder of this user's own whose path bash needs no quotes for.
+fn folder() -> io::Result<TempDir> {
+    let plain = |path: &Path| {
+        let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
+        path.is_absolute() && path.as_os_str().as_bytes().iter().all(letter)
+    };
+    let usual = std::env::temp_dir();
+    let place = if plain(&usual) { usual } else { "/tmp".into() };
+    let mut builder = tempfile::Builder::new();
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.prefix("sinew-shell-").tempdir_in(place)
+}
+
+/// Returns true if other processes of the user may look into this one.
+fn is_dumpable() -> bool {
+    // SAFETY: the call takes numbers only.
+    unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 }
+}
