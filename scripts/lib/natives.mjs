@@ -103,7 +103,7 @@ export async function buildNatives({ parts, profile, variant: wanted, target: tr
   const old = glibc && (await zig());
   if (glibc && !old) console.log("cargo-zigbuild cannot be installed: the build asks for the glibc of this machine");
 
-  // What is compiled for no processor in particular is shared with the tests.
+  // A build without flags for a processor shares its dependencies with the tests.
   const shared = FAST_TO_COMPILE.includes(profile) && triple === host;
   const env = { ...old };
   const flags = [];

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -15,7 +14,7 @@ const HEAD: &str = "// Written by `cargo xtask gen`.\n";
 
 /// Writes both files.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
-    for (path, text) in generate(root)? {
+    for (path, text) in generate()? {
         fs::write(root.join(path), text).map_err(|cause| format!("failed to write {path}: {cause}"))?;
     }
     Ok(())
@@ -23,7 +22,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 
 /// Fails where a file differs from what [`write()`] would write.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    for (path, text) in generate(root)? {
+    for (path, text) in generate()? {
         if fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()) {
             return Err(format!("{path} is not up to date; run: cargo xtask gen"));
         }
@@ -33,9 +32,8 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 
 /// Writes the reference page of settings, which the agent prints.
 pub(crate) fn settings(root: &Path) -> Result<(), String> {
-    let output = Command::new(env!("CARGO"))
+    let output = crate::cargo()
         .args(["run", "--quiet", "--package", "sinew-cli", "--", "config", "list", "markdown"])
-        .current_dir(root)
         .output()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
     if !output.status.success() {
@@ -44,8 +42,8 @@ pub(crate) fn settings(root: &Path) -> Result<(), String> {
     fs::write(root.join(SETTINGS), output.stdout).map_err(|cause| format!("failed to write {SETTINGS}: {cause}"))
 }
 
-fn generate(root: &Path) -> Result<[(&'static str, String); 2], String> {
-    let definitions = definitions(root)?;
+fn generate() -> Result<[(&'static str, String); 2], String> {
+    let definitions = definitions()?;
     Ok([(TYPES, types(&definitions)), (EXPORTS, exports(&definitions))])
 }
 
@@ -54,23 +52,22 @@ const FOLDER: &str = "NAPI_TYPE_DEF_TMP_FOLDER";
 
 /// Builds the binding, so that its macros run, and reads the definitions that they write. It is built as the tests are, with the whole
 /// workspace: alone it would get other features of dependencies, and cargo would compile those a second time.
-fn definitions(root: &Path) -> Result<Vec<Value>, String> {
+fn definitions() -> Result<Vec<Value>, String> {
     // `npm test` names a folder for all of its builds, so that the binding is compiled once.
     if let Some(folder) = std::env::var_os(FOLDER) {
-        return build_definitions(root, Path::new(&folder));
+        return build_definitions(Path::new(&folder));
     }
     let folder = std::env::temp_dir().join(format!("sinew-definitions-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|cause| format!("failed to create {}: {cause}", folder.display()))?;
-    let definitions = build_definitions(root, &folder);
+    let definitions = build_definitions(&folder);
     fs::remove_dir_all(&folder).map_err(|cause| format!("failed to remove {}: {cause}", folder.display()))?;
     definitions
 }
 
-fn build_definitions(root: &Path, folder: &Path) -> Result<Vec<Value>, String> {
-    let status = Command::new(env!("CARGO"))
+fn build_definitions(folder: &Path) -> Result<Vec<Value>, String> {
+    let status = crate::cargo()
         .args(["build", "--profile", "test", "--workspace", "--lib"])
         .env(FOLDER, folder)
-        .current_dir(root)
         .status()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
     if !status.success() {

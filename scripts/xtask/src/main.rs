@@ -83,13 +83,24 @@ fn generated() -> Result<(), String> {
     generate::check(&root())
 }
 
+/// Cargo, in the workspace's folder. `cargo run` tells this program about its own package; a build script that asks for those
+/// variables would run again in the next build that has none, and everything above it would be compiled again.
+fn cargo() -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    let is_ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_ours)) {
+        command.env_remove(name);
+    }
+    command.current_dir(root());
+    command
+}
+
 /// Runs cargo, with its output where ours goes.
 fn run(args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
     eprintln!("\n$ cargo {}", args.join(" "));
-    let status = Command::new(env!("CARGO"))
+    let status = cargo()
         .args(args)
         .envs(env.iter().copied())
-        .current_dir(root())
         .status()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
     if status.success() { Ok(()) } else { Err(format!("cargo {} failed", args.join(" "))) }
