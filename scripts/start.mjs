@@ -33,7 +33,7 @@ try {
   });
   await step("build", async () => {
     // The addon comes first, so that there are results before the agent is built. npm waits for the network while cargo compiles.
-    await Promise.all([build(["addon"], "the addon", 60), packages()]);
+    await Promise.all([build(["addon"], "the addon", 70), packages()]);
     await buildNativesJavaScript();
   });
 } catch {
@@ -65,7 +65,7 @@ console.log(`  ${found.result.totalMatches} entries`);
 for (const row of found.result.matches) console.log(`  ${row.path}  ${dim(String(row.score))}`);
 
 try {
-  await step("build of the agent", () => build(["supervisor", "agent"], "the agent", 155));
+  await step("build of the agent", () => build(["supervisor", "agent"], "the agent", 97));
 } catch {
   process.exit(1);
 }
