@@ -7,8 +7,8 @@ const LONGEST: u32 = 20;
 
 /// A deadline for a supervisor and its shell.
 ///
-/// It does not count the time for which they were ready to run and had no processor (`/proc/PID/schedstat`). On an idle machine
-/// that is none, and so it is on a kernel that does not count it.
+/// It does not count the time for which they were ready to run and had no processor (`/proc/PID/schedstat`). That time
+/// is zero on an idle machine, and on a kernel that does not count it.
 pub(crate) struct FairDeadline {
     start: Instant,
     limit: Duration,

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-/// The flags that are spelled with tags: England, Scotland and Wales. Other sequences of tags are no picture anywhere.
+/// The flags that are spelled with tags: England, Scotland and Wales. No terminal shows a picture for other sequences of tags.
 const TAG_FLAGS: [&str; 3] = [
     "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
     "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",

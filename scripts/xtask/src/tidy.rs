@@ -23,16 +23,15 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut faults = Vec::new();
     let read =
         |name: &str| fs::read_to_string(root.join(name)).map_err(|cause| format!("failed to read {name}: {cause}"));
-    let output = Command::new(env!("CARGO"))
+    let output = crate::cargo()
         .args(["metadata", "--format-version", "1", "--no-deps"])
-        .current_dir(root)
         .output()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
     let metadata: Value = serde_json::from_slice(&output.stdout).map_err(|cause| format!("cargo metadata: {cause}"))?;
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
     layers(&table(&read("ARCHITECTURE.md")?), &packages, &mut faults);
     dependencies(&read("Cargo.toml")?, &packages, &mut faults);
-    features::check(root, &mut faults)?;
+    features::check(&mut faults)?;
     example(&read("native/src/README.md")?, &read("native/src/glob.rs")?, &mut faults);
     let files = files(root)?;
     sizes(&files, &mut faults);

@@ -81,7 +81,7 @@ impl Rules {
     /// Adds a rule of the command line that denies.
     ///
     /// # Errors
-    /// `rule` is none.
+    /// Returns an error if `rule` does not parse.
     pub fn deny(&mut self, rule: &str) -> Result<(), String> {
         self.deny.push(Rule::given(rule)?);
         Ok(())
@@ -91,13 +91,13 @@ impl Rules {
     /// denied.
     ///
     /// # Errors
-    /// `rule` is none.
+    /// Returns an error if `rule` does not parse.
     pub fn grant(&mut self, rule: &str) -> Result<(), String> {
         self.granted.push(Rule::given(rule)?);
         Ok(())
     }
 
-    /// Returns the rules for tools that are none of `known`, each with the name of the tool.
+    /// Returns the rules that name a tool outside `known`, each with the name of the tool.
     #[must_use]
     pub fn unknown_tools(&self, known: &[&str]) -> Vec<(String, String)> {
         let all = [&self.deny, &self.ask, &self.allow, &self.granted].into_iter().flatten();
@@ -105,7 +105,7 @@ impl Rules {
         unknown.map(|rule| (rule.text.clone(), rule.tool_name())).collect()
     }
 
-    /// Returns whether there is no rule that could stop a call.
+    /// Returns true if no rule could stop a call.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.deny.is_empty() && self.ask.is_empty()

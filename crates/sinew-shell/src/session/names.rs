@@ -49,7 +49,7 @@ impl Names {
     /// Names for a session of this process.
     ///
     /// # Errors
-    /// There is no place for a folder.
+    /// Returns an error if the folder cannot be made.
     pub(super) fn new() -> io::Result<Names> {
         Ok(Names { folder: if is_dumpable() { None } else { Some(folder()?) }, next: 0 })
     }

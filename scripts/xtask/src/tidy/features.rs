@@ -2,13 +2,11 @@
 //! not, and others to the addon than to the agent; then it compiles the dependency, and everything above it, twice.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::process::Command;
 
 /// Reports each dependency that tests build with features of their own.
-pub(super) fn check(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
-    let all = tree(root, &["--workspace", "--edges", "normal,build"])?;
-    let tests = tree(root, &["--workspace", "--edges", "normal,build,dev"])?;
+pub(super) fn check(faults: &mut Vec<String>) -> Result<(), String> {
+    let all = tree(&["--workspace", "--edges", "normal,build"])?;
+    let tests = tree(&["--workspace", "--edges", "normal,build,dev"])?;
     faults.extend(compiled_twice(&all, &tests).map(|(package, features)| {
         format!(
             "{package} is compiled twice: only [dev-dependencies] ask for its features {features}; leave them out, or name them in \
@@ -18,8 +16,8 @@ pub(super) fn check(root: &Path, faults: &mut Vec<String>) -> Result<(), String>
     // As `npm start` builds them, one after the other. Crates of our own, which `cargo tree` shows with their folder, may differ: the
     // supervisor of shells has the embedded interpreter.
     let is_ours = |package: &str| package.ends_with(')');
-    let addon = tree(root, &["--package", "sinew-node", "--edges", "normal,build"])?;
-    let agent = tree(root, &["--package", "sinew-shell", "--package", "sinew-cli", "--edges", "normal,build"])?;
+    let addon = tree(&["--package", "sinew-node", "--edges", "normal,build"])?;
+    let agent = tree(&["--package", "sinew-shell", "--package", "sinew-cli", "--edges", "normal,build"])?;
     let again = compiled_twice(&addon, &agent).filter(|(package, _)| !is_ours(package));
     faults.extend(again.map(|(package, features)| {
         format!(
@@ -30,12 +28,11 @@ pub(super) fn check(root: &Path, faults: &mut Vec<String>) -> Result<(), String>
 }
 
 /// Lists the packages that `cargo tree` finds with some options, each line with the features that cargo chooses.
-fn tree(root: &Path, options: &[&str]) -> Result<String, String> {
-    let output = Command::new(env!("CARGO"))
+fn tree(options: &[&str]) -> Result<String, String> {
+    let output = crate::cargo()
         .arg("tree")
         .args(options)
         .args(["--prefix", "none", "--no-dedupe", "--format", "{p}|{f}"])
-        .current_dir(root)
         .output()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
     if !output.status.success() {

@@ -1,7 +1,7 @@
-//! The open connections: how many there may be, and which one is closed when a new one needs its place.
+//! The open connections: how many there may be, and which one is closed when a new one needs its slot.
 //!
 //! A connection costs the other side nothing, so a limit alone would let one program keep all others out. A connection
-//! without a request that may be answered is therefore closed as soon as somebody else needs its place, the one that
+//! without a request that may be answered is therefore closed as soon as somebody else needs its slot, the one that
 //! has waited longest first. A request that is being answered is never broken off for another one.
 
 use std::net::{IpAddr, Ipv6Addr};
@@ -37,25 +37,25 @@ struct Connection {
     close: Arc<Notify>,
 }
 
-/// The place of one connection; dropping it makes room.
-pub(super) struct Place {
+/// The slot of one connection; dropping it makes room.
+pub(super) struct Slot {
     connections: Arc<Connections>,
     id: u64,
     close: Arc<Notify>,
 }
 
 /// A request that is being answered. Until it is dropped its connection is not closed for another one.
-pub(super) struct Busy(Arc<Place>);
+pub(super) struct Busy(Arc<Slot>);
 
 impl Connections {
     /// Makes room for a connection from `peer`. Waits while every other connection answers a request; None where the
     /// address itself has too many of those.
-    pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
+    pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Slot> {
         let network = network(peer);
         loop {
             let left = self.left.notified();
             tokio::pin!(left);
-            // Registered before the look, so that a place that is left between look and wait is not missed.
+            // Registered before the look, so that a slot that is left between look and wait is not missed.
             left.as_mut().enable();
             {
                 let mut table = self.table.lock();
@@ -73,11 +73,11 @@ impl Connections {
 }
 
 impl Table {
-    fn open(&mut self, connections: Arc<Connections>, network: IpAddr) -> Place {
+    fn open(&mut self, connections: Arc<Connections>, network: IpAddr) -> Slot {
         let (id, close) = (self.next, Arc::new(Notify::new()));
         self.next += 1;
         self.open.push(Connection { id, network, busy: false, close: Arc::clone(&close) });
-        Place { connections, id, close }
+        Slot { connections, id, close }
     }
 
     /// Closes the connection that has been without a request for longest of those that `fits`; false if each has one.
@@ -88,15 +88,15 @@ impl Table {
     }
 }
 
-impl Place {
-    /// Resolves when somebody else needs the place.
+impl Slot {
+    /// Resolves when somebody else needs the slot.
     pub(super) async fn closed(&self) {
         self.close.notified().await;
     }
 
     fn set_busy(&self, busy: bool) {
         let mut table = self.connections.table.lock();
-        // One that was closed for another is no longer among them.
+        // A connection that was closed for another one has left the table.
         if let Some(at) = table.open.iter().position(|other| other.id == self.id) {
             let connection = Connection { busy, ..table.open.remove(at) };
             table.open.push(connection);
@@ -104,7 +104,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.connections.table.lock().open.retain(|other| other.id != self.id);
         self.connections.left.notify_one();
@@ -112,9 +112,9 @@ impl Drop for Place {
 }
 
 impl Busy {
-    pub(super) fn new(place: Arc<Place>) -> Busy {
-        place.set_busy(true);
-        Busy(place)
+    pub(super) fn new(slot: Arc<Slot>) -> Busy {
+        slot.set_busy(true);
+        Busy(slot)
     }
 }
 
@@ -140,26 +140,26 @@ mod tests {
 
     use super::*;
 
-    /// The place that is there at once; None where the caller is refused or has to wait.
-    fn now(connections: &Arc<Connections>, peer: &str) -> Option<Arc<Place>> {
+    /// The slot that is free at once; None where the caller is refused or has to wait.
+    fn now(connections: &Arc<Connections>, peer: &str) -> Option<Arc<Slot>> {
         match pin!(connections.admit(peer.parse().unwrap())).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(place) => place.map(Arc::new),
+            Poll::Ready(slot) => slot.map(Arc::new),
             Poll::Pending => None,
         }
     }
 
-    fn busy(place: &Arc<Place>) -> Busy {
-        Busy::new(Arc::clone(place))
+    fn busy(slot: &Arc<Slot>) -> Busy {
+        Busy::new(Arc::clone(slot))
     }
 
-    fn is_closed(place: &Place) -> bool {
-        pin!(place.closed()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    fn is_closed(slot: &Slot) -> bool {
+        pin!(slot.closed()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
     #[test]
     fn the_longest_idle_connection_makes_room() {
         let connections = Arc::new(Connections::default());
-        let open: Vec<Arc<Place>> =
+        let open: Vec<Arc<Slot>> =
             (0..CONNECTIONS).map(|at| now(&connections, &format!("10.0.0.{}", at % 4)).unwrap()).collect();
         // The first one is asked something, and waits again: it is the last of those that have waited now.
         drop(busy(&open[0]));
@@ -172,13 +172,13 @@ mod tests {
     #[test]
     fn a_request_that_is_answered_keeps_its_connection() {
         let connections = Arc::new(Connections::default());
-        let open: Vec<Arc<Place>> =
+        let open: Vec<Arc<Slot>> =
             (0..CONNECTIONS).map(|at| now(&connections, &format!("10.0.0.{}", at % 4)).unwrap()).collect();
         let mut running: Vec<Busy> = open.iter().map(busy).collect();
         assert!(now(&connections, "10.0.0.9").is_none());
         running.pop();
         assert!(now(&connections, "10.0.0.9").is_some());
-        assert_eq!(open.iter().filter(|place| is_closed(place)).count(), 1);
+        assert_eq!(open.iter().filter(|slot| is_closed(slot)).count(), 1);
     }
 
     #[test]
@@ -187,14 +187,14 @@ mod tests {
             [(["10.0.0.1", "::ffff:10.0.0.1"], "10.0.0.2"), (["2001:db8::1", "2001:db8::ffff:1"], "2001:db8:0:1::1")]
         {
             let connections = Arc::new(Connections::default());
-            let open: Vec<Arc<Place>> = (0..PER_ADDRESS).map(|at| now(&connections, peers[at % 2]).unwrap()).collect();
+            let open: Vec<Arc<Slot>> = (0..PER_ADDRESS).map(|at| now(&connections, peers[at % 2]).unwrap()).collect();
             let _busy: Vec<Busy> = open.iter().map(busy).collect();
             assert!(now(&connections, peers[0]).is_none(), "{peers:?}");
             assert!(now(&connections, other).is_some(), "{other}");
         }
         // Those that are idle make room for their own address.
         let connections = Arc::new(Connections::default());
-        let open: Vec<Arc<Place>> = (0..PER_ADDRESS).map(|_| now(&connections, "10.0.0.1").unwrap()).collect();
+        let open: Vec<Arc<Slot>> = (0..PER_ADDRESS).map(|_| now(&connections, "10.0.0.1").unwrap()).collect();
         assert!(now(&connections, "10.0.0.1").is_some());
         assert!(is_closed(&open[0]));
     }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use super::super::service::{AbortOnDrop, ReadyCall, Reply, Service, era_of, missing, read_params, unsupported};
 use super::PATH;
 use super::access::Access;
-use super::connections::{Busy, Place};
+use super::connections::{Busy, Slot};
 use crate::era::{self, Era};
 use crate::headers::{decode, request_headers};
 
@@ -39,12 +39,12 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Answers one request. The connection at `place` is not closed for another one until the answer is written, unless
-    /// whoever asks may not.
-    pub(super) async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<HeldContent> {
+    /// Answers one request. The connection at `slot` is not closed for another one until the answer is written, unless
+    /// the request is refused for want of access.
+    pub(super) async fn answer(&self, request: Request<Incoming>, slot: &Arc<Slot>) -> Response<HeldContent> {
         let (answer, busy) = match self.access.check(request.headers()) {
             Ok(()) => {
-                let busy = Busy::new(Arc::clone(place));
+                let busy = Busy::new(Arc::clone(slot));
                 (self.take(request).await.unwrap_or_else(Refusal::answer), Some(busy))
             }
             Err((status, reason)) => (Refusal::new(status, reason).answer(), None),
@@ -170,7 +170,7 @@ impl Endpoint {
     }
 }
 
-/// The content of an answer, with the place of the connection that it is written to.
+/// The content of an answer, with the slot of the connection that it is written to.
 pub(super) struct HeldContent {
     content: Content,
     _busy: Option<Busy>,

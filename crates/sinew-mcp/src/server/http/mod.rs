@@ -24,7 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use self::access::Access;
-use self::connections::{Connections, Place};
+use self::connections::{Connections, Slot};
 use self::exchange::Endpoint;
 use super::Service;
 
@@ -66,8 +66,8 @@ pub async fn serve_http(service: Service, listener: TcpListener, token: Option<&
         };
         while tasks.try_join_next().is_some() {}
         match open.admit(peer.ip()).await {
-            Some(place) => {
-                tasks.spawn(serve_connection(Arc::clone(&endpoint), stream, place));
+            Some(slot) => {
+                tasks.spawn(serve_connection(Arc::clone(&endpoint), stream, slot));
             }
             // A client that does not read it has nobody left who could be told.
             None => {
@@ -77,19 +77,19 @@ pub async fn serve_http(service: Service, listener: TcpListener, token: Option<&
     }
 }
 
-/// Answers the requests of one connection, until it ends or its place is needed.
-async fn serve_connection(endpoint: Arc<Endpoint>, stream: TcpStream, place: Place) {
-    let place = Arc::new(place);
-    let asked = Arc::clone(&place);
+/// Answers the requests of one connection, until it ends or its slot is needed.
+async fn serve_connection(endpoint: Arc<Endpoint>, stream: TcpStream, slot: Slot) {
+    let slot = Arc::new(slot);
+    let asked = Arc::clone(&slot);
     let answer = service_fn(move |request| {
-        let (endpoint, place) = (Arc::clone(&endpoint), Arc::clone(&asked));
-        async move { Ok::<_, Infallible>(endpoint.answer(request, &place).await) }
+        let (endpoint, slot) = (Arc::clone(&endpoint), Arc::clone(&asked));
+        async move { Ok::<_, Infallible>(endpoint.answer(request, &slot).await) }
     });
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).max_buf_size(HEAD_BYTES);
     tokio::select! {
         // A client that breaks off has nobody left who could be told.
         _ = server.serve_connection(TokioIo::new(stream), answer) => {}
-        () = place.closed() => {}
+        () = slot.closed() => {}
     }
 }
