@@ -10,6 +10,7 @@ use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, edit, paths, save};
 use crate::file_change::FileChange;
 use crate::read_tracker;
+use crate::semantics::{Effects, OutputView, Presentation, ProposedChange, Semantics, ToolKind};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -19,15 +20,33 @@ pub(super) static SPEC: Spec = Spec {
     guidelines: &["Use write for new files and complete rewrites, edit for changes."],
     concurrency: Concurrency::Exclusive,
     flags: ToolFlags { non_abortable: true, ..PLAIN },
-    intent: "path",
+    semantics: Semantics {
+        kind: ToolKind::Edit,
+        effects: Effects { writes_files: true, ..Effects::NONE },
+        headline: "path",
+        changes,
+        change_arguments: &["content"],
+        presentation: Presentation { verb: "Writes", output: OutputView::Diff },
+        foreign_names: &["Write"],
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: Some(|host, arguments| Some(vec![preview(host, arguments)?])),
     run: Run::Blocking(run),
 };
 
 /// The number of first lines in which a mark of generated files is searched.
 const MARKED_LINES: usize = 40;
 const MARKED_BYTES: usize = 1_024;
+
+fn changes(arguments: &Value) -> Vec<ProposedChange> {
+    match arguments.get("content") {
+        Some(Value::String(content)) => vec![ProposedChange::Content(content.clone())],
+        Some(other) => vec![ProposedChange::Malformed(other.clone())],
+        None => Vec::new(),
+    }
+}
 
 fn parameters(_: &HostOptions) -> Value {
     json!({
@@ -53,7 +72,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let cwd = &host.options.cwd;
     let path = paths::resolve_from(host, cwd, &given);
     let name = paths::shown(cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["write"], None, cwd)).ok()?.with_unsaved(host);
+    let target = save::look(&path, &name, &host.access(SPEC.name, None, cwd)).ok()?.with_unsaved(host);
     let bare = match host.options.settings.edit.mode {
         EditMode::Hashline => without_numbers(&content),
         EditMode::Replace => None,
@@ -69,7 +88,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["write"], Some(&call.id), &call.cwd))?.with_unsaved(host);
+    let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?.with_unsaved(host);
     let note = save::guard_write(host, &target, &name)?;
     if let Some(mark) = target.content.as_deref().and_then(generated)
         && host.first_time(read_tracker::hash(format!("{}\0{content}", path.display()).as_bytes()))

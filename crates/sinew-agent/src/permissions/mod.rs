@@ -9,10 +9,9 @@
 //!
 //! **Paths.** `*` and `?` stay within a name, `**` does not; relative ones begin in the session's folder, and a name without a
 //! folder fits at any depth where it denies or asks. A call fits by the path as it is written and by where its links lead,
-//! when it starts; and the tools show again what they opened, by its own path, before they use it (`opened.rs`). `grep`,
-//! `find` and `ls` fit by the path they begin at; a file below it that a rule of `deny` keeps from `grep` or `read` is left
-//! out of a search, and one of `find` out of its list. A rule holds every tool that has the effect of the one that it
-//! names (`HELD_WITH`).
+//! when it starts; and the tools show again what they opened, by its own path, before they use it (`opened.rs`). A search
+//! fits by the path it begins at; a file below it that a rule of `deny` excludes is left out of its result. A rule for
+//! `read` or `write` also restricts every other tool that reads or writes files (`sinew_tools::restricting_names`).
 //!
 //! **Commands.** Every simple command that the line shows is compared, without its quotes, variables before it and
 //! redirections: those of pipelines, lists, loops, functions, substitutions and here-documents, and those that
@@ -54,6 +53,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use sinew_llm::fetch::AddressCheck;
 use sinew_llm::message::ToolCall;
+use sinew_tools::semantics::ToolKind;
 use sinew_tools::tool::Boxed;
 use sinew_tools::{Approval, Ask, RuleScope};
 use tokio::sync::Notify;
@@ -140,7 +140,8 @@ impl Permissions {
     fn note_shell(&self, call: &ToolCall, context: &Context) {
         let alone = |name: &str| call.arguments.get(name).and_then(Value::as_bool) == Some(true);
         // A job runs in a copy of the shell.
-        if call.name != "bash" || self.rules.is_empty() || alone("background") {
+        let runs_line = sinew_tools::semantics_of(&call.name).kind == ToolKind::Execute;
+        if !runs_line || self.rules.is_empty() || alone("background") {
             return;
         }
         let shell = self.shell(&context.session);
@@ -231,14 +232,14 @@ impl Extension for Permissions {
         self.ask.is_some()
     }
 
-    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
+    fn path_check(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         let asked = |call: &str| self.allowed.lock().iter().any(|id| id == call);
         // What the user attaches, and what he was asked about, needs no second word.
         let may_ask = call.is_some_and(|call| !asked(call));
-        let check = opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref());
+        let check = opened::check(&self.rules, tool, may_ask, cwd, self.home.as_deref());
         match &self.own {
             Some(own) if call.is_some() => {
-                Some(own_files::check(own, &self.rules, tools, cwd, self.home.as_deref(), check))
+                Some(own_files::check(own, &self.rules, tool, cwd, self.home.as_deref(), check))
             }
             _ => check,
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
+use sinew_tools::semantics::ToolKind;
 use sinew_tools::{ApprovalRequest, RuleScope};
 
 use super::rules::{Answer, Rule, Rules, SessionView, Subject};
@@ -15,7 +16,7 @@ pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rul
     let subject = Subject::of(call, view);
     let unsure = match &subject {
         Subject::Line(line) => line.unknown().map(str::to_string),
-        Subject::Paths { .. } | Subject::Address(_) | Subject::Text(_) => None,
+        Subject::Paths { .. } | Subject::Address { .. } | Subject::Text(_) => None,
     };
     let mut patterns: Vec<String> = Vec::new();
     for text in candidates(call) {
@@ -82,7 +83,7 @@ fn candidates(call: &ToolCall) -> Vec<String> {
         texts.push(format!("{name}({url})"));
         let host = url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('/')?.0)));
         texts.extend(host.map(|(scheme, host)| format!("{name}({scheme}://{host}/*)")));
-    } else if call.name != "bash" {
+    } else if sinew_tools::semantics_of(name).kind != ToolKind::Execute {
         texts.push(name.clone());
     }
     texts

@@ -12,7 +12,9 @@ use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, paths, save};
 use crate::file_change::FileChange;
+use crate::line_patch;
 use crate::read_tracker::FileState;
+use crate::semantics::{self, Effects, OutputView, Presentation, ProposedChange, Semantics, Subject, ToolKind};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use find::{Found, closest, find};
 use view::Stage;
@@ -25,11 +27,52 @@ pub(super) static SPEC: Spec = Spec {
     guidelines: &["In oldText copy the file's text without line numbers, with just enough lines to be unique."],
     concurrency: Concurrency::Exclusive,
     flags: ToolFlags { non_abortable: true, ..PLAIN },
-    intent: "path",
+    semantics: SEMANTICS,
     offered: |options| options.settings.edit.mode == EditMode::Replace,
     reject_early: Some(reject_early),
+    preview: Some(|host, arguments| Some(vec![preview(host, arguments)?])),
     run: Run::Blocking(run),
 };
+
+/// The meaning of both ways to edit, which share a name.
+pub(super) static SEMANTICS: Semantics = Semantics {
+    kind: ToolKind::Edit,
+    effects: Effects { reads_files: true, writes_files: true, ..Effects::NONE },
+    headline: "path",
+    subjects,
+    title: |arguments| Some(SEMANTICS.files(arguments).join(", ")).filter(|title| !title.is_empty()),
+    changes,
+    change_arguments: &["oldText", "newText", "edits", "input"],
+    presentation: Presentation { verb: "Edits", output: OutputView::Diff },
+    foreign_names: &["Edit", "MultiEdit"],
+    ..Semantics::UNKNOWN
+};
+
+/// The file of a replacement, or the files of a patch by lines.
+fn subjects(arguments: &Value) -> Vec<Subject> {
+    let mut found = semantics::paths(arguments);
+    if let Some(input) = semantics::text(arguments, "input") {
+        found.extend(line_patch::paths(input).map(|path| Subject::Path { path, line: None }));
+    }
+    found
+}
+
+fn changes(arguments: &Value) -> Vec<ProposedChange> {
+    let replacement = |edit: &Value| {
+        let text = |name: &str| edit.get(name).and_then(Value::as_str).map(str::to_string);
+        Some(ProposedChange::Replacement { old: text("oldText")?, new: text("newText")? })
+    };
+    let patch = arguments.get("input").and_then(Value::as_str).map(|input| ProposedChange::Patch(input.to_string()));
+    let mut changes: Vec<ProposedChange> = replacement(arguments).into_iter().chain(patch).collect();
+    match arguments.get("edits") {
+        Some(Value::Array(edits)) => changes.extend(
+            edits.iter().map(|edit| replacement(edit).unwrap_or_else(|| ProposedChange::Malformed(edit.clone()))),
+        ),
+        Some(other) => changes.push(ProposedChange::Malformed(other.clone())),
+        None => {}
+    }
+    changes
+}
 
 /// Lines of context in the diff.
 const CONTEXT: usize = 4;
@@ -93,7 +136,7 @@ pub(super) fn reject_early(host: &Host, whole: &Value) -> Option<String> {
     let path = paths::resolve_from(host, cwd, given);
     let name = paths::shown(cwd, &path);
     // The call is not checked yet: what a rule may keep back must not be told from.
-    let access = host.access(&["edit"], Some(""), cwd);
+    let access = host.access(SPEC.name, Some(""), cwd);
     let Some(content) = save::look(&path, &name, &access).ok()?.content else {
         return Some(format!("File not found: {name}"));
     };
@@ -118,7 +161,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let cwd = &host.options.cwd;
     let path = paths::resolve_from(host, cwd, &given.path);
     let name = paths::shown(cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["edit"], None, cwd)).ok()?.with_unsaved(host);
+    let target = save::look(&path, &name, &host.access(SPEC.name, None, cwd)).ok()?.with_unsaved(host);
     let old = target.content.as_deref();
     let done = match edits.iter().any(|edit| edit.old_text.is_empty()) {
         true => put_at_end(&name, old, &edits).ok()?,
@@ -136,7 +179,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["edit"], Some(&call.id), &call.cwd))?.with_unsaved(host);
+    let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?.with_unsaved(host);
     let guarded = host.options.settings.file_guard != FileGuard::Off;
     let standing = target.content.as_deref().map(|content| host.seen.standing(&target.path, content));
     let stale = guarded && matches!(standing, Some(FileState::Changed | FileState::ChangedElsewhere));

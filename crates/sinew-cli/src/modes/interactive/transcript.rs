@@ -8,6 +8,7 @@ use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, ImageBlock, StopReason};
+use sinew_tools::semantics::diff_of;
 use sinew_tui::{BlockId, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
 
 use super::blocks::{DIM, ERROR, NOTICE, ToolBlock};
@@ -388,12 +389,4 @@ pub(super) fn text_of(content: &[Block]) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// The change that a tool made, as a unified diff.
-pub(super) fn diff_of(details: Option<&Value>) -> Option<String> {
-    let details = details?;
-    let one = |value: &Value| value.get("diff").and_then(Value::as_str).map(str::to_string);
-    let several = || details.get("files")?.as_array().map(|files| files.iter().filter_map(one).collect::<String>());
-    one(details).or_else(several).filter(|diff| !diff.is_empty())
 }
