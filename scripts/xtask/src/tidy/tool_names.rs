@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::source::{Excusable, code, without_tests};
 
 /// The crates above the tools.
-const CRATES: [&str; 4] = ["sinew-agent", "sinew-cli", "sinew-export", "sinew-session"];
+const CRATES: [&str; 5] = ["sinew-agent", "sinew-cli", "sinew-export", "sinew-permissions", "sinew-session"];
 
 /// Finds the texts in the crates above the tools that are the name of one.
 pub(super) fn find(files: &[(String, String)]) -> Vec<Excusable> {

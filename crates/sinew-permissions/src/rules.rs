@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sinew::base::{Error, Result};
 use sinew_llm::message::ToolCall;
 use sinew_tools::semantics;
 
@@ -70,9 +71,9 @@ impl Rules {
                 continue;
             };
             for rule in list {
-                match rule.as_str().map_or_else(|| Err(NO_RULE.into()), Rule::given) {
-                    Ok(rule) => place.push(rule),
-                    Err(reason) => warnings.push(format!("permissions.{key}: {rule}: {reason}")),
+                match rule.as_str().and_then(|text| Rule::given(text).ok()) {
+                    Some(rule) => place.push(rule),
+                    None => warnings.push(format!("permissions.{key}: {rule}: {NO_RULE}")),
                 }
             }
         }
@@ -83,7 +84,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if `rule` does not parse.
-    pub fn deny(&mut self, rule: &str) -> Result<(), String> {
+    pub fn deny(&mut self, rule: &str) -> Result<()> {
         self.deny.push(Rule::given(rule)?);
         Ok(())
     }
@@ -93,7 +94,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if `rule` does not parse.
-    pub fn grant(&mut self, rule: &str) -> Result<(), String> {
+    pub fn grant(&mut self, rule: &str) -> Result<()> {
         self.granted.push(Rule::given(rule)?);
         Ok(())
     }
@@ -219,8 +220,8 @@ impl Rule {
         Some(Rule { text: text.to_string(), tool: Pattern::text(tool), inner })
     }
 
-    pub(super) fn given(text: &str) -> Result<Rule, String> {
-        let rule = Rule::read(&spelling::native(text)).ok_or(NO_RULE)?;
+    pub(super) fn given(text: &str) -> Result<Rule> {
+        let rule = Rule::read(&spelling::native(text)).ok_or_else(|| Error::invalid(format!("{text}: {NO_RULE}")))?;
         Ok(Rule { text: text.trim().to_string(), ..rule })
     }
 

@@ -8,7 +8,7 @@ use sinew_llm::message::ToolCall;
 use sinew_tools::semantics::ToolKind;
 use sinew_tools::{ApprovalRequest, RuleScope};
 
-use super::rules::{Answer, Rule, Rules, SessionView, Subject};
+use super::rules::{Answer, NO_RULE, Rule, Rules, SessionView, Subject};
 
 /// Builds the question about a call that `rule` asks about.
 pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rule: String) -> ApprovalRequest {
@@ -45,7 +45,7 @@ pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rul
 
 /// Says why a rule would not let a call run, now and, where it is kept, at the next start.
 fn check(rules: &Rules, call: &ToolCall, view: SessionView<'_>, text: &str, scope: RuleScope) -> Result<(), String> {
-    let rule = Rule::given(text)?;
+    let rule = Rule::given(text).map_err(|_| NO_RULE.to_string())?;
     if !rule.covers(call, &Subject::of(call, view)) {
         return Err("this rule does not fit the call".into());
     }

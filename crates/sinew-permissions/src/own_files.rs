@@ -363,7 +363,6 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn another_name_of_a_key_file_is_not_opened() {
-        use crate::extension::Extension;
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join(".sinew/agent")).unwrap();
