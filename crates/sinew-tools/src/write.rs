@@ -9,8 +9,10 @@ use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, edit, paths, save};
 use crate::file_change::FileChange;
+use crate::notebook::{self, Notebook};
 use crate::read_tracker;
 use crate::semantics::{Effects, OutputView, Presentation, ProposedChange, Semantics, ToolKind};
+use crate::text_form::TextForm;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -78,7 +80,10 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
         EditMode::Replace => None,
     };
     let new = bare.unwrap_or(content);
-    Some(edit::change(&name, target.content.as_deref().unwrap_or_default(), new.as_bytes()))
+    let old = target.content.as_deref().unwrap_or_default();
+    let form = TextForm::of(old);
+    let new = target.content.as_ref().map_or_else(|| new.clone().into_bytes(), |_| form.adopt(&new));
+    Some(edit::change(&name, &form.decode(old), &form.decode(&new)))
 }
 
 fn run(host: &Host, call: &Call) -> Outcome {
@@ -97,22 +102,30 @@ fn run(host: &Host, call: &Call) -> Outcome {
             "{name} is generated (\"{mark}\"): change what it is made from. To write it anyway, repeat the call."
         )));
     }
+    if notebook::is_name(&path) && Notebook::parse(&content).is_none() {
+        return Err(ToolError::Failed(format!(
+            "Cannot write {name}: the content is no notebook, which is JSON with cells. Use edit to change cells as read shows them."
+        )));
+    }
     let hashline = host.options.settings.edit.mode == EditMode::Hashline;
     let bare = if hashline { without_numbers(&content) } else { None };
     let stripped = bare.is_some();
     let content = bare.unwrap_or(content);
     let executable = content.starts_with("#!");
-    target.write(host, &name, content.as_bytes(), executable)?;
-    let mut text = format!("Successfully wrote {} bytes to {name}", content.len());
-    if hashline {
-        let all = 0..read_tracker::lines(content.as_bytes()).count();
-        let tag = host.snapshots.showed(&target.path, content.as_bytes(), &[all]);
+    let form = target.content.as_deref().map(TextForm::of);
+    let bytes = form.map_or_else(|| content.clone().into_bytes(), |form| form.adopt(&content));
+    target.write(host, &name, &bytes, executable)?;
+    let mut text = format!("Successfully wrote {} bytes to {name}", bytes.len());
+    // A file in UTF-16 has no lines that a patch could name.
+    if hashline && !form.is_some_and(TextForm::is_utf16) {
+        let all = 0..read_tracker::lines(&bytes).count();
+        let tag = host.snapshots.showed(&target.path, &bytes, &[all]);
         text.insert_str(0, &format!("@{name}#{tag}\n"));
     }
     if stripped {
         text.push_str("\n[The header and the line numbers of a read were taken off the content.]");
     }
-    for note in note.into_iter().chain(target.parted()) {
+    for note in form.and_then(TextForm::note).into_iter().chain(note).chain(target.parted()) {
         text.push_str(&format!("\n{note}"));
     }
     let output = ToolOutput::text(text);

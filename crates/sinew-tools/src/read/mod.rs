@@ -18,6 +18,7 @@ use sinew_session::files::{open_plain, opened_path, size_text};
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, editor, ls, paths, truncate};
+use crate::notebook;
 use crate::semantics::{self, Effects, OutputView, Presentation, Semantics, Subject, ToolKind};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 pub use picture::block as picture_block;
@@ -235,7 +236,7 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
         let mime_type = source::mime_type(&head);
         return Ok(ToolOutput::text(format!("Binary file: {name} ({}, {mime_type}). Not shown.", size_text(size))));
     }
-    let notebook = path.extension().is_some_and(|extension| extension == "ipynb");
+    let notebook = notebook::is_name(path);
     if notebook {
         source.as_notebook().map_err(failed)?;
     }
@@ -256,7 +257,7 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
     if remember && (!window.lines.is_empty() || window.total_bytes == 0) {
         let whole = start == 1 && window.is_whole();
         let shown = window.lines.iter().map(Vec::as_slice);
-        let hash = if notebook { None } else { source.hash() };
+        let hash = source.hash();
         // Of text that was converted the bytes on disk are another matter: only the hash speaks for it.
         if source.is_plain() {
             host.seen.showed(path, hash, whole, start, shown);
