@@ -168,30 +168,30 @@ pub enum ToolExecution {
     Sequential,
 }
 
-/// The moment at which steering is taken up.
+/// What steering does to the tool calls of an answer. Calls that have not begun are skipped in both cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Interrupt {
-    /// Also between tool calls.
-    #[default]
+    /// Ends the calls that run.
     Immediate,
-    /// After all of them.
+    /// Waits for the calls that run.
+    #[default]
     Wait,
 }
 
 /// Settings of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSettings {
-    /// Calls of the provider at most; 0 is no limit. Default 200.
+    /// Calls of the provider at most; 0 is no limit. Default 1,000.
     pub max_turns: u32,
     /// Default parallel.
     pub execution: ToolExecution,
-    /// Default immediate.
+    /// Default: wait.
     pub interrupt: Interrupt,
 }
 
 impl Default for RunSettings {
     fn default() -> RunSettings {
-        RunSettings { max_turns: 200, execution: ToolExecution::default(), interrupt: Interrupt::default() }
+        RunSettings { max_turns: 1_000, execution: ToolExecution::default(), interrupt: Interrupt::default() }
     }
 }
 

@@ -184,6 +184,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Resources, "", "no-themes", Nothing, Ignored, ""),
     flag(Resources, "", "no-extensions", Nothing, Ignored, ""),
     flag(Resources, "", "no-mcp", Nothing, Switch(|args| &mut args.resources.no_mcp), "use no MCP server"),
+    flag(Run, "", "stdin", Nothing, Switch(|args| &mut args.run.stdin), "wait for standard input even if nothing comes for 3 seconds"),
     flag(Run, "", "max-turns", Value("N"), Number(|args| &mut args.run.max_turns), "requests to the model at most; 0 is no limit"),
     flag(Run, "", "max-cost", Value("DOLLARS"), Parsed(max_cost), "send no request once so much was spent"),
     flag(Run, "", "cwd", Value("DIR"), Text(|args| &mut args.run.cwd), "work in this folder"),

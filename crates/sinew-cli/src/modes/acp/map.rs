@@ -14,6 +14,7 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, Block, Content, ToolRes
 use sinew_tools::semantics::{ToolKind, changed_lines};
 
 use super::tool_call::{self, FileChange};
+use crate::modes::turn_limit;
 
 /// The ids of calls within a session: a provider's ids are unique within a message only.
 #[derive(Debug, Default)]
@@ -120,7 +121,7 @@ impl Mapper {
             Event::CredentialDisabled { provider, reason, .. } => {
                 vec![self.warning(&format!("A key of {provider} is not used for now: {reason}"))]
             }
-            Event::LimitReached { max_turns } => vec![self.warning(&format!("Stopped after {max_turns} turns."))],
+            Event::LimitReached { max_turns } => vec![self.warning(&turn_limit(*max_turns))],
             _ => Vec::new(),
         }
     }

@@ -363,9 +363,7 @@ pub(super) fn notice(event: &Event) -> Option<(String, Style)> {
         }
         Event::ModelFallback { from, to, reason } => (format!("⋯ {to} answers instead of {from}: {reason}"), NOTICE),
         Event::TtsrTriggered { rules } => (format!("⋯ the answer broke a rule: {}", rules.join(", ")), NOTICE),
-        Event::LimitReached { max_turns } => {
-            (format!("■ stopped after {max_turns} turns: \"continue\" goes on"), NOTICE)
-        }
+        Event::LimitReached { max_turns } => (format!("■ {}", crate::modes::turn_limit(*max_turns)), NOTICE),
         Event::CredentialDisabled { provider, reason, .. } => {
             (format!("⋯ a key of {provider} is not used for a while: {reason}"), NOTICE)
         }
