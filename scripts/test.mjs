@@ -19,7 +19,7 @@ const GIB = 1024 ** 3;
 /** Test files of Node that run against the agent's program. */
 const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/serving", "guide/guide"].map((name) => `tests/${name}.test.mjs`);
 /** Test files of Node beside those of the packages. */
-const SCRIPT_TESTS = ["scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/release/release.test.mjs"];
+const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/release/release.test.mjs"];
 
 const failures = [];
 // A clean build gains nothing from incremental files, and they are half of the target folder.
