@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
@@ -24,10 +24,11 @@ async function chromium(args) {
 
 /**
  * Loads a page with `body` and returns what `script`, the body of an async function that runs after the page has loaded, returns;
- * that must be JSON. `width` and `height` are those of the window, in pixels.
+ * that must be JSON. `width` and `height` are those of the window, in pixels. `served` is a folder and its address, for a page
+ * that looks into other pages of a server; without it the page is a file of its own.
  */
-export async function evaluate(body, script, { width = 1280, height = 900 } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "sinew-page-"));
+export async function evaluate(body, script, { width = 1280, height = 900, served } = {}) {
+  const folder = mkdtempSync(join(served?.folder ?? tmpdir(), "sinew-page-"));
   try {
     const page = join(folder, "page.html");
     writeFileSync(page, `<!doctype html><meta charset="utf-8"><body>${body}<script type="module">
@@ -35,7 +36,7 @@ const report = (value) => { const result = document.createElement("pre"); result
 try { report({ value: await (async () => { ${script} })() }); } catch (error) { report({ error: String(error.stack ?? error) }); }
 </script>`);
     // Virtual time goes on until the page has nothing left to do.
-    const dom = await chromium(["--virtual-time-budget=60000", `--window-size=${width},${height}`, "--dump-dom", pathToFileURL(page).href]);
+    const dom = await chromium(["--virtual-time-budget=60000", `--window-size=${width},${height}`, "--dump-dom", served ? `${served.address}/${basename(folder)}/page.html` : pathToFileURL(page).href]);
     const found = /<pre id="result">([^<]*)<\/pre>/.exec(dom)?.[1];
     if (!found) throw new Error(`the page reported nothing:\n${dom.slice(0, 2000)}`);
     const { value, error } = JSON.parse(decodeURIComponent(found));
