@@ -151,7 +151,7 @@ export function linkPages(list) {
     }
     const known = sources.get(file);
     if (!known && REPOSITORY_ONLY.includes(file)) return undefined;
-    if (!known) faults.push(`${page.source} links to ${target}, which is no page of the website`);
+    if (!known) faults.push(`${page.source} links to ${target}, which is not a page of the website`);
     else if (anchor && !anchorsOf(known.original).includes(anchor)) faults.push(`${page.source} links to ${target}, and that page has no such heading`);
     return `/${known?.address.replace(/index$/, "") ?? ""}${anchor ? `#${anchor}` : ""}`;
   };

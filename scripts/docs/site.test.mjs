@@ -38,7 +38,7 @@ test("a dead link is an error that names the page", () => {
   assert.match(link("[b](docs/b.md#part-one)"), /\[b\]\(\/docs\/b#part-one\)/);
   assert.match(link("![shot](docs/images/shot.svg)"), /!\[shot\]\(\/images\/shot\.svg\)/);
   assert.match(link("```md\n[b](no.md)\n```"), /\[b\]\(no\.md\)/);
-  assert.throws(() => link("[b](docs/no.md)"), /a\.md links to docs\/no\.md, which is no page/);
+  assert.throws(() => link("[b](docs/no.md)"), /a\.md links to docs\/no\.md, which is not a page/);
   assert.throws(() => link("[b](docs/b.md#no)"), /a\.md links to docs\/b\.md#no, and that page has no such heading/);
   assert.throws(() => link("[b](#no)"), /a\.md links to #no/);
 });
