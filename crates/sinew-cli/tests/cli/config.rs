@@ -89,9 +89,9 @@ fn without_nulls(value: &mut Value) {
 fn every_setting_is_listed_with_its_meaning() {
     let ran = Stage::new().run(&["config", "list"]);
     let entry =
-        "maxTurns\n    Requests to the model for one prompt at most; 0: no limit.\n    a whole number; default 200\n";
+        "maxTurns\n    Limit of requests to the model per prompt. 0: no limit.\n    a whole number; default 200\n";
     assert!(ran.code == Some(0) && ran.stdout.contains(entry), "{}", ran.stdout);
-    assert!(ran.stdout.contains("    A project may set it only once you trust the project.\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("    A project can set it only once you trust the project.\n"), "{}", ran.stdout);
 }
 
 #[test]
