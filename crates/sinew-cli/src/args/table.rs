@@ -24,7 +24,7 @@ pub(super) enum Target {
     Number(fn(&mut Args) -> &mut Option<u64>),
     /// Anything else; the error says what would have been right.
     Parsed(fn(&mut Args, &str) -> Result<(), String>),
-    /// One of those that exclude each other.
+    /// One of those that cannot be used together.
     Session(fn(Option<String>) -> SessionChoice),
     Trust(bool),
     /// Nothing: what it switches off does not exist.

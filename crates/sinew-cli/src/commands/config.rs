@@ -47,7 +47,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
         ["list"] => print(&settings::listing()).map(Some),
         ["list", "markdown"] => print(&settings::markdown()).map(Some),
         ["get" | "set" | "list" | "path", ..] => Err(Failure::usage(USAGE)),
-        [other] => Err(Failure::usage(format!("sinew config {other}: {USAGE}. A message goes behind -p"))),
+        [other] => Err(Failure::usage(format!("sinew config {other}: {USAGE}. Use -p to send a message"))),
         _ => Ok(None),
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
 fn completions(shell: &str) -> Result<u8, Failure> {
     let script = crate::args::completions(shell);
     let script = script.ok_or_else(|| {
-        Failure::usage(format!("sinew completions {shell}: use bash, zsh or fish. A message goes behind -p"))
+        Failure::usage(format!("sinew completions {shell}: use bash, zsh or fish. Use -p to send a message"))
     })?;
     crate::output::print(&script)
 }
