@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npm run build: the addon, the shells' supervisor program and the TypeScript of @sinew/natives, for this machine or for a target.
+// npm run build: builds the addon, the supervisor program and the TypeScript of @sinew/natives, for this machine or for a target.
 import { parseArgs } from "node:util";
 import { buildNatives, hostTarget, platformOf } from "./lib/natives.mjs";
 import { variantsOf } from "./lib/platforms.mjs";
@@ -7,16 +7,16 @@ import { buildTypescript } from "./lib/typescript.mjs";
 
 const HELP = `npm run build -- [options]
 
-  --profile NAME    release (default), quick (no fat LTO), dev (compiles fast), test (what cargo test has compiled)
-  --variant NAME    modern or baseline; x64 only; default: what this CPU runs; also TARGET_VARIANT; all: each that the target has
-  --target TRIPLE   a Rust target; default: this machine
-  --glibc VERSION   Linux: link for this glibc and later (2.28 for releases), through cargo-zigbuild
-  --agent           build the agent too: dist/sinew
-  --collect         put everything into dist/cross/TAG, where npm run pack looks for platforms that are not this machine's
+  --profile NAME    release (default), quick (no fat LTO), dev (compiles fast), test (reuses what cargo test has compiled)
+  --variant NAME    modern or baseline on x64, or all; default: the one that this CPU supports; also TARGET_VARIANT
+  --target TRIPLE   build for this Rust target; default: this machine
+  --glibc VERSION   Linux: link for this glibc and later (2.28 for releases), with cargo-zigbuild
+  --agent           also build the agent: dist/sinew
+  --collect         write everything to dist/cross/TAG, where npm run pack looks for other platforms
   --dev             write sinew_natives.dev.node, which SINEW_DEV loads
-  --natives-only    leave out the TypeScript
-  --typescript-only build the TypeScript alone, beside an addon that is there
-  --verbose         show what cargo says; without it only when a build fails
+  --natives-only    do not build the TypeScript
+  --typescript-only build only the TypeScript, with the addon that is there
+  --verbose         show the output of cargo, which is otherwise shown only if a build fails
 `;
 
 /** Seconds of a first build on two cores of x86-64, as measured. */

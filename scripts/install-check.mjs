@@ -12,14 +12,14 @@ const NAMES = SYSTEMS.map(({ name }) => name);
 
 const HELP = `npm run install-check -- [options]
 
-  --from FOLDER   what npm run pack -- --all wrote; default: dist
-  --suite NAME    a system, may be repeated; default: ${NAMES.join(", ")}
-  --form NAME     a form, may be repeated; default: ${FORMS.map(({ name }) => name).join(", ")}
-  --roots FOLDER  where the root file systems are kept, up to 350 MB each; default: the scripts' cache
+  --from FOLDER   the release that npm run pack -- --all wrote; default: dist
+  --suite NAME    test on this system; can be repeated; default: ${NAMES.join(", ")}
+  --form NAME     test this form of installation; can be repeated; default: ${FORMS.map(({ name }) => name).join(", ")}
+  --roots FOLDER  keep the root file systems here, up to 350 MB each; default: the cache of the scripts
 
-Needs root and Linux on x64. Each root file system is made once: by debootstrap from the archives of Debian and Ubuntu, and out
-of the image of a wheel for Alpine. Node is this one; in Alpine it is that of a wheel for musl. What is installed is removed again.
-Alpine for arm64 runs by qemu.
+Requires root and Linux on x64. Each root file system is created once: with debootstrap from the archives of Debian and Ubuntu, and
+for Alpine from the image in a Python wheel. Node is the one that runs this script; in Alpine it comes from a wheel for musl. Everything
+that was installed is removed again. Alpine for arm64 runs in qemu.
 `;
 
 const { values } = parseArgs({

@@ -17,20 +17,20 @@ import { packMain, packMore, packPlatforms } from "./pack/natives.mjs";
 
 const HELP = `npm run pack -- [options]
 
-  --out FOLDER      where the tarballs go; default: dist
-  --package FOLDER  a built package; default: packages/natives
-  --addons FOLDER   the one folder of addons and supervisor programs; default: native/build, then dist/cross/TAG of each platform
-  --program FILE    the agent of this machine; default: dist/cross/TAG, then dist/sinew
-  --no-build        pack what is there, and fail where something is missing; so do --package, --addons and --program
-  --only PART       main and platforms (packages of @sinew/natives), more (@sinew/tokens, @sinew/pi-natives), agent (npm packages,
-                    archives, .deb) or bills (of materials); may be repeated; default: main, more and platforms
-  --all             all five
-  --complete        fail unless both variants of each x64 platform found are there
-  --any-glibc       pack the files of any build as they are, whatever their size and the glibc they ask for; for tests
+  --out FOLDER      write the packages to this directory; default: dist
+  --package FOLDER  pack this built package; default: packages/natives
+  --addons FOLDER   use the addons and supervisor programs in this directory; default: native/build, then dist/cross/TAG
+  --program FILE    use this agent; default: dist/cross/TAG, then dist/sinew
+  --no-build        do not build, and fail if something is missing; implied by --package, --addons and --program
+  --only PART       pack only main and platforms (@sinew/natives), more (@sinew/tokens, @sinew/pi-natives), agent (npm packages,
+                    archives, .deb) or bills (of materials); can be repeated; default: main, more and platforms
+  --all             pack all five parts
+  --complete        fail unless both variants are there for each x64 platform
+  --any-glibc       accept the files of any build, whatever their size and required glibc; for tests
 
-Builds a release for this platform first (both variants on x64; for glibc ${GLIBC} on Linux): minutes each the first time. Packages
-are written for every platform whose addon or agent is in the folders; on Linux a static agent in dist/cross comes before the
-one of dist. SHA256SUMS has the digest of every file that was written.
+Builds a release for this platform first (both variants on x64; for glibc ${GLIBC} on Linux), which takes minutes the first time. Writes
+packages for every platform whose addon or agent is found; on Linux a static agent in dist/cross is preferred to the one in dist.
+SHA256SUMS has the digest of every file.
 `;
 
 const { values } = parseArgs({

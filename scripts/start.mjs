@@ -12,8 +12,8 @@ import { buildNativesJavaScript } from "./lib/typescript.mjs";
 if (process.argv.includes("--help")) {
   console.log(`npm start [-- FOLDER]
 
-Builds @sinew/natives and searches FOLDER (default: this repository) with it; then builds the agent, which runs a scripted turn
-there. Both are built with the profile "dev", which compiles fast. A release is faster: npm run build -- --agent.`);
+Builds @sinew/natives and searches FOLDER (default: this repository) with it. Then builds the agent and runs it there with a scripted
+model. Both are built with the profile "dev", which compiles fast. A release runs faster: npm run build -- --agent.`);
   process.exit(0);
 }
 const folder = resolve(process.env.INIT_CWD ?? process.cwd(), process.argv[2] ?? ROOT);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // npm test: installs what is missing, then runs every test of Rust and of Node. Ends with a non-zero exit code on any failure.
-// npm run test:more: what takes long and rarely fails: the reference of the libraries, the checks for other systems.
+// npm run test:more: what takes long and rarely fails: the reference of the libraries, the website, the checks for other systems.
 import { mkdirSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { lintedEnvironment } from "./lib/linted.mjs";
@@ -13,13 +13,14 @@ const HELP = `npm test
 npm run test:more
 
 npm test runs every test: Rust, Node and the tables of conformance/. npm run test:more writes the reference of the Rust libraries,
-where a broken link is an error, and compiles the workspace for other systems if their tools are installed.
+where a broken link is an error, builds the website and looks at its pages in a browser, and compiles the workspace for other systems
+if their tools are installed.
 `;
 const GIB = 1024 ** 3;
 /** Test files of Node that run against the agent's program. */
 const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/serving", "guide/guide"].map((name) => `tests/${name}.test.mjs`);
 /** Test files of Node beside those of the packages. */
-const SCRIPT_TESTS = ["scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/release/release.test.mjs"];
+const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/examples/examples.test.mjs", "tests/release/release.test.mjs"];
 
 const failures = [];
 // A clean build gains nothing from incremental files, and they are half of the target folder.
@@ -80,6 +81,12 @@ async function testAll() {
 async function testMore() {
   await step("tools", compilers);
   await step("reference", () => xtask("docs"), failures);
+  await step("website", async () => {
+    await packages();
+    await programs({ chromium: TEST_PROGRAMS.chromium });
+    await run("node", ["scripts/docs/build.mjs"]);
+    await nodeTests(["scripts/docs/look.test.mjs"], 1);
+  }, failures);
   // Half a minute each where the dependencies are compiled already, which they are for; what is not done in time is named.
   await step("other systems", () => run("node", ["scripts/cross/run.mjs", "win32-x64", "darwin-arm64", "linux-arm64", "--check", "--if-ready", "--limit", "170"], { env }), failures);
 }

@@ -116,7 +116,7 @@ async function measure({ Workspace, fuzzyFind, glob, grep }, path, cacheDir, rg)
 }
 
 /** The line a·n^b that is nearest to the points in logarithms. */
-function fit(points) {
+export function fit(points) {
   const [xs, ys] = [points.map(([n]) => Math.log(n)), points.map(([, ms]) => Math.log(ms))];
   const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
   const [x, y] = [mean(xs), mean(ys)];
@@ -127,8 +127,8 @@ function fit(points) {
 const COLOURS = ["#8a8f98", "#c9803a", "#b0413e", "#2f7ed8", "#7b4fb5", "#a07bd0", "#5a9e54", "#17838f", "#d0a52f", "#333333"];
 
 /** Both axes in powers of ten, a dot for each measurement, a line for each fit. */
-function draw(series) {
-  const [width, height, left, top, bottom, legend] = [900, 470, 70, 30, 50, 290];
+export function draw(series) {
+  const [width, height, left, top, bottom, legend] = [920, 470, 90, 30, 50, 290];
   const all = series.flatMap(({ points }) => points);
   const range = (list) => [Math.floor(Math.log10(Math.min(...list)) + 1e-9), Math.ceil(Math.log10(Math.max(...list)) - 1e-9)];
   const [[x0, x1], [y0, y1]] = [range(all.map(([n]) => n)), range(all.map(([, ms]) => ms))];

@@ -1,22 +1,48 @@
 #!/usr/bin/env node
-// npm run docs: draws the agent's picture, docs/images/terminal.svg, from a session that it plays, and writes the site to dist/docs: guides,
-// plots of the saved benchmarks, llms.txt, and the reference of @sinew/natives from the doc comments (what lacks one is an error).
-import { existsSync } from "node:fs";
-import { join, relative } from "node:path";
+// npm run docs: writes the website to dist/docs. npm run docs -- --pictures: draws the pictures of docs/images anew first.
+import { cpSync, createReadStream, existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, relative } from "node:path";
+import { parseArgs } from "node:util";
 import { ROOT, run } from "../lib/steps.mjs";
+
+const HELP = `npm run docs -- [options]
+
+  --pictures   draw docs/images anew: the terminal (needs the agent and the addon) and the charts of the saved benchmarks
+  --serve      serve the website on this machine afterwards
+
+Writes dist/docs: the guides with search, plots of the saved benchmarks, the reference of @sinew/natives, llms.txt. A dead link or
+an export without a doc comment is an error.
+`;
 
 const folder = join(ROOT, "scripts", "docs");
 const natives = join(ROOT, "packages", "natives");
+const stageFolder = join(folder, ".stage");
 const site = join(ROOT, "dist", "docs");
 
-try {
-  if (!existsSync(join(folder, "node_modules", "@xterm", "headless"))) await run("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], { cwd: folder });
+async function install() {
+  if (["typedoc", "vitepress"].every((name) => existsSync(join(folder, "node_modules", name)))) return;
+  await run("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"], { cwd: folder });
+}
+
+/** The website without the reference: VitePress empties its folder, so it comes first. */
+async function writePages() {
+  const { stage } = await import("./pages.mjs");
+  rmSync(stageFolder, { recursive: true, force: true });
+  stage(stageFolder);
+  const own = join(stageFolder, ".vitepress");
+  cpSync(join(folder, "theme"), join(own, "theme"), { recursive: true });
+  writeFileSync(join(own, "config.mjs"), `export { default } from ${JSON.stringify(join(folder, "config.mjs"))};\n`);
+  await run("npx", ["--no-install", "vitepress", "build", stageFolder, "--outDir", site], { cwd: folder });
+}
+
+async function writeReference() {
   await run("npx", [
     "--no-install",
     "typedoc",
     join(natives, "src", "index.ts"),
     ...["--tsconfig", join(natives, "tsconfig.json")],
-    ...["--readme", join(natives, "README.md")],
+    ...["--readme", "none"],
     ...["--name", "@sinew/natives"],
     ...["--out", join(site, "reference")],
     "--excludeInternal",
@@ -30,12 +56,49 @@ try {
     // A type that only names a parameter's shape is shown in its place.
     ...["--validation.notExported", "false"],
   ], { cwd: folder });
-  const { drawPicture } = await import("./picture.mjs");
-  await drawPicture();
-  const { writeSite } = await import("./site.mjs");
-  const pages = writeSite(site, { reference: true });
-  console.log(`${pages.length} pages and the reference in ${relative(process.cwd(), site)}; begin at index.html`);
-} catch (error) {
-  console.error(`docs: ${error.message}`);
-  process.exitCode = 1;
+}
+
+const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json", ".svg": "image/svg+xml", ".txt": "text/plain", ".md": "text/plain", ".woff2": "font/woff2" };
+
+/** Serves the website on a free port of this machine, and returns its server. An address without an ending is a page. */
+export async function serve() {
+  const server = createServer((request, response) => {
+    const path = join(site, decodeURIComponent(new URL(request.url, "http://localhost").pathname));
+    const file = [path, join(path, "index.html"), `${path}.html`].find((file) => file.startsWith(site) && existsSync(file) && statSync(file).isFile());
+    response.writeHead(file ? 200 : 404, { "content-type": `${TYPES[extname(file ?? ".html")] ?? "application/octet-stream"}; charset=utf-8` });
+    if (file) createReadStream(file).pipe(response);
+    else response.end("not found");
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return server;
+}
+
+/** Writes the whole website to dist/docs. */
+export async function build({ pictures = false } = {}) {
+  await install();
+  if (pictures) {
+    const { drawPicture } = await import("./picture.mjs");
+    const { drawCharts } = await import("./chart.mjs");
+    drawCharts();
+    await drawPicture();
+  }
+  await writePages();
+  await writeReference();
+  const { writeForModels } = await import("./pages.mjs");
+  writeForModels(site);
+  console.log(`the website is in ${relative(process.cwd(), site)}`);
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { values } = parseArgs({ options: { pictures: { type: "boolean" }, serve: { type: "boolean" }, help: { type: "boolean", short: "h" } } });
+  if (values.help) process.stdout.write(HELP);
+  else {
+    try {
+      await build(values);
+      if (values.serve) console.log(`http://127.0.0.1:${(await serve()).address().port}/`);
+    } catch (error) {
+      console.error(`docs: ${error.message}`);
+      process.exitCode = 1;
+    }
+  }
 }

@@ -1,4 +1,4 @@
-// Plots of the saved benchmark runs, as SVG inside a page: for each row a bar per contender, in proportion to its time.
+// Plots of the saved benchmark runs, as SVG inside of a page: for each row a bar per contender, in proportion to its time.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -27,19 +27,26 @@ function plot({ title, sinew, others }) {
   return `<figure><figcaption>${escaped(title)}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title).replaceAll('"', "&quot;")}">${parts.join("")}</svg></figure>`;
 }
 
-/** All saved runs below `folder` as the body of a page. */
+/** All saved runs below `folder` as a page of Markdown. */
 export function drawPlots(folder) {
   const runs = readdirSync(folder).filter((name) => name.endsWith(".json")).sort().flatMap((name) => {
     const { host, results } = JSON.parse(readFileSync(join(folder, name), "utf8"));
     const [, subjects, date] = /^(.*)-(\d{4}-\d{2}-\d{2})\.json$/.exec(name);
     const rows = results.filter(({ sinew, others }) => sinew !== undefined && Object.keys(others ?? {}).length > 0);
     if (rows.length === 0) return [];
-    return `<h2>${escaped(subjects.replaceAll("-", ", "))}</h2>
-<p>${date}, ${escaped(host.cpu)}, ${host.cores} cores, Node ${escaped(host.node)}, load ${host.load.join(" ")}.</p>
-${rows.map(plot).join("\n")}`;
+    return `## ${subjects.replaceAll("-", ", ")}, ${date}
+
+${host.cpu}, ${host.cores} cores, Node ${host.node}, load ${host.load.join(" ")}.
+
+<div v-pre>
+${rows.map(plot).join("\n")}
+</div>`;
   });
-  return `<h1>Numbers</h1>
-<p>Saved runs of <code>npm run bench -- --save</code>: all contenders of a plot in one process and one run, by turns; the time is the median, less is better.
-A busy machine slows all of them.</p>
-${runs.join("\n")}`;
+  return `# All benchmarks
+
+Saved runs of \`npm run bench -- --save\`. All contenders of a plot ran in one process and in one run, by turns. The time is the median; less is better. A busy
+machine slows all of them.
+
+${runs.join("\n\n")}
+`;
 }

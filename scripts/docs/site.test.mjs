@@ -1,78 +1,67 @@
-// The site: every page is whole, every link of one leads to a page, a heading or a file of the site.
+// The pages of the website before VitePress builds it. look.test.mjs looks at the finished one.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, test } from "node:test";
-import { writeSite } from "./site.mjs";
+import { ROOT } from "../lib/steps.mjs";
+import { PAGES, forgottenGuides, linkPages, navigation, slug, stage, writeForModels } from "./pages.mjs";
+import { drawPlots } from "./plots.mjs";
 
-const out = mkdtempSync(join(tmpdir(), "sinew-site-"));
-after(() => rmSync(out, { recursive: true, force: true }));
-const addresses = writeSite(out, { reference: false });
-const html = Object.fromEntries([...addresses, "numbers.html"].map((address) => [address, readFileSync(join(out, address), "utf8")]));
+const folder = mkdtempSync(join(tmpdir(), "sinew-site-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
 
-const WITHOUT_END = /^(meta|link|img|br|hr|rect|!doctype)$/;
+test("every guide is in the menu, every page has its own address", () => {
+  assert.deepEqual(forgottenGuides(), []);
+  assert.equal(new Set(PAGES.map(({ address }) => address)).size, PAGES.length);
+  const { nav, sidebar } = navigation();
+  assert.deepEqual(nav.map(({ text }) => text), ["Package", "Agent", "Contribute"]);
+  const links = Object.values(sidebar).flat().flatMap(({ items }) => items.map(({ link }) => link));
+  for (const { address } of PAGES) assert.ok(links.includes(`/${address.replace(/index$/, "")}`), address);
+});
 
-/** The tags that are not closed, or not in their order. */
-function unbalanced(text) {
-  const open = [];
-  const faults = [];
-  for (const [tag, end, name] of text.matchAll(/<(\/?)([a-z!][\w-]*)[^>]*>/g)) {
-    if (WITHOUT_END.test(name) || tag.endsWith("/>")) continue;
-    if (!end) open.push(name);
-    else if (open.pop() !== name) faults.push(tag);
-  }
-  return [...faults, ...open];
-}
-
-test("every guide has a page, and every page is whole", () => {
-  for (const folder of ["docs/natives", "docs/agent"]) {
-    for (const name of readdirSync(join(import.meta.dirname, "..", "..", folder))) {
-      if (name.endsWith(".md") && name !== "README.md") assert.ok(addresses.includes(`${folder}/${name.replace(/md$/, "html")}`), `${folder}/${name}`);
+test("links of the pages lead to pages, headings and pictures", () => {
+  stage(folder);
+  for (const { address } of PAGES) {
+    const text = readFileSync(join(folder, `${address}.md`), "utf8").replaceAll(/^```[^]*?^```$/gm, "");
+    for (const [, target] of text.matchAll(/\]\((\/[^)#]*)/g)) {
+      const file = target.startsWith("/images/") ? join("public", target) : `${target.replace(/\/$/, "/index")}.md`;
+      assert.ok(existsSync(join(folder, file)), `${address} links to ${target}`);
     }
-  }
-  for (const [address, text] of Object.entries(html)) {
-    assert.deepEqual(unbalanced(text), [], address);
-    assert.match(text, /<title>[^<]+<\/title>/, address);
-    assert.match(text, /<h1[ >]/, address);
-    assert.match(text, new RegExp(`aria-current="page"`), address);
+    assert.doesNotMatch(text, /\]\([^)]*\.md[)#]/, address);
   }
 });
 
-test("links lead somewhere", () => {
-  for (const [address, text] of Object.entries(html)) {
-    for (const [, target] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
-      if (/^\w+:/.test(target)) continue;
-      const [path, anchor] = target.split("#");
-      const file = path === "" ? address : join(dirname(address), path);
-      assert.ok(existsSync(join(out, file)), `${address} links to ${target}`);
-      if (anchor) assert.ok(html[file].includes(`id="${anchor}"`), `${address} links to ${target}`);
-    }
-  }
+test("a dead link is an error that names the page", () => {
+  const page = (source, original) => ({ source, address: source.replace(".md", ""), original: `# Title\n\n${original}\n\n## Part one\n` });
+  const link = (text) => linkPages([page("a.md", text), page("docs/b.md", "")]).pages[0].text;
+  assert.match(link("[b](docs/b.md#part-one)"), /\[b\]\(\/docs\/b#part-one\)/);
+  assert.match(link("![shot](docs/images/shot.svg)"), /!\[shot\]\(\/images\/shot\.svg\)/);
+  assert.match(link("```md\n[b](no.md)\n```"), /\[b\]\(no\.md\)/);
+  assert.throws(() => link("[b](docs/no.md)"), /a\.md links to docs\/no\.md, which is not a page/);
+  assert.throws(() => link("[b](docs/b.md#no)"), /a\.md links to docs\/b\.md#no, and that page has no such heading/);
+  assert.throws(() => link("[b](#no)"), /a\.md links to #no/);
 });
 
-test("code is coloured and keeps its text", () => {
-  const page = html["docs/natives/search.html"];
-  assert.match(page, /<span class="keyword">import ?<\/span>/);
-  const source = readFileSync(join(out, "docs/natives/search.md"), "utf8");
-  const first = /```js\n([^]*?)```/.exec(source)[1];
-  const shown = /<pre><code[^>]*>([^]*?)<\/code><\/pre>/.exec(page)[1].replaceAll(/<[^>]*>/g, "");
-  assert.equal(shown.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&"), first);
+test("an anchor is that of GitHub", () => {
+  assert.equal(slug("Offer Sinew's tools to other agents"), "offer-sinews-tools-to-other-agents");
+  assert.equal(slug("sharp-lite: the parts of sharp"), "sharp-lite-the-parts-of-sharp");
 });
 
 test("llms.txt names every page with a sentence about it, and the whole text is one file", () => {
-  const text = readFileSync(join(out, "llms.txt"), "utf8");
+  writeForModels(folder);
+  const text = readFileSync(join(folder, "llms.txt"), "utf8");
   assert.match(text, /^# Sinew\n\n> /);
   const named = [...text.matchAll(/^- \[([^\]]+)\]\(([^)]+)\): (.+)$/gm)].map(([, , path]) => path);
-  assert.deepEqual(named, addresses.map((address) => address.replace(/html$/, "md")));
-  for (const path of named) assert.ok(existsSync(join(out, path)), path);
-  const whole = readFileSync(join(out, "llms-full.txt"), "utf8");
-  for (const path of named) assert.ok(whole.includes(readFileSync(join(out, path), "utf8")), path);
+  assert.deepEqual(named, PAGES.map(({ address }) => `${address}.md`));
+  const whole = readFileSync(join(folder, "llms-full.txt"), "utf8");
+  for (const path of named) assert.ok(whole.includes(readFileSync(join(folder, path), "utf8")), path);
 });
 
 test("a plot has a bar for each contender of each saved row", () => {
-  const bars = (html["numbers.html"].match(/<rect /g) ?? []).length;
-  const figures = (html["numbers.html"].match(/<figure>/g) ?? []).length;
+  const page = drawPlots(join(ROOT, "bench", "results"));
+  const count = (pattern) => (page.match(pattern) ?? []).length;
+  const [bars, figures] = [count(/<rect /g), count(/<figure>/g)];
   assert.ok(figures > 40 && bars > 2 * figures - 1, `${bars} bars in ${figures} figures`);
-  assert.equal((html["numbers.html"].match(/class="ours"/g) ?? []).length, figures);
+  assert.equal(count(/class="ours"/g), figures);
 });

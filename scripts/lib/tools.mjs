@@ -8,7 +8,7 @@ import { ROOT, ask, run } from "./steps.mjs";
 /** Folder of tools that are built once; kept out of `target/` so that a clean build does not lose them. */
 export const CACHE = process.env.SINEW_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "sinew");
 
-/** Debian packages by the program they bring. */
+/** The Debian package, or packages, by the program they bring. */
 export const PROGRAMS = {
   cc: "build-essential", // Oniguruma and ring are built from C
   "pkg-config": "pkg-config", // asked for by crates that build C
@@ -31,6 +31,7 @@ export const TEST_PROGRAMS = {
   script: "util-linux",
   zsh: "zsh", // read the completion scripts
   fish: "fish",
+  chromium: ["chromium", "fonts-dejavu-core"], // render the pictures of the documentation, and measure their texts
   mandoc: "mandoc", // read the manual page
   man: "man-db",
 };
@@ -46,7 +47,7 @@ export async function programs(table) {
     if (!(await onPath(program))) missing.push(debian);
   }
   if (!missing.length) return;
-  const list = [...new Set(missing)];
+  const list = [...new Set(missing.flat())];
   const sudo = process.getuid?.() === 0 ? [] : ["sudo"];
   const ways = await Promise.all(["apt-get", ...sudo].map(onPath));
   if (ways.includes(false)) throw new Error(`these programs are missing: ${list.join(", ")}; install them and try again`);

@@ -131,7 +131,7 @@ fn resolved(schema: &Value, root: &Value, at: &str, depth: usize) -> Result<Valu
             "$ref" => {
                 let path = value.as_str().and_then(|path| path.strip_prefix('#'));
                 let meant = path.and_then(|path| root.pointer(path));
-                let meant = meant.ok_or_else(|| format!("{at}: {value} is no place in this schema"))?;
+                let meant = meant.ok_or_else(|| format!("{at}: {value} is not a path in this schema"))?;
                 all.push(inner(meant, &at)?);
                 continue;
             }
@@ -181,7 +181,7 @@ mod tests {
         refused(json!({"pattern": "a"}), "/: \"pattern\" is not supported; supported are type, enum");
         refused(json!({"properties": {"a": {"not": {}}}}), "/properties/a: \"not\" is not supported");
         refused(json!({"items": {"anyOf": [{"if": {}}]}}), "/items/anyOf/0: \"if\" is not supported");
-        refused(json!({"$ref": "#/$defs/none"}), "/$ref: \"#/$defs/none\" is no place in this schema");
+        refused(json!({"$ref": "#/$defs/none"}), "/$ref: \"#/$defs/none\" is not a path in this schema");
         refused(json!({"$ref": "https://other.test/s"}), "/$ref: ");
         refused(json!({"items": {"$ref": "#"}}), "/items/$ref/items/");
         refused(json!({"items": false}), "/items: a schema is an object");

@@ -71,7 +71,7 @@ impl SessionFolders {
             let folder = PathBuf::from(line);
             if !folder.is_dir() {
                 return Err(Failure::failed(format!(
-                    "{line} is not there, and its sessions may name pictures: bring it back, or remove its line from {}",
+                    "{line} is missing, and its sessions may use images: restore it, or remove its line from {}",
                     list.display()
                 )));
             }

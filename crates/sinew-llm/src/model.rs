@@ -107,7 +107,7 @@ impl Model {
     ///
     /// # Errors
     /// The model does not think, or knows other levels:
-    /// `openai/o3 knows no thinking level "minimal"; it knows off, low, medium, high`.
+    /// `openai/o3 does not support the thinking level "minimal"; supported: off, low, medium, high`.
     pub fn accept_level(&mut self, level: ThinkingLevel) -> Result<(), String> {
         if level == ThinkingLevel::Off || self.knows_level(level) {
             return Ok(());
@@ -124,7 +124,7 @@ impl Model {
         }
         let known = ThinkingLevel::ALL.into_iter().filter(|level| self.knows_level(*level));
         let known = known.map(ThinkingLevel::as_str).collect::<Vec<_>>().join(", ");
-        Err(format!("{key} knows no thinking level \"{word}\"; it knows {known}"))
+        Err(format!("{key} does not support the thinking level \"{word}\"; supported: {known}"))
     }
 
     /// The highest level that the model knows and that is not above `level`.
@@ -384,7 +384,11 @@ mod tests {
         };
         let table = [
             (model(false, true, &[]), High, Ok(true)),
-            (model(false, true, &[Low]), High, Err("p/m knows no thinking level \"high\"; it knows off, low")),
+            (
+                model(false, true, &[Low]),
+                High,
+                Err("p/m does not support the thinking level \"high\"; supported: off, low"),
+            ),
             (model(false, false, &[]), Off, Ok(false)),
             (
                 model(false, false, &[]),

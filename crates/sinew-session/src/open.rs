@@ -58,13 +58,13 @@ impl Session {
             Shape::Current | Shape::Newer => {}
             Shape::Foreign if path.extension().is_none_or(|end| end != "jsonl") => {
                 return Err(Error::invalid(format!(
-                    "{} is no session file: it is left as it is. Name one that ends with .jsonl, or none that exists.",
+                    "{} is not a session file: it is left as it is. Name one that ends with .jsonl, or none that exists.",
                     path.display()
                 )));
             }
             Shape::Foreign => {
                 let (aside, recovered) = set_aside(path, &reader, &options).map_err(|cause| failed(&cause))?;
-                warnings.push(format!("{} is no session file: it was kept as {}", path.display(), aside.display()));
+                warnings.push(format!("{} is not a session file: it was kept as {}", path.display(), aside.display()));
                 drop(writer);
                 return Ok(fresh(path, options, warnings, recovered));
             }
@@ -107,7 +107,7 @@ impl Session {
         match shape(&index, &reader).map_err(|cause| failed(&cause))? {
             Shape::Current | Shape::Newer => {}
             Shape::Foreign => {
-                let message = format!("{} is no session file", path.display());
+                let message = format!("{} is not a session file", path.display());
                 return Err(Error::new(ErrorCode::InvalidData, message));
             }
             Shape::Older(_) => {
@@ -134,7 +134,7 @@ impl Session {
 pub(super) fn check_kind(path: &Path) -> Result<()> {
     match fs::metadata(path).and_then(|facts| files::plain(&facts)) {
         Err(cause) if matches!(cause.kind(), io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput) => {
-            Err(Error::invalid(format!("{} is no session file: {cause}", path.display())))
+            Err(Error::invalid(format!("{} is not a session file: {cause}", path.display())))
         }
         // What is missing, and what may not be looked at, is told where it is opened.
         _ => Ok(()),

@@ -162,7 +162,7 @@ fn what_is_clearly_no_session_is_left_as_it_is() {
     let path = folder.path().join("notes.md");
     fs::write(&path, "my notes\n").unwrap();
     let check = |path: &Path, fault: &str| {
-        let expect = format!("{} is no session file: {fault}", path.display());
+        let expect = format!("{} is not a session file: {fault}", path.display());
         let open = Session::open(path, options(folder.path())).map(|_| ()).unwrap_err();
         assert!(open.message().starts_with(&expect), "{}", open.message());
     };

@@ -98,7 +98,7 @@ fn a_hole_is_no_session() {
     let path = folder.path().join("s.txt");
     File::create(&path).unwrap().set_len(300 << 20).unwrap();
     let message = Session::open(&path, options(folder.path())).err().unwrap().message().to_string();
-    assert!(message.contains("is no session file"), "{message}");
+    assert!(message.contains("is not a session file"), "{message}");
 }
 
 fn nested(levels: usize) -> String {

@@ -1,17 +1,17 @@
 /**
- * The scans of folders that `grep`, `glob` and `fuzzyFind` share with `cache: true`.
+ * The scan cache that `grep`, `glob` and `fuzzyFind` share with `cache: true`.
  * @module
  */
 import { native } from "./loader.js";
 import { text } from "./options.js";
 
 /**
- * Forgets scans, so that the next call with `cache: true` reads the disk again: all of them, or those whose folder is
- * `path`, lies above or below it. Call it after writing, moving (with both paths) or deleting. A relative path counts from
- * the working directory; of a path that no longer exists the folders above it count.
+ * Invalidates cached scans, so that the next call with `cache: true` reads the disk again: all scans, or those of directories that are `path`,
+ * contain it, or are below it. Call it after you have written, moved (with both paths) or deleted a file. A relative path is relative to the
+ * working directory. For a path that no longer exists, the directories above it are used.
  *
- * Scans are kept for `FS_SCAN_CACHE_TTL_MS` (1000; 0 keeps none), at most `FS_SCAN_CACHE_MAX_ENTRIES` (16); one that is
- * older than `FS_SCAN_EMPTY_RECHECK_MS` (200) and in which a call finds nothing is read again.
+ * Scans are cached for `FS_SCAN_CACHE_TTL_MS` (default 1000; 0 disables the cache), at most `FS_SCAN_CACHE_MAX_ENTRIES` (default 16). If a
+ * call finds nothing in a scan that is older than `FS_SCAN_EMPTY_RECHECK_MS` (default 200), it reads the disk again.
  *
  * @example
  * ```js

@@ -8,9 +8,9 @@ import type { Abort } from "./native.js";
 
 /** The options of every call that can run long. */
 export interface CallOptions {
-  /** Ends the call this many milliseconds after it began, with a `TimeoutError`. Default: no limit. */
+  /** Time limit in milliseconds; the call then ends with a `TimeoutError`. Default: no limit. */
   timeoutMs?: number | undefined;
-  /** Ends the call with an `AbortError` whose `cause` is the signal's reason. Default: none. */
+  /** A signal that ends the call with an `AbortError` whose `cause` is the signal's reason. Default: none. */
   signal?: AbortSignal | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The clipboard: of the desktop, of Termux, and of the terminal at the other end of the line.
+ * The clipboard of the desktop, of Termux, and of the terminal.
  * @module
  */
 import { called } from "./call.js";
@@ -8,7 +8,7 @@ import type { DesktopClipboard } from "./native.js";
 import { text as checkText } from "./options.js";
 import { osc52 } from "./osc52.js";
 
-/** A picture from the clipboard. */
+/** An image from the clipboard. */
 export interface ClipboardImage {
   /** The bytes of the file. */
   data: Uint8Array;
@@ -59,11 +59,11 @@ function toTermux(text: string): Promise<void> {
 }
 
 /**
- * Copies text to every clipboard within reach, best effort: the terminal's by OSC 52 when standard output is a terminal
- * (through tmux and screen, up to about 75 KB), under Termux Android's, else the desktop's. The text stays in the
- * desktop's clipboard for as long as this process runs and nobody else writes to it.
+ * Copies text to every clipboard that can be reached: to the terminal's with OSC 52 if standard output is a terminal (through tmux and screen, up
+ * to about 75 KB), and to Android's under Termux, else to the desktop's. The text stays in the desktop's clipboard while this process runs and
+ * no other program writes to it.
  *
- * @param text What to copy.
+ * @param text The text.
  * @returns A promise that never rejects.
  * @example
  * ```js
@@ -81,10 +81,10 @@ export async function copyToClipboard(text: string): Promise<void> {
 }
 
 /**
- * The text in the desktop's clipboard.
+ * Returns the text in the desktop's clipboard.
  *
- * @returns The text; `null` where there is none, on Termux, and on Linux without a display.
- * @throws When the display cannot be reached, or the program that owns the clipboard does not answer for 3 s.
+ * @returns The text; `null` if there is none, on Termux, and on Linux without a display.
+ * @throws If the display cannot be reached, or the program that owns the clipboard does not answer for 3 s.
  * @example
  * ```js
  * import { readTextFromClipboard } from "@sinew/natives";
@@ -97,10 +97,10 @@ export async function readTextFromClipboard(): Promise<string | null> {
 }
 
 /**
- * The picture in the desktop's clipboard.
+ * Returns the image in the desktop's clipboard.
  *
- * @returns The picture; `null` where there is none, on Termux, and on Linux without a display.
- * @throws As `readTextFromClipboard`, and when what is offered as a picture is none.
+ * @returns The image; `null` if there is none, on Termux, and on Linux without a display.
+ * @throws Like `readTextFromClipboard`, and if the data is not an image.
  * @example
  * ```js
  * import { readImageFromClipboard } from "@sinew/natives";

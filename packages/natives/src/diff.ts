@@ -1,5 +1,5 @@
 /**
- * Differences of two texts.
+ * Compares two texts.
  * @module
  */
 import { type CallOptions, underSignal } from "./call.js";
@@ -17,19 +17,19 @@ export interface DiffOptions extends CallOptions {
 
 /** The options of `unifiedDiff`. */
 export interface UnifiedDiffOptions extends CallOptions {
-  /** The name of the old file, behind `---`; git writes `a/src/x.ts`. Default: `"a"`. */
+  /** The name of the old file, after `---`; git writes `a/src/x.ts`. Default: `"a"`. */
   oldName?: string | undefined;
-  /** The name of the new file, behind `+++`. Default: `"b"`. */
+  /** The name of the new file, after `+++`. Default: `"b"`. */
   newName?: string | undefined;
-  /** Unchanged lines around each change; without any a tool may take an equal line for the one that is meant. Default: 3. */
+  /** Number of unchanged lines around each change. With 0, a tool may apply the change at another, equal line. Default: 3. */
   context?: number | undefined;
 }
 
-/** A stretch of text that both or only one of two texts have. */
+/** A part of the texts that is in both or in only one of them. */
 export interface DiffChange {
-  /** Where it is found: in both texts, in the old one alone, in the new one alone. */
+  /** The texts that contain it: both, only the old one, or only the new one. */
   kind: "equal" | "removed" | "added";
-  /** The stretch, never empty. */
+  /** The text of this part, never empty. */
   text: string;
 }
 
@@ -52,18 +52,18 @@ function changesOf(answer: Uint32Array, before: string, after: string): DiffChan
 }
 
 /**
- * Compares two texts, by lines or by words. The texts of all changes but the `"added"` ones, joined, are the old text; those of all
- * but the `"removed"` ones the new text. What was removed comes before what took its place.
+ * Compares two texts by lines or words. Join every change except `"added"` to get the old text; join every change except `"removed"` to get
+ * the new one. A removed part comes before its replacement.
  *
- * It is the shortest difference (Myers) where that is found within 500 ms; texts that differ in ten thousands of places get a longer
- * one, which is as true. A signal and a time limit are looked at before, after and while the texts are split. The event loop is not blocked.
+ * The result is the shortest difference (Myers) if that is found within 500 ms. Texts that differ in ten thousands of places get a longer, but
+ * still correct one. A signal and a time limit are checked before, after and while the texts are split. The event loop is not blocked.
  *
  * @param before The old text. A lone surrogate equals every other one.
  * @param after The new text.
- * @param options What is compared, and what may end the call.
+ * @param options The unit, time limit and signal.
  * @returns The changes in the order of the texts; one `"equal"` for equal texts, none for empty ones.
  * @throws `TypeError` for an argument of the wrong type; `ERR_OUT_OF_RANGE` for a text of more than 4,000,000 lines or words;
- *   `AbortError` or `TimeoutError` when the call was ended.
+ *   `AbortError` or `TimeoutError` if the call was stopped.
  * @example
  * ```js
  * import { diff } from "@sinew/natives";
@@ -79,16 +79,16 @@ export async function diff(before: string, after: string, options: DiffOptions |
 }
 
 /**
- * Writes the difference of two texts as a unified diff, by which `patch` and `git apply` make the new text of the old one.
+ * Returns the difference of two texts as a unified diff for `patch` and `git apply`.
  *
- * A line ends with `\n` alone: a `\r` before it is a part of the line, so that a change of line ends is a change. A file name that
- * needs quotes gets them as git writes them. For time and cancellation see {@link diff}.
+ * Lines end with `\n` only. A `\r` before it belongs to the line, so a changed line end is a change. File names are quoted like in git, if
+ * necessary. For time and cancellation see {@link diff}.
  *
  * @param before The old text. A lone surrogate is written as U+FFFD.
  * @param after The new text.
- * @param options The names of the files, the lines around changes, and what may end the call.
+ * @param options File names, number of context lines, time limit and signal.
  * @returns The diff; `""` for equal texts.
- * @throws As {@link diff}.
+ * @throws Like {@link diff}.
  * @example
  * ```js
  * import { unifiedDiff } from "@sinew/natives";

@@ -1,5 +1,5 @@
 /**
- * Locks on files, by which processes take turns.
+ * Locks on files between processes.
  * @module
  */
 import { resolve } from "node:path";
@@ -10,7 +10,7 @@ import { type Table, illegal, options as check, text } from "./options.js";
 
 /** The kind of a lock. */
 export interface FileLockMode {
-  /** Hold it together with others that share it, as readers do; one that is not shared waits for all of them. Default: false. */
+  /** Share the lock with other shared owners, such as readers. An exclusive lock waits for all of them. Default: false. */
   shared?: boolean | undefined;
 }
 
@@ -28,8 +28,8 @@ const held = new Set<FileLock>();
  * releases it when the process ends, however that happens, so that nothing stale is left behind. It is the lock of `flock(2)`, with which the program
  * `flock` and others that use it take turns (on Windows `LockFileEx`, which also keeps others from reading the file).
  *
- * The file is created where it is missing, is never changed, and stays: who deletes it takes the lock from the next who asks.
- * A lock may lie on the data itself, or on a file beside it where that is replaced by renaming.
+ * The file is created if it is missing, and never changed or deleted: deleting it would break the lock for others who wait. Lock the data
+ * file itself or, if that file is replaced by renaming, a separate file next to it.
  *
  * @example
  * ```js
@@ -57,14 +57,14 @@ export class FileLock {
   }
 
   /**
-   * Waits until the lock is free, and takes it. Those that wait get it in no particular order. The system is asked after pauses of 1 to 50 ms; a
-   * signal ends a pause at once.
+   * Waits until the lock is free, and acquires it. The order of waiters is not defined. The lock is polled every 1 to 50 ms; a signal ends a
+   * pause at once.
    *
    * @param path The file.
-   * @param options Whether it is shared, and what may end the wait; a `timeoutMs` of 0 is one attempt.
+   * @param options Whether the lock is shared, time limit and signal; a `timeoutMs` of 0 makes one attempt.
    * @returns The lock, which is held until `release`.
-   * @throws `ENOENT` where the folder is missing, `EACCES`, `ERR_INVALID_ARG_VALUE` for what is no regular file; `AbortError` or
-   *   `TimeoutError` when the wait was ended; `TypeError` or `RangeError` for an argument of the wrong type or range.
+   * @throws `ENOENT` if the directory is missing, `EACCES`, `ERR_INVALID_ARG_VALUE` if `path` is not a regular file; `AbortError` or
+   *   `TimeoutError` if the wait was stopped; `TypeError` or `RangeError` for an argument of the wrong type or range.
    */
   static async acquire(path: string, options: FileLockOptions | null = {}): Promise<FileLock> {
     const file = resolve(text("FileLock.acquire: path", path));
@@ -73,12 +73,12 @@ export class FileLock {
   }
 
   /**
-   * Takes the lock if it is free.
+   * Acquires the lock if it is free.
    *
    * @param path The file.
-   * @param options Whether it is shared.
-   * @returns The lock; `null` where others hold it.
-   * @throws As `acquire`.
+   * @param options Whether the lock is shared.
+   * @returns The lock; `null` if it is not free.
+   * @throws Like `acquire`.
    */
   static async tryAcquire(path: string, options: FileLockMode | null = {}): Promise<FileLock | null> {
     const file = resolve(text("FileLock.tryAcquire: path", path));
@@ -88,12 +88,12 @@ export class FileLock {
   }
 
   /**
-   * Takes the lock if it is free, and blocks the event loop for the few calls of the system that this takes.
+   * Acquires the lock if it is free, without a promise. Blocks the event loop for a few system calls.
    *
    * @param path The file.
-   * @param options Whether it is shared.
-   * @returns The lock; `null` where others hold it.
-   * @throws As `acquire`.
+   * @param options Whether the lock is shared.
+   * @returns The lock; `null` if it is not free.
+   * @throws Like `acquire`.
    */
   static tryAcquireSync(path: string, options: FileLockMode | null = {}): FileLock | null {
     const file = resolve(text("FileLock.tryAcquireSync: path", path));
@@ -102,7 +102,7 @@ export class FileLock {
     return handle ? new FileLock(handle, file) : null;
   }
 
-  /** The file, as an absolute path. */
+  /** The absolute path of the file. */
   get path(): string {
     return this.#path;
   }
@@ -112,7 +112,7 @@ export class FileLock {
     return held.has(this);
   }
 
-  /** Lets go of the lock. Does nothing to one that is released. */
+  /** Releases the lock. Does nothing if it is released already. */
   release(): void {
     held.delete(this);
     this.#handle.release();

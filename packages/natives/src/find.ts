@@ -1,5 +1,5 @@
 /**
- * Files by what a person types to find one.
+ * Finds files by a few letters of their path.
  * @module
  */
 import { type CallOptions, underSignal } from "./call.js";
@@ -10,41 +10,41 @@ import { type Table, options as check } from "./options.js";
 /** The options of `fuzzyFind`. */
 export interface FuzzyFindOptions extends CallOptions {
   /**
-   * Letters of the path in their order; words separated by blanks come in any order. A capital makes case count, unless
-   * nothing is found then. Separators (`-`, `_`, `.`, `/`) may be left out or be others. Empty: everything, in path order.
+   * Letters of the path, in order; words separated by spaces may be in any order. An upper-case letter makes the search case-sensitive, unless
+   * nothing is found then. Separators (`-`, `_`, `.`, `/`) may be omitted or replaced by others. Empty: everything, in path order.
    */
   query: string;
-  /** A folder, or a link to one. */
+  /** A directory, or a link to one. */
   path: string;
   /** Search names that begin with a dot. Default: false. */
   hidden?: boolean | undefined;
-  /** Leave out what `.gitignore`, `.ignore` and `.rgignore` name. Default: true. */
+  /** Skip files that `.gitignore`, `.ignore` and `.rgignore` exclude. Default: true. */
   gitignore?: boolean | undefined;
-  /** Use a scan of the folder that is a moment old, if there is one. Default: false. */
+  /** Use a cached scan of the directory, at most a second old. Default: false. */
   cache?: boolean | undefined;
-  /** At most this many matches. Default: 100. */
+  /** Maximum number of matches. Default: 100. */
   maxResults?: number | undefined;
 }
 
-/** One entry that answers the query. */
+/** A matching entry. */
 export interface FuzzyFindMatch {
-  /** Relative to the searched folder, with `/`. */
+  /** The path relative to the searched directory, with `/`. */
   path: string;
-  /** True for a folder. */
+  /** True for a directory. */
   isDirectory: boolean;
-  /** More is better; only scores of one call compare. 0 for an empty query. */
+  /** The score; higher is better. Only scores of the same call are comparable. 0 for an empty query. */
   score: number;
-  /** The characters of `path` that the query matched: indices of the string, ascending. */
+  /** The indices of the characters in `path` that matched the query, ascending. */
   positions: number[];
 }
 
 /** The result of `fuzzyFind`. */
 export interface FuzzyFindResult {
-  /** The best first. */
+  /** The matches, the best first. */
   matches: FuzzyFindMatch[];
-  /** The number of entries that match the query, also those that `maxResults` cut. */
+  /** Number of matching entries, including those beyond `maxResults`. */
   totalMatches: number;
-  /** Whatever makes the answer less than complete; absent where there is nothing to say. */
+  /** Everything that makes the result incomplete; absent if there is nothing. */
   warnings?: string[];
 }
 
@@ -72,12 +72,12 @@ function rows({ text, numbers }: FindAnswer): FuzzyFindMatch[] {
 }
 
 /**
- * Finds the files and folders that a person means: an exact path or name first, the name before its folders, starts of
- * words and camel humps before their middles, a run before scattered letters, the shorter path first; ignored and hidden
- * entries after others that are alike. One letter too many and two swapped neighbours are forgiven where nothing fits
- * better; diacritics do not count. Links are left out.
+ * Finds files and directories by a few letters, as in the file picker of an editor. These rank higher: an exact path or name; letters in the
+ * name rather than in its directories; starts of words and camelCase humps; consecutive letters; shorter paths. Ignored and hidden entries
+ * rank below similar ones. If nothing else matches, one extra letter or two swapped neighbors are tolerated. Diacritics are ignored.
+ * Links are skipped.
  *
- * Rejects with an `AbortError` or a `TimeoutError` when stopped, with `ENOENT` or `EACCES` for a path that cannot be read.
+ * Rejects with an `AbortError` or a `TimeoutError` if it is stopped, with `ENOENT` or `EACCES` for a path that cannot be read.
  *
  * @example
  * ```js

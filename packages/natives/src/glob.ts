@@ -1,5 +1,5 @@
 /**
- * Files by the pattern of their path.
+ * Finds files by patterns.
  * @module
  */
 import { statSync } from "node:fs";
@@ -27,51 +27,51 @@ export type FileType = (typeof FileType)[keyof typeof FileType];
 export interface GlobOptions extends CallOptions {
   /**
    * `*`, `?`, `**`, `[a-z]`, `[!a]`, `{a,b}`, `{1..3}`; within a name `@(a|b)` (one of them), `?(…)`, `*(…)`, `+(…)` and `!(a|b)`
-   * (none of them); a `/` at the end for folders only; several patterns separated by
-   * commas, of which one that begins with `!` takes paths away again. May be absolute, below `path`. A pattern that is the
-   * name of an entry (`[id].tsx`) matches that entry. `\` takes the meaning of a character away (on Windows it separates, but for `\,`).
-   * An array has one pattern per item, in which a comma is a character like others. Default: `"*"`.
+   * (none of them); a `/` at the end matches directories only. Separate several patterns with commas; a pattern that begins with `!`
+   * excludes paths. A pattern may be absolute, if it is below `path`. A pattern that is the name of an existing entry (`[id].tsx`) matches that
+   * entry. `\` escapes a character (on Windows it separates directories, except in `\,`). In an array each item is one pattern, and commas
+   * have no special meaning. Default: `"*"`.
    */
   pattern?: string | readonly string[] | undefined;
-  /** Patterns of entries to leave out; `dir/**` leaves out the folder too. Default: none. */
+  /** Patterns of entries to exclude; `dir/**` excludes the directory too. Default: none. */
   ignore?: string | readonly string[] | undefined;
-  /** A folder, a file, or a link to either. */
+  /** A directory, a file, or a link to either. */
   path: string;
-  /** Only entries of this type; a link counts as what it points to, but for `FileType.Symlink`. Default: all. */
+  /** Return only entries of this type. A link has the type of its target, except for `FileType.Symlink`. Default: all. */
   fileType?: FileType | undefined;
-  /** Only files, and links to files: `fileType: FileType.File`. Default: false. */
+  /** Return only files and links to files, like `fileType: FileType.File`. Default: false. */
   onlyFiles?: boolean | undefined;
-  /** Only folders, and links to folders: `fileType: FileType.Dir`. Default: false. */
+  /** Return only directories and links to directories, like `fileType: FileType.Dir`. Default: false. */
   onlyDirectories?: boolean | undefined;
-  /** Give absolute paths. Default: false, relative to `path`. */
+  /** Return absolute paths. Default: false, relative to `path`. */
   absolute?: boolean | undefined;
   /** A pattern without `/` matches at any depth. Default: true. */
   recursive?: boolean | undefined;
-  /** Wildcards match names that begin with a dot. Default: false; a dot that the pattern writes always matches. */
+  /** Let wildcards match names that begin with a dot. Default: false; a dot in the pattern always matches. */
   hidden?: boolean | undefined;
-  /** Leave out what `.gitignore`, `.ignore` and `.rgignore` name. Default: true. */
+  /** Skip files that `.gitignore`, `.ignore` and `.rgignore` exclude. Default: true. */
   gitignore?: boolean | undefined;
-  /** Use a scan of the folder that is a moment old, if there is one. Default: false. */
+  /** Use a cached scan of the directory, at most a second old. Default: false. */
   cache?: boolean | undefined;
-  /** At most this many matches. Default: all. */
+  /** Maximum number of matches. Default: all. */
   maxResults?: number | undefined;
-  /** The newest first, with `mtime` and `size` of each. Default: false, in path order. */
+  /** Return the newest first, with `mtime` and `size`. Default: false, in path order. */
   sortByMtime?: boolean | undefined;
-  /** Enter links to folders, but for those that lead back to a folder above. Default: false. */
+  /** Follow links to directories, except those that lead back to a parent. Default: false. */
   followLinks?: boolean | undefined;
-  /** The number of levels below `path` that are looked at: 1 is the folder itself. Default: all. */
+  /** Maximum number of levels; 1 is the directory itself. Default: all. */
   maxDepth?: number | undefined;
-  /** Search `node_modules` also where neither `path` nor `pattern` names it. Default: false. */
+  /** Include `node_modules` even if neither `path` nor `pattern` names it. Default: false. */
   includeNodeModules?: boolean | undefined;
 }
 
-/** One entry that matches. */
+/** A matching entry. */
 export interface GlobMatch {
-  /** Relative to the searched folder, with `/`; of a single file as it was given; with `absolute` from the root. */
+  /** The path relative to the searched directory, with `/`; for a single file, as you passed it; with `absolute`, absolute. */
   path: string;
   /** Its type; a link is a link. */
   fileType: FileType;
-  /** The time of its last change, in milliseconds since the epoch; with `sortByMtime`. */
+  /** Time of the last change, in milliseconds since the epoch; with `sortByMtime`. */
   mtime?: number;
   /** Its size in bytes; with `sortByMtime`. */
   size?: number;
@@ -81,11 +81,11 @@ export interface GlobMatch {
 export interface GlobResult {
   /** The matches, in path order or the newest first. */
   matches: GlobMatch[];
-  /** The number of entries that match, also those that `maxResults` cut. */
+  /** Number of matching entries, including those beyond `maxResults`. */
   totalMatches: number;
-  /** `maxResults` cut something; absent where not. */
+  /** True if there are more matches than `maxResults`; otherwise absent. */
   limitReached?: true;
-  /** Whatever makes the answer less than complete; absent where there is nothing to say. */
+  /** Everything that makes the result incomplete; absent if there is nothing. */
   warnings?: string[];
 }
 
@@ -176,15 +176,14 @@ function rows({ text, lengths, fileTypes, mtimes, sizes }: GlobAnswer): GlobMatc
 }
 
 /**
- * Finds files, folders and links by the pattern of their path, in path order, on all cores. Follows a link as `path`, and
- * those below it with `followLinks` alone; never enters `.git`.
+ * Finds files, directories and links by patterns, in path order, on all cores. `path` may be a link; links below it are followed only with
+ * `followLinks`. `.git` is never searched.
  *
- * `onMatch` gets each match in the order of the result, after the folder was read and before the promise settles. A promise
- * that it returns is awaited before the next match. When it throws or its promise rejects, the call rejects with that.
+ * `onMatch` receives each match in the order of the result, after the directory was read and before the promise settles. If it returns a
+ * promise, the next match waits for it. If it throws or its promise rejects, the call rejects with that error.
  *
- * Rejects with an `AbortError` or a `TimeoutError` when stopped, with `ERR_INVALID_ARG_VALUE` for a pattern that means
- * nothing or that is absolute and lies outside of `path`, with `ENOENT`, `ENOTDIR`, `ELOOP`, `ENAMETOOLONG` or `EACCES` for a
- * path that cannot be read.
+ * Rejects with an `AbortError` or a `TimeoutError` if it is stopped, with `ERR_INVALID_ARG_VALUE` for a pattern that is invalid, or absolute
+ * and outside of `path`, and with `ENOENT`, `ENOTDIR`, `ELOOP`, `ENAMETOOLONG` or `EACCES` for a path that cannot be read.
  *
  * @example
  * ```js
@@ -227,8 +226,8 @@ export async function globBy(
 export type GlobSyncOptions = Omit<GlobOptions, "signal">;
 
 /**
- * The same as {@link glob}, before it returns: for scripts and for configuration. It works on all cores, and holds up the event
- * loop until it is done. Throws where `glob` rejects; `timeoutMs` is the only way to stop it.
+ * Like {@link glob}, but synchronous: for scripts and configuration files. It uses all cores and blocks the event loop until it is done.
+ * Throws if `glob` would reject; only `timeoutMs` can stop it.
  *
  * @example
  * ```js

@@ -1,5 +1,5 @@
 /**
- * Search of files and of text in memory, on the engine of ripgrep.
+ * Searches files, and text in memory, with the engine of ripgrep.
  * @module
  */
 import { type CallOptions, underSignal, withCallback } from "./call.js";
@@ -7,116 +7,116 @@ import { native } from "./loader.js";
 import type { Columns, GrepAnswer, GrepRequest } from "./native.js";
 import { type Table, bytes, options as check, typeError } from "./options.js";
 
-/** The rows that a search collects: one per matching line, per file, or per file with the number of its matching lines. */
+/** What a search returns: a row per matching line, a row per file, or a row per file with its number of matching lines. */
 export type GrepMode = "content" | "filesWithMatches" | "count";
 
-/** The options of searching a text. */
+/** The options of a search in a text. */
 export interface SearchOptions {
   /** A regular expression (the syntax of Rust's `regex`: no look-around, no backreferences). Empty matches every line. */
   pattern: string;
-  /** Search for the pattern as it stands. Default: false. */
+  /** Treat the pattern as plain text. Default: false. */
   literal?: boolean | undefined;
-  /** Upper and lower case are the same. Default: false. */
+  /** Ignore upper and lower case. Default: false. */
   ignoreCase?: boolean | undefined;
-  /** A match may run over several lines; it is one row. Default: false. */
+  /** Allow a match to span several lines; it is one row. Default: false. */
   multiline?: boolean | undefined;
-  /** At most this many rows in all; 0 gives none. Default: all. */
+  /** Maximum number of rows; 0 returns none. Default: all. */
   maxCount?: number | undefined;
-  /** At most this many matching lines of each file. Default: all. */
+  /** Maximum number of matching lines per file. Default: all. */
   maxCountPerFile?: number | undefined;
-  /** Leave out the first rows of the ordered whole. Default: 0. */
+  /** Number of rows to skip. Default: 0. */
   offset?: number | undefined;
-  /** Lines to show before and after each match, in mode `"content"`. Default: 0. */
+  /** Number of lines before and after each match, in mode `"content"`. Default: 0. */
   context?: number | undefined;
-  /** Lines to show before; beats `context`. */
+  /** Number of lines before each match; beats `context`. */
   contextBefore?: number | undefined;
-  /** Lines to show after; beats `context`. */
+  /** Number of lines after each match; beats `context`. */
   contextAfter?: number | undefined;
-  /** The widest line, in characters: a longer one is cut to a window that holds the match. Default: 16 Mi; 0 means the same. */
+  /** Maximum length of a line, in characters. A longer line is cut to a part that contains the match. Default: 16 Mi; 0 means the same. */
   maxColumns?: number | undefined;
-  /** The rows to collect. Default: `"content"`. */
+  /** What to return. Default: `"content"`. */
   mode?: GrepMode | undefined;
 }
 
 /** The options of `grep`. */
 export interface GrepOptions extends SearchOptions, CallOptions {
-  /** A folder, a file, or a link to either. A file named here is searched whatever `glob` and `type` say. */
+  /** A directory, a file, or a link to either. A file is searched even if `glob` or `type` excludes it. */
   path: string;
-  /** Only files that match: `*.ts`, `src/**`, `*.{js,ts}`, `!*.min.js`, several separated by commas. Brings no ignored file back. Default: all. */
+  /** Search only matching files: `*.ts`, `src/**`, `*.{js,ts}`, `!*.min.js`; separate several with commas. Ignored files stay ignored. Default: all. */
   glob?: string | undefined;
-  /** Only files of this type of ripgrep: `rust`, `js`, `py`. Default: all. */
+  /** Search only files of this ripgrep type: `rust`, `js`, `py`. Default: all. */
   type?: string | undefined;
-  /** Search files whose name or folder begins with a dot; those that `glob` names with their dot always are. Default: true; `.git` never is. */
+  /** Search files whose name or directory begins with a dot. Files that `glob` names with their dot are always searched, `.git` never. Default: true. */
   hidden?: boolean | undefined;
-  /** Leave out what `.gitignore`, `.ignore` and `.rgignore` name. Default: true. */
+  /** Skip files that `.gitignore`, `.ignore` and `.rgignore` exclude. Default: true. */
   gitignore?: boolean | undefined;
-  /** Use a scan of the folder that is a moment old, if there is one. Default: false. */
+  /** Use a cached list of files, at most a second old. Default: false. */
   cache?: boolean | undefined;
 }
 
-/** A line beside a match. */
+/** A line before or after a match. */
 export interface ContextLine {
-  /** From 1. */
+  /** The line number, from 1. */
   lineNumber: number;
-  /** Without its end. */
+  /** The text without its line end. */
   line: string;
 }
 
-/** One match in a text. */
+/** A match in a text. */
 export interface SearchMatch {
-  /** From 1; 0 in a row that stands for a file. */
+  /** The line number, from 1; 0 in a row for a whole file. */
   lineNumber: number;
-  /** The line without its end (`\n` or `\r\n`); several lines where the match runs over them. */
+  /** The line without its end (`\n` or `\r\n`); several lines if the match spans them. */
   line: string;
-  /** The start of the match, in characters of the whole line, from 1; 0 in a row that stands for a file. */
+  /** The column of the match, in characters of the whole line, from 1; 0 in a row for a whole file. */
   column: number;
-  /** The start of the match, in bytes from the start of the file. */
+  /** The offset of the match from the start of the file, in bytes. */
   byteOffset: number;
-  /** The lines before, those that no other row shows; absent where there are none. */
+  /** The lines before the match that no other row shows; absent if there are none. */
   contextBefore?: ContextLine[];
-  /** The lines after, those that no other row shows; absent where there are none. */
+  /** The lines after the match that no other row shows; absent if there are none. */
   contextAfter?: ContextLine[];
-  /** The line was cut to `maxColumns`; absent where not. */
+  /** True if the line was cut to `maxColumns`; otherwise absent. */
   truncated?: true;
 }
 
-/** One match in a file. */
+/** A match in a file. */
 export interface GrepMatch extends SearchMatch {
-  /** Relative to the searched folder, with `/`; of a single file as it was given. */
+  /** The path relative to the searched directory, with `/`; for a single file, as you passed it. */
   path: string;
-  /** The number of lines of the file that match (with `multiline`: matches that share no line); only in mode `"count"`. */
+  /** Number of matching lines in the file (with `multiline`: of matches that share no line); only in mode `"count"`. */
   matchCount?: number;
 }
 
 /** The result of `grep`. */
 export interface GrepResult {
-  /** The rows, by path, then by line. */
+  /** The rows, ordered by path, then by line. */
   matches: GrepMatch[];
-  /** The number of rows; in mode `"count"` that of the matching lines in them. */
+  /** Number of rows; in mode `"count"`, of the matching lines in them. */
   totalMatches: number;
-  /** The number of files with rows. */
+  /** Number of files with rows. */
   filesWithMatches: number;
-  /** The number of files that were searched until the result was complete. */
+  /** Number of files that were searched until the result was complete. */
   filesSearched: number;
-  /** There is more than `maxCount`; absent where not. */
+  /** True if there are more rows than `maxCount`; otherwise absent. */
   limitReached?: true;
-  /** Files that were not searched, or not to their end; absent where there are none. */
+  /** Files that were not searched completely; absent if there are none. */
   skipped?: { binary: number; tooLarge: number; unreadable: number };
-  /** Whatever makes the answer less than complete or other than asked; absent where there is nothing to say. */
+  /** Everything that makes the result incomplete or different from the request; absent if there is nothing. */
   warnings?: string[];
 }
 
 /** The result of `searchContent`. */
 export interface SearchResult {
-  /** The rows; none in the modes that only count. */
+  /** The rows; empty in the modes that only count. */
   matches: SearchMatch[];
-  /** The number of rows; in mode `"count"` that of matching lines, in mode `"filesWithMatches"` 1 or 0. */
+  /** Number of rows; in mode `"count"` of matching lines, in mode `"filesWithMatches"` 1 or 0. */
   matchCount: number;
-  /** There is more than `maxCount`. */
+  /** True if there are more rows than `maxCount`. */
   limitReached: boolean;
-  /** The fault of the pattern. */
+  /** The error in the pattern. */
   error?: string;
-  /** A pattern that was repaired. */
+  /** The warning for a pattern that was repaired. */
   warnings?: string[];
 }
 
@@ -183,17 +183,17 @@ function inText(_: string, lineNumber: number, line: string, column: number, byt
 }
 
 /**
- * Searches files for lines that match a pattern: what `rg --crlf` finds with the same options, in path order, on all
- * cores. Files are read whole, whatever their size. Binary files (with a NUL byte) are skipped, UTF-16 with a byte order
- * mark is transcoded, invalid UTF-8 is searched as bytes and shown with U+FFFD. `node_modules` is left out unless `path` or
- * `glob` names it. No match and no warning means that `rg` finds nothing.
+ * Searches files for lines that match a pattern. Finds what `rg --crlf` finds with the same options, in path order, on all cores.
  *
- * `onMatch` gets each row, in the order of the result, while the search runs. A promise that it returns is awaited before the
- * next row, and the search waits meanwhile. When it throws or its promise rejects, the call ends and rejects with that. All
- * calls have happened when the promise settles.
+ * Files of any size are searched completely. Binary files (with a NUL byte) are skipped, UTF-16 with a byte order mark is transcoded, and
+ * invalid UTF-8 is searched as bytes and shown with U+FFFD. `node_modules` is skipped unless `path` or `glob` names it. If there are no
+ * matches and no warnings, `rg` finds nothing either.
  *
- * Rejects with an `AbortError` or a `TimeoutError` when stopped, with `ERR_INVALID_ARG_VALUE` for a pattern, glob or type
- * that cannot be used (the message says where), with `ENOENT` or `EACCES` for a path that cannot be read.
+ * `onMatch` receives each row, in the order of the result, while the search runs. If it returns a promise, the search waits for it. If it
+ * throws or its promise rejects, the call stops and rejects with that error. All calls of `onMatch` have ended when the promise settles.
+ *
+ * Rejects with an `AbortError` or a `TimeoutError` if it is stopped, with `ERR_INVALID_ARG_VALUE` for an invalid pattern, glob or type (the
+ * message says where), and with `ENOENT` or `EACCES` for a path that cannot be read.
  *
  * @example
  * ```js
@@ -248,8 +248,8 @@ function resultOf(answer: GrepAnswer, matches: GrepMatch[]): GrepResult {
 export type GrepSyncOptions = Omit<GrepOptions, "signal">;
 
 /**
- * The same as {@link grep}, before it returns: for scripts. It works on all cores, and holds up the event loop until it is done.
- * Throws where `grep` rejects; `timeoutMs` is the only way to stop it.
+ * Like {@link grep}, but synchronous: for scripts. It uses all cores and blocks the event loop until it is done. Throws if `grep` would
+ * reject; only `timeoutMs` can stop it.
  *
  * @example
  * ```js
@@ -265,9 +265,8 @@ export function grepSync(options: GrepSyncOptions): GrepResult {
 }
 
 /**
- * Searches a text in memory, line by line. Bytes are taken as UTF-8 (UTF-16 where they begin with its byte order mark);
- * NUL bytes are characters like others. Takes time in proportion to the text. A pattern that cannot be used comes back in
- * `error`, it is never thrown; an option of the wrong type is.
+ * Searches a text in memory, line by line. Bytes are read as UTF-8, or as UTF-16 if they begin with its byte order mark; NUL bytes are
+ * ordinary characters. Runs in linear time. An invalid pattern is returned in `error`; an option of the wrong type throws.
  *
  * @example
  * ```js

@@ -1,5 +1,5 @@
 /**
- * Source code as coloured terminal text.
+ * Colors source code for a terminal.
  * @module
  */
 import { native } from "./loader.js";
@@ -9,7 +9,7 @@ import { type Table, options as check, text } from "./options.js";
 /**
  * A palette: one ANSI string per category, such as `"\x1b[38;5;81m"`.
  *
- * Only complete SGR sequences count as a colour. A missing, empty or other entry means "no colour".
+ * Only complete SGR sequences are colors. A missing, empty or other entry means no color.
  */
 export interface HighlightColors {
   /** Comments and quotations. */
@@ -18,7 +18,7 @@ export interface HighlightColors {
   keyword?: string | null | undefined;
   /** Names of functions and macros. */
   function?: string | null | undefined;
-  /** Variables, parameters, attributes and properties, as far as the language tells them apart. */
+  /** Variables, parameters, attributes and properties, if the language distinguishes them. */
   variable?: string | null | undefined;
   /** Strings, characters, regular expressions, raw text. */
   string?: string | null | undefined;
@@ -47,17 +47,18 @@ function language(call: string, lang: string | null | undefined): string {
 }
 
 /**
- * Colours code.
+ * Colors code.
  *
- * Removing the codes gives the code back, and every line ends with its colours taken back, so that lines can be cut
- * apart. A line that holds an escape character of its own stays plain. A lone surrogate is read as U+FFFD. Takes time
- * linear in the code: about a millisecond per 60 KB for the hundred languages that have a lexer. A rarer language goes
- * through a grammar, which is fifty times slower, and therefore has a budget of 32 KB of code (8 KB for the slowest few):
- * what comes then stays plain, as its lines beyond 1 KB do. `highlightCodeDetailed` says how many lines that were.
+ * Without the escape sequences the result is the code itself. Every line resets its colors at its end, so you can split the lines. A line
+ * that contains an escape character stays plain. A lone surrogate is read as U+FFFD.
+ *
+ * Runs in linear time: about a millisecond per 60 KB for the hundred languages with a lexer. All others use a grammar that is fifty times
+ * slower, with a limit of 32 KB of code (8 KB for the slowest ones): the rest stays plain, and so do lines over 1 KB.
+ * `highlightCodeDetailed` returns how many lines stayed plain.
  *
  * @param code - Any text, with any line ends.
  * @param lang - A name, alias or file extension in any letter case: `"rust"`, `"ts"`, `".py"`, `"c++"`. For a language
- *   that is not known, or none, the code comes back as it is.
+ *   that is unknown, or without one, the code is returned unchanged.
  * @param colors - The palette.
  * @throws TypeError for an argument of the wrong type.
  * @example
@@ -75,21 +76,20 @@ export function highlightCode(code: string, lang: string | null | undefined, col
 
 /** The result of `highlightCodeDetailed`. */
 export interface HighlightResult {
-  /** The code with colours, as `highlightCode` gives it. */
+  /** The colored code, as `highlightCode` returns it. */
   text: string;
   /**
-   * The number of lines that a limit left plain; 0 for a language that has a lexer, and for one that is not known. A rarer
-   * language has a budget of 32 KB of code (8 KB for the slowest few), after which every line counts; before that, lines
-   * beyond 1 KB do.
+   * Number of lines that stayed plain because of a limit; 0 for a language with a lexer, and for an unknown one. Counts every line after the
+   * first 32 KB of code (8 KB for the slowest languages), and before that lines over 1 KB.
    */
   plainLines: number;
 }
 
 /**
- * Colours code as `highlightCode` does, and says how many lines a limit left plain.
+ * Colors code like `highlightCode`, and returns how many lines stayed plain because of a limit.
  *
  * @param code - Any text, with any line ends.
- * @param lang - As `highlightCode` takes it.
+ * @param lang - See `highlightCode`.
  * @param colors - The palette.
  * @throws TypeError for an argument of the wrong type.
  * @example
@@ -111,7 +111,7 @@ export function highlightCodeDetailed(
 }
 
 /**
- * Returns whether `highlightCode` knows a language.
+ * Returns whether `highlightCode` supports a language.
  *
  * @param lang - A name, alias or file extension in any letter case.
  * @throws TypeError for an argument of the wrong type.
@@ -126,7 +126,7 @@ export function supportsLanguage(lang: string): boolean {
 }
 
 /**
- * One name for each language that `highlightCode` knows, in lower case, sorted. Aliases are not listed.
+ * Returns one name for each supported language, in lower case, sorted, without aliases.
  *
  * @example
  * ```js
@@ -139,10 +139,10 @@ export function getSupportedLanguages(): string[] {
 }
 
 /**
- * Colours code that arrives in pieces, such as the answer of a model.
+ * Colors code that arrives in pieces, such as the answer of a model.
  *
- * Fed with whole lines it gives the same text as one call of `highlightCode` with all of it. A piece that ends inside a
- * line is coloured as far as it goes and ends with the colours taken back.
+ * With whole lines, the result is the same as one call of `highlightCode`. A piece that ends inside of a line is colored up to its end, and
+ * resets its colors there.
  *
  * @example
  * ```js
@@ -153,12 +153,12 @@ export function getSupportedLanguages(): string[] {
  * ```
  */
 export class HighlightStream {
-  /** True when the language is known; if not, `push` gives every piece back as it is. */
+  /** True if the language is supported; otherwise `push` returns every piece unchanged. */
   readonly supported: boolean;
   readonly #state: HighlightState;
 
   /**
-   * @param lang - As `highlightCode` takes it.
+   * @param lang - See `highlightCode`.
    * @param colors - The palette.
    * @throws TypeError for an argument of the wrong type.
    */
@@ -168,13 +168,13 @@ export class HighlightStream {
     this.#state = new native.HighlightState(name, check("HighlightStream: colors", COLORS, colors));
   }
 
-  /** The number of lines so far that a limit left plain, as `highlightCodeDetailed` counts them. */
+  /** Number of lines so far that stayed plain because of a limit, as in `highlightCodeDetailed`. */
   get plainLines(): number {
     return this.supported ? this.#state.plainLines : 0;
   }
 
   /**
-   * Gives the next piece coloured.
+   * Returns the next piece with colors.
    *
    * @param chunk - Any text; best whole lines.
    * @throws TypeError for an argument of the wrong type.

@@ -1,5 +1,5 @@
 /**
- * Pages as Markdown.
+ * Converts HTML to Markdown.
  * @module
  */
 import { type CallOptions, underSignal } from "./call.js";
@@ -7,31 +7,31 @@ import { native } from "./loader.js";
 import type { HtmlNodes } from "./native.js";
 import { type Table, options as check, text } from "./options.js";
 
-/** The parts of a page to leave out. */
+/** The parts of a page to remove. */
 export interface HtmlToMarkdownOptions extends CallOptions {
   /**
-   * Drop what is not the text of the page: navigation, forms, headers, footers, sidebars, and what the page hides.
-   * Scripts and styles are always dropped. Default: false.
+   * Remove everything but the main text: navigation, forms, headers, footers, sidebars, and hidden elements. Scripts and styles are always
+   * removed. Default: false.
    */
   cleanContent?: boolean | undefined;
-  /** Drop pictures. Default: false. */
+  /** Remove images. Default: false. */
   skipImages?: boolean | undefined;
 }
 
 const HTML: Table = { cleanContent: "boolean", skipImages: "boolean", timeoutMs: "u32", signal: "signal" };
 
 /**
- * Turns a page, or a part of one, into Markdown: CommonMark with tables, nested lists, code fences with their language,
- * links and pictures. Characters of a text that Markdown would read are escaped; `data:` addresses are cut behind their
- * type. The page is read as browsers read it, so no page is refused, however broken or deep; a lone surrogate is read
- * as U+FFFD. The result ends with a line break unless it is empty.
+ * Converts a page, or a part of one, to Markdown: CommonMark with tables, nested lists, code fences with their language, links and images.
+ * Characters with a meaning in Markdown are escaped. `data:` URLs are cut after their type. The parser follows the rules of browsers, so
+ * every page is accepted, however broken or deeply nested. A lone surrogate is read as U+FFFD. The result ends with a line break unless it
+ * is empty.
  *
- * The work is linear in the page (about 20 ms per MB) and does not block the event loop.
+ * Runs in linear time (about 20 ms per MB) and does not block the event loop.
  *
  * @param html The page.
- * @param options What to leave out, and what may end the call.
+ * @param options The parts to remove, time limit and signal.
  * @returns The Markdown.
- * @throws `TypeError` for an argument of the wrong type; `AbortError` or `TimeoutError` when the call was ended.
+ * @throws `TypeError` for an argument of the wrong type; `AbortError` or `TimeoutError` if the call was stopped.
  * @example
  * ```js
  * import { htmlToMarkdown } from "@sinew/natives";

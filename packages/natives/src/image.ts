@@ -1,5 +1,5 @@
 /**
- * Pictures: decode, resize, encode, fit for a model, show in a terminal.
+ * Decodes, resizes and encodes images, fits them into limits, and shows them in a terminal.
  * @module
  */
 import { type CallOptions, called, underSignal } from "./call.js";
@@ -52,39 +52,39 @@ export enum SamplingFilter {
   Lanczos3 = 5,
 }
 
-/** The place of a picture in a terminal. */
+/** The size of an image in a terminal. */
 export interface TerminalImageOptions extends CallOptions {
-  /** Columns that it covers (Kitty, iTerm2). Default: as many as its pixels take. */
+  /** Width in columns (Kitty, iTerm2). Default: from its pixels. */
   columns?: number | undefined;
-  /** Rows that it covers (Kitty, iTerm2); under Kitty the cursor then stays where it is. Default: as its pixels take. */
+  /** Height in rows (Kitty, iTerm2); in Kitty the cursor then does not move. Default: from its pixels. */
   rows?: number | undefined;
-  /** Its number, to replace or delete it later (Kitty). Default: none. */
+  /** An id to replace or delete the image later (Kitty). Default: none. */
   id?: number | undefined;
 }
 
-/** The limits that a picture has to fit. */
+/** The limits for `fitImage`. */
 export interface FitImageOptions extends CallOptions {
-  /** Most pixels in a row. Default: 2000. */
+  /** Maximum width, in pixels. Default: 2000. */
   maxWidth?: number | undefined;
-  /** Most rows. Default: 2000. */
+  /** Maximum height, in pixels. Default: 2000. */
   maxHeight?: number | undefined;
-  /** Most bytes of the result as base64 text, a third more than the file itself. Default: 4,718,592 (4.5 MiB). */
+  /** Maximum size of the result as base64 text, which is a third larger than the file. Default: 4,718,592 (4.5 MiB). */
   maxBytes?: number | undefined;
-  /** The format of the result. Default: the one it has, PNG for BMP and TIFF, JPEG where PNG does not fit. */
+  /** The format of the result. Default: that of the input; PNG for BMP and TIFF; JPEG if PNG does not fit. */
   format?: ImageFormat | undefined;
 }
 
-/** A picture that fits. */
+/** The result of `fitImage`. */
 export interface FittedImage {
   /** The file. */
   data: Uint8Array;
   /** Its MIME type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
   mimeType: string;
-  /** Pixels in a row. */
+  /** Width, in pixels. */
   width: number;
-  /** Rows. */
+  /** Height, in pixels. */
   height: number;
-  /** True when the size in pixels differs from that of the input. */
+  /** True if the size in pixels differs from that of the input. */
   resized: boolean;
 }
 
@@ -100,8 +100,7 @@ function formatOf(where: string, format: unknown): number {
 }
 
 /**
- * A decoded picture. It never changes: each call gives a new one. Its pixels are counted as external memory and go with
- * the object.
+ * A decoded image. It is immutable: each method returns a new one. Its pixels count as external memory and are freed with the object.
  *
  * @example
  * ```js
@@ -121,13 +120,13 @@ export class PhotonImage {
   }
 
   /**
-   * Decodes PNG, JPEG, GIF, WebP, BMP or TIFF, told by its first bytes. EXIF orientation is applied; of several frames or
-   * pages the first is read.
+   * Decodes a PNG, JPEG, GIF, WebP, BMP or TIFF; the format is detected from the first bytes. EXIF orientation is applied. Of several frames or
+   * pages the first one is read.
    *
    * @param bytes The file; it is copied before the call returns.
-   * @param options What may end the call.
-   * @throws `TypeError` for what are no bytes; an `Error` for a file that is broken, cut off, of another format, or beyond
-   * the limits of 16,384 pixels per side and 512 MiB in memory, which are checked before memory is taken.
+   * @param options Time limit and signal.
+   * @throws `TypeError` if `bytes` is not binary data; an `Error` for a file that is broken, cut off, of another format, or over the limits of
+   * 16,384 pixels per side and 512 MiB in memory, which are checked before memory is allocated.
    */
   static async parse(bytes: Uint8Array, options: CallOptions | null = {}): Promise<PhotonImage> {
     const file = checkBytes("PhotonImage.parse: bytes", bytes);
@@ -135,24 +134,24 @@ export class PhotonImage {
     return new PhotonImage(await underSignal(signal, (abort) => native.parseImage(file, timeoutMs, abort)));
   }
 
-  /** Pixels in a row. */
+  /** Width, in pixels. */
   get width(): number {
     return this.#picture.width;
   }
 
-  /** Rows. */
+  /** Height, in pixels. */
   get height(): number {
     return this.#picture.height;
   }
 
   /**
-   * Gives the picture at another size; the shape is not kept.
+   * Returns the image at another size. The aspect ratio is not kept.
    *
-   * @param width Pixels in a row, a whole number from 1 to 16,384.
-   * @param height Rows, the same.
+   * @param width Width in pixels, a whole number from 1 to 16,384.
+   * @param height Height in pixels, the same.
    * @param filter Default: `SamplingFilter.Lanczos3`.
-   * @param options What may end the call.
-   * @throws `RangeError` for a size that is negative or no whole number; an `Error` for 0 and beyond the limits.
+   * @param options Time limit and signal.
+   * @throws `RangeError` for a size that is negative or not a whole number; an `Error` for 0 and for sizes over the limits.
    */
   async resize(
     width: number,
@@ -167,7 +166,7 @@ export class PhotonImage {
   }
 
   /**
-   * Gives a part of the picture.
+   * Returns a part of the image.
    *
    * @param left The pixels left of it.
    * @param top The rows above it.
@@ -182,7 +181,7 @@ export class PhotonImage {
   }
 
   /**
-   * Puts the picture on a canvas of one colour.
+   * Puts the image on a canvas of one color.
    *
    * @param left The pixels left of it.
    * @param top The rows above it.
@@ -204,7 +203,7 @@ export class PhotonImage {
   }
 
   /**
-   * Turns and mirrors the picture.
+   * Rotates and mirrors the image.
    *
    * @param orientation The number of an EXIF orientation: 2 mirrors left and right, 4 top and bottom; 6 turns by 90°, 3 by 180°, 8 by 270°,
    *   clockwise.
@@ -217,11 +216,11 @@ export class PhotonImage {
   }
 
   /**
-   * Writes the picture as a file.
+   * Encodes the image as a file.
    *
    * @param format The format.
    * @param quality 0–100, for JPEG only. Default: 85.
-   * @param options What may end the call.
+   * @param options Time limit and signal.
    * @throws `RangeError` for an unknown format (`Invalid image format: 9`) or a quality outside of 0–100.
    */
   async encode(format: ImageFormat, quality = 85, options: CallOptions | null = {}): Promise<Uint8Array> {
@@ -233,11 +232,11 @@ export class PhotonImage {
   }
 
   /**
-   * Writes the picture as the escape codes that show it at the cursor of a terminal.
+   * Returns the escape sequences that show the image at the cursor of a terminal.
    *
    * @param protocol `"kitty"` (Kitty, Ghostty, WezTerm, Konsole), `"iterm2"` (iTerm2, WezTerm, VS Code) or `"sixel"`
    * (xterm, foot, Windows Terminal; up to 256 colours are kept exactly).
-   * @param options The size in cells, and what may end the call.
+   * @param options The size in cells, time limit and signal.
    * @throws `TypeError` for another protocol.
    * @example
    * ```js
@@ -258,15 +257,15 @@ export class PhotonImage {
 }
 
 /**
- * Makes a picture fit for a model: into `maxWidth × maxHeight` pixels and `maxBytes`, keeping its shape.
+ * Fits an image into `maxWidth × maxHeight` pixels and `maxBytes`, for example for a model. The aspect ratio is kept.
  *
- * A PNG, JPEG, GIF (animated too) or WebP that fits is given back byte by byte, unless EXIF asks for a turn. Else a JPEG
- * stays JPEG, all others become PNG and, where that is too large, JPEG of quality 85, 70, 55, 40 on white; where even that
- * is too large, the sides shrink to three quarters and it begins again.
+ * A PNG, JPEG, GIF (also animated) or WebP that fits is returned unchanged, unless its EXIF data requires a rotation. Otherwise a JPEG stays
+ * JPEG, and all others become PNG or, if that is too large, JPEG on white with quality 85, 70, 55, then 40. If even that is too large, the sides
+ * shrink to three quarters and the search starts again.
  *
  * @param bytes The file: PNG, JPEG, GIF, WebP, BMP or TIFF. It is copied before the call returns.
- * @param options The limits, and what may end the call.
- * @throws As `PhotonImage.parse`; an `Error` for a limit of 0 and where not even one pixel fits.
+ * @param options The limits, time limit and signal.
+ * @throws Like `PhotonImage.parse`; an `Error` for a limit of 0, and if not even one pixel fits.
  * @example
  * ```js
  * import { fitImage } from "@sinew/natives";

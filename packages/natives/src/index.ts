@@ -1,7 +1,7 @@
 /**
  * The native core for coding agents.
  *
- * Every function that can run long takes `timeoutMs` and `signal`; see each for its options, limits and errors.
+ * Every function that can run long supports `timeoutMs` and `signal`. Each function documents its options, limits and errors.
  * @packageDocumentation
  */
 export type { CallOptions } from "./call.js";

@@ -1,5 +1,5 @@
 /**
- * A folder for a prompt: its first levels, and the instructions that lie in it.
+ * Lists a directory for a prompt: its first levels, and the instruction files in it.
  * @module
  */
 import type { CallOptions } from "./call.js";
@@ -8,17 +8,17 @@ import { type Table, options as check } from "./options.js";
 
 /** The options of `listWorkspace`. */
 export interface ListWorkspaceOptions extends CallOptions {
-  /** The folder. */
+  /** The directory. */
   path: string;
-  /** The number of levels: 1 is what lies in the folder itself. */
+  /** Number of levels; 1 is the directory itself. */
   maxDepth: number;
-  /** List entries whose name begins with a dot too; `.git` never is. Default: false. */
+  /** Include entries whose name begins with a dot, except `.git`. Default: false. */
   hidden?: boolean | undefined;
-  /** Leave out what `.gitignore`, `.ignore` and `.rgignore` name. Default: true. */
+  /** Skip files that `.gitignore`, `.ignore` and `.rgignore` exclude. Default: true. */
   gitignore?: boolean | undefined;
-  /** Look for `AGENTS.md` in the folders of four levels below `path`, also where git ignores it. Default: false. */
+  /** Find `AGENTS.md` files in four levels below `path`, also those that git ignores. Default: false. */
   collectAgentsMd?: boolean | undefined;
-  /** At most this many entries. Default: 10,000. */
+  /** Maximum number of entries. Default: 10,000. */
   maxResults?: number | undefined;
 }
 
@@ -26,9 +26,9 @@ export interface ListWorkspaceOptions extends CallOptions {
 export interface ListWorkspaceResult {
   /** The entries in path order, each with `mtime` and `size`. */
   entries: GlobMatch[];
-  /** The paths of `AGENTS.md` files below folders of `path`, in path order, at most 200; empty unless asked for. */
+  /** The paths of `AGENTS.md` files below `path`, in path order, at most 200; empty unless `collectAgentsMd` is set. */
   agentsMdFiles: string[];
-  /** True when a limit cut something. */
+  /** True if a limit was reached. */
   truncated: boolean;
 }
 
@@ -39,11 +39,11 @@ const AGENTS_LEVELS = 4;
 const MOST_AGENTS = 200;
 
 /**
- * Lists the first levels of a folder, as agents put them into a prompt. `node_modules` is left out.
+ * Lists the first levels of a directory, for the prompt of an agent. `node_modules` is skipped.
  *
- * @param options What to list.
+ * @param options The directory and limits.
  * @returns The entries, each with its time and size.
- * @throws `TypeError` or `RangeError` for an option of the wrong type or range; `ENOENT`; `AbortError` or `TimeoutError` when the call was ended.
+ * @throws `TypeError` or `RangeError` for an option of the wrong type or range; `ENOENT`; `AbortError` or `TimeoutError` if the call was stopped.
  * @example
  * ```js
  * import { listWorkspace } from "@sinew/natives";

@@ -1,5 +1,5 @@
 /**
- * Output of any size within a limit.
+ * Keeps the end of an output of any size.
  * @module
  */
 import { native } from "./loader.js";
@@ -8,42 +8,42 @@ import { type Table, bytes, options as check } from "./options.js";
 
 /** The options of a sink. */
 export interface OutputSinkOptions {
-  /** The number of bytes of the end that stay in memory. Default: 51200. */
+  /** Number of bytes at the end of the output to keep in memory. Default: 51200. */
   tailBytes?: number | undefined;
   /**
-   * The file that gets everything once there is more than `tailBytes`. It is created then, for its owner alone, and what
-   * stood in it is lost; deleting it is the caller's. Default: none.
+   * The file for the complete output, once there is more than `tailBytes`. It is created then, readable for its owner only, and overwritten if it
+   * exists. The caller deletes it. Default: none.
    */
   spillPath?: string | undefined;
 }
 
 /** The state of a sink. */
 export interface OutputDump {
-  /** The end of the output; all of it when not `truncated`. Begins with a whole character; what is not UTF-8 is U+FFFD. */
+  /** The end of the output, or all of it if it is not `truncated`. Begins with a complete character; invalid UTF-8 is U+FFFD. */
   text: string;
-  /** True when `text` lacks the beginning. */
+  /** True if the beginning of the output is missing in `text`. */
   truncated: boolean;
-  /** True when `text` begins inside a line. */
+  /** True if `text` begins inside of a line. */
   partialLine: boolean;
-  /** The number of bytes in all. */
+  /** Total number of bytes. */
   totalBytes: number;
-  /** The number of lines in all; a last one without a line end counts. */
+  /** Total number of lines, including a last one without a line end. */
   totalLines: number;
-  /** The number of bytes of the output that `text` shows. */
+  /** Number of bytes of the output in `text`. */
   shownBytes: number;
-  /** The number of lines of `text`. */
+  /** Number of lines in `text`. */
   shownLines: number;
-  /** The file with the whole output; absent where there is none. */
+  /** The file with the complete output; absent if there is none. */
   spillPath?: string;
-  /** The reason why the whole output is not in the file that was asked for (a full disk); absent when it is there. */
+  /** Why the file does not have the complete output (for example, a full disk); otherwise absent. */
   spillError?: string;
 }
 
 const SINK: Table = { tailBytes: "u32", spillPath: "string" };
 
 /**
- * Takes output of any size, keeps its end in memory and, if asked, all of it in a file. Memory stays below twice
- * `tailBytes` and one push. A file that cannot be written loses the file, never the end.
+ * Accepts output of any size, keeps its end in memory and, if you name a file, writes all of it there. Memory use stays below twice
+ * `tailBytes` plus one push. If the file cannot be written, the end of the output is still available.
  *
  * @example
  * ```js
@@ -58,8 +58,8 @@ export class OutputSink {
   readonly #sink: NativeSink;
 
   /**
-   * An empty sink; it touches no file yet.
-   * @param options What to keep, and where.
+   * Creates an empty sink. No file is created yet.
+   * @param options How much to keep, and the file.
    * @throws `TypeError` or `RangeError` for an option of the wrong type or range.
    */
   constructor(options: OutputSinkOptions | null = {}) {
@@ -67,7 +67,7 @@ export class OutputSink {
   }
 
   /**
-   * Takes in more output, cut anywhere, also inside a character.
+   * Adds output. It may be cut anywhere, even inside of a character.
    * @param data Text or bytes.
    * @throws `TypeError` for anything else.
    */
@@ -76,8 +76,8 @@ export class OutputSink {
   }
 
   /**
-   * The end of the output and the facts about the rest. May be called any number of times, between pushes too.
-   * @returns What there is now.
+   * Returns the end of the output, and counts for all of it. Can be called at any time.
+   * @returns The current state.
    */
   dump(): OutputDump {
     return this.#sink.dump();

@@ -1,5 +1,5 @@
 /**
- * Processes: whole trees of them, and handles that never mean another process.
+ * Process trees, and handles that always refer to the same process.
  * @module
  */
 import { constants } from "node:os";
@@ -8,23 +8,23 @@ import { native } from "./loader.js";
 import type { Abort, ProcessHandle } from "./native.js";
 import { type Table, illegal, options as check } from "./options.js";
 
-/** The options of ending a process. */
+/** The options of `terminate`. */
 export interface TerminateOptions {
-  /** The time that processes have to obey `SIGTERM` before they are killed, in milliseconds; 0 kills at once. Default: 2000. */
+  /** Time between `SIGTERM` and `SIGKILL`, in milliseconds; 0 kills at once. Default: 2000. */
   gracefulMs?: number | undefined;
-  /** The longest wait in all, in milliseconds. When it is not longer than `gracefulMs`, nothing is killed. Default: 5000. */
+  /** Limit of the whole wait, in milliseconds. If it is not longer than `gracefulMs`, nothing is killed. Default: 5000. */
   timeoutMs?: number | undefined;
-  /** End the other members of its process group too. Default: false. */
+  /** Include the other members of the process group. Default: false. */
   group?: boolean | undefined;
 }
 
-/** The outcome for a process and its tree. */
+/** The result of `terminate`. */
 export interface Termination {
-  /** The number of processes that got a signal. */
+  /** Number of processes that received a signal. */
   signalled: number;
-  /** The number of those that have ended. */
+  /** Number of them that have ended. */
   exited: number;
-  /** The pids of those that still run. */
+  /** The process ids of those that still run. */
   survivors: number[];
 }
 
@@ -41,14 +41,13 @@ function signalNumber(signal: unknown): number {
 }
 
 /**
- * Sends a signal to a process and to everything that descends from it, also in other sessions: children first, the
- * process itself last. Each process is checked against its start time, so that no other one with the same number is hit.
- * With `SIGKILL` the tree is stopped before it is killed, so that nothing escapes by being born meanwhile.
- * Numbers 0 and 1 mean no tree. Takes a few milliseconds. Windows knows no signals and ends the processes.
+ * Sends a signal to a process and all its descendants, also in other sessions: children first, the process itself last. The start time
+ * of each process is checked, so that no other process with the same id is hit. With `SIGKILL` the tree is stopped before it is killed,
+ * so that no new child escapes. Ids 0 and 1 are ignored. Needs a few milliseconds. Windows has no signals; there the processes are ended.
  *
  * @param pid The root of the tree.
- * @param signal A number, or a name such as `"SIGTERM"`; 0 only counts.
- * @returns How many processes were signalled: 0 for a pid that does not exist, and for arguments that mean nothing. Never throws.
+ * @param signal A number, or a name such as `"SIGTERM"`; 0 only counts the processes.
+ * @returns The number of processes that were signalled; 0 if the pid does not exist or an argument is invalid. Never throws.
  * @example
  * ```js
  * import { spawn } from "node:child_process";
@@ -65,10 +64,10 @@ export function killTree(pid: number, signal: number | NodeJS.Signals): number {
 }
 
 /**
- * The pids of all living processes that descend from a process, parents before their children.
+ * Lists the ids of all running descendants of a process, parents before their children.
  *
- * @param pid The root of the tree; not part of the answer.
- * @returns The pids; none for a pid that does not exist. Never throws.
+ * @param pid The root of the tree, which is not part of the result.
+ * @returns The ids; empty if the pid does not exist. Never throws.
  * @example
  * ```js
  * import { listDescendants } from "@sinew/natives";
@@ -80,7 +79,7 @@ export function listDescendants(pid: number): number[] {
 }
 
 /**
- * One process, and never another one that gets its number later (by a pidfd on Linux).
+ * A handle to one process. It never refers to another process that gets the same id later (on Linux it uses a pidfd).
  *
  * @example
  * ```js
@@ -105,23 +104,23 @@ export class Process {
   }
 
   /**
-   * The process that has this number now.
-   * @param pid Its number.
-   * @returns The process; `null` when none runs. Never throws.
+   * Returns the process that currently has this id.
+   * @param pid The process id.
+   * @returns The process; `null` if there is none. Never throws.
    */
   static fromPid(pid: number): Process | null {
     const handle = isPid(pid) ? native.processFromPid(pid) : null;
     return handle ? new Process(handle) : null;
   }
 
-  /** Its number. */
+  /** The process id. */
   get pid(): number {
     return this.#handle.pid;
   }
 
   /**
-   * The number of its parent.
-   * @returns The number now; `null` once the process is over.
+   * Returns the id of its parent.
+   * @returns The current id; `null` if the process has ended.
    */
   ppid(): number | null {
     this.#open();
@@ -129,9 +128,9 @@ export class Process {
   }
 
   /**
-   * Its command line, the program's name first.
-   * @returns What it was started with, or has put there since; `null` once the process is over, where it may not be read, and
-   *   off Linux. Between the start of a process and that of its program it is the parent's.
+   * Returns its command line, with the name of the program first.
+   * @returns The arguments that it was started with, or that it has set since; `null` if the process has ended, if they cannot be read, and on
+   *   other systems than Linux. Right after its start, before it has loaded its program, a process has the command line of its parent.
    */
   args(): string[] | null {
     this.#open();
@@ -139,8 +138,8 @@ export class Process {
   }
 
   /**
-   * Its living children.
-   * @returns Them in the order of their numbers; none once the process is over.
+   * Returns its running children.
+   * @returns The children in the order of their ids; empty if the process has ended.
    */
   children(): Process[] {
     this.#open();
@@ -149,7 +148,7 @@ export class Process {
 
   /**
    * Returns whether it runs.
-   * @returns `"running"` also while it sleeps or is stopped.
+   * @returns `"running"`, also if it sleeps or is stopped.
    */
   status(): "running" | "exited" {
     this.#open();
@@ -157,10 +156,10 @@ export class Process {
   }
 
   /**
-   * Ends it and all that descends from it: `SIGTERM`, and `SIGKILL` for those that are left after the grace, and for what
-   * they started meanwhile. The calling process is never part of it.
-   * @param options How long to wait for what.
-   * @returns What became of them, as soon as all are over or the time is up. Zeros for a process that is over.
+   * Stops it and all its descendants: `SIGTERM`, and `SIGKILL` for those that remain after `gracefulMs`, and for what they started meanwhile. The
+   * calling process is never included.
+   * @param options Time limits.
+   * @returns The result, as soon as all have ended or the time is up. Zeros if the process has ended already.
    * @throws `TypeError` or `RangeError` for an option of the wrong type or range.
    */
   async terminate(options: TerminateOptions | null = {}): Promise<Termination> {
@@ -170,9 +169,9 @@ export class Process {
   }
 
   /**
-   * Waits until it is over.
-   * @param options What may end the wait.
-   * @throws `AbortError` or `TimeoutError` when the wait was ended; `close` ends it with an `AbortError`.
+   * Waits until it has ended.
+   * @param options Time limit and signal.
+   * @throws `AbortError` or `TimeoutError` if the wait was stopped; `close` stops it with an `AbortError`.
    */
   async waitForExit(options: CallOptions | null = {}): Promise<void> {
     const waits = this.#open();
@@ -189,8 +188,8 @@ export class Process {
   }
 
   /**
-   * Lets go of the process, which goes on: waits that are under way end with an `AbortError`, and every later call but `pid`
-   * and `close` throws `ERR_INVALID_STATE`. An object that is not closed holds no resource of the system between calls.
+   * Releases the handle; the process continues. Pending waits reject with an `AbortError`, and later calls except `pid` and `close` throw
+   * `ERR_INVALID_STATE`. A handle that is not closed uses no system resources between calls.
    */
   close(): void {
     this.#waits?.forEach((abort) => abort.abort());

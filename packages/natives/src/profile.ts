@@ -1,5 +1,5 @@
 /**
- * A profile of the calls that this package ran lately.
+ * A profile of the recent calls of this package.
  * @module
  */
 import { native } from "./loader.js";
@@ -7,25 +7,25 @@ import { rangeError, typeError } from "./options.js";
 
 /** The result of `getWorkProfile`. */
 export interface WorkProfile {
-  /** One line per kind of call: its name, a blank, its microseconds. Input for flame-graph tools. */
+  /** One line per kind of call: its name, a space, its microseconds. Input for flame graph tools. */
   folded: string;
-  /** A Markdown table, the longest in all first. */
+  /** A Markdown table, the longest total time first. */
   summary: string;
-  /** A flame graph; `null` when there is nothing to draw. */
+  /** A flame graph as SVG; `null` if there are no calls. */
   svg: string | null;
-  /** The time of all calls together, in milliseconds; calls that ran at once count each. */
+  /** Total time of all calls, in milliseconds; parallel calls are added up. */
   totalMs: number;
   /** The number of calls. */
   sampleCount: number;
 }
 
 /**
- * Sums up the calls that returned a promise and ended within the last seconds. The last 10,000 calls of the process are
- * remembered, those of all its worker threads.
+ * Summarizes the calls that returned a promise and ended within the last seconds. The last 10,000 calls of the process are recorded, including
+ * those of its worker threads.
  *
- * @param lastSeconds How far to look back, in seconds; `Infinity` takes all.
- * @returns The sums as text, as a table and as a picture.
- * @throws `TypeError` or `RangeError` when `lastSeconds` is not a number from 0 on.
+ * @param lastSeconds How far to look back, in seconds; `Infinity` includes all calls.
+ * @returns The sums as text, as a table and as a flame graph.
+ * @throws `TypeError` or `RangeError` if `lastSeconds` is not a number from 0.
  * @example
  * ```js
  * import { getWorkProfile, glob } from "@sinew/natives";

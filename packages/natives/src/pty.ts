@@ -1,5 +1,5 @@
 /**
- * Programs that need a terminal.
+ * Runs programs in a pseudo-terminal.
  * @module
  */
 import { constants } from "node:os";
@@ -8,23 +8,23 @@ import { native, supervisor } from "./loader.js";
 import type { PtyHandle, PtyPair, PtyRequest, PtyTerminal } from "./native.js";
 import { type Table, bytes, options as check, count, text, typeError } from "./options.js";
 
-/** A program to run and the terminal to run it on. */
+/** The program to run, and its terminal. */
 export interface PtyOptions extends CallOptions {
-  /** The command line that the shell runs. Default: none; `argv` beats it, and one of them has to be there. */
+  /** The shell command to run. Default: none; `argv` beats it, and one of both is required. */
   command?: string | undefined;
-  /** A program, a name on `PATH` or a path, and its arguments, run without a shell. Default: none. */
+  /** A program (a name on `PATH`, or a path) and its arguments, run without a shell. Default: none. */
   argv?: readonly string[] | undefined;
   /** The shell, run as `SHELL -lc COMMAND`. Default: `"sh"`. */
   shell?: string | undefined;
-  /** The shell reads its login files first (`-lc`); false runs `SHELL -c COMMAND`. Default: true. */
+  /** Let the shell read its login files first (`-lc`); false runs `SHELL -c COMMAND`. Default: true. */
   login?: boolean | undefined;
-  /** `"buffer"` gives the output as bytes (`Uint8Array`). Default: `"utf8"`, text; what is not UTF-8 becomes U+FFFD. */
+  /** `"buffer"` returns the output as bytes (`Uint8Array`). Default: `"utf8"`; invalid UTF-8 becomes U+FFFD. */
   encoding?: "utf8" | "buffer" | undefined;
   /** The working directory. Default: that of the process. */
   cwd?: string | undefined;
   /**
-   * Variables beside those of the process; they beat them, and `undefined` takes one away. `TERM` is `xterm-256color` where
-   * neither has one. Default: none.
+   * Environment variables that are added to those of this process or replace them; `undefined` removes one. `TERM` is `xterm-256color`
+   * if it is not set. Default: none.
    */
   env?: Record<string, string | undefined> | undefined;
   /** Columns of the terminal, clamped to 20–400. Default: 120. */
@@ -33,15 +33,15 @@ export interface PtyOptions extends CallOptions {
   rows?: number | undefined;
 }
 
-/** The end of a session. */
+/** How a session ended. */
 export interface PtyResult {
-  /** The program's exit code, 128 and the signal's number when a signal ended it; `undefined` when the session ended it. */
+  /** The exit code of the program; 128 plus the number of the signal that ended it; `undefined` if the session ended it. */
   exitCode?: number | undefined;
-  /** The signal that ended the program (`"SIGHUP"`); absent where none did, and where the session ended it. */
+  /** The signal that ended the program (`"SIGHUP"`); absent if there was none, and if the session ended it. */
   signal?: string;
-  /** True when it was killed, by `kill()` or by the signal. */
+  /** True if it was stopped by `kill()` or by the signal. */
   cancelled: boolean;
-  /** True when the time limit ended it. */
+  /** True if the time limit stopped it. */
   timedOut: boolean;
 }
 
@@ -90,10 +90,10 @@ class Gate {
 }
 
 /**
- * A pseudo-terminal and one program on it at a time. A session that waits uses no CPU.
+ * A pseudo-terminal that runs one program at a time. An idle session uses no CPU.
  *
- * The program and all that came from it, also in other sessions, end with the session, and with this process however
- * that ends (on Linux, by the supervisor process beside the addon).
+ * The program and everything that it started, also in other process sessions, end with this session, and with this process, however that
+ * ends (on Linux, with the help of the supervisor program).
  *
  * @example
  * ```js
@@ -111,18 +111,17 @@ export class PtySession {
   #starts = 0;
 
   /**
-   * Starts a program. `write`, `resize` and `kill` work as soon as this has returned its promise.
+   * Starts a program. `write`, `resize` and `kill` work as soon as this method has returned its promise.
    *
-   * A timeout and a signal end the program and resolve, as `kill` does; they do not reject. A signal that is aborted
-   * already starts nothing.
+   * A timeout or a signal stops the program like `kill`, and the promise resolves. If the signal is aborted already, nothing starts.
    *
-   * @param options A program to run and the terminal to run it on.
-   * @param onChunk Gets the output, decoded unless `encoding` says otherwise, at most once per 8 ms or 64 KiB; all of it before the promise settles. A
-   *   promise that it returns is awaited before the next chunk. While it runs the program may have to wait. When it throws or
-   *   its promise rejects, the program is ended and the call rejects with that.
-   * @returns How it ended.
-   * @throws `PTY session already running`; a folder or a shell that is not there (`ENOENT`); `TypeError` or `RangeError` for
-   *   an option of the wrong type or range.
+   * @param options The program and its terminal.
+   * @param onChunk Receives the output, decoded unless `encoding` is `"buffer"`, at most once per 8 ms or 64 KiB, and all of it before the
+   *   promise settles. If it returns a promise, the next chunk waits for it, and the program may have to wait. If it throws or its
+   *   promise rejects, the program is stopped and the call rejects with that error.
+   * @returns How the program ended.
+   * @throws `PTY session already running`; `ENOENT` if the directory or the shell does not exist; `TypeError` or `RangeError` for an option
+   *   of the wrong type or range.
    */
   async start(options: PtyOptions & { encoding: "buffer" }, onChunk?: OnChunk<Uint8Array>): Promise<PtyResult>;
   async start(options: PtyOptions, onChunk?: OnChunk<string>): Promise<PtyResult>;
@@ -158,27 +157,27 @@ export class PtySession {
   }
 
   /**
-   * Types. Never blocks: what the program does not take yet is queued, up to 16 MiB.
+   * Writes input to the program. Never blocks: input that the program has not read yet is queued, up to 16 MiB.
    * @param data Keys as a terminal sends them.
-   * @throws `PTY session is not running`; more than the queue holds (`ERR_OUT_OF_RANGE`); `TypeError`.
+   * @throws `PTY session is not running`; `ERR_OUT_OF_RANGE` if the queue is full; `TypeError`.
    */
   write(data: string | Uint8Array): void {
     this.#pty.write(typeof data === "string" ? data : bytes("PtySession.write: data", data));
   }
 
   /**
-   * Changes the size of the terminal; the program gets SIGWINCH. Does nothing after the end.
+   * Changes the size of the terminal; the program receives SIGWINCH. Does nothing after the program has ended.
    * @param cols Columns, clamped to 20–400.
    * @param rows Rows, clamped to 5–200.
-   * @throws `PTY session is not running` when nothing was ever started; `TypeError` or `RangeError`.
+   * @throws `PTY session is not running` if nothing was ever started; `TypeError` or `RangeError`.
    */
   resize(cols: number, rows: number): void {
     this.#pty.resize(count("PtySession.resize: cols", cols), count("PtySession.resize: rows", rows));
   }
 
   /**
-   * Ends the program and all that came from it: hang-up and `SIGTERM`, half a second later `SIGKILL`. It does not wait
-   * behind queued input or a slow callback. The result of `start` is `cancelled`.
+   * Stops the program and everything that it started: `SIGHUP` and `SIGTERM`, half a second later `SIGKILL`. It does not wait for queued input
+   * or a slow callback. The result of `start` is `cancelled`.
    * @throws `PTY session is not running`.
    */
   kill(): void {
@@ -187,10 +186,9 @@ export class PtySession {
   }
 
   /**
-   * Stops taking output: no chunk is handed over before `resume()`. The program runs on until its terminal is full, and waits
-   * then. A program that ends leaves its session waiting for `resume()`, `kill()`, the signal or the time limit. Does nothing
-   * after the end.
-   * @throws `PTY session is not running` when nothing was ever started.
+   * Pauses the output: no chunk is delivered until `resume()`. The program runs until its terminal is full, and then waits. If it ends, the
+   * session waits for `resume()`, `kill()`, the signal or the time limit. Does nothing after the session has ended.
+   * @throws `PTY session is not running` if nothing was ever started.
    */
   pause(): void {
     this.#pty.pause(true);
@@ -198,8 +196,8 @@ export class PtySession {
   }
 
   /**
-   * Goes on taking output. Does nothing when it is not paused.
-   * @throws `PTY session is not running` when nothing was ever started.
+   * Resumes the output. Does nothing if it is not paused.
+   * @throws `PTY session is not running` if nothing was ever started.
    */
   resume(): void {
     this.#pty.pause(false);
@@ -224,7 +222,7 @@ export class PtySession {
   /**
    * Waits until the program runs.
    * @returns Its process id.
-   * @throws `PTY session is not running` when none runs or it could not be started, which the promise of `start` tells more about.
+   * @throws `PTY session is not running` if no program runs, or if it could not be started; the promise of `start` has the reason.
    * @example
    * ```js
    * import { Process, PtySession } from "@sinew/natives";
@@ -241,7 +239,7 @@ export class PtySession {
     return terminal.pid;
   }
 
-  /** The number of bytes that wait to be typed; 0 without a program. */
+  /** The number of queued input bytes; 0 without a program. */
   get pendingBytes(): number {
     return this.#pty.pendingBytes;
   }

@@ -1,5 +1,5 @@
 /**
- * One command or program: its output collected or as it comes, its input whole or while it runs.
+ * Runs one command or program, and collects or streams its output.
  * @module
  */
 import { withCallback } from "./call.js";
@@ -14,29 +14,29 @@ import { type StdinSource, feeding } from "./stdin.js";
 export { CommandError } from "./command-output.js";
 export type { StdinSource } from "./stdin.js";
 
-/** The way in which the output of one command is taken; the words are those of execa. */
+/** The options for output. They are named as in execa. */
 export interface OutputOptions {
   /**
-   * Collect the output: `stdout`, `stderr` and `all` of the result. Standard error then comes through a pipe of its own.
+   * Collect the output in `stdout`, `stderr` and `all` of the result. Standard error then uses a separate pipe.
    * Default: false for `executeShell`, true for `run`.
    */
   buffer?: boolean | undefined;
-  /** `"buffer"` gives bytes (`Uint8Array`) in place of text. Default: `"utf8"`; what is not UTF-8 becomes U+FFFD. */
+  /** `"buffer"` returns bytes (`Uint8Array`) instead of text. Default: `"utf8"`; invalid UTF-8 becomes U+FFFD. */
   encoding?: "utf8" | "buffer" | undefined;
   /**
-   * The most that is collected of standard output, and of standard error: characters, or bytes with `encoding: "buffer"`. A
-   * command that prints more is ended, and the call rejects with `ERR_CHILD_PROCESS_STDIO_MAXBUFFER`. Default: 100,000,000.
+   * Limit of standard output, and of standard error: in characters, or in bytes with `encoding: "buffer"`. A command that prints
+   * more is stopped, and the call rejects with `ERR_CHILD_PROCESS_STDIO_MAXBUFFER`. Default: 100,000,000.
    */
   maxBuffer?: number | undefined;
-  /** Leave out the line end at the end of what is collected. Default: true. */
+  /** Remove the last line end of the collected output. Default: true. */
   stripFinalNewline?: boolean | undefined;
-  /** Reject with a {@link CommandError} unless the command ends with exit code 0. Default: false, every end resolves. */
+  /** Reject with a {@link CommandError} unless the command ends with exit code 0. Default: false, every exit code resolves. */
   reject?: boolean | undefined;
 }
 
 /** A command in a shell of its own. */
 export interface ShellExecuteOptions extends Omit<ShellRunOptions, "env" | "stdin">, ShellOptions, OutputOptions {
-  /** Variables beside those of `sessionEnv`; they beat them, and `undefined` takes one away. Default: none. */
+  /** Environment variables that are added to those of `sessionEnv` or replace them; `undefined` removes one. Default: none. */
   env?: Record<string, string | undefined> | undefined;
   /** The standard input: whole, or written while the command runs. Default: empty. */
   stdin?: StdinSource | undefined;
@@ -45,7 +45,7 @@ export interface ShellExecuteOptions extends Omit<ShellRunOptions, "env" | "stdi
 /** A program that is run without a shell. */
 export type RunOptions = Omit<ShellExecuteOptions, "command" | "snapshotPath" | "engine">;
 
-/** The end of a command and what it printed. */
+/** The exit of a command, and its output. */
 export interface CommandResult extends ShellRunResult {
   /** Its standard output. */
   stdout: string;
@@ -65,7 +65,7 @@ export interface CommandBytesResult extends ShellRunResult {
   all: Uint8Array;
 }
 
-/** Takes output as it comes; a promise that it returns holds the command back. */
+/** Receives output while the command runs. If it returns a promise, the command waits for it. */
 export type OnOutput<T = string> = ((chunk: T, stream: "stdout" | "stderr") => void | Promise<void>) | null | undefined;
 
 const OUTPUT: Table = { buffer: "boolean", encoding: ["utf8", "buffer"], maxBuffer: "u32", stripFinalNewline: "boolean", reject: "boolean", env: "environ", stdin: "stdin" };
@@ -119,17 +119,17 @@ async function execute(call: string, options: ShellExecuteOptions, args: readonl
 /**
  * Runs one command in a shell of its own, as `bash -c COMMAND` does.
  *
- * A timeout and a signal end every process of the command (TERM, and KILL after 1.5 s) and resolve; they reject with
- * `reject: true` alone. Background jobs end with the shell; while they hold its output, that is read until it is silent for
- * 250 ms, at most 2 s.
+ * A timeout or a signal stops every process of the command (TERM, and KILL after 1.5 s). The promise then resolves, or rejects with
+ * `reject: true`. Background jobs end with the shell. While they have its output open, it is read until it is silent for 250 ms, at most
+ * for 2 s.
  *
- * @param options What to run, and how.
- * @param onChunk Gets output and errors, decoded, at most once per 8 ms or 64 KiB, and the name of their stream; all of it before
- *   the promise settles. In the order written; with `buffer` in the order read, as each stream has a pipe. A promise that it
- *   returns is awaited before the next chunk. While it runs the command may have to wait. When it throws or its promise rejects,
- *   the command is ended and the call rejects with that.
- * @returns How it ended; with `buffer` also what it printed.
- * @throws `Failed to initialize shell`; `Failed to set cwd: …`; bad variable names; what a `stdin` that is iterated throws;
+ * @param options The command and its options.
+ * @param onChunk Receives decoded output and errors with the name of their stream, at most once per 8 ms or 64 KiB, and all of it before the
+ *   promise settles. Chunks arrive in the order written; with `buffer`, in the order read, because each stream has its own pipe. If it
+ *   returns a promise, the next chunk waits for it, and the command may have to wait. If it throws or its promise rejects, the command
+ *   is stopped and the call rejects with that error.
+ * @returns How the command ended; with `buffer` also its output.
+ * @throws `Failed to initialize shell`; `Failed to set cwd: …`; an error for invalid variable names; an error that an iterated `stdin` throws;
  *   `TypeError` or `RangeError` for an option of the wrong type or range.
  * @example
  * ```js
@@ -150,14 +150,14 @@ export async function executeShell(options: ShellExecuteOptions, onChunk?: OnOut
 }
 
 /**
- * Runs a program with its arguments as they stand: no shell reads them, so nothing has to be quoted. Collects what it prints.
- * It is supervised as a command of {@link executeShell} is: nothing that it started is left when it ends, nor when this process does.
+ * Runs a program and collects its output. No shell is involved, so arguments need no quotes.
+ * The program is supervised like a command of {@link executeShell}: everything that it started ends with it, and with this process.
  *
- * @param argv The program, a name on `PATH` or a path, and its arguments.
- * @param options How to run it.
- * @param onChunk As for {@link executeShell}.
- * @returns How it ended and, unless `buffer` is false, what it printed.
- * @throws `ENOENT` for a program that is not there; a {@link CommandError} with `reject`; else as {@link executeShell}.
+ * @param argv The program (a name on `PATH`, or a path) and its arguments.
+ * @param options Options of the run.
+ * @param onChunk See {@link executeShell}.
+ * @returns How the program ended and, unless `buffer` is false, its output.
+ * @throws `ENOENT` if the program does not exist; a {@link CommandError} with `reject`; otherwise like {@link executeShell}.
  * @example
  * ```js
  * import { run } from "@sinew/natives";
@@ -174,14 +174,14 @@ export async function run(argv: readonly string[], options?: RunOptions | null, 
   return execute("run", { buffer: true, ...program, command: "" }, args, onChunk);
 }
 
-/** Words that every shell of Unix reads as they stand. */
+/** Words that need no quotes in any Unix shell. */
 const PLAIN = /^[\w@%+:,./-]+$/;
 
 /**
- * Words as a line for a shell (`sh`, `bash`, `zsh`), which reads each as it stands: quoted where that is needed.
+ * Quotes words for a shell (`sh`, `bash`, `zsh`), where quotes are needed.
  *
- * @param words One word, or several that are joined by blanks.
- * @throws `TypeError` for what is no text; `ERR_INVALID_ARG_VALUE` for a NUL, which no shell can take.
+ * @param words One word, or several, which are joined with spaces.
+ * @throws `TypeError` for a word that is not a string; `ERR_INVALID_ARG_VALUE` for a NUL character, which no shell supports.
  * @example
  * ```js
  * import { executeShell, quote } from "@sinew/natives";

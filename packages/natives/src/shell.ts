@@ -1,5 +1,5 @@
 /**
- * Shells that live on from command to command: bash, or an embedded interpreter where there is no bash.
+ * Shell sessions: bash, or an embedded interpreter if there is no bash.
  * @module
  */
 import { type CallOptions, called, withCallback } from "./call.js";
@@ -8,12 +8,12 @@ import type { ShellHandle } from "./native.js";
 import { options as check } from "./options.js";
 import { RUN, SHELL, checkCallback, request, resultOf, setup } from "./shell-request.js";
 
-/** The interpreter of a script. `"auto"` is a bash of version 4.4 or later on `PATH`, else `"brush"`. */
+/** The interpreter of a script. `"auto"` is bash 4.4 or later on `PATH`, else `"brush"`. */
 export type ShellEngine = "auto" | "bash" | "brush";
 
-/** The setup of a shell. */
+/** The options of a shell. */
 export interface ShellOptions {
-  /** The whole environment. Default: that of this process. Shell-private variables (`PS1`, `PWD`, `SHLVL`, …) are left out. */
+  /** The complete environment. Default: that of this process. Variables of the shell itself (`PS1`, `PWD`, `SHLVL`, …) are removed. */
   sessionEnv?: Record<string, string> | undefined;
   /** A script that is read before the first command: variables, functions, aliases. Default: none. */
   snapshotPath?: string | undefined;
@@ -21,37 +21,37 @@ export interface ShellOptions {
   engine?: ShellEngine | undefined;
 }
 
-/** One command. */
+/** A command to run. */
 export interface ShellRunOptions extends CallOptions {
   /** The script. */
   command: string;
-  /** The directory for this run alone. Default: where the shell is. */
+  /** The directory for this run only. Default: the current directory of the shell. */
   cwd?: string | undefined;
-  /** Variables for this run alone, exported. Default: none. */
+  /** Exported variables for this run only. Default: none. */
   env?: Record<string, string> | undefined;
   /** The standard input of the command. Default: empty. */
   stdin?: string | Uint8Array | undefined;
 }
 
-/** The end of a run. */
+/** How a run ended. */
 export interface ShellRunResult {
   /** The exit code; `undefined` when the run was cancelled or timed out, or a signal ended the shell. */
   exitCode?: number | undefined;
-  /** The signal that ended the shell (`"SIGKILL"`); absent where none did. */
+  /** The signal that ended the shell (`"SIGKILL"`); otherwise absent. */
   signal?: string;
-  /** True when it was stopped, by `abort()` or by the signal. */
+  /** True if it was stopped by `abort()` or by the signal. */
   cancelled: boolean;
-  /** True when the time limit ended it. */
+  /** True if the time limit stopped it. */
   timedOut: boolean;
-  /** The directory of the shell after the command; absent when it could not be read, and after `executeShell`. */
+  /** The directory of the shell after the command; absent if it could not be read, and for `executeShell`. */
   workingDir?: string;
-  /** Variables, functions and directory are lost: the next run starts a new shell. Absent where they are not. */
+  /** True if variables, functions and directory are lost, so that the next run starts a new shell; otherwise absent. */
   stateLost?: true;
-  /** The reason. */
+  /** Why they are lost. */
   stateLostReason?: string;
 }
 
-/** A process of an earlier run that still lives. */
+/** A process of an earlier run that still runs. */
 export interface ShellJob {
   /** Its process id. */
   pid: number;
@@ -68,11 +68,11 @@ function checked(options: ShellRunOptions): ShellRunOptions {
 type OnChunk = ((chunk: string) => void | Promise<void>) | null | undefined;
 
 /**
- * A shell that lives on from command to command: variables, functions, aliases, options, directory and background jobs
- * persist. Nothing is started before the first run. `exit` ends it, and so does what kills it; the next run starts a new one.
+ * A shell session. Variables, functions, aliases, options, directory and background jobs persist between commands. Nothing is started
+ * before the first run. If the shell exits or is killed, the next run starts a new one.
  *
- * Commands that run longer than wanted are left (TERM, and KILL after 1.5 s, for what they started) and the shell goes on
- * with its state; where that is impossible the result says `stateLost`. The embedded interpreter always loses it then.
+ * A command that is stopped ends with everything it started (TERM, and KILL after 1.5 s), and the shell keeps its state. If that is
+ * impossible, the result has `stateLost`. The embedded interpreter always loses its state.
  *
  * @example
  * ```js
@@ -88,21 +88,21 @@ export class Shell {
   readonly #shell: ShellHandle;
 
   /**
-   * @param options The environment, a snapshot, the engine.
-   * @throws `Failed to initialize shell` where the supervisor program of Linux is missing; `TypeError` for an option of the wrong type.
+   * @param options Environment, snapshot and engine.
+   * @throws `Failed to initialize shell` if the supervisor program is missing (Linux); `TypeError` for an option of the wrong type.
    */
   constructor(options: ShellOptions = {}) {
     this.#shell = new native.ShellHandle(setup(check("Shell", SHELL, options) as ShellOptions));
   }
 
   /**
-   * Runs one command, after those that were asked for before it. Background jobs go on after it: it resolves at most 100 ms
-   * after the command itself, and what they print later is thrown away.
+   * Runs a command after the ones that were queued before it. Background jobs continue afterwards: the promise resolves at most 100 ms after
+   * the command itself, and later output of the jobs is discarded.
    *
-   * @param options What to run.
-   * @param onChunk As for {@link executeShell}; output and errors come in the order written.
-   * @returns How it ended.
-   * @throws As {@link executeShell}; `ERR_INVALID_STATE` after `close()`.
+   * @param options The command and its options.
+   * @param onChunk See {@link executeShell}; output and errors arrive in the order written.
+   * @returns How the command ended.
+   * @throws Like {@link executeShell}; `ERR_INVALID_STATE` after `close()`.
    */
   async run(options: ShellRunOptions, onChunk?: OnChunk): Promise<ShellRunResult> {
     const run = checked(options);
@@ -114,22 +114,22 @@ export class Shell {
     return resultOf(await withCallback({ signal, timeoutMs }, onChunk ?? (() => {}), false, start));
   }
 
-  /** Stops the running command and resolves when it has settled. Does nothing to an idle shell; waiting commands go on. */
+  /** Stops the running command, and resolves when it has settled. Does nothing if the shell is idle. Queued commands still run. */
   abort(): Promise<void> {
     return called(() => this.#shell.abort());
   }
 
-  /** The processes of earlier runs that still live; waits for the running command. */
+  /** Returns the processes of earlier runs that still run, after the running command has ended. */
   jobs(): Promise<ShellJob[]> {
     return called(() => this.#shell.jobs());
   }
 
-  /** Ends the running command and every job (TERM, and KILL after 1.5 s). Later runs reject. */
+  /** Stops the running command and every job (TERM, and KILL after 1.5 s). Later runs reject. */
   close(): Promise<void> {
     return called(() => this.#shell.close());
   }
 
-  /** The interpreter that runs: `"bash"` or `"brush"`. */
+  /** The interpreter of this shell: `"bash"` or `"brush"`. */
   get engine(): "bash" | "brush" {
     return this.#shell.engine as "bash" | "brush";
   }

@@ -1,5 +1,5 @@
 /**
- * Terminal input, cut into whole sequences.
+ * Splits terminal input into complete sequences.
  * @module
  */
 import { EventEmitter } from "node:events";
@@ -9,7 +9,7 @@ import { count, typeError } from "./options.js";
 
 /** The options of a {@link StdinBuffer}. */
 export interface StdinBufferOptions {
-  /** Milliseconds after which an unfinished sequence comes out as it is: a lone ESC is a key then. Default 10. */
+  /** Time after which an incomplete sequence is emitted as it is, in milliseconds: a single ESC is then a key. Default 10. */
   timeout?: number | undefined;
 }
 
@@ -24,10 +24,10 @@ export interface StdinBufferEvents {
 }
 
 /**
- * Collects terminal input until sequences and characters are whole, wherever a chunk was split, and tells pastes apart.
+ * Collects terminal input and emits complete sequences and characters, wherever a chunk was split. Pastes are separate events.
  *
- * An unfinished sequence is given up after `timeout` milliseconds, at 256 bytes (a control string such as a clipboard
- * reply: 1 MiB), or when an ESC starts another. Its timer does not keep the process alive.
+ * An incomplete sequence ends after `timeout` milliseconds, at 256 bytes (1 MiB for a control string such as a clipboard reply), or when an
+ * ESC starts another one. Its timer does not keep the process alive.
  *
  * @example
  * ```js
@@ -43,7 +43,7 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
   readonly #timeout: number;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @throws TypeError or RangeError for a `timeout` that is no whole number from 0 on. */
+  /** @throws TypeError or RangeError for a `timeout` that is not a whole number from 0. */
   constructor(options: StdinBufferOptions = {}) {
     super();
     const timeout = options?.timeout;
@@ -51,7 +51,7 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
   }
 
   /**
-   * Takes the next chunk and emits what is whole. Bytes may end inside a character.
+   * Processes a chunk and emits what is complete. Bytes may end inside of a character.
    * @throws TypeError when `chunk` is neither string nor bytes.
    */
   process(chunk: string | Uint8Array): void {
@@ -66,31 +66,31 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
   }
 
   /**
-   * Tells that the terminal was asked where the cursor is (`CSI 6 n`): the next `CSI row ; column R` is emitted as
-   * `cursorReport`. Without a question it is a key, F3 with modifiers.
+   * Announces that you asked the terminal for the cursor position (`CSI 6 n`): the next `CSI row ; column R` is emitted as `cursorReport`.
+   * Otherwise it is a key, F3 with modifiers.
    */
   awaitCursorReport(): void {
     this.#buffer.awaitCursorReport();
   }
 
-  /** Gives up waiting and returns what was pending, without emitting it. */
+  /** Returns the pending input without emitting it, and clears it. */
   flush(): string[] {
     this.#stop();
     return this.#buffer.flush().map((input) => input.slice(1));
   }
 
-  /** The input that is not complete yet. */
+  /** The pending input. */
   getBuffer(): string {
     return this.#buffer.pending();
   }
 
-  /** Forgets what is pending, a paste under way and questions too. */
+  /** Clears the pending input, an unfinished paste, and announced cursor reports. */
   clear(): void {
     this.#stop();
     this.#buffer.clear();
   }
 
-  /** Forgets everything, handlers too. */
+  /** Clears everything, including the event handlers. */
   destroy(): void {
     this.clear();
     this.removeAllListeners();

@@ -1,37 +1,37 @@
 /**
- * Facts about the machine.
+ * Information about the machine.
  * @module
  */
 import { native } from "./loader.js";
 
-/** The result of `getSystemInfo`. A fact that the system does not tell is `""` or 0. */
+/** The result of `getSystemInfo`. An unknown value is `""` or 0. */
 export interface SystemInfo {
-  /** The system's family, as `process.platform` names it. */
+  /** The operating system, as in `process.platform`. */
   platform: string;
-  /** The processor's family, as `process.arch` names it. */
+  /** The processor architecture, as in `process.arch`. */
   arch: string;
-  /** The system's name and version: `Debian GNU/Linux 12 (bookworm)`. */
+  /** Name and version of the operating system: `Debian GNU/Linux 12 (bookworm)`. */
   osVersion: string;
   /** The kernel's version. */
   kernelVersion: string;
-  /** The machine's name in the network. */
+  /** The host name. */
   hostName: string;
   /** The processor's name. */
   cpuBrand: string;
-  /** The number of threads that the processors run at once. */
+  /** Number of hardware threads. */
   logicalCores: number;
-  /** The number of their cores. */
+  /** Number of cores. */
   physicalCores: number;
-  /** Memory, in bytes. */
+  /** Total memory, in bytes. */
   totalMemory: number;
-  /** Memory that programs can have without swapping, in bytes. */
+  /** Memory that is available without swapping, in bytes. */
   availableMemory: number;
 }
 
 /**
- * Asks the system for facts about the machine, as a bug report needs them. Takes about a millisecond; never throws.
+ * Returns information about the machine, for example for a bug report. Needs about a millisecond; never throws.
  *
- * @returns The facts, asked for anew at each call.
+ * @returns The current values.
  * @example
  * ```js
  * import { getSystemInfo } from "@sinew/natives";

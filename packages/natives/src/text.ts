@@ -1,5 +1,5 @@
 /**
- * Terminal text: how wide it is, how it wraps, and how columns are cut out of it.
+ * Terminal text: measuring, wrapping and cutting.
  *
  * One engine measures and cuts. A short text of printable ASCII, and a cut near the start of one, is answered here:
  * crossing to the addon would cost more than the work.
@@ -40,11 +40,11 @@ export enum Ellipsis {
 
 const MARKS: readonly string[] = ["…", "...", ""];
 
-/** Columns of a line. */
+/** A range of columns of a line. */
 export interface SliceResult {
-  /** The text; the graphic state at its start is restored, and nothing is left open at its end. */
+  /** The text. Styles that are active at its start are restored, and all styles are closed at its end. */
   text: string;
-  /** Its cells. */
+  /** The width of the text, in cells. */
   width: number;
 }
 
@@ -81,15 +81,15 @@ function tab(call: string, value: number | null | undefined): number {
 }
 
 /**
- * The cells that `text` takes in a terminal.
+ * Returns the width of `text` in a terminal, in cells.
  *
- * Escape sequences (also broken ones) and controls take none; wide characters, emoji sequences, flags and keycaps take
- * two; marks and joiners add none. A lone surrogate counts as U+FFFD. Takes time linear in the text, whatever it holds.
+ * Escape sequences (also incomplete ones) and control characters have no width. Wide characters, emoji sequences, flags and keycaps are two
+ * cells wide. Combining marks and joiners add nothing. A lone surrogate counts as U+FFFD. Runs in linear time for every text.
  *
- * A sized text (OSC 66, the text sizing protocol of kitty) takes its scale times its width or, where no width is given, times
- * the cells of its text. {@link wrapTextWithAnsi} and the functions that cut take it as one piece, as they take a wide character.
+ * The width of a sized text (OSC 66, the text sizing protocol of kitty) is its scale times its width or, without a width, times the
+ * cells of its text. {@link wrapTextWithAnsi} and the functions that cut treat it as one piece, like a wide character.
  *
- * @param text - Any text; line feeds take no cells.
+ * @param text - Any text; line feeds have no width.
  * @param tabWidth - Cells of a tab. Default 3.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
  * @example
@@ -108,8 +108,8 @@ export function visibleWidth(text: string, tabWidth?: number): number {
 }
 
 /**
- * The characters of `text` that take one cell here and two in terminals set to an East Asian tradition (`±`, `…`, lines of
- * boxes; letters like `α` stay narrow): `visibleWidth(text) + countAmbiguous(text)` is its width there. Takes time linear in the text.
+ * Counts the characters of `text` that are one cell wide here and two cells wide in terminals with an East Asian setting (`±`, `…`, box drawing;
+ * letters like `α` stay narrow). `visibleWidth(text) + countAmbiguous(text)` is the width there. Runs in linear time.
  *
  * @throws TypeError when `text` is not a string.
  * @example
@@ -127,11 +127,11 @@ export function countAmbiguous(text: string): number {
 
 /**
  * Wraps `text` into lines of at most `width` cells: at words, inside a word only when it is longer than a line, never
- * inside a cluster or an escape sequence. A cluster wider than `width` stands alone.
+ * inside a cluster or an escape sequence. A cluster wider than `width` gets a line of its own.
  *
- * Each line opens again with the graphic state (SGR, as it was written) and the OSC 8 link that hold where it starts,
- * and ends underline, strikethrough, overline and link at its end. `\n` and `\r\n` split; spaces at a break go, but an
- * indent stays: a word that does not fit beside it breaks.
+ * Each line starts with the styles (SGR, as written) and the OSC 8 link that are active there, and closes underline, strikethrough,
+ * overline and link at its end. `\n` and `\r\n` split lines. Spaces at a break are removed, but an indent is kept: a word that does not fit
+ * next to it is split.
  *
  * @param width - Cells of a line; 0 is read as 1.
  * @param tabWidth - Cells of a tab. Default 3.
@@ -153,10 +153,10 @@ export function wrapTextWithAnsi(text: string, width: number, tabWidth?: number)
 }
 
 /**
- * Cuts `text` to `maxWidth` cells, the ellipsis included. Text that fits comes back as it is. A cut resets SGR and
+ * Cuts `text` to `maxWidth` cells, including the ellipsis. Text that fits is returned unchanged. A cut resets SGR and
  * closes an open link before the ellipsis.
  *
- * @param ellipsis - What marks a cut. Default `Ellipsis.Unicode`.
+ * @param ellipsis - The mark at a cut. Default `Ellipsis.Unicode`.
  * @param pad - Fills with spaces to exactly `maxWidth` cells. Default false.
  * @param tabWidth - Cells of a tab. Default 3.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number, an unknown
@@ -194,11 +194,11 @@ export function truncateToWidth(
 }
 
 /**
- * The columns from `startCol` to `startCol + length` of a line, with the graphic state and link at the start restored
- * and nothing left open at the end. A wide cluster across the left edge is left out; across the right edge it is kept
- * (then `width` is `length + 1`), unless `strict`.
+ * Returns the columns from `startCol` to `startCol + length` of a line. Styles and link that are active at the start are restored, and closed
+ * at the end. A wide cluster across the left edge is dropped. One across the right edge is kept (then `width` is `length + 1`), unless
+ * `strict` is set.
  *
- * @param strict - Leaves out a cluster across the right edge. Default false.
+ * @param strict - Drops a cluster across the right edge. Default false.
  * @param tabWidth - Cells of a tab. Default 3.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
  * @example
@@ -272,7 +272,7 @@ export function extractSegments(
 }
 
 /**
- * `text` without what a terminal would obey: escape sequences (also incomplete and C1 ones), controls but `\n` and
+ * Returns `text` without anything that a terminal would obey: escape sequences (also incomplete and C1 ones), controls but `\n` and
  * `\t`, lone surrogates. `\r` goes. A sized text (OSC 66) goes whole, with its text, which only some terminals show. Comes back as
  * it is when there is nothing to remove.
  *

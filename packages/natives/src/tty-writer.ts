@@ -1,5 +1,5 @@
 /**
- * Output to a terminal that may be slow, stopped or gone.
+ * Writes to a terminal that may be slow, stopped or closed.
  * @module
  */
 import { native } from "./loader.js";
@@ -14,11 +14,11 @@ function limit(name: string, value: number): number {
 }
 
 /**
- * Writes to a terminal from a thread of its own: `write` returns at once, whatever the terminal does, and what was written comes in order. A
- * writer of `process.stdout` blocks the event loop where a terminal is slow; this one never does.
+ * Writes to a terminal from its own thread. `write` returns at once, and output stays in order. Writing to `process.stdout` blocks the event
+ * loop while the terminal is slow; this class never does.
  *
- * The descriptor is duplicated. What waits lies in memory: look at what `write` returns, and draw less while it grows. The thread does
- * not keep the process alive, so call `stop` before it ends. Unix only.
+ * The file descriptor is duplicated. Pending output is kept in memory: check the return value of `write`, and draw less while it grows. The
+ * thread does not keep the process alive, so call `stop` before the process ends. Unix only.
  *
  * @example
  * ```js
@@ -32,35 +32,35 @@ export class TtyWriter {
   readonly #handle: TtyWriterHandle;
 
   /**
-   * @param fd An open descriptor: 1 is standard output.
-   * @throws `Error` where it is not open, and on Windows.
+   * @param fd An open file descriptor: 1 is standard output.
+   * @throws `Error` if it is not open, and on Windows.
    */
   constructor(fd: number) {
     if (!Number.isInteger(fd) || fd < 0 || fd > 0x7fff_ffff) throw rangeError("TtyWriter: fd", "the number of an open descriptor", fd);
     this.#handle = native.openTtyWriter(fd);
   }
 
-  /** Puts text behind what waits; the number of bytes that wait now. After `stop`, or when the terminal is gone, it is dropped. */
+  /** Queues text, and returns the number of pending bytes. After `stop`, or if the terminal is closed, the text is dropped. */
   write(data: string): number {
     return this.#handle.write(text("TtyWriter.write: data", data));
   }
 
-  /** The number of bytes that the terminal has not taken yet. */
+  /** Returns the number of pending bytes. */
   pending(): number {
     return this.#handle.pending();
   }
 
-  /** Tells whether a write failed: the terminal is gone, and what waited was dropped. */
+  /** True after a write has failed: the terminal is closed, and pending output was dropped. */
   get dead(): boolean {
     return this.#handle.isDead();
   }
 
-  /** Blocks this thread until everything is written, or for `timeoutMs`; tells whether everything is. For the end of a program. */
+  /** Blocks this thread until everything is written, for at most `timeoutMs`. Returns whether everything is. For the end of a program. */
   flushSync(timeoutMs: number): boolean {
     return this.#handle.flush(limit("flushSync", timeoutMs));
   }
 
-  /** Flushes for at most `timeoutMs`, drops what is left, and ends the thread. Later calls do nothing. */
+  /** Flushes for at most `timeoutMs`, drops the rest, and ends the thread. Later calls do nothing. */
   stop(timeoutMs: number): void {
     this.#handle.stop(limit("stop", timeoutMs));
   }

@@ -1,5 +1,5 @@
 /**
- * A folder in view: searches that answer what the plain ones answer at that moment, with less work.
+ * Searches a directory with an index that follows its changes.
  * @module
  */
 import { isAbsolute, sep } from "node:path";
@@ -11,123 +11,123 @@ import { native } from "./loader.js";
 import type { Abort, BoostRequest, FindRequest, UseKind, WorkspaceHandle, WorkspaceRequest, WorkspaceState } from "./native.js";
 import { type Table, options as check, illegal, rangeError, text, typeError } from "./options.js";
 
-/** The options of a search in a workspace: `path` is taken from the root, which is its default. */
+/** The options of a search in a workspace. `path` is relative to the root, which is its default. */
 export type Below<T extends { path: string }> = Omit<T, "path" | "cache"> & { path?: string | undefined };
 
 /** The options of `Workspace.open`. */
 export interface WorkspaceOptions extends CallOptions {
   /**
-   * The time at which files are read into the index unasked: `"auto"` from 5,000 files or 32 MB on, in the background, at the second `grep`;
-   * `"always"` at the first one, also in the user's home and above it; `"never"`. Default: `"auto"`.
+   * When the index is built without a call of `ready`. `"auto"`: in the background, at the second `grep` of a tree of at least 5,000 files or 32 MB.
+   * `"always"`: at the first `grep`, also in the home directory and above it. `"never"`: not at all. Default: `"auto"`.
    */
   index?: "auto" | "always" | "never" | undefined;
-  /** `"sweep"` looks at every file's times in each call, whatever the system announces. Default: `"auto"`. */
+  /** `"sweep"` checks the times of every file in each call, whatever the system reports. Default: `"auto"`. */
   freshness?: "auto" | "sweep" | undefined;
-  /** The folder of all indexes; `null` keeps this one in memory. Default: `SINEW_HOME`, or `sinew` in the user's folder of caches. */
+  /** The directory of all indexes; `null` keeps this index in memory. Default: below `SINEW_HOME`, or `sinew` in the user's cache directory. */
   cacheDir?: string | null | undefined;
-  /** The most bytes of the index on disk; what does not fit is searched. Default: 2 GiB; the most is 4 GiB. */
+  /** Limit of the index on disk, in bytes. Files that do not fit are searched directly. Default: 2 GiB; at most 4 GiB. */
   maxIndexBytes?: number | undefined;
-  /** The most bytes of the index in memory, without a folder; what does not fit is searched. Default: 32 MiB. */
+  /** Limit of an index in memory, in bytes. Files that do not fit are searched directly. Default: 32 MiB. */
   maxMemoryBytes?: number | undefined;
-  /** The most watches; folders without one are looked at in each call. Default: 65,536, or half of what the system grants. */
+  /** Limit of inotify watches. Directories without one are checked in each call. Default: 65,536, or half of the system's limit. */
   maxWatches?: number | undefined;
 }
 
 /** The options of `Workspace.list`. */
 export interface ListOptions extends CallOptions {
-  /** The folder. Default: the root. */
+  /** The directory to list. Default: the root. */
   path?: string | undefined;
-  /** Also what lies in folders below. Default: true. */
+  /** Include the entries of subdirectories. Default: true. */
   recursive?: boolean | undefined;
-  /** Also names that begin with a dot. Default: false. */
+  /** Include names that begin with a dot. Default: false. */
   hidden?: boolean | undefined;
   /** At most this many entries. Default: all. */
   maxResults?: number | undefined;
 }
 
-/** The files that a person has in mind; paths are taken from the root, or absolute. */
+/** The files that the user is working with. Paths are relative to the root, or absolute. */
 export interface Boost {
-  /** The file that is worked on: its neighbours and its tests come sooner. */
+  /** The current file: files near it and its tests are ranked higher. */
   current?: string | undefined;
-  /** Files that were committed lately. */
+  /** Files of recent commits. */
   recent?: string[] | undefined;
 }
 
 /** The result of `Workspace.changes`. */
 export interface WorkspaceChanges {
-  /** Stands for this moment when it is given to the next call. */
+  /** Pass it to the next call to get the changes since this one. */
   token: string;
-  /** More may have changed than `paths` names. */
+  /** True if more may have changed than `paths` lists. */
   all: boolean;
-  /** Files and folders below the root that may have changed, come or gone, sorted; a folder stands for all that lies below it. */
+  /** Files and directories below the root that may have been changed, created or deleted, sorted. A directory means everything below it. */
   paths: string[];
 }
 
-/** The progress of reading. */
+/** The progress of building the index. */
 export interface Progress {
-  /** The step: the folder is listed, files are read, what was read becomes part of the index. */
+  /** The current step: the directory is listed, files are read, or the index is written. */
   phase: "list" | "read" | "merge";
-  /** Files that were read. */
+  /** Number of files that were read. */
   files: number;
-  /** Files that are to be read; 0 until they are listed. */
+  /** Number of files to read; 0 until they are listed. */
   totalFiles: number;
-  /** Bytes that were read. */
+  /** Number of bytes that were read. */
   bytes: number;
 }
 
 /** The options of `Workspace.ready`. */
 export interface ReadyOptions extends CallOptions {
-  /** Is told how far the reading has come, at most ten times a second, and at its end. What it throws ends the call, which rejects with that. Default: none. */
+  /** Receives the progress at most ten times a second, and at the end. If it throws, the call stops and rejects with that error. Default: none. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** The state of a workspace as of its last call. */
 export interface WorkspaceStatus {
-  /** The stage: each call walks; not listed yet; files are read; the list of files is held and the index is as whole as it was asked to be; closed. */
+  /** The state: `plain` (each call walks), not listed yet, files are being read, ready, or closed. */
   state: "plain" | "listing" | "building" | "ready" | "closed";
-  /** The way in which it is kept fresh: by what the system announces, by a look at each file's times, or each call walks. */
+  /** How changes are found: reported by the system, by checking the times of each file, or by walking in each call. */
   mode: "watch" | "sweep" | "plain";
-  /** The reason why changes are not announced, or not in all folders. */
+  /** Why changes are not reported, or not in all directories. */
   reason?: string;
-  /** Files of the tree. */
+  /** Number of files in the tree. */
   files: number;
-  /** Folders that are held. */
+  /** Number of directories in the retained tree. */
   folders: number;
-  /** Texts in the index that are as they were when they were read. */
+  /** Number of indexed files that are unchanged. */
   indexed: number;
-  /** Files in the index that changed or went since they were read. */
+  /** Number of indexed files that were changed or deleted since they were read. */
   changed: number;
-  /** Files that were not read yet. */
+  /** Number of files that were not read yet. */
   pending: number;
-  /** Files that are always searched: UTF-16, noise, larger than 128 MiB, or whose names say that they hold secrets. */
+  /** Number of files that are always searched directly: UTF-16, random data, larger than 128 MiB, or with names that suggest a secret. */
   odd: number;
-  /** Binary files: they are not opened. */
+  /** Number of binary files, which are not opened. */
   binary: number;
-  /** Bytes of the texts in the index. */
+  /** Size of the indexed files, in bytes. */
   textBytes: number;
-  /** Bytes of the index. */
+  /** Size of the index, in bytes. */
   indexBytes: number;
-  /** Of these, bytes in memory. */
+  /** The part of it that is in memory, in bytes. */
   memoryBytes: number;
-  /** Watches. */
+  /** Number of inotify watches. */
   watches: number;
-  /** Folders whose changes are announced by nobody. */
+  /** Number of directories whose changes are not reported. */
   unwatched: number;
-  /** This process is the one that writes the index. */
+  /** True if this process writes the index. */
   writer: boolean;
-  /** The index lies on disk. */
+  /** True if the index is on disk. */
   persisted: boolean;
-  /** A limit of bytes was reached: some files stay searched. */
+  /** True if a size limit was reached, so that some files are searched directly. */
   full: boolean;
-  /** Times that every file was looked at. */
+  /** How often every file was checked. */
   sweeps: number;
-  /** Times that the system lost events, each of which led to such a look. */
+  /** How often the system lost events. Each time every file was checked. */
   overflows: number;
-  /** Changes that no event announced. */
+  /** Number of changes that were found without an event. */
   surprises: number;
   /**
-   * The last `grep`: what its pattern needs, the documents of the index that have it (0 where a match may reach over lines), the files
-   * that were opened, the time that it took to become current, and the reason why it walked, where it did.
+   * The last `grep`: the byte sequences that its pattern needs, the indexed files that contain them (0 if a match can span lines), the files
+   * that were opened, the time for finding changes, and the reason if it walked.
    */
   last?: { plan: string; documents: number; candidates: number; barrierMicros: number; why?: string };
 }
@@ -140,7 +140,7 @@ const BOOST: Table = { current: "string", recent: "strings" };
 const USES = ["read", "edit", "pick"] as const;
 const CALL: Table = { timeoutMs: "u32", signal: "signal" };
 const READY: Table = { ...CALL, onProgress: "function" };
-/** The time between two reports, in milliseconds. */
+/** Time between two progress reports, in milliseconds. */
 const REPORT = 100;
 
 function statusOf(state: WorkspaceState): WorkspaceStatus {
@@ -155,14 +155,14 @@ function statusOf(state: WorkspaceState): WorkspaceStatus {
 const OPENED = Symbol("opened");
 
 /**
- * A folder in view. `grep`, `glob`, `fuzzyFind` and `list` give what the plain functions give at that moment, row by row, with a `path`
- * that is taken from the root. What changes is seen by the next call.
+ * A directory with an index. `grep`, `glob`, `fuzzyFind` and `list` return the same rows as the plain functions; `path` is relative to the
+ * root. Every call sees all changes that were made before it.
  *
- * On Linux a workspace keeps the list of files, hears of changes from the system, and keeps an index of the texts, on disk or in
- * memory: then files that cannot hold a match are not opened. What is not certain is searched. On other systems each call walks.
+ * On Linux a workspace keeps the list of files, receives changes from the system, and keeps an index of the contents, on disk or in memory,
+ * so that files which cannot contain a match are not opened. Files whose state is not certain are searched. On other systems each call walks.
  *
- * Never indexed: what ignore rules name, and files whose names say that they hold secrets. Two workspaces of one folder share
- * what they keep; nothing runs while nobody asks, and nothing keeps the event loop alive.
+ * Ignored files are never indexed, nor are files whose names suggest a secret. Two workspaces of one directory share their index. Nothing
+ * runs between calls, except a build in the background, and nothing keeps the event loop alive.
  *
  * @example
  * ```js
@@ -175,7 +175,7 @@ const OPENED = Symbol("opened");
  */
 export class Workspace implements AsyncDisposable {
   readonly #handle: WorkspaceHandle;
-  /** The folder, absolute. */
+  /** The absolute path of the directory. */
   readonly root: string;
 
   /** @internal */
@@ -186,11 +186,11 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Opens a folder. Nothing is read yet.
+   * Opens a directory. Nothing is read yet.
    *
-   * @param root The folder, or a link to one.
-   * @param options Freshness, limits, and the place of the index.
-   * @throws `ENOENT`, `EACCES` or `ERR_INVALID_ARG_VALUE` where it is no folder or cannot be reached.
+   * @param root The directory, or a link to one.
+   * @param options Freshness, limits, and the location of the index.
+   * @throws `ENOENT`, `EACCES`, or `ERR_INVALID_ARG_VALUE` if it is not a directory.
    */
   static async open(root: string, options: WorkspaceOptions | null = {}): Promise<Workspace> {
     const { signal, freshness, ...rest } = check("Workspace.open", OPEN, options ?? {}) as WorkspaceOptions;
@@ -200,11 +200,11 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Deletes the index of a folder on disk; false where there is none.
+   * Deletes the index of a directory on disk. Returns false if it has none.
    *
-   * @param root The folder; it may be gone.
-   * @param options Where the indexes lie, if not where `open` puts them.
-   * @throws An error where the index is in use.
+   * @param root The directory; it need not exist any more.
+   * @param options The location of the indexes, if it is not the default of `open`.
+   * @throws If the index is in use.
    */
   static async remove(root: string, options: { cacheDir?: string | undefined } | null = {}): Promise<boolean> {
     const { cacheDir } = check("Workspace.remove", { cacheDir: "string" }, options ?? {});
@@ -221,34 +221,34 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Searches files as the function `grep` does.
+   * Searches files like the function `grep`.
    *
    * @param options Those of `grep`.
-   * @param onMatch Gets each row while the search runs.
-   * @throws Where `grep` rejects, and when the workspace is closed.
+   * @param onMatch Receives each row while the search runs.
+   * @throws Like `grep`, and if the workspace is closed.
    */
   async grep(options: Below<GrepOptions>, onMatch?: (match: GrepMatch) => void | Promise<void>): Promise<GrepResult> {
     return grepBy((request, onColumns, abort) => this.#handle.grep(request, onColumns, abort), this.#below<GrepOptions>(options), onMatch);
   }
 
   /**
-   * Finds entries as the function `glob` does.
+   * Finds files and directories like the function `glob`.
    *
    * @param options Those of `glob`.
-   * @param onMatch Gets each match in the order of the result.
-   * @throws Where `glob` rejects, and when the workspace is closed.
+   * @param onMatch Receives each match in the order of the result.
+   * @throws Like `glob`, and if the workspace is closed.
    */
   async glob(options: Below<GlobOptions> = {}, onMatch?: (match: GlobMatch) => void | Promise<void>): Promise<GlobResult> {
     return globBy((request, abort) => this.#handle.glob(request, abort), this.#below<GlobOptions>(options), onMatch);
   }
 
   /**
-   * Finds what a person means, as the function `fuzzyFind` does. With `boost` the matches come in another order: what `note` was told
-   * of, what changed lately on disk, what is near to the file in hand, and what was committed lately gain up to 40 points; a path or
-   * name that is the query itself stays first.
+   * Finds files like the function `fuzzyFind`. `boost` changes the order of the matches: files passed to `note`, files that changed
+   * recently, files near the current one and files of recent commits gain up to 40 points. A path or name that equals the query stays
+   * first.
    *
    * @param options Those of `fuzzyFind`, and `boost`.
-   * @throws Where `fuzzyFind` rejects, and when the workspace is closed.
+   * @throws Like `fuzzyFind`, and if the workspace is closed.
    */
   async fuzzyFind(options: Below<FuzzyFindOptions> & { boost?: Boost | null | undefined }): Promise<FuzzyFindResult> {
     const { boost, ...rest } = options ?? {};
@@ -259,13 +259,13 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Notes that a file was used, for a boosted `fuzzyFind`: an edit counts 3, a pick 2, reading 1, each half as much after three days. The
-   * newest 4,096 paths are kept, in memory. Paths outside of the root are left out.
+   * Records that a file was used, for `fuzzyFind` with `boost`. An edit counts 3, a pick 2, reading 1, each half as much after three
+   * days. The newest 4,096 paths are kept, in memory. Paths outside of the root are ignored.
    *
-   * @param path The file, from the root, or absolute.
-   * @param use The way in which it was used.
+   * @param path The file, relative to the root or absolute.
+   * @param use How it was used.
    * @param at The time, in milliseconds since the epoch. Default: now.
-   * @throws When the workspace is closed.
+   * @throws If the workspace is closed.
    */
   note(path: string, use: "read" | "edit" | "pick", at: number = Date.now()): void {
     const kind = USES.find((kind) => kind === use);
@@ -275,12 +275,12 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Tells what changed since an earlier call. Without its token, and where that is not known, `all` is true; so it is where changes
-   * are not announced. What lies in ignored folders is not watched and never named.
+   * Returns what changed since an earlier call. `all` is true without the token of that call, if the changes are not known, and if the
+   * system does not report changes. Ignored directories are not watched, and their files never listed.
    *
    * @param since The `token` of an earlier call.
-   * @param options What may end the call.
-   * @throws When the workspace is closed.
+   * @param options Time limit and signal.
+   * @throws If the workspace is closed.
    */
   async changes(since?: string | null, options: CallOptions | null = {}): Promise<WorkspaceChanges> {
     const { signal, timeoutMs } = check("Workspace.changes", CALL, options ?? {}) as CallOptions;
@@ -289,20 +289,20 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Lists a folder: `glob` for `*`.
+   * Lists a directory, like `glob` with `*`.
    *
-   * @param options The folder and what of it.
-   * @throws Where `glob` rejects, and when the workspace is closed.
+   * @param options The directory and filters.
+   * @throws Like `glob`, and if the workspace is closed.
    */
   async list(options: ListOptions | null = {}): Promise<GlobResult> {
     return this.glob({ ...options, pattern: "*" });
   }
 
   /**
-   * Reads what the index does not know as it is now, on all cores, so that later searches open few files. Calls go on meanwhile.
+   * Builds or updates the index on all cores, so that later searches open few files. Other calls continue meanwhile.
    *
-   * @param options What may end the call, and who is told how far it has come; what was read by its end is read again.
-   * @returns The state after it.
+   * @param options Time limit, signal, and a callback for the progress. If the call is stopped, the files are read again later.
+   * @returns The state afterwards.
    */
   async ready(options: ReadyOptions | null = {}): Promise<WorkspaceStatus> {
     const { signal, timeoutMs, onProgress } = check("Workspace.ready", READY, options ?? {}) as ReadyOptions;
@@ -332,12 +332,12 @@ export class Workspace implements AsyncDisposable {
     throw fault.error;
   }
 
-  /** Tells the state as of the last call; waits for nothing. */
+  /** Returns the state as of the last call, without waiting. */
   status(): WorkspaceStatus {
     return statusOf(this.#handle.status());
   }
 
-  /** Gives memory, watches and locks back. Calls that run are not ended; later ones reject. Closing again does nothing. */
+  /** Releases memory, watches and locks. Running calls continue; later calls reject. Closing twice does nothing. */
   async close(): Promise<void> {
     await called(() => this.#handle.close());
   }

@@ -12,6 +12,7 @@ const BLOCK = /^```(\w+) ?(.*)\n([^]*?)^```$/gm;
 
 const README = { name: "README", text: readFileSync(join(PACKAGE, "README.md"), "utf8") };
 const MORE = MORE_PACKAGES.map((name) => ({ name: `README of ${name}`, text: readFileSync(join(ROOT, "packages", name, "README.md"), "utf8") }));
+const REPOSITORY = { name: "README of the repository", text: readFileSync(join(ROOT, "README.md"), "utf8") };
 const GUIDE_PAGES = readdirSync(GUIDES).map((name) => ({ name: `guide ${name}`, text: readFileSync(join(GUIDES, name), "utf8") }));
 
 /** The blocks of code of a page, without commands. */
@@ -28,7 +29,7 @@ function shown(code) {
 }
 
 test("all blocks of code are programs or commands", () => {
-  for (const page of [README, ...MORE, ...GUIDE_PAGES]) {
+  for (const page of [REPOSITORY, README, ...MORE, ...GUIDE_PAGES]) {
     const blocks = blocksOf(page);
     for (const { language, file, code } of blocks) {
       assert.match(language, /^(cjs|js)$/, page.name);
@@ -39,8 +40,8 @@ test("all blocks of code are programs or commands", () => {
   }
 });
 
-test("every exported domain has an example in the README", () => {
-  const text = blocksOf(README).map(({ code }) => code).join("");
+test("every exported domain has an example in the README or a guide", () => {
+  const text = [README, ...GUIDE_PAGES].flatMap(blocksOf).map(({ code }) => code).join("");
   const domains = ["grep", "glob", "fuzzyFind", "visibleWidth", "parseKey", "StdinBuffer", "highlightCode", "diff", "unifiedDiff", "FileLock", "Shell", "executeShell", "PtySession", "Process", "PhotonImage", "fitImage", "htmlToMarkdown", "copyToClipboard", "getSystemInfo", "getWorkProfile"];
   assert.deepEqual(domains.filter((name) => !new RegExp(`\\b${name}\\b`).test(text)), []);
 });
@@ -65,7 +66,7 @@ function reader() {
   return folder;
 }
 
-for (const page of [README, ...MORE, ...GUIDE_PAGES]) {
+for (const page of [REPOSITORY, README, ...MORE, ...GUIDE_PAGES]) {
   const blocks = blocksOf(page);
   for (const [index, { language, file, code }] of blocks.entries()) {
     if (file) continue;

@@ -104,7 +104,7 @@ test("a bundle of esbuild, as CommonJS and as a module, finds the platform packa
   const app = join(installed, "bundled");
   mkdirSync(app);
   writeFileSync(join(app, "app.js"), `import { visibleWidth } from "@sinew/natives"; console.log(visibleWidth("日本"));`);
-  const banner = /--banner:js='(.*)'/.exec(readFileSync(join(PACKAGE, "README.md"), "utf8"))[1];
+  const banner = /--banner:js='(.*)'/.exec(readFileSync(join(ROOT, "docs", "natives", "bundling.md"), "utf8"))[1];
   for (const [format, name, more] of [["cjs", "out.cjs", []], ["esm", "out.mjs", [`--banner:js=${banner}`]]]) {
     await done(esbuild, [join(app, "app.js"), "--bundle", "--platform=node", `--format=${format}`, `--outfile=${join(app, name)}`, ...more], { cwd: installed });
     const { out } = await done(process.execPath, [join(app, name)], { cwd: tmpdir() });

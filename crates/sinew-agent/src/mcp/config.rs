@@ -254,7 +254,7 @@ fn standing(
     let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
     if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(letter) {
         return Standing::Invalid(format!(
-            "Invalid server config: {name:?} is no name; use 1 to {NAME_CHARACTERS} letters, digits, _ . and -"
+            "Invalid server config: {name:?} is not a valid name; use 1 to {NAME_CHARACTERS} letters, digits, _ . and -"
         ));
     }
     let Value::Object(members) = value else {
@@ -375,7 +375,7 @@ impl Reader<'_> {
                 None | Some(Value::Null) => None,
                 Some(port) => {
                     let number = port.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
-                    Some(number.ok_or_else(|| format!("\"callbackPort\": {port} is no port"))?)
+                    Some(number.ok_or_else(|| format!("\"callbackPort\": {port} is not a port"))?)
                 }
             };
             Ok(OAuthSettings {
@@ -414,7 +414,7 @@ impl Reader<'_> {
         }
         let url = self.plain("url", &self.text("url")?.unwrap_or_default())?;
         if !(url.starts_with("http://") || url.starts_with("https://")) {
-            return Err(format!("\"url\": {url:?} is no address; it begins with https:// or http://"));
+            return Err(format!("\"url\": {url:?} is not a URL; it must begin with https:// or http://"));
         }
         Ok(Transport::Http { url, headers: self.pairs("headers")? })
     }
@@ -464,7 +464,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => Ok(None),
             Some(value) => match value.as_u64() {
                 Some(number) => Ok(Some(Duration::from_millis(number))),
-                None => Err(format!("\"{key}\": {value} is no number of milliseconds")),
+                None => Err(format!("\"{key}\": {value} is not a number of milliseconds")),
             },
         }
     }

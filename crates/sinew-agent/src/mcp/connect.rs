@@ -101,13 +101,13 @@ pub trait Connector: Send + Sync {
 
     /// Begins a login at a server; None: it wants none.
     fn login(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<Option<Login>, String>> {
-        let text = format!("{}: there are no logins here", config.name);
+        let text = format!("{}: logins are not available here", config.name);
         Box::pin(std::future::ready(Err(text)))
     }
 
     /// Ends the login at a server.
     fn logout(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<Logout, String>> {
-        let text = format!("{}: there are no logins here", config.name);
+        let text = format!("{}: logins are not available here", config.name);
         Box::pin(std::future::ready(Err(text)))
     }
 }
@@ -213,7 +213,7 @@ impl RealConnector {
         use super::config::Transport;
 
         let Transport::Stdio { command, args, env, cwd } = &config.transport else {
-            let text = format!("server \"{}\" is no program", config.name);
+            let text = format!("server \"{}\" is not a program", config.name);
             return Box::pin(std::future::ready(Err(McpError::Start(text))));
         };
         let mut variables = self.environment.clone();
@@ -254,7 +254,7 @@ impl RealConnector {
         let Transport::Http { url, headers } = &config.transport else {
             return Err(format!("Server \"{}\" is a program, which needs no login.", config.name));
         };
-        let url: url::Url = url.parse().map_err(|error| format!("the address is none: {error}"))?;
+        let url: url::Url = url.parse().map_err(|error| format!("invalid URL: {error}"))?;
         // The entry's own header would be sent beside it.
         let tokens = (!config.has_authorization()).then(|| self.logins.tokens(&url));
         let http = sinew_llm::http::HttpClient::new(http_config(self.http.clone()));

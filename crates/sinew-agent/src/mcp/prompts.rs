@@ -124,7 +124,7 @@ fn read_arguments(text: &str) -> Result<Map<String, Value>, String> {
             continue;
         }
         let Some(at) = equals.filter(|at| *at > 0) else {
-            return Err(format!("{word:?} is no argument; write key=value, with quotes around blanks"));
+            return Err(format!("{word:?} is not an argument; write key=value, and quote values with spaces"));
         };
         arguments.insert(word[..at].to_string(), word[at + 1..].into());
     }
@@ -148,7 +148,7 @@ mod tests {
         check(r#"a="two words" b='it"s' c=x\ y d="#, r#"{"a":"two words","b":"it\"s","c":"x y","d":""}"#);
         check("a=b=c", r#"{"a":"b=c"}"#);
         check("a=\"x", "a quote is not closed");
-        check("plain", "\"plain\" is no argument; write key=value, with quotes around blanks");
-        check("=x", "\"=x\" is no argument; write key=value, with quotes around blanks");
+        check("plain", "\"plain\" is not an argument; write key=value, and quote values with spaces");
+        check("=x", "\"=x\" is not an argument; write key=value, and quote values with spaces");
     }
 }

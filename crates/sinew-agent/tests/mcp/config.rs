@@ -64,7 +64,7 @@ fn one_bad_entry_never_removes_another_033() {
         ("both", "both \"command\" and \"url\""),
         ("none", "neither \"command\" nor \"url\""),
         ("text", "not an object"),
-        ("a name", "is no name"),
+        ("a name", "is not a valid name"),
         ("typed", "\"pigeon\" does not go with \"url\""),
         ("args", "\"args\" is not a list of texts"),
     ] {
@@ -168,7 +168,7 @@ fn an_entry_says_how_its_server_is_used() {
     assert_eq!(takes, [true, false, true, false]);
     assert!(config.tools.is_read_only("x_get") && !config.tools.is_read_only("x_get2"));
     invalid(Origin::User, json!({"command": "x", "expose": "sometimes"}), "use auto, direct, deferred, off");
-    invalid(Origin::User, json!({"command": "x", "timeout": "5s"}), "is no number of milliseconds");
+    invalid(Origin::User, json!({"command": "x", "timeout": "5s"}), "is not a number of milliseconds");
     let (_, warnings) = one(Origin::User, json!({"command": "x", "colour": "red", "sandbox": 1}));
     assert_eq!(warnings, ["user.json: s: colour, sandbox: not known, and without effect"]);
 }
@@ -194,7 +194,7 @@ fn the_words_about_a_login_are_read_and_bad_ones_named_031() {
     for (bad, says) in [
         (json!(7), "\"oauth\" is not an object with clientId"),
         (json!({"client_id": "x"}), "\"client_id\" is unknown"),
-        (json!({"callbackPort": 70_000}), "\"callbackPort\": 70000 is no port"),
+        (json!({"callbackPort": 70_000}), "\"callbackPort\": 70000 is not a port"),
         (json!({"scopes": "a b"}), "\"scopes\" is not a list of texts"),
     ] {
         invalid(Origin::User, web(bad), says);

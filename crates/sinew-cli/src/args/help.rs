@@ -1,31 +1,32 @@
-//! The text of `--help`, made from the table of flags.
+//! The text of `--help`, generated from the table of flags.
 
 use super::table::{FLAGS, Flag, Group, Takes};
 
-/// The program in one line.
+/// A description of the program in one line.
 pub(super) const TITLE: &str = "a coding agent for the terminal";
 
 /// The ways to call the program, and their meaning.
 pub(super) const USAGE: &[(&str, &str)] = &[
-    ("sinew [options] [message…]", "work with the agent at this terminal"),
-    ("sinew -p [options] [@file…] [message…]", "answer and leave"),
-    ("command | sinew [options] [message…]", "put the output of the command before the message"),
-    ("sinew --mode rpc [options]", "serve another program: commands on stdin, events on stdout"),
-    ("sinew sessions list [--all]", "list the sessions of this folder"),
-    ("sinew sessions rm ID…", "remove sessions and their files for good"),
-    ("sinew sessions gc [--dry-run]", "remove pictures that no session names"),
-    ("sinew index status | remove | prune", "the indexes of searches on disk"),
+    ("sinew [options] [message…]", "start an interactive session"),
+    ("sinew -p [options] [@file…] [message…]", "print the answer and exit"),
+    ("command | sinew [options] [message…]", "add the output of a command to the message"),
+    ("sinew --mode rpc [options]", "be controlled by a program: commands on stdin, events on stdout"),
+    ("sinew sessions list [--all]", "list the sessions of this directory"),
+    ("sinew sessions rm ID…", "remove sessions and their files permanently"),
+    ("sinew sessions gc [--dry-run]", "remove images that no session uses"),
+    ("sinew index status | remove | prune", "show and delete the search indexes on disk"),
     ("sinew config get [KEY] | set KEY VALUE", "show or change settings"),
+    ("sinew config unset KEY", "reset a setting to its default"),
     ("sinew config unset KEY", "take a setting back to its default"),
     ("sinew config list", "list all settings with type, default and meaning"),
-    ("sinew config path", "show the file of your settings"),
-    ("sinew mcp list | add | test | …", "servers of tools (MCP); sinew mcp tells more"),
-    ("sinew login [PROVIDER]", "store a key or a login, so that no variable is needed"),
-    ("sinew logout [PROVIDER]", "remove it"),
-    ("sinew completions bash | zsh | fish", "the script by which your shell completes these words and flags"),
-    ("sinew help [COMMAND]", "this text, or that of a command"),
-    ("sinew version", "the version"),
-    ("sinew man", "this text as a manual page: sinew man | man -l -"),
+    ("sinew config path", "print the path of your settings"),
+    ("sinew mcp list | add | test | …", "manage MCP servers; sinew mcp prints more"),
+    ("sinew login [PROVIDER]", "store an API key, or sign in"),
+    ("sinew logout [PROVIDER]", "remove stored keys and logins"),
+    ("sinew completions bash | zsh | fish", "print a completion script for your shell"),
+    ("sinew help [COMMAND]", "show this text, or the help of a command"),
+    ("sinew version", "show the version"),
+    ("sinew man", "print the manual page: sinew man | man -l -"),
 ];
 
 pub(super) const EXAMPLES: &[&str] = &[
@@ -42,25 +43,25 @@ pub(super) const PARAGRAPHS: &[(&str, &str)] = &[
     (
         "KEYS AND SETTINGS",
         "\
-A key comes from --api-key, sinew login, the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …) or
-models.json. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, OPENROUTER_BASE_URL, GOOGLE_GEMINI_BASE_URL and OLLAMA_HOST name
-other addresses of these servers; a baseUrl in models.json wins over them. Settings are read from
-~/.sinew/agent/settings.json and .sinew/settings.json; SINEW_HOME moves the first.
+Sinew looks for an API key in --api-key, in the keys that sinew login stored, in the environment (ANTHROPIC_API_KEY,
+OPENAI_API_KEY, GEMINI_API_KEY, …), and in models.json. To use another URL, set ANTHROPIC_BASE_URL, OPENAI_BASE_URL,
+OPENROUTER_BASE_URL, GOOGLE_GEMINI_BASE_URL or OLLAMA_HOST; a baseUrl in models.json overrides them. Settings are read
+from ~/.sinew/agent/settings.json and from .sinew/settings.json of the project; SINEW_HOME moves ~/.sinew.
 ",
     ),
     (
         "ENVIRONMENT",
         "\
-SINEW_LOG=debug writes events to sinew.log beside the settings; SINEW_TIMING=1 prints how long the start took. NO_COLOR
-and FORCE_COLOR switch colours off and on.
+SINEW_LOG=debug writes a log to sinew.log next to the settings. SINEW_TIMING=1 prints how long the start took. NO_COLOR
+and FORCE_COLOR turn colors off and on.
 ",
     ),
-    ("SECURITY", "Tools run with your rights; there is no sandbox. Use a container where that matters.\n"),
+    ("SECURITY", "Tools run with your rights; there is no sandbox. Use a container for work that you do not trust.\n"),
     (
         "EXIT STATUS",
         "\
-Exit codes: 0 done, 1 the run ended with an error, 2 usage, 3 configuration, 4 --max-turns or --max-cost reached,
-130 and 143 ended by a signal.
+Exit codes: 0 success, 1 the run failed, 2 invalid command line, 3 invalid configuration, 4 --max-turns or --max-cost
+reached, 130 and 143 ended by a signal.
 ",
     ),
 ];

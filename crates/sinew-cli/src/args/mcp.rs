@@ -29,11 +29,11 @@ pub(crate) struct McpArgs {
 // One row per flag, whatever its width.
 #[rustfmt::skip]
 pub(super) static FLAGS: &[Flag] = &[
-    flag(Group::Mcp, "", "url", Value("URL"), Text(|args| &mut args.mcp.url), "the address of a server"),
-    flag(Group::Mcp, "", "header", Value("NAME: VALUE"), Texts(|args| &mut args.mcp.headers), "sent with each request; may be repeated"),
-    flag(Group::Mcp, "", "env", Value("NAME=VALUE"), Texts(|args| &mut args.mcp.env), "a variable of the program; may be repeated"),
-    flag(Group::Mcp, "", "root", Value("DIR"), Texts(|args| &mut args.mcp.roots), "a folder that `serve` lends; may be repeated"),
+    flag(Group::Mcp, "", "url", Value("URL"), Text(|args| &mut args.mcp.url), "URL of a server"),
+    flag(Group::Mcp, "", "header", Value("NAME: VALUE"), Texts(|args| &mut args.mcp.headers), "header of each request; can be repeated"),
+    flag(Group::Mcp, "", "env", Value("NAME=VALUE"), Texts(|args| &mut args.mcp.env), "environment variable of the program; can be repeated"),
+    flag(Group::Mcp, "", "root", Value("DIR"), Texts(|args| &mut args.mcp.roots), "directory whose files `serve` offers; can be repeated"),
     flag(Group::Mcp, "", "http", Optional("ADDR"), Text(|args| &mut args.mcp.http), "`serve` over HTTP"),
-    flag(Group::Mcp, "", "token-env", Value("NAME"), Text(|args| &mut args.mcp.token_env), "the variable with the token of `serve --http`"),
+    flag(Group::Mcp, "", "token-env", Value("NAME"), Text(|args| &mut args.mcp.token_env), "environment variable with the token of `serve --http`"),
     flag(Group::Mcp, "", "project", Nothing, Switch(|args| &mut args.mcp.project), "write to .sinew/mcp.json of this project"),
 ];

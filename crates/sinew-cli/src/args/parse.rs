@@ -89,11 +89,11 @@ fn fill(args: &mut Args, flag: &Flag, value: Option<String>) -> Result<(), Strin
         }
         Target::Parsed(parse) => parse(args, &text(value))?,
         Target::Session(choice) => match args.session.choice.flag() {
-            Some(other) if other != long => return Err(format!("--{other} and --{long} exclude each other")),
+            Some(other) if other != long => return Err(format!("--{other} and --{long} cannot be used together")),
             _ => args.session.choice = choice(value),
         },
         Target::Trust(trusted) => match args.run.trust {
-            Some(before) if before != trusted => return Err("--trust and --no-trust exclude each other".into()),
+            Some(before) if before != trusted => return Err("--trust and --no-trust cannot be used together".into()),
             _ => args.run.trust = Some(trusted),
         },
         Target::Ignored => {}
@@ -109,13 +109,13 @@ fn check(args: &Args) -> Result<(), String> {
     }
     for (flag, list) in [("tools", &args.tools.only), ("exclude-tools", &args.tools.without)] {
         if list.as_ref().is_some_and(Vec::is_empty) {
-            return Err(format!("--{flag} names no tool; --no-tools offers none"));
+            return Err(format!("--{flag} is empty; use --no-tools to offer no tools"));
         }
     }
     if args.output.object
         && let Some(mode @ (Mode::Json | Mode::Rpc | Mode::Acp)) = args.output.mode
     {
-        return Err(format!("--output json and --mode {} exclude each other", mode.as_str()));
+        return Err(format!("--output json and --mode {} cannot be used together", mode.as_str()));
     }
     let mode = args.mode();
     if args.output.snapshots && !matches!(mode, Mode::Json | Mode::Rpc) {
@@ -125,13 +125,13 @@ fn check(args: &Args) -> Result<(), String> {
         return Ok(());
     }
     if args.output.schema.is_some() {
-        return Err(format!("--output-schema and --mode {} exclude each other", mode.as_str()));
+        return Err(format!("--output-schema and --mode {} cannot be used together", mode.as_str()));
     }
     if mode == Mode::Acp
         && let Some(flag) = args.session.choice.flag()
         && args.session.choice != SessionChoice::InMemory
     {
-        return Err(format!("--{flag} and --mode acp exclude each other: the editor chooses sessions"));
+        return Err(format!("--{flag} and --mode acp cannot be used together: the editor chooses sessions"));
     }
     // What a client says comes on standard input, one command per line.
     match args.words.first() {
@@ -155,6 +155,6 @@ fn unknown(name: &str, more: &'static [Flag]) -> String {
         Some((edits, _, long)) if edits <= bare.len().max(2) / 2 => {
             format!("unknown flag {name}; did you mean --{long}?")
         }
-        _ => format!("unknown flag {name}; see sinew --help. A message that begins with a dash goes behind --"),
+        _ => format!("unknown flag {name}; see sinew --help. Put a message that begins with a dash after --"),
     }
 }

@@ -29,15 +29,15 @@ fn wrong_lines_say_what_is_wrong() {
     refused("--theme a", "--theme is not available yet");
     refused("-e a", "--extension is not available yet");
     refused("--thinking loud", "unknown level");
-    refused("-c --no-session", "--continue and --no-session exclude each other");
-    refused("--trust --no-trust", "--trust and --no-trust exclude each other");
+    refused("-c --no-session", "--continue and --no-session cannot be used together");
+    refused("--trust --no-trust", "--trust and --no-trust cannot be used together");
     refused("--session=", "--session needs a value: --session PATH");
-    refused("--tools=,", "--tools names no tool; --no-tools offers none");
-    refused("--fork a --session b", "exclude each other");
+    refused("--tools=,", "--tools is empty; use --no-tools to offer no tools");
+    refused("--fork a --session b", "cannot be used together");
     refused("--json-snapshots -p", "--json-snapshots needs --mode json or --mode rpc");
     refused("--output xml", "--output xml: unknown output; use text or json");
-    refused("--output json --mode rpc", "--output json and --mode rpc exclude each other");
-    refused("--output-schema s.json --mode rpc", "exclude each other");
+    refused("--output json --mode rpc", "--output json and --mode rpc cannot be used together");
+    refused("--output-schema s.json --mode rpc", "cannot be used together");
     for amount in ["0", "-1", "nan", "inf", "a", "1,5", "1e400"] {
         refused(&format!("--max-cost={amount}"), "--max-cost needs an amount of US dollars");
     }

@@ -48,8 +48,8 @@ pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
         ["unset", key] => unset(&file, key).map(Some),
         ["list"] => print(&settings::listing()).map(Some),
         ["list", "markdown"] => print(&settings::markdown()).map(Some),
-        ["get" | "set" | "unset" | "list" | "path", ..] => Err(Failure::usage(USAGE)),
-        [other] => Err(Failure::usage(format!("sinew config {other}: {USAGE}. A message goes behind -p"))),
+        ["get" | "set" | "list" | "path", ..] => Err(Failure::usage(USAGE)),
+        [other] => Err(Failure::usage(format!("sinew config {other}: {USAGE}. Use -p to send a message"))),
         _ => Ok(None),
     }
 }

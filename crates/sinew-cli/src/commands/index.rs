@@ -42,7 +42,7 @@ pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failu
         ["status" | "remove" | "prune", ..] | [_] => {
             let rest = words.join(" ");
             Err(Failure::usage(format!(
-                "sinew index {rest}: use status, remove [FOLDER] or prune. A message goes behind -p"
+                "sinew index {rest}: use status, remove [FOLDER] or prune. Use -p to send a message"
             )))
         }
         _ => Ok(None),

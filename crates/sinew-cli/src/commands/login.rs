@@ -48,7 +48,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], command: &str, words: 
         [provider] => Some(*provider),
         _ => {
             return Err(Failure::usage(format!(
-                "sinew {command} takes one provider: sinew {command} PROVIDER. A message goes behind -p"
+                "sinew {command} takes one provider: sinew {command} PROVIDER. Use -p to send a message"
             )));
         }
     };
@@ -94,7 +94,7 @@ async fn login(
     let entered = match kind {
         Some(LoginKind::Browser) => {
             let login = BrowserLogin::begin(entry).await.map_err(refused)?;
-            tell(&format!("Open this address in a browser to log in at {id}:\n\n  {}\n", login.url()));
+            tell(&format!("Open this URL in a browser to sign in to {id}:\n\n  {}\n", login.url()));
             let pasted = match environment.stdin {
                 true => {
                     tell("Where the browser runs on another machine, paste the address that it ends at:");
@@ -124,11 +124,11 @@ async fn login(
         None => {
             let key = key(environment, id).await?;
             models.credentials().store_key(id, &key).await.map_err(refused)?;
-            return print(&format!("The key of {id} is kept in {place}\n"));
+            return print(&format!("Stored the API key of {id} in {place}\n"));
         }
     };
     models.credentials().store_login(id, &entered).await.map_err(refused)?;
-    print(&format!("Logged in at {id}; the login is kept in {place}\n"))
+    print(&format!("Signed in to {id}; the login is stored in {place}\n"))
 }
 
 async fn logout(
@@ -142,21 +142,21 @@ async fn logout(
         (Some(named), _) if stored.iter().any(|id| id == named) => named,
         (Some(named), _) => &provider(&registry, named)?.id,
         (None, [one]) => one,
-        (None, []) => return Err(Failure::failed(format!("logout: {place} holds no key and no login"))),
+        (None, []) => return Err(Failure::failed(format!("logout: no saved credentials in {place}"))),
         (None, many) => {
             let text = format!("logout: which one? sinew logout PROVIDER with one of {}", many.join(", "));
             return Err(Failure::usage(text));
         }
     };
     if !stored.iter().any(|stored| stored == id) || !models.credentials().forget(id).await.map_err(refused)? {
-        return Err(Failure::failed(format!("logout {id}: {place} holds no key and no login of it")));
+        return Err(Failure::failed(format!("logout {id}: no saved credentials in {place}")));
     }
     let entry = registry.provider(id);
     let set = entry.and_then(|entry| entry.env.iter().find(|name| environment.get(name).is_some()));
     if let Some(name) = set {
-        tell(&format!("Warning: {name} is set in the environment, and counts from now on"));
+        tell(&format!("Warning: {name} is set in the environment and is used from now on"));
     }
-    print(&format!("The keys and logins of {id} are gone from {place}\n"))
+    print(&format!("Removed the keys and logins of {id} from {place}\n"))
 }
 
 fn provider<'a>(registry: &'a Registry, named: &str) -> Result<&'a ProviderEntry, Failure> {
@@ -198,14 +198,14 @@ async fn asked<'a>(
 /// The key that the user types or pastes, unseen; or what another program writes.
 async fn key(environment: &Environment, id: &str) -> Result<String, Failure> {
     let text = if environment.stdin {
-        hidden::line(&format!("Paste the key of {id} and press Enter; it is not shown:")).await?
+        hidden::line(&format!("Paste the API key of {id} and press Enter; it is not shown:")).await?
     } else {
         let mut text = String::new();
         let read = std::io::stdin().lock().take(LONGEST).read_to_string(&mut text);
         read.map_err(|error| Failure::usage(format!("login {id}: failed to read standard input: {error}")))?;
         text
     };
-    let key = checked_key(&text).map_err(|why| Failure::usage(format!("login {id}: {why}; nothing was kept")))?;
+    let key = checked_key(&text).map_err(|why| Failure::usage(format!("login {id}: {why}; nothing was stored")))?;
     Ok(key.to_string())
 }
 
@@ -220,7 +220,7 @@ pub(crate) fn checked_key(text: &str) -> Result<&str, &'static str> {
     }
     // What a header can hold, and what auth.json does not take for a command.
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) || key.starts_with('!') {
-        return Err("that is no key: a key is one word of letters, digits and signs");
+        return Err("not a valid key: a key is one word of letters, digits and signs");
     }
     Ok(key)
 }

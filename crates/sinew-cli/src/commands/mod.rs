@@ -43,7 +43,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
         _ => misspelt(&words).map_or(Ok(None), |near| {
             let typed = words.join(" ");
             Err(Failure::usage(format!(
-                "sinew {typed}: unknown command; did you mean sinew {near}? A message goes behind -p"
+                "sinew {typed}: unknown command; did you mean sinew {near}? Use -p to send a message"
             )))
         }),
     }
@@ -66,7 +66,7 @@ fn misspelt(words: &[&str]) -> Option<&'static str> {
 fn completions(shell: &str) -> Result<u8, Failure> {
     let script = crate::args::completions(shell);
     let script = script.ok_or_else(|| {
-        Failure::usage(format!("sinew completions {shell}: use bash, zsh or fish. A message goes behind -p"))
+        Failure::usage(format!("sinew completions {shell}: use bash, zsh or fish. Use -p to send a message"))
     })?;
     crate::output::print(&script)
 }

@@ -52,7 +52,7 @@ pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failu
         ["rm", ids @ ..] if !ids.is_empty() => remove(startup, &folders(), ids).map(Some),
         ["list" | "gc" | "rm", ..] | [_] => {
             let rest = words.join(" ");
-            Err(Failure::usage(format!("sinew sessions {rest}: use list, rm ID or gc. A message goes behind -p")))
+            Err(Failure::usage(format!("sinew sessions {rest}: use list, rm ID or gc. Use -p to send a message")))
         }
         _ => Ok(None),
     }
@@ -101,5 +101,5 @@ fn collect(startup: &Startup, folders: &SessionFolders) -> Result<u8, Failure> {
     let gone = sinew_session::collect(&folders.known(paths)?, &blobs, !dry);
     let gone = gone.map_err(|error| Failure::failed(error.message()))?;
     let verb = if dry { "would be removed" } else { "removed" };
-    print(&format!("{} unused pictures {verb}\n", gone.len()))
+    print(&format!("{} unused images {verb}\n", gone.len()))
 }

@@ -94,7 +94,7 @@ fn unquote(value: &str) -> Result<String, &'static str> {
 /// Behind a closed quote stands nothing, or a comment.
 fn ends(behind: &str) -> Result<(), &'static str> {
     let behind = behind.trim();
-    if behind.is_empty() || behind.starts_with('#') { Ok(()) } else { Err("something stands behind the quote") }
+    if behind.is_empty() || behind.starts_with('#') { Ok(()) } else { Err("unexpected text after the closing quote") }
 }
 
 #[cfg(test)]
@@ -137,7 +137,7 @@ mod tests {
             ],
         );
         check("A=\"x\\", &[], &[".env:1: the quote is not closed; the line is skipped"]);
-        check("A='x'y", &[], &[".env:1: something stands behind the quote; the line is skipped"]);
+        check("A='x'y", &[], &[".env:1: unexpected text after the closing quote; the line is skipped"]);
     }
 
     #[test]

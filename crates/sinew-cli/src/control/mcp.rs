@@ -204,8 +204,8 @@ pub(crate) async fn run(control: &Control, words: &str, waits: bool) -> Result<S
         }
         ["login", name] if waits => {
             return Ok(match login(app, name).await? {
-                Some(url) => format!("Open this address in a browser to log in at \"{name}\":\n\n  {url}"),
-                None => format!("Server \"{name}\" asks for no login: it answers as it is."),
+                Some(url) => format!("Open this URL in a browser to sign in to \"{name}\":\n\n  {url}"),
+                None => format!("Server \"{name}\" needs no login."),
             });
         }
         ["login", name] => {
@@ -227,10 +227,8 @@ pub(crate) async fn run(control: &Control, words: &str, waits: bool) -> Result<S
     let mut lines = vec![text];
     if now {
         lines.push(match control.renew_servers()? {
-            None => "What stands in front of requests stays as it is.".to_string(),
-            Some(lost) => format!(
-                "What stands in front of requests changes with the next one: {lost} tokens that may be cached are lost."
-            ),
+            None => "The prefix of requests does not change.".to_string(),
+            Some(lost) => format!("The next request has a new prefix; about {lost} cached tokens are invalidated."),
         });
     }
     lines.extend(warnings.iter().map(|warning| format!("Warning: {warning}")));

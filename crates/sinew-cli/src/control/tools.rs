@@ -40,7 +40,7 @@ impl ToolSelection {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SwitchedTool {
     pub(crate) is_on: bool,
-    /// Tokens that a provider may have cached and reads anew; None: it counts from the next session on.
+    /// Tokens that a provider may have cached and reads anew; None: it applies from the next session on.
     pub(crate) lost: Option<u64>,
 }
 

@@ -37,7 +37,7 @@ pub(super) fn add(startup: &Startup, name: &str) -> Result<u8, Failure> {
 pub(super) fn remove(startup: &Startup, entries: &Entries, name: &str) -> Result<u8, Failure> {
     let path = holder(startup, entries, "remove", name)?;
     change(&path, |servers| {
-        let found = member(servers, name).ok_or_else(|| format!("{}: no server is called {name}", path.display()))?;
+        let found = member(servers, name).ok_or_else(|| format!("{}: no server named {name}", path.display()))?;
         found.remove();
         Ok(())
     })?;
@@ -47,7 +47,7 @@ pub(super) fn remove(startup: &Startup, entries: &Entries, name: &str) -> Result
 pub(super) fn switch(startup: &Startup, entries: &Entries, name: &str, on: bool) -> Result<u8, Failure> {
     let path = set_enabled(startup, entries, name, on)?;
     let word = if on { "Enabled" } else { "Disabled" };
-    print(&format!("{word} \"{name}\" in {}; it counts from the next session on\n", short(&path)))
+    print(&format!("{word} \"{name}\" in {}; it applies from the next session on\n", short(&path)))
 }
 
 /// Switches an entry on or off in its file, and gives the file.
@@ -55,7 +55,7 @@ pub(crate) fn set_enabled(startup: &Startup, entries: &Entries, name: &str, on: 
     let command = if on { "enable" } else { "disable" };
     let path = holder(startup, entries, command, name)?;
     change(&path, |servers| {
-        let missing = || format!("{}: no server is called {name}", path.display());
+        let missing = || format!("{}: no server named {name}", path.display());
         let entry = member(servers, name).ok_or_else(missing)?;
         let entry = entry.object_value().ok_or_else(|| format!("{}: {name} is not an object", path.display()))?;
         // Another program's word for the same.
@@ -95,21 +95,21 @@ fn holder(startup: &Startup, entries: &Entries, command: &str, name: &str) -> Re
 fn described(name: &str, args: &McpArgs) -> Result<CstInputValue, String> {
     let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
     if name.is_empty() || name.len() > 100 || !name.chars().all(letter) {
-        return Err(format!("sinew mcp add: {name:?} is no name; use 1 to 100 letters, digits, _ . and -"));
+        return Err(format!("sinew mcp add: {name:?} is not a valid name; use 1 to 100 letters, digits, _ . and -"));
     }
     let text = |text: &str| CstInputValue::String(text.to_string());
     let mut members = Vec::new();
     match (&args.url, &args.command) {
         (Some(_), Some(_)) => return Err("Use either --url or -- <command...>, not both.".into()),
         (None, None) => {
-            return Err(format!("sinew mcp add {name} needs a program or an address: -- COMMAND ARG…, or --url URL"));
+            return Err(format!("sinew mcp add {name} needs a program or a URL: -- COMMAND ARG…, or --url URL"));
         }
         (Some(url), None) => {
             if !(url.starts_with("http://") || url.starts_with("https://")) {
-                return Err(format!("--url {url}: no address; it begins with https:// or http://"));
+                return Err(format!("--url {url}: not a URL; it must begin with https:// or http://"));
             }
             if !args.env.is_empty() {
-                return Err("--env goes with a program; a server at an address has --header".into());
+                return Err("--env is for a program; use --header for a server at a URL".into());
             }
             members.push(("url".to_string(), text(url)));
             let headers = pairs(&args.headers, ':', "--header", "'NAME: VALUE'")?;
@@ -117,10 +117,10 @@ fn described(name: &str, args: &McpArgs) -> Result<CstInputValue, String> {
         }
         (None, Some(command)) => {
             let Some((program, rest)) = command.split_first() else {
-                return Err(format!("sinew mcp add {name} --: a program goes behind --"));
+                return Err(format!("sinew mcp add {name} --: put the program after --"));
             };
             if !args.headers.is_empty() {
-                return Err("--header goes with --url; a program has --env".into());
+                return Err("--header requires --url; use --env for a program".into());
             }
             members.push(("command".to_string(), text(program)));
             let rest: Vec<CstInputValue> = rest.iter().map(|arg| text(arg)).collect();
@@ -156,7 +156,7 @@ fn change(path: &Path, edit: impl FnOnce(&CstObject) -> Result<(), String>) -> R
 fn edited(text: &str, edit: impl FnOnce(&CstObject) -> Result<(), String>) -> Result<String, String> {
     let body = text.trim_start_matches(MARK);
     let options = ParseOptions { allow_loose_object_property_names: false, ..ParseOptions::default() };
-    let root = CstRootNode::parse(body, &options).map_err(|error| format!("the file is no JSON: {error}"))?;
+    let root = CstRootNode::parse(body, &options).map_err(|error| format!("invalid JSON: {error}"))?;
     let object = root.object_value_or_create().ok_or("the file is not an object with \"mcpServers\"")?;
     let servers = match member(&object, "mcpServers") {
         Some(found) => found.object_value().ok_or("\"mcpServers\" is not an object")?,

@@ -109,9 +109,9 @@ fn state(entry: &Entry, cache: &Cache) -> (String, String) {
                 let (count, bytes) = counted(config, &known);
                 ("idle", format!("{count} tools, about {} tokens if all were sent", bytes / 4))
             }
-            None => ("idle", format!("its tools are not known yet; sinew mcp test {} asks it", entry.name)),
+            None => ("idle", format!("its tools are not known yet; run sinew mcp test {}", entry.name)),
         },
-        Standing::Disabled => ("disabled", format!("sinew mcp enable {} switches it on", entry.name)),
+        Standing::Disabled => ("disabled", format!("run sinew mcp enable {} to enable it", entry.name)),
         Standing::Untrusted => ("untrusted", "the project is not trusted; --trust uses it for one run".to_string()),
         Standing::Shadowed(by) => ("shadowed", format!("{} names a server like this first", short(by))),
         Standing::Invalid(reason) => ("invalid", reason.clone()),

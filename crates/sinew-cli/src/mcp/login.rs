@@ -41,14 +41,14 @@ pub(super) fn logout(startup: &Startup, warnings: &[String], name: &str) -> Resu
 
 /// The end of a login in words.
 pub(crate) fn logged_out(name: &str, logout: &Logout) -> String {
-    let gone = format!("Logged out of \"{name}\": its tokens are gone from this machine");
+    let gone = format!("Signed out of \"{name}\": its tokens were deleted from this machine");
     match logout {
         Logout::None => no_login(name),
-        Logout::Revoked => format!("{gone} and no longer count at the server"),
+        Logout::Revoked => format!("{gone} and revoked at the server"),
         Logout::NotOffered => {
-            format!("{gone}; the server takes none back, so that there they count until they run out")
+            format!("{gone}; the server cannot revoke them, so they stay valid until they expire")
         }
-        Logout::Failed(reason) => format!("{gone}, but the server did not take them back: {reason}"),
+        Logout::Failed(reason) => format!("{gone}, but the server did not revoke them: {reason}"),
     }
 }
 
@@ -58,11 +58,11 @@ fn no_login(name: &str) -> String {
 
 async fn log_in(manager: &Arc<Manager>, name: &str, stdin: bool) -> Result<u8, Failure> {
     let Some(login) = manager.begin_login(name).await.map_err(Failure::failed)? else {
-        return Err(Failure::failed(format!("Server \"{name}\" asks for no login: it answers as it is.")));
+        return Err(Failure::failed(format!("Server \"{name}\" needs no login.")));
     };
     let issuer = login.issuer().to_string();
     tell(&format!(
-        "Open this address in a browser to log in at {issuer} for the server \"{name}\":\n\n  {}\n",
+        "Open this URL in a browser to sign in to {issuer} for the server \"{name}\":\n\n  {}\n",
         login.url()
     ));
     let pasted = stdin.then(|| {
@@ -78,8 +78,8 @@ async fn log_in(manager: &Arc<Manager>, name: &str, stdin: bool) -> Result<u8, F
     login.finish(pasted).await.map_err(|error| Failure::failed(error.message))?;
     // The token is kept; the server has the last word on it.
     if let Err(reason) = manager.connect(name).await {
-        return Err(Failure::failed(format!("Logged in at {issuer}, but the server does not take it: {reason}")));
+        return Err(Failure::failed(format!("Signed in to {issuer}, but the server rejects the login: {reason}")));
     }
     let count = manager.state(name).and_then(|state| state.tools).unwrap_or_default();
-    print(&format!("Logged in at {issuer}; \"{name}\" has {count} tools\n"))
+    print(&format!("Signed in to {issuer}; \"{name}\" has {count} tools\n"))
 }

@@ -27,44 +27,44 @@ use crate::startup::Startup;
 const COMMANDS: &str = "list, get, add, remove, enable, disable, test, login, logout, reload or serve";
 
 pub(crate) const HELP: &str = "\
-sinew mcp: servers of tools (Model Context Protocol)
+sinew mcp: manage MCP servers (Model Context Protocol)
 
 Usage:
-  sinew mcp list                             the servers, from which file, and how they stand; starts none
-  sinew mcp get NAME                         one of them, with its tools as far as they are known
+  sinew mcp list                             list the servers with their file and state; starts none
+  sinew mcp get NAME                         show a server and its tools, if they are known
   sinew mcp add NAME -- COMMAND [ARG…]       add a program
-  sinew mcp add NAME --url URL               add a server at an address
-  sinew mcp remove NAME                      take it out of its file
-  sinew mcp enable NAME | disable NAME       switch it on or off in its file
-  sinew mcp test NAME                        start it, show each exchange with it and what it offers, and remember that
-  sinew mcp reload [NAME…]                   start all or these servers, and remember what they offer now
-  sinew mcp login NAME                       log in at a server that wants it (OAuth), in a browser
-  sinew mcp logout NAME                      end that login: here, and at the server where it takes tokens back
-  sinew mcp serve                            lend grep, find, fuzzy_find, read, ls and html_to_markdown to another agent
+  sinew mcp add NAME --url URL               add a server at a URL
+  sinew mcp remove NAME                      remove a server from its file
+  sinew mcp enable NAME | disable NAME       enable or disable a server in its file
+  sinew mcp test NAME                        start a server, show every message and what it offers, and cache that
+  sinew mcp reload [NAME…]                   start all servers, or these, and cache what they offer
+  sinew mcp login NAME                       sign in to a server (OAuth) in a browser
+  sinew mcp logout NAME                      delete the tokens, and revoke them if the server supports it
+  sinew mcp serve                            offer grep, find, fuzzy_find, read, ls and html_to_markdown to other agents
 
 Options:
-  --env NAME=VALUE       with add: a variable of the program; may be repeated
-  --header 'NAME: VALUE' with add --url: sent with each request; may be repeated
-  --url URL              with login and logout: an address that no file names, as a server of an editor
-  --project              write to .sinew/mcp.json of this project, not to ~/.sinew/agent/mcp.json
-  --output json          with list and get: as JSON
-  --root DIR             with serve: a folder whose files are lent, in place of the working folder; may be repeated
-  --tools A,B            with serve: lend only these tools
-  --allow edit,bash      with serve: lend what changes files, or runs commands, too
-  --http [ADDR]          with serve: over HTTP, at a free port or at PORT of this machine; the token is shown at the start
-  --token-env NAME       with serve --http: the token is the value of this variable
+  --env NAME=VALUE       with add: environment variable of the program; can be repeated
+  --header 'NAME: VALUE' with add --url: header of each request; can be repeated
+  --url URL              with login and logout: a server that is in no file, for example one of an editor
+  --project              write to .sinew/mcp.json of this project instead of ~/.sinew/agent/mcp.json
+  --output json          with list and get: print JSON
+  --root DIR             with serve: offer files below this directory; default: the working directory; can be repeated
+  --tools A,B            with serve: offer only these tools
+  --allow edit,bash      with serve: also offer tools that change files, or run commands
+  --http [ADDR]          with serve: listen on a free port, or on PORT of this machine, and print the token at the start
+  --token-env NAME       with serve --http: use the value of this environment variable as token
 
 Examples:
   sinew mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   sinew mcp add tracker --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'
   sinew mcp test files
 
-Files, the first that names a server wins: --mcp-config PATH, .sinew/mcp.json and .mcp.json of a project that you trust,
-~/.sinew/agent/mcp.json. They may hold comments; commands keep them. ${NAME} is a variable of your environment,
-${NAME:-x} has a default. --no-mcp uses no server.
+Files; if several name the same server, the first one wins: --mcp-config PATH, .sinew/mcp.json and .mcp.json of a
+project that you trust, ~/.sinew/agent/mcp.json. Comments are allowed, and commands keep them. ${NAME} is replaced by an
+environment variable, ${NAME:-x} has a default. --no-mcp uses no servers.
 
-A server that was seen once is started by the first call of one of its tools. Models find tools by tool_search; their
-names are mcp_SERVER_TOOL, also in permissions: --deny 'mcp_tracker_*'.
+A known server is started by the first call to one of its tools. Models find tools with tool_search. Tool names are
+mcp_SERVER_TOOL, also in permissions: --deny 'mcp_tracker_*'.
 ";
 
 /// Runs the command that the words behind `mcp` name.

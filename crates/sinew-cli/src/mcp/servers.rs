@@ -64,7 +64,7 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
     let timeout = environment.get("SINEW_MCP_TIMEOUT_MS").and_then(|text| match text.parse() {
         Ok(number) => Some(Duration::from_millis(number)),
         Err(_) => {
-            warnings.push(format!("SINEW_MCP_TIMEOUT_MS: {text:?} is no number of milliseconds"));
+            warnings.push(format!("SINEW_MCP_TIMEOUT_MS: {text:?} is not a number of milliseconds"));
             None
         }
     });
@@ -172,10 +172,10 @@ pub(super) fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Resul
     counting.find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries.list.iter().map(|entry| entry.name.as_str()).collect();
         let known = match names.is_empty() {
-            true => "there is none; sinew mcp add NAME … adds one".to_string(),
+            true => "no servers are configured; add one with sinew mcp add NAME …".to_string(),
             false => format!("there are {}", names.join(", ")),
         };
-        Failure::usage(format!("sinew mcp {command}: no server is called {name}; {known}"))
+        Failure::usage(format!("sinew mcp {command}: no server named {name}; {known}"))
     })
 }
 

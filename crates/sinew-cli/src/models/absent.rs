@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 const NAME: &str = "none";
 
 /// The answer to every request.
-const ANSWER: &str = "There is no model yet: /login sets one up, /model changes to one that is there.";
+const ANSWER: &str = "No model is configured: use /login to set one up, or /model to choose one.";
 
 struct NoModel;
 

@@ -2,7 +2,7 @@
 
 use super::table::{KEYS, Key, STRICTER, Scope};
 
-/// Writes the reference for a terminal.
+/// Returns the reference for a terminal.
 pub(crate) fn listing() -> String {
     let mut out = String::new();
     for key in KEYS {
@@ -15,16 +15,16 @@ pub(crate) fn listing() -> String {
     out + "\n"
 }
 
-/// Writes the reference as Markdown, as it is committed.
+/// Returns the reference as Markdown, as it is committed.
 pub(crate) fn markdown() -> String {
     let mut out = String::from(
         "# Settings\n\n\
          <!-- Written by `cargo xtask gen settings` from crates/sinew-cli/src/settings/table.rs. -->\n\n\
-         Settings are read from `~/.sinew/agent/settings.json` and `.sinew/settings.json` of the project: JSON, with comments if\n\
-         you like. Of the defaults, your settings, those of the project, variables such as `SINEW_MODEL`, and flags, the later one\n\
-         counts. `sinew config get` shows the values in force, `sinew config set KEY VALUE` changes yours.\n\n\
-         *Untrusted project* says what counts from a project that you do not trust: what only changes how things look, and rules\n\
-         that deny or ask. A project adds its `permissions` and `bashGuard.deny` to yours and never replaces them.\n\n\
+         Settings are JSON with comments, in `~/.sinew/agent/settings.json` and in `.sinew/settings.json` of the project. Each of\n\
+         these overrides the ones before it: defaults, your settings, the project's settings, environment variables such as\n\
+         `SINEW_MODEL`, options. `sinew config get` prints the values in effect, `sinew config set KEY VALUE` changes yours.\n\n\
+         The column *untrusted project* shows what a project can set before you trust it: only display settings, and rules that\n\
+         deny or ask. A project adds its `permissions` and `bashGuard.deny` to yours and never replaces them.\n\n\
          | key | type | default | untrusted project | meaning |\n|---|---|---|---|---|\n",
     );
     for key in KEYS {
@@ -38,9 +38,9 @@ pub(crate) fn markdown() -> String {
 
 fn notes(key: &Key) -> impl Iterator<Item = String> {
     let trusted = match from_untrusted(key) {
-        "no" => Some("A project may set it only once you trust the project.".into()),
+        "no" => Some("A project can set it only once you trust the project.".into()),
         "yes" => None,
-        part => Some(format!("Of a project that you do not trust, {part} count.")),
+        part => Some(format!("A project that you do not trust can only set {part}.")),
     };
     trusted.into_iter().chain(early(key))
 }

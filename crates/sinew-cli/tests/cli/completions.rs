@@ -109,7 +109,7 @@ fn every_word_behind_a_command_is_one_of_its_help() {
 fn another_shell_is_refused_with_the_way_out() {
     let stage = Stage::new();
     let ran = stage.run(&["completions", "tcsh"]);
-    let expect = "sinew: sinew completions tcsh: use bash, zsh or fish. A message goes behind -p\n";
+    let expect = "sinew: sinew completions tcsh: use bash, zsh or fish. Use -p to send a message\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), expect));
     let ran = stage.run(&["completions"]);
     assert_eq!(

@@ -88,9 +88,10 @@ fn without_nulls(value: &mut Value) {
 #[test]
 fn every_setting_is_listed_with_its_meaning() {
     let ran = Stage::new().run(&["config", "list"]);
-    let entry = "maxTurns\n    How many requests to the model one prompt may take; 0: no limit.\n    a whole number; default 1000\n";
+    let entry =
+        "maxTurns\n    Limit of requests to the model per prompt. 0: no limit.\n    a whole number; default 1000\n";
     assert!(ran.code == Some(0) && ran.stdout.contains(entry), "{}", ran.stdout);
-    assert!(ran.stdout.contains("    A project may set it only once you trust the project.\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("    A project can set it only once you trust the project.\n"), "{}", ran.stdout);
 }
 
 #[test]

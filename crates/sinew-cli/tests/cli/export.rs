@@ -54,7 +54,7 @@ fn no_session_is_lost_to_a_page() {
     assert!(ran.code == Some(2) && ran.stderr.contains("it is the session itself"), "{}", ran.stderr);
     stage.write("project/damaged.jsonl", "no session\n");
     let ran = stage.run(&["--export", "damaged.jsonl"]);
-    assert!(ran.code == Some(1) && ran.stderr.contains("damaged.jsonl is no session file"), "{}", ran.stderr);
+    assert!(ran.code == Some(1) && ran.stderr.contains("damaged.jsonl is not a session file"), "{}", ran.stderr);
     assert_eq!(page(&stage, "damaged.jsonl"), "no session\n");
     assert_eq!(std::fs::read(&file).unwrap(), before);
     let names: Vec<_> = std::fs::read_dir(stage.project()).unwrap().flatten().map(|entry| entry.file_name()).collect();

@@ -31,19 +31,25 @@ fn wrong_lines_end_with_2_and_say_what_is_wrong() {
         &["-p", "--script", script, "--tools=", "hi"],
         2,
         "",
-        "--tools names no tool; --no-tools offers none",
+        "--tools is empty; use --no-tools to offer no tools",
     );
     check(&stage, &["sessions", "lst"], 2, "", "sinew sessions lst: use list, rm ID or gc");
     check(&stage, &["sessions", "list", "all"], 2, "", "sinew sessions list all: use list, rm ID or gc");
     check(&stage, &["config", "show"], 2, "", "sinew config show: use sinew config get [KEY]");
     check(&stage, &["-p", "--script", script, "--session=", "hi"], 2, "", "--session needs a value");
-    check(&stage, &["-p", "--script", script, "--session", ".", "hi"], 2, "", "is no session file: it is a directory");
+    check(
+        &stage,
+        &["-p", "--script", script, "--session", ".", "hi"],
+        2,
+        "",
+        "is not a session file: it is a directory",
+    );
     check(
         &stage,
         &["-p", "--script", script, "--session", "/dev/zero", "hi"],
         2,
         "",
-        "is no session file: it is a pipe",
+        "is not a session file: it is a pipe",
     );
     check(&stage, &["-p", "--script", "/dev/null", "--resume=", "hi"], 2, "", "The id of a session is empty");
 }
@@ -81,7 +87,7 @@ fn what_needs_no_agent_is_answered_at_once() {
     let stage = Stage::new();
     check(&stage, &["--version"], 0, concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n"), "");
     check(&stage, &["sessions", "list"], 0, "No sessions found\n", "");
-    check(&stage, &["sessions", "gc", "--dry-run"], 0, "0 unused pictures would be removed\n", "");
+    check(&stage, &["sessions", "gc", "--dry-run"], 0, "0 unused images would be removed\n", "");
     let help = stage.run(&["--help"]);
     assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
     assert!(help.stdout.contains("--continue") && help.stdout.contains("Exit codes"), "{}", help.stdout);

@@ -44,7 +44,7 @@ fn a_key_of_another_program_is_kept_and_used_and_forgotten() {
     assert!(ran.code == Some(3) && ran.stderr.contains("run sinew login local"), "{ran:?}");
     let ran = piped(&stage, &["login", "local"], &format!("  {KEY}\n"));
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.starts_with("The key of local is kept in ") && !ran.stdout.contains(KEY), "{ran:?}");
+    assert!(ran.stdout.starts_with("Stored the API key of local in ") && !ran.stdout.contains(KEY), "{ran:?}");
     assert_eq!(kept(&stage), json!({"local": {"type": "api_key", "key": KEY}}));
     let ran = stage.run(&["-p", "--model", "local/m", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hi\n"), "{ran:?}");
@@ -52,7 +52,7 @@ fn a_key_of_another_program_is_kept_and_used_and_forgotten() {
     assert_eq!(piped(&stage, &["login", "local"], "another-key-0123").code, Some(0));
     assert_eq!(kept(&stage)["local"]["key"], "another-key-0123");
     let ran = stage.run(&["logout"]);
-    assert!(ran.code == Some(0) && ran.stdout.contains("of local are gone"), "{ran:?}");
+    assert!(ran.code == Some(0) && ran.stdout.contains("Removed the keys and logins of local from"), "{ran:?}");
     assert_eq!(kept(&stage), json!({}));
 }
 
@@ -63,13 +63,13 @@ fn what_cannot_be_kept_is_refused() {
         (&["login", "nobody"][..], "k", 2, "Provider not found: nobody. Known: anthropic, "),
         (&["login"], "", 2, "login: name a provider: sinew login PROVIDER with one of anthropic, "),
         (&["login", "openai", "now"], "", 2, "sinew login takes one provider"),
-        (&["login", "openai"], "", 2, "login openai: no key was given; nothing was kept"),
+        (&["login", "openai"], "", 2, "login openai: no key was given; nothing was stored"),
         (&["login", "openai"], " \n", 2, "no key was given"),
-        (&["login", "openai"], "two words", 2, "that is no key"),
-        (&["login", "openai"], "a\nb", 2, "that is no key"),
-        (&["login", "openai"], "!touch evil", 2, "that is no key"),
-        (&["login", "openai"], "schlüssel", 2, "that is no key"),
-        (&["logout"], "", 1, "holds no key and no login"),
+        (&["login", "openai"], "two words", 2, "not a valid key"),
+        (&["login", "openai"], "a\nb", 2, "not a valid key"),
+        (&["login", "openai"], "!touch evil", 2, "not a valid key"),
+        (&["login", "openai"], "schlüssel", 2, "not a valid key"),
+        (&["logout"], "", 1, "no saved credentials in"),
         (&["logout", "openai"], "", 1, "logout openai: "),
         (&["logout", "nobody"], "", 2, "Provider not found: nobody"),
     ] {
@@ -152,7 +152,7 @@ fn a_typed_key_is_not_shown() {
     assert_eq!(kept(&stage)["openai"]["key"], KEY);
     let before = kept(&stage);
     let (code, shown) = typed(&stage, &["login", "anthropic"], "sk-other\x03");
-    assert!(code == Some(130) && shown.contains("nothing was kept"), "{shown}");
+    assert!(code == Some(130) && shown.contains("nothing was stored"), "{shown}");
     assert_eq!(kept(&stage), before);
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn tokens() -> Value {
 #[track_caller]
 fn is_logged_in(stage: &Stage, ran: &Ran) {
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.starts_with("Logged in at local; the login is kept in "), "{ran:?}");
+    assert!(ran.stdout.starts_with("Signed in to local; the login is stored in "), "{ran:?}");
     for token in ["access-of-the-login", "refresh-of-the-login"] {
         assert!(!ran.stdout.contains(token) && !ran.stderr.contains(token), "{ran:?}");
     }

@@ -61,7 +61,7 @@ fn the_page_says_all_that_the_help_says() {
     let help = stage.run(&["--help"]).stdout;
     let Some((page, _)) = format(&stage, "mandoc", &["-T", "utf8", "-O", "width=200"]) else { return };
     let page = words(&page);
-    let (lists, paragraphs) = help.split_once("\nA key comes from").unwrap();
+    let (lists, paragraphs) = help.split_once("\nSinew looks for an API key").unwrap();
     let mut seen = 0;
     for line in lists.lines().filter(|line| line.starts_with("  ")) {
         // Some flags stand on a line of their own above their meaning.

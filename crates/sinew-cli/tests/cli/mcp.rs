@@ -227,9 +227,9 @@ fn commands_show_and_change_the_files_and_keep_comments_035() {
     ok(&["add", "liar", "--env", "A=1", "--", "python3", "-u", LIAR, "modern"]);
     refused(&["add", "liar", "--", "x"], 1, "Server \"liar\" already exists in ");
     refused(&["add", "two", "--url", "https://x", "--", "x"], 2, "Use either --url or -- <command...>, not both.");
-    refused(&["add", "two"], 2, "needs a program or an address");
-    refused(&["add", "a b", "--", "x"], 2, "is no name");
-    refused(&["get", "three"], 2, "no server is called three; there are one, liar");
+    refused(&["add", "two"], 2, "needs a program or a URL");
+    refused(&["add", "a b", "--", "x"], 2, "is not a valid name");
+    refused(&["get", "three"], 2, "no server named three; there are one, liar");
     let tested = ok(&["test", "liar"]);
     assert!(tested.starts_with("connected in ") && tested.contains(" ms: protocol 2026-07-28\nlisted in "), "{tested}");
     assert!(tested.contains(" ms: 2 tools\n  echo\n"), "{tested}");

@@ -66,7 +66,7 @@ fn a_login_is_made_by_a_command_and_used_by_sessions_031() {
     let tested = stage.run(&["mcp", "test", "web"]).stderr;
     assert!(tested.contains("/mcp: 200 in ") && tested.contains("\n  tools/list: answered in "), "{tested}");
     assert_no_secret(&server, "test", &tested);
-    assert_eq!(ran.stdout, format!("Logged in at {}; \"web\" has 2 tools\n", server.issuer()));
+    assert_eq!(ran.stdout, format!("Signed in to {}; \"web\" has 2 tools\n", server.issuer()));
     assert_no_secret(&server, "login", &format!("{}{}", ran.stdout, ran.stderr));
     assert_eq!(server.faults(), [""; 0]);
 
@@ -82,7 +82,7 @@ fn a_login_is_made_by_a_command_and_used_by_sessions_031() {
 
     let ran = stage.run(&["mcp", "logout", "web"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let expect = "Logged out of \"web\": its tokens are gone from this machine and no longer count at the server\n";
+    let expect = "Signed out of \"web\": its tokens were deleted from this machine and revoked at the server\n";
     assert_eq!((ran.stdout.as_str(), server.secrets().len()), (expect, 0));
     assert!(!std::fs::read_to_string(stage.agent().join("mcp-auth.json")).unwrap().contains("-token-"));
     let ran = stage.run(&["mcp", "logout", "web"]);
@@ -129,7 +129,7 @@ fn what_cannot_be_logged_in_at_is_refused_031() {
         ("token", 1, "has an Authorization header in its entry"),
         ("off", 1, "Run sinew mcp enable off first."),
         ("odd", 3, "\"clientID\" is unknown; use clientId, clientSecret, callbackPort, scopes, metadataUrl"),
-        ("nobody", 2, "no server is called nobody"),
+        ("nobody", 2, "no server named nobody"),
     ] {
         let ran = stage.run(&["mcp", "login", name]);
         assert_eq!(ran.code, Some(code), "{name}: {}", ran.stderr);

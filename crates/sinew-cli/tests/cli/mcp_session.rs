@@ -73,7 +73,7 @@ fn a_prompt_of_a_server_is_a_command_and_what_it_writes_is_text() {
     assert_eq!((&listed["description"], &listed["source"]), (&json!("Greet somebody."), &json!("prompt")));
     for (command, expect) in [
         ("/mcp:library:greet", "/mcp:library:greet: name is missing"),
-        ("/mcp:library:greet Ada", "\"Ada\" is no argument; write key=value"),
+        ("/mcp:library:greet Ada", "\"Ada\" is not an argument; write key=value"),
         ("/mcp:nobody:greet", "there is no such server; there are library"),
     ] {
         let reason = client.fails("prompt", json!({"message": command}));
@@ -111,7 +111,7 @@ fn a_client_lists_switches_and_reads_servers_anew_017() {
     assert_eq!(rows, [("two", "idle"), ("bad", "invalid")]);
     // What stands in front of the session's requests is what it was.
     assert_eq!(client.data("get_state", json!({}))["dumpTools"], before);
-    assert!(client.fails("mcp_set", json!({"name": "nobody", "enabled": true})).contains("no server is called nobody"));
+    assert!(client.fails("mcp_set", json!({"name": "nobody", "enabled": true})).contains("no server named nobody"));
     assert!(client.fails("mcp_reload", json!({"name": "nobody"})).contains("There is no MCP server \"nobody\"."));
     client.end();
 }
@@ -266,11 +266,10 @@ fn slash_commands_change_servers_too() {
     for (command, expect) in [
         ("/mcp", "library        idle"),
         ("/mcp reload library", "\"library\" has 1 tools."),
-        ("/mcp reload library --now", "\"library\" has 1 tools.\nWhat stands in front of requests stays as it is."),
+        ("/mcp reload library --now", "\"library\" has 1 tools.\nThe prefix of requests does not change."),
         (
             "/mcp --now disable library",
-            "Disabled \"library\".\nWhat stands in front of requests changes with the next one: 0 tokens that may be \
-             cached are lost.",
+            "Disabled \"library\".\nThe next request has a new prefix; about 0 cached tokens are invalidated.",
         ),
         ("/mcp", "library        disabled"),
         ("/mcp enable library", "Enabled \"library\"."),
@@ -283,7 +282,7 @@ fn slash_commands_change_servers_too() {
     for (command, expect) in [
         ("/mcp login library", "/mcp login does not run here: use sinew mcp login library"),
         ("/mcp enable", "/mcp enable needs the name of a server"),
-        ("/mcp enable nobody", "no server is called nobody"),
+        ("/mcp enable nobody", "no server named nobody"),
         ("/mcp dance", "/mcp dance: unknown; use list, enable"),
         ("/mcp login library --now", "/mcp login: --now goes with enable, disable and reload"),
     ] {

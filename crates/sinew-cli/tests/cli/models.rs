@@ -102,7 +102,8 @@ fn what_cannot_be_chosen_says_why() {
     refused(&stage, &["--provider", "nope"], "Provider not found: nope. Known: anthropic, openai");
     refused(&stage, &["--provider", "ollama"], "name one with --model (ollama: unavailable: connect to 127.0.0.1:1");
     refused(&stage, &["--model", "sonnet"], "anthropic: no key; set ANTHROPIC_API_KEY, use --api-key");
-    let unknown = "openai/gpt-5 knows no thinking level \"xhigh\"; it knows off, minimal, low, medium, high";
+    let unknown =
+        "openai/gpt-5 does not support the thinking level \"xhigh\"; supported: off, minimal, low, medium, high";
     refused(&stage, &["--model", "gpt-5:xhigh", "--api-key", "k"], unknown);
     refused(&stage, &["--model", "gpt-5", "--thinking", "xhigh", "--api-key", "k"], unknown);
     refused(&stage, &["--model", "gpt-4.1", "--thinking", "high", "--api-key", "k"], "openai/gpt-4.1 does not think");

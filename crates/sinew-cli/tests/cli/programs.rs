@@ -44,7 +44,7 @@ fn every_end_has_its_reason() {
         (call("A", "ls", json!({})), &["--max-turns", "1", "go"][..], "turn_limit", 4, "Stopped after 1 turns"),
         (refusal, &["go"], "error", 1, "Error: "),
         (text("x"), &[], "usage", 2, "No prompt given."),
-        (text("x"), &["--session", ".", "go"], "usage", 2, "is no session file"),
+        (text("x"), &["--session", ".", "go"], "usage", 2, "is not a session file"),
         (text("x"), &["--hook", "none", "go"], "config", 3, "--hook none: "),
         (text("x"), &["--output-schema", "none", "go"], "config", 3, "--output-schema none: "),
         (text("x"), &["/model", "x"], "usage", 2, "/model does not run here"),

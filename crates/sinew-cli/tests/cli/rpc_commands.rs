@@ -141,7 +141,7 @@ fn a_command_that_cannot_be_done_says_why() {
         ("set_session_name", json!({"name": "  "}), "Session name cannot be empty"),
         ("switch_session", json!({"sessionPath": "no/such.jsonl"}), "Session \"no/such.jsonl\" not found."),
         ("switch_session", json!({"sessionPath": ""}), "The id of a session is empty"),
-        ("switch_session", json!({"sessionPath": "script.jsonl"}), "is no session file"),
+        ("switch_session", json!({"sessionPath": "script.jsonl"}), "is not a session file"),
         ("new_session", json!({"parentSession": "no/such.jsonl"}), "not found"),
         ("branch", json!({"entryId": "none"}), "no entry \"none\""),
         ("navigate_tree", json!({"targetId": "none"}), "no entry \"none\""),

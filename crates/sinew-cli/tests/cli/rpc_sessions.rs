@@ -198,8 +198,8 @@ fn a_load_that_fails_leaves_the_session_at_work() {
     let told = client.fails("switch_session", json!({"sessionPath": held}));
     assert!(told.contains(&format!("in use by process {}", holder.child.id())), "{told}");
     let told = client.fails("switch_session", json!({"sessionPath": "foreign.jsonl"}));
-    assert!(told.contains("is no session file"), "{told}");
-    assert!(client.fails("switch_session", json!({"sessionPath": stage.project()})).contains("is no session file"));
+    assert!(told.contains("is not a session file"), "{told}");
+    assert!(client.fails("switch_session", json!({"sessionPath": stage.project()})).contains("is not a session file"));
     assert_eq!(std::fs::read_to_string(stage.path("project/foreign.jsonl")).unwrap(), "no session\n");
     assert_eq!(file(&mut client), first);
     client.prompt("second");

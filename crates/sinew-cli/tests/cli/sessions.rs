@@ -178,12 +178,12 @@ fn a_folder_of_sessions_is_listed_and_searched_and_its_pictures_are_kept() {
     }
     let text = std::fs::read_to_string(&kept).unwrap();
     std::fs::write(&kept, format!("{text}{{\"type\":\"x\",\"id\":\"x\",\"data\":\"blob:sha256:{used}\"}}\n")).unwrap();
-    assert_eq!(stage.run(&["sessions", "gc", "--dry-run"]).stdout, "1 unused pictures would be removed\n");
-    assert_eq!(stage.run(&["sessions", "gc"]).stdout, "1 unused pictures removed\n");
+    assert_eq!(stage.run(&["sessions", "gc", "--dry-run"]).stdout, "1 unused images would be removed\n");
+    assert_eq!(stage.run(&["sessions", "gc"]).stdout, "1 unused images removed\n");
     assert!(stage.agent().join("blobs").join(&used).exists() && !stage.agent().join("blobs").join(&unused).exists());
     std::fs::rename(stage.project().join("kept"), stage.path("moved")).unwrap();
     let ran = stage.run(&["sessions", "gc"]);
-    assert!(ran.code == Some(1) && ran.stderr.contains("is not there"), "{}", ran.stderr);
+    assert!(ran.code == Some(1) && ran.stderr.contains("is missing"), "{}", ran.stderr);
     assert!(stage.agent().join("blobs").join(&used).exists());
 }
 

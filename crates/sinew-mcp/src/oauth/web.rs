@@ -35,7 +35,7 @@ impl Web {
 
     /// Reads an address that a server named. `what` names it in the error.
     pub(super) fn address(&self, what: &str, text: &str) -> Result<Url, ErrorInfo> {
-        let url = Url::parse(text).map_err(|error| refused(format!("{what} \"{text}\" is no address: {error}")))?;
+        let url = Url::parse(text).map_err(|error| refused(format!("{what} \"{text}\" is not a URL: {error}")))?;
         let fits = match url.scheme() {
             "https" => url.has_host(),
             "http" => self.local && is_loopback(&url),

@@ -27,7 +27,7 @@ pub(super) async fn line(prompt: &str) -> Result<String, Failure> {
     });
     let typed = typed.await.ok().flatten();
     drop(shown);
-    typed.ok_or_else(|| Failure { code: 130, ..Failure::failed("login: ended; nothing was kept") })
+    typed.ok_or_else(|| Failure { code: 130, ..Failure::failed("login: cancelled; nothing was stored") })
 }
 
 /// Reads what is typed until Enter; None where it was ended instead.
