@@ -13,6 +13,7 @@ use crate::message::{AssistantMessage, Block, StopReason, Usage};
 use crate::model::Model;
 use crate::partial_json;
 use crate::provider::Request;
+use crate::surrogate;
 use slots::{Slot, Slots};
 
 /// The content of one answer at most: 256 MB.
@@ -30,6 +31,16 @@ pub(crate) enum Kind {
     Text,
     Thinking,
     ToolCall,
+}
+
+impl Kind {
+    fn delta(self, content_index: usize, delta: String) -> StreamEvent {
+        match self {
+            Kind::Text => StreamEvent::TextDelta { content_index, delta },
+            Kind::Thinking => StreamEvent::ThinkingDelta { content_index, delta },
+            Kind::ToolCall => StreamEvent::ToolCallDelta { content_index, delta },
+        }
+    }
 }
 
 /// One answer in the making.
@@ -101,24 +112,23 @@ impl Assembly {
     /// Begins a tool call. An id that is missing is made, one that was used before is changed.
     pub(crate) fn begin_call(&mut self, id: &str, name: &str) -> usize {
         self.size += BLOCK_COST;
-        let (index, id) = self.slots.push_call(id, name, self.timestamp);
+        let (id, name) = (surrogate::unmark(id), surrogate::unmark(name));
+        let (index, id) = self.slots.push_call(&id, &name, self.timestamp);
         self.events.push_back(StreamEvent::ToolCallStart { content_index: index, id, name: name.to_string() });
         index
     }
 
-    /// Adds to a block that has not ended.
+    /// Adds to a block that has not ended. A character of which `delta` ends with the first half waits for the other.
     pub(crate) fn delta(&mut self, index: usize, delta: &str) {
         let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.ended && !delta.is_empty()) else {
             return;
         };
-        slot.text.push_str(delta);
         self.size += delta.len();
-        let delta = delta.to_string();
-        self.events.push_back(match slot.kind {
-            Kind::Text => StreamEvent::TextDelta { content_index: index, delta },
-            Kind::Thinking => StreamEvent::ThinkingDelta { content_index: index, delta },
-            Kind::ToolCall => StreamEvent::ToolCallDelta { content_index: index, delta },
-        });
+        let delta = surrogate::join(&mut slot.half, delta).into_owned();
+        if !delta.is_empty() {
+            slot.text.push_str(&delta);
+            self.events.push_back(slot.kind.delta(index, delta));
+        }
     }
 
     /// Adds to the last block if it is open and of this kind, else begins one, and ends what text or
@@ -150,7 +160,7 @@ impl Assembly {
     /// Keeps what the provider wants back with the block, until the block ends.
     pub(crate) fn sign(&mut self, index: usize, signature: &str) {
         if let Some(slot) = self.slots.get_mut(index).filter(|_| !signature.is_empty()) {
-            slot.signature.get_or_insert_default().push_str(signature);
+            slot.signature.get_or_insert_default().push_str(&surrogate::unmark(signature));
             self.size += signature.len();
         }
     }
@@ -159,7 +169,7 @@ impl Assembly {
     pub(crate) fn replace_signature(&mut self, index: usize, signature: String) {
         if let Some(slot) = self.slots.get_mut(index) {
             self.size += signature.len();
-            slot.signature = Some(signature);
+            slot.signature = Some(surrogate::unmark(&signature).into_owned());
         }
     }
 
@@ -175,6 +185,10 @@ impl Assembly {
         let Some(slot) = self.slots.end(index) else {
             return;
         };
+        if slot.half.take().is_some() {
+            slot.text.push(char::REPLACEMENT_CHARACTER);
+            self.events.push_back(slot.kind.delta(index, char::REPLACEMENT_CHARACTER.into()));
+        }
         let event = match slot.kind {
             Kind::Text => StreamEvent::TextEnd { content_index: index, signature: slot.signature.clone() },
             Kind::Thinking => StreamEvent::ThinkingEnd {
@@ -239,7 +253,8 @@ impl Assembly {
         self.fail_with(error, message)
     }
 
-    fn fail_with(mut self, error: ErrorInfo, mut message: AssistantMessage) -> VecDeque<StreamEvent> {
+    fn fail_with(mut self, mut error: ErrorInfo, mut message: AssistantMessage) -> VecDeque<StreamEvent> {
+        error.message = surrogate::unmark(&error.message).into_owned();
         let reason = if error.kind == ErrorKind::Aborted { StopReason::Aborted } else { StopReason::Error };
         message.stop_reason = reason;
         message.error_message = Some(error.message.clone());

@@ -41,6 +41,7 @@ pub mod provider;
 pub mod scripted;
 pub mod sse;
 mod stable_hash;
+mod surrogate;
 pub mod wire;
 
 pub use error::{ErrorInfo, ErrorKind};

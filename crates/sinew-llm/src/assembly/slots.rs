@@ -14,6 +14,8 @@ pub(super) struct Slot {
     pub(super) kind: Kind,
     /// Text, thought, or the JSON of the arguments.
     pub(super) text: String,
+    /// The first half of a character, with which the last delta ended.
+    pub(super) half: Option<u16>,
     pub(super) signature: Option<String>,
     pub(super) redacted: bool,
     pub(super) id: String,
@@ -64,6 +66,7 @@ impl Slots {
         self.list.push(Slot {
             kind,
             text: String::new(),
+            half: None,
             signature: None,
             redacted: false,
             id: String::new(),

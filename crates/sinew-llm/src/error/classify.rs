@@ -28,7 +28,7 @@ pub(crate) fn from_response(
     body: &str,
     now_ms: i64,
 ) -> ErrorInfo {
-    let json: Option<Value> = serde_json::from_str(body).ok();
+    let json: Option<Value> = serde_json::from_str(&crate::surrogate::replace(body)).ok();
     let fields = json.as_ref().map(ErrorFields::read).unwrap_or_default();
     let text = match &fields.message {
         Some(text) => text.clone(),

@@ -19,6 +19,7 @@ use crate::message::StopReason;
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, WireObserver};
 use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
+use crate::surrogate;
 
 /// The bytes of an error's body that are read.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
@@ -153,7 +154,7 @@ async fn exchange(
         }
     }
     if let Some(event) = decoder.finish()
-        && (event.data.trim() == "[DONE]" || serde_json::from_str::<Value>(&event.data).is_ok())
+        && (event.data.trim() == "[DONE]" || serde_json::from_str::<Value>(&surrogate::mark(&event.data)).is_ok())
         && let Progress::Done(reason) = reader.take(&event, assembly)?
     {
         return Ok(reason);
@@ -253,6 +254,7 @@ impl Reader<'_> {
         if data.is_empty() {
             return Ok(Progress::More);
         }
+        let data = &*surrogate::mark(data);
         if event.event.as_deref() != Some("error") && self.parser.parse_delta(data, assembly) {
             self.broken = 0;
             self.seen += 1;
@@ -285,7 +287,7 @@ impl Reader<'_> {
                     ));
                 }
                 if let Some(observer) = self.observer {
-                    observer.skipped(data);
+                    observer.skipped(event.data.trim());
                 }
                 Ok(Progress::More)
             }
@@ -338,7 +340,8 @@ async fn unstreamed(
     if cut {
         return Err(refuse(format!("the answer is larger than {} MB", EVENT_LIMIT >> 20)));
     }
-    match serde_json::from_slice::<Value>(&body) {
+    let text = String::from_utf8_lossy(&body);
+    match serde_json::from_str::<Value>(&surrogate::mark(&text)) {
         Ok(json) if json.get("error").is_some_and(|error| !error.is_null()) => {
             Err(classify::from_stream(context, &json))
         }

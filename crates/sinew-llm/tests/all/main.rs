@@ -6,4 +6,5 @@ mod providers;
 mod quirks;
 mod requests;
 mod sse_streams;
+mod surrogates;
 mod tls;
