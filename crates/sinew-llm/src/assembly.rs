@@ -51,6 +51,7 @@ pub(crate) struct Assembly {
     slots: Slots,
     events: VecDeque<StreamEvent>,
     size: usize,
+    paused: bool,
     /// Tokens as the server counts them; cost and sum are put in at the end.
     pub(crate) usage: Usage,
 }
@@ -75,6 +76,7 @@ impl Assembly {
             slots: Slots::default(),
             events: VecDeque::from([StreamEvent::Start]),
             size: 0,
+            paused: false,
             usage: Usage::default(),
         }
     }
@@ -129,6 +131,21 @@ impl Assembly {
             slot.text.push_str(&delta);
             self.events.push_back(slot.kind.delta(index, delta));
         }
+    }
+
+    /// Counts content that waits for its block.
+    pub(crate) fn hold(&mut self, content: &str) {
+        self.size += content.len();
+    }
+
+    /// The server has paused the answer, and wants it back to go on.
+    pub(crate) fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Returns whether the last block is a call and the arguments of every call are whole.
+    pub(crate) fn ends_with_whole_calls(&self) -> bool {
+        self.slots.last().is_some_and(|slot| slot.kind == Kind::ToolCall) && self.slots.calls().all(Slot::is_whole)
     }
 
     /// Adds to the last block if it is open and of this kind, else begins one, and ends what text or
@@ -284,6 +301,7 @@ impl Assembly {
             model: self.model.id.clone(),
             usage: self.usage,
             timestamp: self.timestamp,
+            paused: self.paused,
             ..AssistantMessage::default()
         }
     }

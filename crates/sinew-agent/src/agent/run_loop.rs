@@ -84,6 +84,8 @@ struct RunLoop<'a> {
     cuts: u32,
     /// A compaction for want of room failed: another one would fail as well.
     full: bool,
+    /// The model was asked again after an empty answer.
+    asked_again: bool,
     /// The level of thinking with which the last tool loop began.
     thinking: Mutex<Option<ThinkingLevel>>,
 }
@@ -137,6 +139,7 @@ pub(super) async fn follow(
         turns: 0,
         cuts: 0,
         full: false,
+        asked_again: false,
         thinking: Mutex::default(),
     };
     if run_loop.too_large(seen, &prompts) {
@@ -356,6 +359,10 @@ impl RunLoop<'_> {
 
     async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &RunResult) -> Next {
         let agent = self.agent;
+        if ended.answer.as_ref().is_some_and(is_empty) {
+            return self.empty(seen).await;
+        }
+        self.asked_again = false;
         let length = ended.answer.as_ref().is_some_and(|answer| answer.stop_reason == StopReason::Length);
         let large = self.too_large(seen, &[]);
         let compacted = large && self.compact(seen).await;
@@ -397,6 +404,19 @@ impl RunLoop<'_> {
         }
     }
 
+    /// Asks once more after an answer without text and calls; a second one in a row is a failure.
+    async fn empty(&mut self, seen: &mut Vec<AgentMessage>) -> Next {
+        if self.asked_again {
+            let text = "the model's answer was empty twice in a row; ask in other words, or choose another model";
+            let error = ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Malformed, text) };
+            return self.fall_back(seen, error, None).await;
+        }
+        self.asked_again = true;
+        self.take_back(seen).await;
+        self.agent.warn("The model's answer was empty. It is asked once more.".into()).await;
+        Next::Run(Vec::new())
+    }
+
     /// Returns whether the context, with `more` behind it, leaves too little of the window.
     fn too_large(&self, seen: &[AgentMessage], more: &[AgentMessage]) -> bool {
         let settings = &self.agent.settings().compaction;
@@ -410,6 +430,11 @@ impl RunLoop<'_> {
         self.full = !compacted;
         compacted
     }
+}
+
+/// Returns whether an answer that ended well says nothing and calls nothing.
+fn is_empty(answer: &AssistantMessage) -> bool {
+    answer.stop_reason == StopReason::Stop && answer.tool_calls().next().is_none() && answer.text().trim().is_empty()
 }
 
 /// A fault of this program.

@@ -57,6 +57,11 @@ impl Slots {
         self.get(self.len().checked_sub(1)?)
     }
 
+    /// The tool calls, in order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Slot> {
+        self.list.iter().filter(|slot| slot.kind == Kind::ToolCall)
+    }
+
     /// Begins a block and gives its index.
     pub(super) fn push(&mut self, kind: Kind) -> usize {
         let index = self.list.len();
@@ -117,6 +122,14 @@ impl Slots {
 }
 
 impl Slot {
+    /// Returns whether the arguments of a call are whole. One without a byte of them is, once its server has ended it.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.arguments {
+            Some(arguments) => arguments.is_ok(),
+            None => !self.text.trim().is_empty() && partial_json::parse_strict(&self.text).is_ok(),
+        }
+    }
+
     pub(super) fn call(&self) -> ToolCall {
         let (arguments, invalid) = match &self.arguments {
             Some(Ok(value)) => (value.clone(), None),

@@ -71,6 +71,11 @@ pub(crate) fn from_response(
     info
 }
 
+/// The error of an answer that ended because the conversation and the answer fill the model's window.
+pub(crate) fn window_filled(context: &RequestContext<'_>) -> ErrorInfo {
+    own(context, ErrorKind::ContextOverflow, "the conversation and the answer fill the context window")
+}
+
 /// The error that a server reports inside a stream that began well.
 pub(crate) fn from_stream(context: &RequestContext<'_>, error: &Value) -> ErrorInfo {
     let mut fields = ErrorFields::read(error);

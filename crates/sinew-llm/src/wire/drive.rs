@@ -159,8 +159,12 @@ async fn exchange(
     {
         return Ok(reason);
     }
-    if let Some(reason) = reader.parser.end() {
+    if let Some(reason) = reader.parser.end(assembly) {
         return Ok(reason);
+    }
+    // Some servers end the stream behind a call and give no reason. The answer was not cut if all of its calls are whole.
+    if assembly.ends_with_whole_calls() {
+        return Ok(StopReason::ToolUse);
     }
     let shown = String::from_utf8_lossy(&shown);
     let streamed = ["data:", "event:", "id:", "retry:", ":"].iter().any(|field| shown.starts_with(field));
@@ -232,7 +236,7 @@ impl Reader<'_> {
                 return Ok(reason);
             }
         }
-        self.parser.end().ok_or_else(|| malformed(self.context, "the answer ended before it was complete"))
+        self.parser.end(assembly).ok_or_else(|| malformed(self.context, "the answer ended before it was complete"))
     }
 
     fn parse_event(&mut self, event: &Value, assembly: &mut Assembly) -> Result<Progress, ErrorInfo> {
@@ -249,7 +253,7 @@ impl Reader<'_> {
     fn take(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Progress, ErrorInfo> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            return Ok(Progress::Done(self.parser.end().unwrap_or(StopReason::Stop)));
+            return Ok(Progress::Done(self.parser.end(assembly).unwrap_or(StopReason::Stop)));
         }
         if data.is_empty() {
             return Ok(Progress::More);

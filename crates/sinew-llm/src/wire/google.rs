@@ -319,7 +319,7 @@ impl ResponseParser for Answer {
         Ok(Progress::More)
     }
 
-    fn end(&mut self) -> Option<StopReason> {
+    fn end(&mut self, _assembly: &mut Assembly) -> Option<StopReason> {
         self.stop
     }
 }

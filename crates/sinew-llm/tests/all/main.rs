@@ -8,3 +8,4 @@ mod requests;
 mod sse_streams;
 mod surrogates;
 mod tls;
+mod unusual_ends;
