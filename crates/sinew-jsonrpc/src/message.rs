@@ -16,6 +16,17 @@ pub enum Id {
     Text(Box<str>),
 }
 
+impl Id {
+    /// Returns the whole number that the id is or spells out: some servers repeat a number as a string.
+    #[must_use]
+    pub fn to_number(&self) -> Option<i64> {
+        match self {
+            Id::Number(number) => Some(*number),
+            Id::Text(text) => text.parse().ok().filter(|number: &i64| number.to_string() == **text),
+        }
+    }
+}
+
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

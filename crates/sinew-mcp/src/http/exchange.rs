@@ -159,7 +159,7 @@ impl Shared {
         }
         for message in message::parse(bytes, core.limits.depth)? {
             match message {
-                Message::Response { id: Some(Id::Number(id)), outcome } if Some(id) == wanted => {
+                Message::Response { id: Some(id), outcome } if wanted.is_some() && id.to_number() == wanted => {
                     *answer = Some(outcome)
                 }
                 // An error that names no request answers the one whose stream this is.
