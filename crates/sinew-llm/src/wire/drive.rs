@@ -94,7 +94,7 @@ async fn exchange(
     {
         wire.body = Bytes::from(changed.to_string());
     }
-    let mut response = client.send(wire).await.map_err(|error| transport(context, &error))?;
+    let mut response = client.send_within_origin(wire).await.map_err(|error| transport(context, &error))?;
     if let Some(observer) = looking {
         let header = |(name, value): (&::http::HeaderName, &::http::HeaderValue)| {
             (name.as_str().to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
