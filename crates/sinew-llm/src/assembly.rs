@@ -5,14 +5,15 @@
 
 mod slots;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, StreamEvent};
 use crate::message::{AssistantMessage, Block, StopReason, Usage};
 use crate::model::Model;
 use crate::partial_json;
-use crate::provider::Request;
+use crate::property_names::PropertyNames;
+use crate::provider::{Request, ToolDef};
 use crate::surrogate;
 use slots::{Slot, Slots};
 
@@ -49,11 +50,17 @@ pub(crate) struct Assembly {
     model: Model,
     timestamp: i64,
     slots: Slots,
+    /// The properties of tools that have another name on the wire, by the names of the tools.
+    renamed: HashMap<String, PropertyNames>,
     events: VecDeque<StreamEvent>,
     size: usize,
     paused: bool,
     /// Tokens as the server counts them; cost and sum are put in at the end.
     pub(crate) usage: Usage,
+}
+
+fn renamed(tool: &ToolDef) -> Option<(String, PropertyNames)> {
+    Some((tool.name.clone(), PropertyNames::of_schema(&tool.parameters)?))
 }
 
 /// The message of an answer that has not begun.
@@ -74,6 +81,7 @@ impl Assembly {
             model: request.model.clone(),
             timestamp: request.timestamp,
             slots: Slots::default(),
+            renamed: request.tools.iter().filter_map(renamed).collect(),
             events: VecDeque::from([StreamEvent::Start]),
             size: 0,
             paused: false,
@@ -214,7 +222,11 @@ impl Assembly {
                 redacted: slot.redacted,
             },
             Kind::ToolCall => {
-                slot.arguments = Some(partial_json::parse_strict(&slot.text));
+                let arguments = partial_json::parse_strict(&slot.text);
+                slot.arguments = Some(match self.renamed.get(&slot.name) {
+                    Some(names) => arguments.map(|arguments| names.arguments_of_wire(&arguments)),
+                    None => arguments,
+                });
                 StreamEvent::ToolCallEnd { content_index: index, tool_call: Box::new(slot.call()) }
             }
         };

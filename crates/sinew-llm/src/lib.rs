@@ -37,6 +37,7 @@ pub mod message;
 pub mod model;
 pub mod models;
 pub mod partial_json;
+mod property_names;
 pub mod provider;
 pub mod scripted;
 pub mod sse;

@@ -19,7 +19,7 @@ pub(super) struct Slot {
     pub(super) signature: Option<String>,
     pub(super) redacted: bool,
     pub(super) id: String,
-    name: String,
+    pub(super) name: String,
     /// Set when a call ended: its arguments, or why they are none.
     pub(super) arguments: Option<Result<Value, String>>,
     pub(super) ended: bool,
