@@ -213,6 +213,9 @@ pub enum Body {
         /// The number of tokens that this saves.
         #[serde(default)]
         tokens: u64,
+        /// The bytes of each result that are sent all the same, its beginning and its end; `None`: a note alone is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept_bytes: Option<u64>,
     },
     /// A type that this program does not know: kept as it is.
     #[serde(untagged)]

@@ -76,8 +76,8 @@ struct RunLoop<'a> {
     attempt: u32,
     /// Those of them that another credential followed.
     switched: u32,
-    /// The context was made smaller for this prompt already.
-    overflowed: bool,
+    /// So often the context was made smaller for this prompt.
+    overflows: u32,
     reminders: u32,
     turns: u32,
     /// Answers in a row whose calls the output limit cut.
@@ -134,7 +134,7 @@ pub(super) async fn follow(
         cancel,
         attempt: 0,
         switched: 0,
-        overflowed: false,
+        overflows: 0,
         reminders: 0,
         turns: 0,
         cuts: 0,
@@ -339,15 +339,24 @@ impl RunLoop<'_> {
             agent.emit(Event::ModelPromoted { from, to }).await;
             return Next::Run(Vec::new());
         }
-        if self.overflowed || !agent.settings().compaction.enabled {
-            let why =
-                if self.overflowed { "the context is still too large after a compaction" } else { "compaction is off" };
+        let reason = match self.overflows {
+            0 => Some(Reason::Overflow),
+            // What a summary keeps may be too large by itself.
+            1 => Some(Reason::OverflowAgain).filter(|again| compact::large_results(agent, seen, *again).is_some()),
+            _ => None,
+        };
+        let Some(reason) = reason.filter(|_| agent.settings().compaction.enabled) else {
+            let why = if self.overflows > 0 {
+                "the context is still too large after a compaction"
+            } else {
+                "compaction is off"
+            };
             let message = format!("Context overflow recovery failed: {why}. {}", error.message);
             return Next::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })));
-        }
-        self.overflowed = true;
+        };
+        self.overflows += 1;
         self.take_back(seen).await;
-        match compact::compact(agent, seen, Reason::Overflow, None, self.cancel).await {
+        match compact::compact(agent, seen, reason, None, self.cancel).await {
             Ok(_) => Next::Run(Vec::new()),
             Err(_) if self.cancel.is_cancelled() => Next::Stop(Stop::Aborted),
             Err(cause) => {
