@@ -1,6 +1,6 @@
 //! The words that every crate of Sinew shares: cancellation of long operations ([`CancelToken`]), errors ([`Error`],
-//! [`ErrorCode`]), reading with a limit ([`read_limited`]) and fast ([`PageBuffer`]), bytes as text ([`lossy`]) and the text of JavaScript
-//! ([`utf16_text`]).
+//! [`ErrorCode`]), reading with a limit ([`read_limited`]) and fast ([`PageBuffer`]), bytes as text ([`lossy`]), and the text and JSON of JavaScript
+//! ([`utf16_text`], [`replace_lone_surrogates`]).
 //!
 //! One error type serves all libraries: they would each write the same two fields, and the bindings
 //! (N-API, the agent) translate one type instead of ten. The crate that made an error is named by its
@@ -10,6 +10,7 @@ mod cancel;
 mod error;
 mod page_buffer;
 mod read;
+mod surrogates;
 mod text;
 mod utf16;
 
@@ -17,6 +18,7 @@ pub use cancel::{Aborted, CHECK_INTERVAL, CancelHandle, CancelTicker, CancelToke
 pub use error::{Error, ErrorCode};
 pub use page_buffer::PageBuffer;
 pub use read::read_limited;
+pub use surrogates::{replace_lone_surrogates, rewrite_lone_units};
 pub use text::lossy;
 pub use utf16::utf16_text;
 

@@ -166,9 +166,14 @@ pub(super) fn entry(html: &mut HtmlWriter<'_>, body: &Body) {
         Body::ModeChange { mode, .. } => state(html, "Mode", mode),
         Body::McpToolSelection { selected_tool_names, .. } => state(html, "Tools", &selected_tool_names.join(", ")),
         Body::SessionInfo { title, .. } => state(html, "Title", title),
-        Body::Prune { tool_call_ids, tokens } => {
+        Body::Prune { tool_call_ids, tokens, kept_bytes } => {
             html.tag("<p class=\"line\"><span>Shortened</span> ");
-            html.many(tool_call_ids.len() as u64, "result", "results").tag(" of tools are sent without their text");
+            html.many(tool_call_ids.len() as u64, "result", "results");
+            html.tag(if kept_bytes.is_some() {
+                " of tools are sent without their middle"
+            } else {
+                " of tools are sent without their text"
+            });
             if *tokens > 0 {
                 html.tag(", ").count(*tokens).tag(" tokens less");
             }

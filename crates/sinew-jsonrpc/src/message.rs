@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use sinew_base::replace_lone_surrogates;
 
 /// The id of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -13,6 +14,17 @@ pub enum Id {
     Number(i64),
     /// A string.
     Text(Box<str>),
+}
+
+impl Id {
+    /// Returns the whole number that the id is or spells out: some servers repeat a number as a string.
+    #[must_use]
+    pub fn to_number(&self) -> Option<i64> {
+        match self {
+            Id::Number(number) => Some(*number),
+            Id::Text(text) => text.parse().ok().filter(|number: &i64| number.to_string() == **text),
+        }
+    }
 }
 
 impl fmt::Display for Id {
@@ -122,7 +134,7 @@ impl PartialEq for RpcError {
     }
 }
 
-/// Reads the messages of one frame: one, or those of a batch.
+/// Reads the messages of one frame: one, or those of a batch. Half a character is U+FFFD.
 ///
 /// # Errors
 /// Text that is no JSON, JSON that is no message, and nesting deeper than `depth`; the reason. Of a batch with one
@@ -131,6 +143,8 @@ pub fn parse(bytes: &[u8], depth: usize) -> Result<Vec<Message>, String> {
     if deeper_than(bytes, depth) {
         return Err(format!("nested more than {depth} levels deep"));
     }
+    // Programs in JavaScript and Python cut texts between the halves of a character, which no reader behind this one accepts.
+    let bytes = &*replace_lone_surrogates(bytes);
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         let batch: Vec<Wire<'_>> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if batch.is_empty() {

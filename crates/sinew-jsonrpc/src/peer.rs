@@ -157,11 +157,14 @@ impl<W> Peer<W> {
         match message {
             Message::Request { id, method, params } => Event::Request { id, method, params },
             Message::Notification { method, params } => Event::Notification { method, params },
-            Message::Response { id: Some(Id::Number(id)), outcome } => match self.calls.take(id) {
-                Some(waiter) => Event::Answer { id, waiter, outcome },
-                None => Event::Unclaimed { id: Some(Id::Number(id)), error: outcome.err() },
-            },
-            Message::Response { id, outcome } => Event::Unclaimed { id, error: outcome.err() },
+            Message::Response { id, outcome } => {
+                // Every id that was sent is a number.
+                let answered = id.as_ref().and_then(Id::to_number);
+                match answered.and_then(|id| Some((id, self.calls.take(id)?))) {
+                    Some((id, waiter)) => Event::Answer { id, waiter, outcome },
+                    None => Event::Unclaimed { id, error: outcome.err() },
+                }
+            }
         }
     }
 
@@ -182,7 +185,7 @@ fn answered_call(skipped: &Skipped) -> Option<i64> {
     };
     for front in [&br#"{"jsonrpc":"2.0","id":"#[..], br#"{"id":"#] {
         if let Some(rest) = head.strip_prefix(front) {
-            return digits(rest);
+            return digits(rest.strip_prefix(b"\"").unwrap_or(rest));
         }
     }
     let tail: Vec<u8> = skipped.tail.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
@@ -191,6 +194,8 @@ fn answered_call(skipped: &Skipped) -> Option<i64> {
         Some(tail) => (tail, &br#","id":"#[..]),
         None => (tail, &br#","jsonrpc":"2.0","id":"#[..]),
     };
+    let tail = tail.strip_suffix(b"\"").unwrap_or(tail);
     let from = tail.iter().rposition(|byte| !byte.is_ascii_digit())? + 1;
-    tail[..from].ends_with(mark).then(|| std::str::from_utf8(&tail[from..]).ok()?.parse().ok()).flatten()
+    let before = tail[..from].strip_suffix(b"\"").unwrap_or(&tail[..from]);
+    before.ends_with(mark).then(|| std::str::from_utf8(&tail[from..]).ok()?.parse().ok()).flatten()
 }

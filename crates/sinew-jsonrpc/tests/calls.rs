@@ -32,9 +32,29 @@ fn an_answer_reaches_its_call_once_008() {
     assert_eq!(receive(&mut peer, br#"{"id":2,"result":{}}"#), ["second 2 {}"]);
     assert_eq!(receive(&mut peer, br#"{"id":2,"result":{}}"#), ["unclaimed Some(Number(2))"]);
     assert_eq!(receive(&mut peer, br#"{"id":77,"result":{}}"#), ["unclaimed Some(Number(77))"]);
-    assert_eq!(receive(&mut peer, br#"{"id":"1","result":{}}"#), [r#"unclaimed Some(Text("1"))"#]);
+    for other in ["one", "01", "+1", " 1", "1.0"] {
+        let answer = format!(r#"{{"id":"{other}","result":{{}}}}"#);
+        assert_eq!(receive(&mut peer, answer.as_bytes()), [format!(r#"unclaimed Some(Text("{other}"))"#)]);
+    }
     assert_eq!(receive(&mut peer, br#"{"id":1,"error":{"code":-1,"message":"no"}}"#), ["first 1 error -1: no"]);
     assert_eq!(peer.waiting(), 0);
+}
+
+#[test]
+fn an_id_that_comes_back_as_text_is_the_same() {
+    let mut peer = Peer::new(Limits::default());
+    for name in ["first", "second", "third", "fourth"] {
+        peer.call("m", None::<&()>, name).unwrap();
+    }
+    assert_eq!(receive(&mut peer, br#"{"id":"2","result":{}}"#), ["second 2 {}"]);
+    assert_eq!(receive(&mut peer, br#"{"id":"2","result":{}}"#), [r#"unclaimed Some(Text("2"))"#]);
+    assert_eq!(receive(&mut peer, br#"{"id":"1","error":{"code":-1,"message":"no"}}"#), ["first 1 error -1: no"]);
+    for (head, tail, id) in
+        [(r#"{"jsonrpc":"2.0","id":"3","result":["#, "]}", 3), ("{\"result\":[", r#"],"id":"4","jsonrpc":"2.0"}"#, 4)]
+    {
+        let skipped = Skipped { bytes: 1 << 30, head: head.into(), tail: tail.into() };
+        assert!(matches!(peer.receive_skipped(&skipped), Event::Answer { id: found, .. } if found == id), "{head}");
+    }
 }
 
 #[test]

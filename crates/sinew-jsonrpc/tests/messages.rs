@@ -103,3 +103,16 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<Value>(raw.get()).unwrap(), params);
     }
 }
+
+#[test]
+fn half_a_character_does_not_make_a_message_unreadable() {
+    check(
+        r#"{"id":1,"result":{"a":"\ud83d b","\ude00":"\ud83d\ude00"}}"#,
+        &[r#"result Some(Number(1)) {"a":"\ufffd b","\ufffd":"\ud83d\ude00"}"#],
+    );
+    check(r#"[{"method":"a\ud83d","params":["\ude00"]}]"#, &["notification a\u{FFFD} [\"\\ufffd\"]"]);
+    check(
+        r#"{"id":"x\ud83d","error":{"code":1,"message":"no \ud83d"}}"#,
+        &["error Some(Text(\"x\u{FFFD}\")) 1: no \u{FFFD} "],
+    );
+}

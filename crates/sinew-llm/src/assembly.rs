@@ -5,14 +5,16 @@
 
 mod slots;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, StreamEvent};
 use crate::message::{AssistantMessage, Block, StopReason, Usage};
 use crate::model::Model;
 use crate::partial_json;
-use crate::provider::Request;
+use crate::property_names::PropertyNames;
+use crate::provider::{Request, ToolDef};
+use crate::surrogate;
 use slots::{Slot, Slots};
 
 /// The content of one answer at most: 256 MB.
@@ -32,16 +34,33 @@ pub(crate) enum Kind {
     ToolCall,
 }
 
+impl Kind {
+    fn delta(self, content_index: usize, delta: String) -> StreamEvent {
+        match self {
+            Kind::Text => StreamEvent::TextDelta { content_index, delta },
+            Kind::Thinking => StreamEvent::ThinkingDelta { content_index, delta },
+            Kind::ToolCall => StreamEvent::ToolCallDelta { content_index, delta },
+        }
+    }
+}
+
 /// One answer in the making.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     model: Model,
     timestamp: i64,
     slots: Slots,
+    /// The properties of tools that have another name on the wire, by the names of the tools.
+    renamed: HashMap<String, PropertyNames>,
     events: VecDeque<StreamEvent>,
     size: usize,
+    paused: bool,
     /// Tokens as the server counts them; cost and sum are put in at the end.
     pub(crate) usage: Usage,
+}
+
+fn renamed(tool: &ToolDef) -> Option<(String, PropertyNames)> {
+    Some((tool.name.clone(), PropertyNames::of_schema(&tool.parameters)?))
 }
 
 /// The message of an answer that has not begun.
@@ -62,8 +81,10 @@ impl Assembly {
             model: request.model.clone(),
             timestamp: request.timestamp,
             slots: Slots::default(),
+            renamed: request.tools.iter().filter_map(renamed).collect(),
             events: VecDeque::from([StreamEvent::Start]),
             size: 0,
+            paused: false,
             usage: Usage::default(),
         }
     }
@@ -101,24 +122,38 @@ impl Assembly {
     /// Begins a tool call. An id that is missing is made, one that was used before is changed.
     pub(crate) fn begin_call(&mut self, id: &str, name: &str) -> usize {
         self.size += BLOCK_COST;
-        let (index, id) = self.slots.push_call(id, name, self.timestamp);
+        let (id, name) = (surrogate::unmark(id), surrogate::unmark(name));
+        let (index, id) = self.slots.push_call(&id, &name, self.timestamp);
         self.events.push_back(StreamEvent::ToolCallStart { content_index: index, id, name: name.to_string() });
         index
     }
 
-    /// Adds to a block that has not ended.
+    /// Adds to a block that has not ended. A character of which `delta` ends with the first half waits for the other.
     pub(crate) fn delta(&mut self, index: usize, delta: &str) {
         let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.ended && !delta.is_empty()) else {
             return;
         };
-        slot.text.push_str(delta);
         self.size += delta.len();
-        let delta = delta.to_string();
-        self.events.push_back(match slot.kind {
-            Kind::Text => StreamEvent::TextDelta { content_index: index, delta },
-            Kind::Thinking => StreamEvent::ThinkingDelta { content_index: index, delta },
-            Kind::ToolCall => StreamEvent::ToolCallDelta { content_index: index, delta },
-        });
+        let delta = surrogate::join(&mut slot.half, delta).into_owned();
+        if !delta.is_empty() {
+            slot.text.push_str(&delta);
+            self.events.push_back(slot.kind.delta(index, delta));
+        }
+    }
+
+    /// Counts content that waits for its block.
+    pub(crate) fn hold(&mut self, content: &str) {
+        self.size += content.len();
+    }
+
+    /// The server has paused the answer, and wants it back to go on.
+    pub(crate) fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Returns whether the last block is a call and the arguments of every call are whole.
+    pub(crate) fn ends_with_whole_calls(&self) -> bool {
+        self.slots.last().is_some_and(|slot| slot.kind == Kind::ToolCall) && self.slots.calls().all(Slot::is_whole)
     }
 
     /// Adds to the last block if it is open and of this kind, else begins one, and ends what text or
@@ -150,7 +185,7 @@ impl Assembly {
     /// Keeps what the provider wants back with the block, until the block ends.
     pub(crate) fn sign(&mut self, index: usize, signature: &str) {
         if let Some(slot) = self.slots.get_mut(index).filter(|_| !signature.is_empty()) {
-            slot.signature.get_or_insert_default().push_str(signature);
+            slot.signature.get_or_insert_default().push_str(&surrogate::unmark(signature));
             self.size += signature.len();
         }
     }
@@ -159,7 +194,7 @@ impl Assembly {
     pub(crate) fn replace_signature(&mut self, index: usize, signature: String) {
         if let Some(slot) = self.slots.get_mut(index) {
             self.size += signature.len();
-            slot.signature = Some(signature);
+            slot.signature = Some(surrogate::unmark(&signature).into_owned());
         }
     }
 
@@ -175,6 +210,10 @@ impl Assembly {
         let Some(slot) = self.slots.end(index) else {
             return;
         };
+        if slot.half.take().is_some() {
+            slot.text.push(char::REPLACEMENT_CHARACTER);
+            self.events.push_back(slot.kind.delta(index, char::REPLACEMENT_CHARACTER.into()));
+        }
         let event = match slot.kind {
             Kind::Text => StreamEvent::TextEnd { content_index: index, signature: slot.signature.clone() },
             Kind::Thinking => StreamEvent::ThinkingEnd {
@@ -183,7 +222,11 @@ impl Assembly {
                 redacted: slot.redacted,
             },
             Kind::ToolCall => {
-                slot.arguments = Some(partial_json::parse_strict(&slot.text));
+                let arguments = partial_json::parse_strict(&slot.text);
+                slot.arguments = Some(match self.renamed.get(&slot.name) {
+                    Some(names) => arguments.map(|arguments| names.arguments_of_wire(&arguments)),
+                    None => arguments,
+                });
                 StreamEvent::ToolCallEnd { content_index: index, tool_call: Box::new(slot.call()) }
             }
         };
@@ -239,7 +282,8 @@ impl Assembly {
         self.fail_with(error, message)
     }
 
-    fn fail_with(mut self, error: ErrorInfo, mut message: AssistantMessage) -> VecDeque<StreamEvent> {
+    fn fail_with(mut self, mut error: ErrorInfo, mut message: AssistantMessage) -> VecDeque<StreamEvent> {
+        error.message = surrogate::unmark(&error.message).into_owned();
         let reason = if error.kind == ErrorKind::Aborted { StopReason::Aborted } else { StopReason::Error };
         message.stop_reason = reason;
         message.error_message = Some(error.message.clone());
@@ -269,6 +313,7 @@ impl Assembly {
             model: self.model.id.clone(),
             usage: self.usage,
             timestamp: self.timestamp,
+            paused: self.paused,
             ..AssistantMessage::default()
         }
     }

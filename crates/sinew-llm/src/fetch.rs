@@ -68,8 +68,8 @@ pub struct Fetched {
     pub truncated: bool,
 }
 
-/// Posts `body` as JSON to `address` and reads at most `max_bytes` of the answer. Follows no redirect: what is posted is
-/// meant for one server.
+/// Posts `body` as JSON to `address` and reads at most `max_bytes` of the answer. Follows redirects
+/// within the same origin alone: what is posted is meant for one server.
 ///
 /// # Errors
 /// The address is none, its host is refused, or the exchange failed.
@@ -84,7 +84,7 @@ pub async fn post(
     let headers = vec![("content-type".to_string(), "application/json".to_string())];
     let body = Bytes::from(body.to_string());
     let request = HttpRequest { method: ::http::Method::POST, url: url.clone(), headers, body };
-    let mut answer = client.send(request).await?;
+    let mut answer = client.send_within_origin(request).await?;
     let content_type = answer.headers.get(::http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_string();
     let status = answer.status;

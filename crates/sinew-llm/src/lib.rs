@@ -37,10 +37,12 @@ pub mod message;
 pub mod model;
 pub mod models;
 pub mod partial_json;
+mod property_names;
 pub mod provider;
 pub mod scripted;
 pub mod sse;
 mod stable_hash;
+mod surrogate;
 pub mod wire;
 
 pub use error::{ErrorInfo, ErrorKind};

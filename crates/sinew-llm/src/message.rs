@@ -344,6 +344,10 @@ pub struct AssistantMessage {
     /// Milliseconds since the epoch.
     #[serde(default)]
     pub timestamp: i64,
+    /// The server has paused a long answer, and goes on with it when it gets it back. Known while the answer is new; no
+    /// file has it.
+    #[serde(skip)]
+    pub paused: bool,
 }
 
 impl AssistantMessage {

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use crate::surrogate;
+
 /// Reads as much as possible of `text`, the beginning of a JSON object: open strings, arrays and objects are
 /// closed; a key without its value, a comma, half an escape, and a number or word that may go on are
-/// left out. `{}` where nothing can be read.
+/// left out. Half a character that is alone is U+FFFD. `{}` where nothing can be read.
 ///
 /// For every beginning of a valid object the answer is a beginning of it in meaning: each string is a
 /// prefix, each array and object holds the first items. Linear in `text`.
@@ -15,6 +17,7 @@ pub fn parse(text: &str) -> Value {
         tests::PARSED.with(|count| count.set(count.get() + 1));
         tests::BYTES.with(|bytes| bytes.set(bytes.get() + text.len()));
     }
+    let text = &*surrogate::replace(text);
     if let Ok(value @ Value::Object(_)) = serde_json::from_str(text) {
         return value;
     }
@@ -24,7 +27,7 @@ pub fn parse(text: &str) -> Value {
     }
 }
 
-/// Reads whole arguments: an object. Nothing at all, and `null`, mean `{}`.
+/// Reads whole arguments: an object. Nothing at all, and `null`, mean `{}`. Half a character that is alone is U+FFFD.
 ///
 /// # Errors
 /// Why the text is not a JSON object.
@@ -34,7 +37,7 @@ pub fn parse_strict(text: &str) -> Result<Value, String> {
     if text.trim_ascii().is_empty() {
         return Ok(Value::Object(Map::new()));
     }
-    match serde_json::from_str(text) {
+    match serde_json::from_str(&surrogate::replace(text)) {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(Value::Null) => Ok(Value::Object(Map::new())),
         Ok(_) => Err("expected an object".to_string()),

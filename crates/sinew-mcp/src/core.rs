@@ -81,7 +81,7 @@ impl Core {
         match method {
             "notifications/progress" => {
                 let params = tree(params);
-                let Some(watcher) = params["progressToken"].as_i64().and_then(watcher) else { return };
+                let Some(watcher) = number(&params["progressToken"]).and_then(watcher) else { return };
                 watcher.touched.notify_one();
                 if let (Some(sink), Some(progress)) = (watcher.sink, params["progress"].as_f64()) {
                     let message = params["message"].as_str().map(str::to_string);
@@ -188,4 +188,9 @@ impl Drop for OpenQuestion<'_> {
 
 fn tree(params: Option<&RawValue>) -> Value {
     params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
+}
+
+/// A number that this side has given out; some servers repeat it as a string.
+fn number(token: &Value) -> Option<i64> {
+    token.as_i64().or_else(|| Id::Text(token.as_str()?.into()).to_number())
 }

@@ -2,7 +2,7 @@
 //! that the
 //! path has set.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -111,7 +111,7 @@ pub(super) fn build<I: Iterator<Item = Entry>, E>(
     };
     let mut wanted: Vec<usize> = path.iter().enumerate().filter_map(counts).collect();
     context.left_out = leave_out(tree, &mut wanted);
-    let mut pruned: HashSet<String> = HashSet::new();
+    let mut pruned: HashMap<String, Option<u64>> = HashMap::new();
     let mut answered_by: Option<(String, String)> = None;
     let messages = wanted.iter().filter(|&&at| tree.nodes[at].kind.is_message()).count();
     context.messages.reserve(messages);
@@ -146,10 +146,16 @@ pub(super) fn build<I: Iterator<Item = Entry>, E>(
     }
     for message in &mut context.messages {
         if let AgentMessage::ToolResult(result) = message
-            && pruned.contains(&result.tool_call_id)
+            && let Some(kept) = pruned.get(&result.tool_call_id)
         {
-            let tokens = result.content.iter().map(tokens_of).sum::<usize>();
-            Arc::make_mut(result).content = vec![Block::text(format!("[Output truncated - {tokens} tokens]"))];
+            let content = &mut Arc::make_mut(result).content;
+            match kept {
+                Some(kept) => shorten(content, usize::try_from(*kept).unwrap_or(usize::MAX)),
+                None => {
+                    let tokens = content.iter().map(tokens_of).sum::<usize>();
+                    *content = vec![Block::text(format!("[Output truncated - {tokens} tokens]"))];
+                }
+            }
         }
         for reference in images(message, blobs) {
             if !context.missing_images.contains(&reference) {
@@ -180,7 +186,7 @@ fn leave_out(tree: &Tree, wanted: &mut Vec<usize>) -> usize {
     left_out
 }
 
-fn state(body: Body, context: &mut Context, pruned: &mut HashSet<String>) {
+fn state(body: Body, context: &mut Context, pruned: &mut HashMap<String, Option<u64>>) {
     match body {
         Body::ThinkingLevelChange { thinking_level } => context.thinking_level = thinking_level,
         Body::ModelChange { model, role, .. } => {
@@ -192,7 +198,13 @@ fn state(body: Body, context: &mut Context, pruned: &mut HashSet<String>) {
         Body::McpToolSelection { selected_tool_names, front } => {
             (context.mcp_tools, context.mcp_front) = (Some(selected_tool_names), front);
         }
-        Body::Prune { tool_call_ids, .. } => pruned.extend(tool_call_ids),
+        Body::Prune { tool_call_ids, kept_bytes, .. } => {
+            for id in tool_call_ids {
+                let kept = pruned.entry(id).or_insert(kept_bytes);
+                // A result only becomes shorter.
+                *kept = kept.zip(kept_bytes).map(|(old, new)| old.min(new));
+            }
+        }
         _ => {}
     }
 }
@@ -224,6 +236,27 @@ fn message(entry: Entry) -> Option<(String, AgentMessage)> {
 }
 
 /// The estimate of a block: a token has about four bytes, a picture counts 1,200.
+/// Cuts the middle out of the texts of a result, which keep `bytes` together.
+fn shorten(content: &mut [Block], bytes: usize) {
+    let texts = content.iter().filter(|block| matches!(block, Block::Text(_))).count();
+    let bytes = bytes / texts.max(1);
+    for block in content {
+        let Block::Text(text) = block else { continue };
+        let text = &mut text.text;
+        let (head, tail) =
+            (text.floor_char_boundary(bytes / 3 * 2), text.ceil_char_boundary(text.len().saturating_sub(bytes / 3)));
+        if head < tail {
+            let note = format!(
+                "\n[{} bytes are left out here: the conversation was too long for the model. Ask for a smaller part.]\n",
+                tail - head
+            );
+            if note.len() < tail - head {
+                text.replace_range(head..tail, &note);
+            }
+        }
+    }
+}
+
 fn tokens_of(block: &Block) -> usize {
     match block {
         Block::Text(text) => text.text.len().div_ceil(4),

@@ -7,6 +7,8 @@ use memchr::memchr2_iter;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::whole_characters;
+
 /// Objects and arrays inside of each other, the entry itself included. `serde_json` reads 127, and an entry is sent inside
 /// of other objects.
 pub(super) const DEEPEST: usize = 100;
@@ -19,7 +21,7 @@ const CUT: &str = "[Session persistence cut content nested more than 100 levels 
 /// # Errors
 /// It is not JSON of this shape.
 pub(super) fn parse<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_slice(&without_deep(line))
+    whole_characters::from_slice(&without_deep(line))
 }
 
 /// Returns true if something in a line nests too deep.

@@ -8,6 +8,7 @@ use sinew_llm::message::{AgentMessage, Common, Content};
 
 use super::depth;
 use super::scan::Head;
+use super::whole_characters;
 
 /// The version that this program writes.
 pub(super) const VERSION: u64 = 3;
@@ -212,6 +213,9 @@ pub enum Body {
         /// The number of tokens that this saves.
         #[serde(default)]
         tokens: u64,
+        /// The bytes of each result that are sent all the same, its beginning and its end; `None`: a note alone is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept_bytes: Option<u64>,
     },
     /// A type that this program does not know: kept as it is.
     #[serde(untagged)]
@@ -244,9 +248,16 @@ struct MessageLine<'a> {
 }
 
 impl Entry {
-    /// Reads a line, without what nests too deep.
+    /// Reads a line, without what nests too deep. Half a character is U+FFFD.
     pub(super) fn parse(line: &[u8]) -> Result<Entry, serde_json::Error> {
         let line = &*depth::without_deep(line);
+        Entry::parse_shallow(line).or_else(|cause| match whole_characters::replaced(line) {
+            Some(whole) => Entry::parse_shallow(&whole),
+            None => Err(cause),
+        })
+    }
+
+    fn parse_shallow(line: &[u8]) -> Result<Entry, serde_json::Error> {
         if let Ok(MessageLine { kind, id, parent_id, timestamp, message: Common(message) }) =
             serde_json::from_slice(line)
             && kind == "message"

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::whole_characters;
+
 /// So many prompts are kept; the file may hold as many again before it is cut.
 const KEPT: usize = 10_000;
 
@@ -105,7 +107,7 @@ fn read(file: &mut File) -> io::Result<Vec<Prompt>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
-    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| whole_characters::from_slice(line).ok()).collect())
 }
 
 /// Returns true if the file is empty or ends with a line feed.

@@ -14,6 +14,7 @@ use super::parallel_map::parallel_map;
 use super::read_at;
 use super::scan::Head;
 use super::tree::{Id, Place, Tree};
+use super::whole_characters;
 use crate::clock;
 
 /// Bytes that a thread takes at a time: they stay in its cache.
@@ -142,7 +143,7 @@ fn first_line(file: &File, size: u64) -> io::Result<Option<(Header, u64)>> {
         }
         let text = line.bytes.trim_ascii();
         if !text.is_empty() {
-            let header = serde_json::from_slice::<Header>(text).ok().filter(|header| header.kind == "session");
+            let header = whole_characters::from_slice::<Header>(text).ok().filter(|header| header.kind == "session");
             return Ok(header.map(|header| (header, line.offset)));
         }
     }

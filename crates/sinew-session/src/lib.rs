@@ -11,6 +11,7 @@
 //! | `migrate` | older versions and foreign shapes, to version 3 |
 //! | `writer` | appending: lock, torn lines, fsync |
 //! | `depth` | values that nest too deep to be read |
+//! | `whole_characters` | JSON of programs that cut a character into halves |
 //! | `blob` | content too large for a line: pictures beside the sessions, long strings cut |
 //! | `context` | the messages that the model sees from a leaf |
 //! | `rule_history` | the rules that a branch has shown to the model, and how long ago |
@@ -60,6 +61,7 @@ mod store;
 mod tail;
 mod tree;
 mod view;
+mod whole_characters;
 mod writer;
 
 #[cfg(test)]

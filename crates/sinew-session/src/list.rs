@@ -13,6 +13,7 @@ use sinew_base::{Error, ErrorCode, Result};
 
 use super::entry::Header;
 use super::paths::folder_name;
+use super::whole_characters;
 use crate::files::open_plain;
 
 const HEAD: u64 = 4 * 1024;
@@ -195,7 +196,7 @@ fn read_session(mut file: File, path: &Path, size: u64, modified: SystemTime) ->
     let mut head = Vec::with_capacity(usize::try_from(size.min(HEAD)).unwrap_or_default() + 1);
     (&file).take(HEAD).read_to_end(&mut head).ok()?;
     let mut lines = head.split(|byte| *byte == b'\n');
-    let header: Header = serde_json::from_slice(lines.next()?).ok()?;
+    let header: Header = whole_characters::from_slice(lines.next()?).ok()?;
     if header.kind != "session" {
         return None;
     }
@@ -228,7 +229,7 @@ fn last_title(lines: &[u8]) -> Option<String> {
     while let Some(at) = memmem::rfind(&lines[..end], b"session_info") {
         let start = memrchr(b'\n', &lines[..at]).map_or(0, |line| line + 1);
         let stop = memchr(b'\n', &lines[at..]).map_or(lines.len(), |line| at + line);
-        if let Ok(SessionInfo { kind, title, name }) = serde_json::from_slice(&lines[start..stop])
+        if let Ok(SessionInfo { kind, title, name }) = whole_characters::from_slice(&lines[start..stop])
             && kind == "session_info"
         {
             return Some(title.or(name).unwrap_or_default());
@@ -250,7 +251,7 @@ struct SessionInfo {
 /// The words of the user in a line, which may be cut at its end.
 fn user_text(line: &[u8]) -> Option<String> {
     memmem::find(line, b"\"user\"")?;
-    if let Ok(entry) = serde_json::from_slice(line) {
+    if let Ok(entry) = whole_characters::from_slice(line) {
         return words_of_user(&entry);
     }
     words_of_user(&sinew_llm::partial_json::parse(&String::from_utf8_lossy(line)))

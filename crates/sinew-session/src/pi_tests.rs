@@ -209,3 +209,39 @@ fn a_copy_in_memory_has_the_path_its_labels_and_the_title() {
     assert_eq!((texts(&whole).len(), whole.len()), (2, 5));
     assert!(session.path_in_memory(PathEnd::At("nowhere")).is_err());
 }
+
+/// pi cuts texts by UTF-16 units and writes what remains as an escape.
+#[test]
+fn half_a_character_in_a_file_of_pi_loses_no_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pi.jsonl");
+    let call = r#"{"role":"assistant","content":[{"type":"text","text":"Look: \ud83d"},{"type":"toolCall","id":"c","name":"ls","arguments":{"pa\ude00th":"\ud83d\ude00\ud83d"}}]}"#;
+    let head = |kind: &str, id: &str, parent: &str| {
+        format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"2026-01-31T09:30:00.000Z""#)
+    };
+    let text = [
+        r#"{"type":"session","version":3,"id":"6f0c-uuid","timestamp":"2026-01-31T09:30:00.000Z","cwd":"/p\ud83d"}"#
+            .to_string(),
+        head("message", "aaaaaaaa", "null") + r#","message":{"role":"user","content":"one \ud83d two","timestamp":1}}"#,
+        head("message", "bbbbbbbb", "\"aaaaaaaa\"") + r#","message":"# + call + "}",
+        head("message", "cccccccc", "\"bbbbbbbb\"")
+            + r#","ex\ud83dtra":1,"message":{"role":"user","content":"\ude00 three","timestamp":1}}"#,
+        head("custom_of_pi", "dddddddd", "\"cccccccc\"") + r#","data":"\ud83d"}"#,
+        head("session_info", "eeeeeeee", "\"dddddddd\"") + r#","name":"Title \ud83d"}"#,
+    ]
+    .join("\n")
+        + "\n";
+    fs::write(&path, text).unwrap();
+    let opened = Session::open(&path, options(folder.path())).unwrap();
+    assert_eq!(opened.warnings, Vec::<String>::new());
+    let context = opened.session.context(&Defaults::default()).unwrap();
+    assert_eq!(texts(&opened.session), ["one \u{FFFD} two", "assistant", "\u{FFFD} three"]);
+    let AgentMessage::Assistant(answer) = &context.messages[1] else { panic!("no answer") };
+    assert_eq!(answer.text(), "Look: \u{FFFD}");
+    assert_eq!(answer.tool_calls().next().unwrap().arguments, json!({"pa\u{FFFD}th": "😀\u{FFFD}"}));
+    assert_eq!(opened.session.title().as_deref(), Some("Title \u{FFFD}"));
+    drop(opened);
+    assert_eq!(list(folder.path(), Scope::All)[0].title, "Title \u{FFFD}");
+    let read = tail(&path, 1 << 20).unwrap();
+    assert_eq!((read.messages.len(), read.is_whole), (3, true));
+}

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::whole_characters;
+
 /// Objects and arrays inside of each other at most.
 const DEPTH: u32 = 60;
 
@@ -28,7 +30,23 @@ pub(super) struct Head<'a> {
 impl<'a> Head<'a> {
     /// Reads the head of a line, and sees to it that the rest is JSON, however deep it nests.
     pub(super) fn parse(line: &'a [u8]) -> Result<Head<'a>, serde_json::Error> {
-        head(line).map_or_else(|| serde_json::from_slice(line), Ok)
+        if let Some(head) = head(line) {
+            return Ok(head);
+        }
+        serde_json::from_slice(line).or_else(|cause| match whole_characters::replaced(line) {
+            Some(whole) => serde_json::from_slice::<Head<'_>>(&whole).map(Head::into_owned),
+            None => Err(cause),
+        })
+    }
+
+    fn into_owned(self) -> Head<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Head {
+            kind: owned(self.kind),
+            id: owned(self.id),
+            parent_id: self.parent_id.map(owned),
+            timestamp: self.timestamp.map(owned),
+        }
     }
 }
 

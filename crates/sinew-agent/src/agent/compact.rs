@@ -20,14 +20,16 @@ use super::models::ResolvedModel;
 use super::retry::{RetryDecision, decide};
 use super::session::AgentSession;
 use crate::compaction::{
-    Cut, Files, Pruned, SUMMARY_SYSTEM, context_tokens, cut, files_of, joined, prune, request_text, serialise, tokens,
-    with_files, without_files,
+    Cut, Files, Limits, Pruned, SUMMARY_SYSTEM, Shortened, context_tokens, cut, files_of, joined, prune, request_text,
+    serialise, shorten, tokens, with_files, without_files,
 };
 use crate::event::Event;
 use crate::hook_points::{text_of, texts_of};
 
 /// Tokens of a summary at most.
 const LONGEST: u64 = 16_000;
+/// A history of which less than one part in so many is old: to sum it up would not help.
+const SHORT: u64 = 4;
 /// Bytes of a remote server's answer that are read.
 const ANSWER: usize = 1 << 20;
 
@@ -36,6 +38,8 @@ const ANSWER: usize = 1 << 20;
 pub(super) enum Reason {
     Threshold,
     Overflow,
+    /// The context was too large although it was made smaller.
+    OverflowAgain,
     Manual,
 }
 
@@ -43,7 +47,7 @@ impl Reason {
     fn as_str(self) -> &'static str {
         match self {
             Reason::Threshold => "threshold",
-            Reason::Overflow => "overflow",
+            Reason::Overflow | Reason::OverflowAgain => "overflow",
             Reason::Manual => "manual",
         }
     }
@@ -118,7 +122,7 @@ pub(super) async fn compact(
     agent
         .emit(Event::AutoCompactionEnd {
             reason: reason.as_str(),
-            will_retry: reason == Reason::Overflow && told.is_some(),
+            will_retry: matches!(reason, Reason::Overflow | Reason::OverflowAgain) && told.is_some(),
             result: told,
             aborted,
             error_message: failure,
@@ -140,15 +144,27 @@ async fn work(
     let limits = agent.settings().compaction.limits;
     let context = agent.session().context(&Defaults::default())?;
     let (mut messages, ids) = (context.messages, context.entry_ids);
+    if (reason == Reason::Overflow && is_short(&messages, limits.within(window)) || reason == Reason::OverflowAgain)
+        && let Some(result) = shorten_results(agent, seen, reason, tokens_before)?
+    {
+        return Ok(result);
+    }
     let mut pruned = if reason == Reason::Manual { None } else { prune(&mut messages) };
     if reason == Reason::Threshold
         && let Some(Pruned { tool_call_ids, tokens }) =
             pruned.take_if(|pruned| !limits.exceeded(tokens_before.saturating_sub(pruned.tokens), window))
     {
-        agent.conversation.append(Body::Prune { tool_call_ids, tokens });
+        agent.conversation.append(Body::Prune { tool_call_ids, tokens, kept_bytes: None });
         *seen = messages;
         let tokens_after = estimated(seen);
         return Ok(CompactionResult { summary: None, first_kept_entry_id: None, tokens_before, tokens_after });
+    }
+    if reason == Reason::Threshold
+        && pruned.is_none()
+        && is_short(&messages, limits.within(window))
+        && let Some(result) = shorten_results(agent, seen, reason, tokens_before)?
+    {
+        return Ok(result);
     }
     let Some(found) = cut(&messages, limits.within(window)) else {
         return Err(nothing());
@@ -203,10 +219,41 @@ async fn work(
     files.read.retain(|path| !files.modified.contains(path));
     let summary = with_files(&summary, &files);
     if let Some(Pruned { tool_call_ids, tokens }) = pruned {
-        agent.conversation.append(Body::Prune { tool_call_ids, tokens });
+        agent.conversation.append(Body::Prune { tool_call_ids, tokens, kept_bytes: None });
     }
     let finished = FinishedCompaction { details: Some(files.to_details()), preserve_data, from_extension: false };
     finished.take_up(agent, seen, &summary, &first_kept, tokens_before).await
+}
+
+/// Returns whether so little of a history is old that a summary of it would not help.
+fn is_short(messages: &[AgentMessage], limits: Limits) -> bool {
+    let old = cut(messages, limits).map_or(0, |found| estimated(&messages[found.from..found.kept]));
+    old < estimated(messages) / SHORT
+}
+
+/// Takes the middle out of large results of tools. `None` if no result is large.
+fn shorten_results(
+    agent: &AgentSession,
+    seen: &mut Vec<AgentMessage>,
+    reason: Reason,
+    tokens_before: u64,
+) -> Result<Option<CompactionResult>> {
+    let Some(Shortened { tool_call_ids, kept_bytes, tokens }) = large_results(agent, seen, reason) else {
+        return Ok(None);
+    };
+    agent.conversation.append(Body::Prune { tool_call_ids, tokens, kept_bytes: Some(kept_bytes) });
+    *seen = agent.conversation.reread()?;
+    let tokens_after = estimated(seen);
+    Ok(Some(CompactionResult { summary: None, first_kept_entry_id: None, tokens_before, tokens_after }))
+}
+
+/// The results that must become shorter for the context to fit in the window.
+pub(super) fn large_results(agent: &AgentSession, seen: &[AgentMessage], reason: Reason) -> Option<Shortened> {
+    let window = agent.model().model.context_window;
+    let room = window.saturating_sub(agent.settings().compaction.limits.within(window).reserve);
+    // The estimate was too low where the provider refused the context.
+    let budget = if reason == Reason::Threshold { room / 4 * 3 } else { room / 2 };
+    shorten(seen, budget)
 }
 
 /// An estimate alone: what the provider counted was another context.

@@ -348,3 +348,69 @@ async fn an_abort_ends_a_compaction_at_once_and_asks_nobody_else() {
         assert_eq!(end, Some((true, None, None, false)));
     }
 }
+
+/// An agent with a tool whose results have so many bytes.
+fn with_large_results(answers: Vec<AssistantMessage>, bytes: usize) -> TestEnv {
+    let large = tool("large", move |_| Box::pin(async move { Ok(ToolOutput::text("é".repeat(bytes / 2))) }));
+    env(answers, |parts| {
+        parts.settings.compaction.limits = FEW;
+        parts.tools = Toolset::new([large]).0;
+    })
+}
+
+fn large_call(id: &str) -> AssistantMessage {
+    calls(&[(id, "large", json!({}))])
+}
+
+/// The text of the last result in the request that was the `at`th.
+fn last_result(provider: &ScriptedProvider, at: usize) -> String {
+    let asked = provider.asked.lock();
+    let results = asked[at].messages.iter().rev().filter_map(|message| match &**message {
+        sinew_llm::message::LlmMessage::ToolResult(result) => match &result.content[0] {
+            sinew_llm::Block::Text(text) => Some(text.text.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    results.into_iter().next().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_overflow_behind_a_short_history_shortens_results() {
+    let overflow = || failed(ErrorKind::ContextOverflow, None);
+    let mut env = with_large_results(vec![large_call("1"), overflow(), text("ok"), text("more")], 240_000);
+    let (outcome, told) = env.prompt().await;
+    assert_eq!((outcome.stop, told), (Stop::Done, vec!["compact overflow".into(), "compacted true -".into()]));
+    assert_eq!(lanes(&env.provider), ["turn"; 3]);
+    let sent = last_result(&env.provider, 2);
+    assert!((60_000..121_000).contains(&sent.len()), "{}", sent.len());
+    assert!(sent.starts_with('é') && sent.ends_with('é') && sent.contains(" bytes are left out here: "));
+    assert_eq!((lines(&env, "compaction"), lines(&env, "prune")), (0, 1));
+    // It stays as short as it was sent.
+    env.prompt().await;
+    assert_eq!(last_result(&env.provider, 3), sent);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_does_not_help_is_followed_by_shorter_results() {
+    let overflow = || failed(ErrorKind::ContextOverflow, None);
+    let old = counted(&"a".repeat(120_000), 30_000);
+    let answers = vec![old, large_call("1"), overflow(), text("sum"), text("turn"), overflow(), text("ok")];
+    let mut env = with_large_results(answers, 150_000);
+    env.prompt().await;
+    let (outcome, told) = env.prompt().await;
+    assert_eq!(outcome.stop, Stop::Done);
+    assert_eq!(told, ["compact overflow", "compacted true -", "compact overflow", "compacted true -"]);
+    assert_eq!(lanes(&env.provider), ["turn", "turn", "turn", "summary", "summary", "turn", "turn"]);
+    assert!(last_result(&env.provider, 6).len() < 76_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_that_stays_too_large_is_a_failure() {
+    let overflow = || failed(ErrorKind::ContextOverflow, None);
+    let mut env = with_large_results(vec![large_call("1"), overflow(), overflow(), overflow()], 240_000);
+    let Stop::Failed(error) = env.prompt().await.0.stop else { panic!("no failure") };
+    let why = "Context overflow recovery failed: the context is still too large after a compaction. it failed";
+    assert_eq!((error.message.as_str(), env.asked()), (why, 4));
+    assert!(last_result(&env.provider, 3).len() < 61_000);
+}

@@ -392,7 +392,7 @@ fn the_fill_of_the_window_is_the_same_beside_a_run_as_without_one() {
     agent.session().append(summary(&first)).unwrap();
     assert!(check("a summary makes the count void") < 70_000);
     agent.session().append_message(&mut answer(80_000)).unwrap();
-    agent.session().append(Body::Prune { tool_call_ids: vec!["1".into()], tokens: 1 }).unwrap();
+    agent.session().append(Body::Prune { tool_call_ids: vec!["1".into()], tokens: 1, kept_bytes: None }).unwrap();
     check("pruned");
 }
 

@@ -76,14 +76,16 @@ struct RunLoop<'a> {
     attempt: u32,
     /// Those of them that another credential followed.
     switched: u32,
-    /// The context was made smaller for this prompt already.
-    overflowed: bool,
+    /// So often the context was made smaller for this prompt.
+    overflows: u32,
     reminders: u32,
     turns: u32,
     /// Answers in a row whose calls the output limit cut.
     cuts: u32,
     /// A compaction for want of room failed: another one would fail as well.
     full: bool,
+    /// The model was asked again after an empty answer.
+    asked_again: bool,
     /// The level of thinking with which the last tool loop began.
     thinking: Mutex<Option<ThinkingLevel>>,
 }
@@ -132,11 +134,12 @@ pub(super) async fn follow(
         cancel,
         attempt: 0,
         switched: 0,
-        overflowed: false,
+        overflows: 0,
         reminders: 0,
         turns: 0,
         cuts: 0,
         full: false,
+        asked_again: false,
         thinking: Mutex::default(),
     };
     if run_loop.too_large(seen, &prompts) {
@@ -336,15 +339,24 @@ impl RunLoop<'_> {
             agent.emit(Event::ModelPromoted { from, to }).await;
             return Next::Run(Vec::new());
         }
-        if self.overflowed || !agent.settings().compaction.enabled {
-            let why =
-                if self.overflowed { "the context is still too large after a compaction" } else { "compaction is off" };
+        let reason = match self.overflows {
+            0 => Some(Reason::Overflow),
+            // What a summary keeps may be too large by itself.
+            1 => Some(Reason::OverflowAgain).filter(|again| compact::large_results(agent, seen, *again).is_some()),
+            _ => None,
+        };
+        let Some(reason) = reason.filter(|_| agent.settings().compaction.enabled) else {
+            let why = if self.overflows > 0 {
+                "the context is still too large after a compaction"
+            } else {
+                "compaction is off"
+            };
             let message = format!("Context overflow recovery failed: {why}. {}", error.message);
             return Next::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })));
-        }
-        self.overflowed = true;
+        };
+        self.overflows += 1;
         self.take_back(seen).await;
-        match compact::compact(agent, seen, Reason::Overflow, None, self.cancel).await {
+        match compact::compact(agent, seen, reason, None, self.cancel).await {
             Ok(_) => Next::Run(Vec::new()),
             Err(_) if self.cancel.is_cancelled() => Next::Stop(Stop::Aborted),
             Err(cause) => {
@@ -356,6 +368,10 @@ impl RunLoop<'_> {
 
     async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &RunResult) -> Next {
         let agent = self.agent;
+        if ended.answer.as_ref().is_some_and(is_empty) {
+            return self.empty(seen).await;
+        }
+        self.asked_again = false;
         let length = ended.answer.as_ref().is_some_and(|answer| answer.stop_reason == StopReason::Length);
         let large = self.too_large(seen, &[]);
         let compacted = large && self.compact(seen).await;
@@ -397,6 +413,19 @@ impl RunLoop<'_> {
         }
     }
 
+    /// Asks once more after an answer without text and calls; a second one in a row is a failure.
+    async fn empty(&mut self, seen: &mut Vec<AgentMessage>) -> Next {
+        if self.asked_again {
+            let text = "the model's answer was empty twice in a row; ask in other words, or choose another model";
+            let error = ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Malformed, text) };
+            return self.fall_back(seen, error, None).await;
+        }
+        self.asked_again = true;
+        self.take_back(seen).await;
+        self.agent.warn("The model's answer was empty. It is asked once more.".into()).await;
+        Next::Run(Vec::new())
+    }
+
     /// Returns whether the context, with `more` behind it, leaves too little of the window.
     fn too_large(&self, seen: &[AgentMessage], more: &[AgentMessage]) -> bool {
         let settings = &self.agent.settings().compaction;
@@ -410,6 +439,11 @@ impl RunLoop<'_> {
         self.full = !compacted;
         compacted
     }
+}
+
+/// Returns whether an answer that ended well says nothing and calls nothing.
+fn is_empty(answer: &AssistantMessage) -> bool {
+    answer.stop_reason == StopReason::Stop && answer.tool_calls().next().is_none() && answer.text().trim().is_empty()
 }
 
 /// A fault of this program.

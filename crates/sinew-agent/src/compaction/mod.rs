@@ -7,11 +7,13 @@
 //! | `estimate` | how many tokens a context has |
 //! | `cut` | where the old ends and the recent begins |
 //! | `prune` | which outputs are old enough to go |
+//! | `shorten` | how much of large outputs fits where there is nothing else to leave out |
 //! | `summary` | what a model is asked for, and what code adds to its answer |
 
 mod cut;
 mod estimate;
 mod prune;
+mod shorten;
 mod summary;
 
 #[cfg(test)]
@@ -21,6 +23,7 @@ pub use cut::{Cut, cut};
 pub(crate) use estimate::counted_tokens;
 pub use estimate::{context_tokens, tokens};
 pub use prune::{Pruned, prune};
+pub use shorten::{Shortened, shorten};
 pub use summary::{
     Files, SECTIONS, SUMMARY_SYSTEM, files_of, joined, request_text, serialise, with_files, without_files,
 };

@@ -84,6 +84,7 @@ impl Run<'_> {
                 let limited = answer.stop_reason == StopReason::Length && (calls || cut.is_some());
                 self.cuts = if limited { self.cuts + 1 } else { 0 };
             }
+            let paused = answer.paused && !failed && !calls;
             ended.answer = Some(answer);
             if (failed && !corrected) || self.cancel.is_cancelled() || self.cuts > CUTS {
                 break;
@@ -91,7 +92,10 @@ impl Run<'_> {
             if let Some(tool) = &cut {
                 self.add(messages, vec![cut_off(tool, self.clock.now())]).await;
             }
-            let more = calls || corrected || cut.is_some();
+            if paused {
+                self.add(messages, vec![go_on(self.clock.now())]).await;
+            }
+            let more = calls || corrected || cut.is_some() || paused;
             if more && !failed && (self.pause)(messages) {
                 ended.paused = true;
                 break;
@@ -248,15 +252,25 @@ async fn correct(
     again
 }
 
+/// The text for a model whose answer its server has paused. Some models refuse a conversation that ends with an answer.
+fn go_on(timestamp: i64) -> AgentMessage {
+    hidden("paused-answer", "Go on with your answer where it was paused.", timestamp)
+}
+
 /// The text for the model about a call of which only a part came.
 fn cut_off(tool: &str, timestamp: i64) -> AgentMessage {
     let text = format!(
         "Your reply was cut off by the output limit inside a call of {tool}, which was not run. Send the call again, and \
          split it into smaller ones if it is long."
     );
+    hidden("output-limit", &text, timestamp)
+}
+
+/// A message that the model reads and the user does not see.
+fn hidden(kind: &str, text: &str, timestamp: i64) -> AgentMessage {
     AgentMessage::Custom(CustomMessage {
-        custom_type: "output-limit".into(),
-        content: Content::Text(text),
+        custom_type: kind.into(),
+        content: Content::Text(text.into()),
         display: false,
         details: None,
         attribution: None,

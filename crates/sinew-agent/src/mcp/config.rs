@@ -198,6 +198,10 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
     let mut out = Entries::default();
     let mut seen: HashMap<String, PathBuf> = HashMap::new();
     for file in files {
+        if file.trusted && has_foreign_key(&file.text) {
+            let path = file.path.display();
+            out.warnings.push(format!("{path}: \"servers\" is not read; name it \"mcpServers\" to use its servers"));
+        }
         let members = match members(&file.text) {
             Ok(members) => members,
             Err(reason) => {
@@ -211,8 +215,8 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
                 None if !file.trusted => Standing::Untrusted,
                 None => standing(&name, &value, file, variables, &mut out.warnings),
             };
-            if let (Origin::Client, Standing::Invalid(reason)) = (file.origin, &standing) {
-                // Nobody looks for it in a list.
+            if let Standing::Invalid(reason) = &standing {
+                // Who misses its tools in a run does not look for it in a list.
                 out.warnings.push(format!("MCP server {name:?} of {}: {reason}", file.path.display()));
             }
             seen.entry(name.clone()).or_insert_with(|| file.path.clone());
@@ -242,6 +246,12 @@ fn members(text: &str) -> Result<Vec<(String, Value)>, String> {
         (None, _) if value.is_object() => Ok(Vec::new()),
         _ => Err("not an object with \"mcpServers\"".into()),
     }
+}
+
+/// Returns true if a file has its servers under the name that some editors use.
+fn has_foreign_key(text: &str) -> bool {
+    let value: Value = serde_json::from_str(&plain_json(text)).unwrap_or_default();
+    value.get("mcpServers").is_none() && value.get("servers").is_some_and(Value::is_object)
 }
 
 fn standing(
@@ -276,6 +286,17 @@ fn standing(
     let mut reader = Reader { members, scope, variables };
     match reader.config(name) {
         Ok(mut config) => {
+            let path = file.path.display();
+            if let Some(text) = members.values().find_map(foreign_variable).filter(|_| scope != Scope::Client) {
+                warnings.push(format!(
+                    "{path}: {name}: {text} is not replaced; write ${{NAME}} for a variable of the environment"
+                ));
+            }
+            if members.get("type").and_then(Value::as_str) == Some("sse") {
+                warnings.push(format!(
+                    "{path}: {name}: the transport \"sse\" is not supported; streamable HTTP is tried at its address"
+                ));
+            }
             if config.secrets && scope == Scope::Project {
                 config.secrets = false;
                 let path = file.path.display();
@@ -284,6 +305,21 @@ fn standing(
             Standing::Ready(Arc::new(config))
         }
         Err(reason) => Standing::Invalid(format!("Invalid server config: {reason}")),
+    }
+}
+
+/// A text like `${env:NAME}` in a value, which other programs replace.
+fn foreign_variable(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(members) => members.values().find_map(foreign_variable),
+        Value::Array(list) => list.iter().find_map(foreign_variable),
+        Value::String(text) => text.match_indices("${").find_map(|(at, _)| {
+            let inner = &text[at..=at + text[at..].find('}')?];
+            let (word, behind) = inner[2..].split_once(':')?;
+            let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+            (is_word && !behind.starts_with('-')).then_some(inner)
+        }),
+        _ => None,
     }
 }
 

@@ -283,6 +283,7 @@ impl Connector for RealConnector {
         use super::config::Transport;
         use sinew_mcp::ClientOptions;
 
+        let host = super::roots::with_roots(host, &config, &self.cwd, &self.environment);
         let options = ClientOptions { host, era, start_limit: config.start_limit, ..ClientOptions::default() };
         match &config.transport {
             Transport::Stdio { .. } => self.start(&config, options),

@@ -30,6 +30,7 @@ mod native;
 mod prompts;
 mod read;
 mod result;
+mod roots;
 mod search;
 mod server;
 mod tokens;

@@ -214,3 +214,28 @@ fn servers_of_a_client_are_taken_as_they_are_and_kept_nowhere() {
     let (_, warnings) = one(Origin::Client, json!({"command": ""}));
     assert_eq!(warnings, ["MCP server \"s\" of the client: Invalid server config: \"command\" is empty"]);
 }
+
+/// What other programs understand, and what makes an entry useless, is told in the run.
+#[test]
+fn what_keeps_a_server_from_working_is_a_warning() {
+    let (standing, warnings) = one(Origin::User, json!({"command": "x", "args": ["${NOT_SET}"]}));
+    assert!(matches!(standing, Standing::Invalid(_)));
+    let reason = "the variable NOT_SET is not set; set it, or write ${NOT_SET:-default}";
+    assert_eq!(warnings, [format!("MCP server \"s\" of user.json: Invalid server config: \"args\": {reason}")]);
+    for (entry, says) in [
+        (json!({"command": "x", "env": {"T": "a ${env:TOKEN} b"}}), "${env:TOKEN} is not replaced; write ${NAME}"),
+        (json!({"command": "x", "args": ["$", "${", "${input:key}"]}), "${input:key} is not replaced"),
+        (json!({"type": "sse", "url": "https://h/sse"}), "the transport \"sse\" is not supported"),
+    ] {
+        let (standing, warnings) = one(Origin::User, entry);
+        assert!(matches!(standing, Standing::Ready(_)), "{standing:?}");
+        assert!(warnings.len() == 1 && warnings[0].starts_with("user.json: s: "), "{warnings:?}");
+        assert!(warnings[0].contains(says), "{warnings:?}");
+    }
+    let fine = json!({"command": "x", "args": ["${PLAIN:-a}", "http://h:8/", "{}:", "${1:2}"]});
+    assert_eq!(one(Origin::User, fine).1, [""; 0]);
+    let servers = json!({"servers": {"s": {"command": "x"}}}).to_string();
+    let read_as = |trusted| read(&[file(Origin::Project, trusted, &servers)], &variables()).warnings;
+    assert_eq!(read_as(true), ["project.json: \"servers\" is not read; name it \"mcpServers\" to use its servers"]);
+    assert_eq!(read_as(false), [""; 0]);
+}

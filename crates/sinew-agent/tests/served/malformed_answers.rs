@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use sinew_agent::agent::{Snapshots, Stop};
 use sinew_agent::event::Event;
 use sinew_llm::error::ErrorKind;
@@ -104,9 +105,83 @@ async fn ten_megabytes_of_arguments_reach_the_tool() {
 }
 
 #[tokio::test]
-async fn an_empty_turn_is_the_end_of_a_run_and_no_later_request_is_refused() {
+async fn a_model_whose_answer_is_empty_is_asked_once_more() {
     for api in APIS {
         answered(api, text(api, ""), &[]).await;
+    }
+    // A thought is no answer, and calls that are not there are none.
+    let thought = json!({"choices": [{"delta": {"reasoning_content": "hm"}, "finish_reason": "stop"}]});
+    let calls = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
+    for event in [thought, calls] {
+        answered("openai-completions", Reply::stream(format!("data: {event}\n\n")), &[]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_second_empty_answer_is_a_failure_and_no_later_request_is_refused() {
+    for api in APIS {
+        let replies = ["", " ", "fine", "", "still fine", "more"].map(|said| text(api, said));
+        let server = strict(replies.into());
+        let env = TestEnv::new(api, &server, |_| ());
+        let mut listener = env.agent.subscribe(Snapshots::Each);
+        let outcome = env.prompt("go").await;
+        let Stop::Failed(error) = outcome.stop else { panic!("{api}: {:?}", outcome.stop) };
+        assert!(error.kind == ErrorKind::Malformed && error.message.contains("empty twice"), "{api}: {error}");
+        let warnings =
+            std::iter::from_fn(|| listener.try_recv()).filter(|event| matches!(**event, Event::Warning { .. }));
+        assert_eq!(warnings.count(), 1, "{api}");
+        let sent = server.requests();
+        assert_eq!((sent.len(), &sent[0].body), (2, &sent[1].body), "{api}");
+        assert_eq!(env.prompt("again").await.stop, Stop::Done, "{api}");
+        let env = env.resumed(api, &server).await;
+        assert_eq!(env.prompt("again").await.answer.unwrap().text(), "still fine", "{api}");
+        assert_eq!(env.prompt("more").await.stop, Stop::Done, "{api}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_its_server_paused_goes_on() {
+    let api = "anthropic-messages";
+    let paused = |said: &str| {
+        let said = ModelAnswer { text: said, ..ModelAnswer::default() };
+        Reply::stream(events(api, said).concat().replace("end_turn", "pause_turn"))
+    };
+    let server = strict(vec![paused("one"), paused(""), text(api, "two"), text(api, "fine")]);
+    let env = TestEnv::new(api, &server, |_| ());
+    let outcome = env.prompt("go").await;
+    assert_eq!((outcome.stop, outcome.answer.unwrap().text().as_str()), (Stop::Done, "two"));
+    let sent = String::from_utf8(server.requests()[2].body.clone()).unwrap();
+    assert!(sent.contains("one") && sent.matches("Go on with your answer").count() == 2, "{sent}");
+    assert_eq!(env.resumed(api, &server).await.prompt("more").await.stop, Stop::Done);
+}
+
+#[tokio::test]
+async fn an_answer_that_fills_the_window_is_asked_for_again_behind_a_summary() {
+    let api = "anthropic-messages";
+    let filled = Reply::stream(
+        events(api, ModelAnswer { text: "half", ..ModelAnswer::default() })
+            .concat()
+            .replace("end_turn", "model_context_window_exceeded"),
+    );
+    let long = "a ".repeat(100_000);
+    let server = strict(vec![text(api, &long), filled, text(api, "summary"), text(api, "whole")]);
+    let env = TestEnv::new(api, &server, |settings| settings.compaction.limits.keep_recent = 1);
+    assert_eq!(env.prompt("go").await.stop, Stop::Done);
+    let outcome = env.prompt("more and more and more").await;
+    assert_eq!((outcome.stop, outcome.answer.unwrap().text().as_str()), (Stop::Done, "whole"));
+    let last = String::from_utf8(server.requests()[3].body.clone()).unwrap();
+    assert!(last.contains("summary") && !last.contains("half") && last.len() < long.len(), "{last:.200}");
+}
+
+#[tokio::test]
+async fn a_whole_call_behind_which_the_stream_ends_is_run() {
+    for api in APIS {
+        let said = ModelAnswer { calls: &[("c1", "echo", r#"{"say":"a"}"#)], ..ModelAnswer::default() };
+        let whole = events(api, said);
+        // Without the events that say why the answer ended.
+        let ends = ["message_delta", "message_stop", "finish_reason", "finishReason", "usage", "completed", "[DONE]"];
+        let begun: String = whole.into_iter().filter(|event| !ends.iter().any(|end| event.contains(end))).collect();
+        answered(api, Reply::stream(begun), &["1 bytes"]).await;
     }
 }
 

@@ -14,10 +14,12 @@ pub(super) struct Slot {
     pub(super) kind: Kind,
     /// Text, thought, or the JSON of the arguments.
     pub(super) text: String,
+    /// The first half of a character, with which the last delta ended.
+    pub(super) half: Option<u16>,
     pub(super) signature: Option<String>,
     pub(super) redacted: bool,
     pub(super) id: String,
-    name: String,
+    pub(super) name: String,
     /// Set when a call ended: its arguments, or why they are none.
     pub(super) arguments: Option<Result<Value, String>>,
     pub(super) ended: bool,
@@ -55,6 +57,11 @@ impl Slots {
         self.get(self.len().checked_sub(1)?)
     }
 
+    /// The tool calls, in order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &Slot> {
+        self.list.iter().filter(|slot| slot.kind == Kind::ToolCall)
+    }
+
     /// Begins a block and gives its index.
     pub(super) fn push(&mut self, kind: Kind) -> usize {
         let index = self.list.len();
@@ -64,6 +71,7 @@ impl Slots {
         self.list.push(Slot {
             kind,
             text: String::new(),
+            half: None,
             signature: None,
             redacted: false,
             id: String::new(),
@@ -114,6 +122,14 @@ impl Slots {
 }
 
 impl Slot {
+    /// Returns whether the arguments of a call are whole. One without a byte of them is, once its server has ended it.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.arguments {
+            Some(arguments) => arguments.is_ok(),
+            None => !self.text.trim().is_empty() && partial_json::parse_strict(&self.text).is_ok(),
+        }
+    }
+
     pub(super) fn call(&self) -> ToolCall {
         let (arguments, invalid) = match &self.arguments {
             Some(Ok(value)) => (value.clone(), None),

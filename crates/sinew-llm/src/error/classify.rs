@@ -28,7 +28,7 @@ pub(crate) fn from_response(
     body: &str,
     now_ms: i64,
 ) -> ErrorInfo {
-    let json: Option<Value> = serde_json::from_str(body).ok();
+    let json: Option<Value> = serde_json::from_str(&crate::surrogate::replace(body)).ok();
     let fields = json.as_ref().map(ErrorFields::read).unwrap_or_default();
     let text = match &fields.message {
         Some(text) => text.clone(),
@@ -69,6 +69,11 @@ pub(crate) fn from_response(
     }
     info.message = user_text(context, &text, &info);
     info
+}
+
+/// The error of an answer that ended because the conversation and the answer fill the model's window.
+pub(crate) fn window_filled(context: &RequestContext<'_>) -> ErrorInfo {
+    own(context, ErrorKind::ContextOverflow, "the conversation and the answer fill the context window")
 }
 
 /// The error that a server reports inside a stream that began well.

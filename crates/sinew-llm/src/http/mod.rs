@@ -23,6 +23,7 @@ mod encoding;
 mod error;
 mod pool;
 mod proxy;
+mod redirect;
 mod tls;
 
 pub use body::Body;

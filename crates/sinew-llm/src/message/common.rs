@@ -77,6 +77,7 @@ impl MessageFields<'_> {
                 error_message: self.error_message,
                 error: self.error,
                 timestamp,
+                paused: false,
             })),
             ("toolResult", Content::Blocks(content)) => Some(AgentMessage::from(ToolResultMessage {
                 tool_call_id: self.tool_call_id?,

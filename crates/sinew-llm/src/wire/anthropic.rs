@@ -5,8 +5,8 @@ mod thinking;
 
 use super::json::Json;
 use super::prepare::{
-    Part, content_parts, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts, references, temperature,
-    tool_choice,
+    Part, content_parts, fit_arguments, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts, references,
+    temperature, tool_choice,
 };
 use super::protocol::Protocol;
 use crate::message::{Block, LlmMessage, ToolResultMessage};
@@ -272,7 +272,7 @@ fn assistant_block(request: &Request, json: &mut Json, block: &Block, own: bool)
             json.field("id", &*fit_id(&call.id, ID_LIMIT));
             json.field("name", &*fit_name(request, &call.name));
             if call.arguments.is_object() {
-                json.field("input", &call.arguments);
+                json.field("input", &*fit_arguments(request, call));
             } else {
                 json.key("input").object(|_| {});
             }

@@ -19,6 +19,7 @@ use crate::message::StopReason;
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, WireObserver};
 use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
+use crate::surrogate;
 
 /// The bytes of an error's body that are read.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
@@ -93,7 +94,7 @@ async fn exchange(
     {
         wire.body = Bytes::from(changed.to_string());
     }
-    let mut response = client.send(wire).await.map_err(|error| transport(context, &error))?;
+    let mut response = client.send_within_origin(wire).await.map_err(|error| transport(context, &error))?;
     if let Some(observer) = looking {
         let header = |(name, value): (&::http::HeaderName, &::http::HeaderValue)| {
             (name.as_str().to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -153,13 +154,17 @@ async fn exchange(
         }
     }
     if let Some(event) = decoder.finish()
-        && (event.data.trim() == "[DONE]" || serde_json::from_str::<Value>(&event.data).is_ok())
+        && (event.data.trim() == "[DONE]" || serde_json::from_str::<Value>(&surrogate::mark(&event.data)).is_ok())
         && let Progress::Done(reason) = reader.take(&event, assembly)?
     {
         return Ok(reason);
     }
-    if let Some(reason) = reader.parser.end() {
+    if let Some(reason) = reader.parser.end(assembly) {
         return Ok(reason);
+    }
+    // Some servers end the stream behind a call and give no reason. The answer was not cut if all of its calls are whole.
+    if assembly.ends_with_whole_calls() {
+        return Ok(StopReason::ToolUse);
     }
     let shown = String::from_utf8_lossy(&shown);
     let streamed = ["data:", "event:", "id:", "retry:", ":"].iter().any(|field| shown.starts_with(field));
@@ -231,7 +236,7 @@ impl Reader<'_> {
                 return Ok(reason);
             }
         }
-        self.parser.end().ok_or_else(|| malformed(self.context, "the answer ended before it was complete"))
+        self.parser.end(assembly).ok_or_else(|| malformed(self.context, "the answer ended before it was complete"))
     }
 
     fn parse_event(&mut self, event: &Value, assembly: &mut Assembly) -> Result<Progress, ErrorInfo> {
@@ -248,11 +253,12 @@ impl Reader<'_> {
     fn take(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Progress, ErrorInfo> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            return Ok(Progress::Done(self.parser.end().unwrap_or(StopReason::Stop)));
+            return Ok(Progress::Done(self.parser.end(assembly).unwrap_or(StopReason::Stop)));
         }
         if data.is_empty() {
             return Ok(Progress::More);
         }
+        let data = &*surrogate::mark(data);
         if event.event.as_deref() != Some("error") && self.parser.parse_delta(data, assembly) {
             self.broken = 0;
             self.seen += 1;
@@ -285,7 +291,7 @@ impl Reader<'_> {
                     ));
                 }
                 if let Some(observer) = self.observer {
-                    observer.skipped(data);
+                    observer.skipped(event.data.trim());
                 }
                 Ok(Progress::More)
             }
@@ -338,7 +344,8 @@ async fn unstreamed(
     if cut {
         return Err(refuse(format!("the answer is larger than {} MB", EVENT_LIMIT >> 20)));
     }
-    match serde_json::from_slice::<Value>(&body) {
+    let text = String::from_utf8_lossy(&body);
+    match serde_json::from_str::<Value>(&surrogate::mark(&text)) {
         Ok(json) if json.get("error").is_some_and(|error| !error.is_null()) => {
             Err(classify::from_stream(context, &json))
         }

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::json::Json;
 use super::prepare::{
-    Part, content_parts, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts, temperature, tool_choice,
+    Part, content_parts, fit_arguments, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts,
+    temperature, tool_choice,
 };
 use super::protocol::{Progress, Protocol, ResponseParser};
 use crate::assembly::{Assembly, Kind};
@@ -250,7 +251,7 @@ fn model_part(request: &Request, json: &mut Json, block: &Block, own: bool, bare
             json.key("functionCall").object(|json| {
                 json.field("name", &*fit_name(request, &call.name));
                 if call.arguments.is_object() {
-                    json.field("args", &call.arguments);
+                    json.field("args", &*fit_arguments(request, call));
                 } else {
                     json.key("args").object(|_| {});
                 }
@@ -319,7 +320,7 @@ impl ResponseParser for Answer {
         Ok(Progress::More)
     }
 
-    fn end(&mut self) -> Option<StopReason> {
+    fn end(&mut self, _assembly: &mut Assembly) -> Option<StopReason> {
         self.stop
     }
 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::json::Json;
 use super::prepare::{
-    Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts,
-    system, temperature, tool_choice,
+    Part, content_parts, data_url, fit_arguments, fit_id, fit_name, fit_schema, foreign_thought, images, is_own,
+    joined, parts, system, temperature, tool_choice,
 };
 use super::protocol::Protocol;
 use crate::message::{AssistantMessage, Block, ImageBlock, LlmMessage};
@@ -258,7 +258,7 @@ fn assistant_message(request: &Request, quirks: &compat::Quirks, json: &mut Json
                         json.field("type", "function");
                         json.key("function").object(|json| {
                             json.field("name", &*fit_name(request, &call.name));
-                            json.field("arguments", &call.arguments.to_string());
+                            json.field("arguments", &fit_arguments(request, call).to_string());
                         });
                     });
                 }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::json::Json;
 use super::openai_completions;
 use super::prepare::{
-    Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, is_own, joined, parts, references,
-    system, temperature, tool_choice,
+    Part, content_parts, data_url, fit_arguments, fit_id, fit_name, fit_schema, foreign_thought, is_own, joined, parts,
+    references, system, temperature, tool_choice,
 };
 use super::protocol::Protocol;
 use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall, ToolResultMessage};
@@ -268,7 +268,7 @@ fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, named: boo
         }
         json.field("call_id", ids.of(&call.id));
         json.field("name", &*fit_name(request, &call.name));
-        json.field("arguments", &call.arguments.to_string());
+        json.field("arguments", &fit_arguments(request, call).to_string());
     });
 }
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock, ToolResultMessage};
+use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock, ToolCall, ToolResultMessage};
+use crate::property_names::{self, PropertyNames};
 use crate::provider::{Loading, Request, ToolChoice, ToolDef};
 use crate::stable_hash::stable_hash;
 
@@ -53,8 +54,27 @@ pub(super) fn content_parts<'a>(request: &Request, content: &'a Content) -> Vec<
 
 /// The schema of a tool's arguments as every server takes it: an object, which says so, without a choice between
 /// forms at its top. What a form of such a choice names is offered; whether the arguments fit one is checked when
-/// they come.
+/// they come. Its properties have names that every server accepts.
 pub(super) fn fit_schema(schema: &Value) -> Cow<'_, Value> {
+    let fit = fit_object(schema);
+    match PropertyNames::of_schema(schema) {
+        Some(names) => Cow::Owned(names.schema_to_wire(&fit)),
+        None => fit,
+    }
+}
+
+/// The arguments of a call that was made, with the names that the schema of its tool has on the wire.
+pub(super) fn fit_arguments<'a>(request: &Request, call: &'a ToolCall) -> Cow<'a, Value> {
+    if property_names::has_renamed(&call.arguments)
+        && let Some(tool) = request.tools.iter().find(|tool| tool.name == call.name)
+        && let Some(names) = PropertyNames::of_schema(&tool.parameters)
+    {
+        return Cow::Owned(names.arguments_to_wire(&call.arguments));
+    }
+    Cow::Borrowed(&call.arguments)
+}
+
+fn fit_object(schema: &Value) -> Cow<'_, Value> {
     const CHOICES: [&str; 5] = ["anyOf", "oneOf", "allOf", "not", "enum"];
     let none = Map::new();
     let fields = schema.as_object().unwrap_or(&none);

@@ -44,7 +44,7 @@ pub(crate) trait ResponseParser: Send {
     }
 
     /// The stream ended without [`Progress::Done`]. None where the answer is not whole.
-    fn end(&mut self) -> Option<StopReason>;
+    fn end(&mut self, assembly: &mut Assembly) -> Option<StopReason>;
 }
 
 /// The state of an answer after a delta: more is to come, or it has ended.

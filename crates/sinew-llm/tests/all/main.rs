@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod connections;
+mod property_names;
 mod providers;
 mod quirks;
 mod requests;
 mod sse_streams;
+mod surrogates;
 mod tls;
+mod unusual_ends;

@@ -645,3 +645,43 @@ async fn a_server_is_asked_for_its_models() {
     assert_eq!(registry.find("ok", "a").unwrap().context_window, 4096);
     assert_eq!(registry.select("qwen3:8b", &|_| true).unwrap().warning, None);
 }
+
+/// A proxy or a load balancer moves a path: the request goes on with its body and its key, to the same server alone.
+#[tokio::test]
+async fn a_redirect_within_the_origin_is_followed_and_no_other() {
+    let elsewhere = Server::start(|_| Reply::text(200, "text/plain", "no"));
+    for api in APIS {
+        for status in [307, 308] {
+            let (begin, end) = hello(api);
+            let answer = begin + &end;
+            let server = Server::start(move |request| match request.path.strip_prefix("/moved") {
+                Some(_) => Reply::stream(answer.clone()),
+                None => Reply::text(status, "text/html", "").header("Location", &format!("/moved{}", request.path)),
+            });
+            let message = ask(request(api, &server.url())).await;
+            assert_eq!((message.text().as_str(), message.error), ("hi", None), "{api} {status}");
+            let seen = server.requests();
+            assert_eq!((seen.len(), &seen[0].body, seen[1].method.as_str()), (2, &seen[1].body, "POST"), "{api}");
+            for name in ["x-api-key", "authorization", "x-goog-api-key", "content-type"] {
+                assert_eq!(seen[0].header(name), seen[1].header(name), "{api} {name}");
+            }
+            // Another port is another server.
+            let target = format!("{}/v1", elsewhere.url());
+            let leads = Server::start(move |_| Reply::text(status, "text/html", "").header("Location", &target));
+            let error = ask(request(api, &leads.url())).await.error.unwrap();
+            assert!(error.message.contains("redirects to") && !error.retryable, "{}", error.message);
+        }
+        // These turn a request into one without a body.
+        for status in [301, 302, 303] {
+            let server = Server::start(move |_| Reply::text(status, "text/html", "").header("Location", "/moved"));
+            let error = ask(request(api, &server.url())).await.error.unwrap();
+            assert!(error.message.contains("redirects to /moved"), "{}", error.message);
+            assert_eq!(server.requests().len(), 1, "{api} {status}");
+        }
+    }
+    assert_eq!(elsewhere.requests().len(), 0);
+    let circle = Server::start(|_| Reply::text(307, "text/html", "").header("Location", "/again"));
+    let error = ask(request(APIS[0], &circle.url())).await.error.unwrap();
+    assert!(error.message.contains("redirects to /again"), "{}", error.message);
+    assert_eq!(circle.requests().len(), 6);
+}

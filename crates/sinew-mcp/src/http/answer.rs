@@ -22,7 +22,7 @@ pub(super) async fn check(core: &Core, mut response: HttpResponse) -> Result<Htt
     }
     if (300..400).contains(&status) {
         let to = header(&response, "location").unwrap_or_default();
-        return Err(McpError::Http { status, body: format!("redirects are not followed (to {to})") });
+        return Err(McpError::Http { status, body: format!("redirects to another origin are not followed (to {to})") });
     }
     let (bytes, _) = response.body.read_limited(ERROR_BYTES).await.map_err(broken)?;
     if let Ok(messages) = message::parse(&bytes, core.limits.depth) {

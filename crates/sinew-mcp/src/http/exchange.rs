@@ -75,13 +75,13 @@ impl Shared {
             Some(tokens) => tokens.current().await.map_err(unusable)?.map(|token| (tokens, token)),
             None => None,
         };
-        let Some((tokens, token)) = token else { return http.send(request).await.map_err(broken) };
-        let response = http.send(with_token(request.clone(), &token)).await.map_err(broken)?;
+        let Some((tokens, token)) = token else { return http.send_within_origin(request).await.map_err(broken) };
+        let response = http.send_within_origin(with_token(request.clone(), &token)).await.map_err(broken)?;
         if response.status != 401 {
             return Ok(response);
         }
         match tokens.replace(&token).await.map_err(unusable)? {
-            Some(token) => http.send(with_token(request, &token)).await.map_err(broken),
+            Some(token) => http.send_within_origin(with_token(request, &token)).await.map_err(broken),
             None => Ok(response),
         }
     }
@@ -159,7 +159,7 @@ impl Shared {
         }
         for message in message::parse(bytes, core.limits.depth)? {
             match message {
-                Message::Response { id: Some(Id::Number(id)), outcome } if Some(id) == wanted => {
+                Message::Response { id: Some(id), outcome } if wanted.is_some() && id.to_number() == wanted => {
                     *answer = Some(outcome)
                 }
                 // An error that names no request answers the one whose stream this is.

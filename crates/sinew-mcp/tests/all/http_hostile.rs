@@ -41,14 +41,14 @@ fn legacy(request: &Recorded, call: impl Fn(&Value) -> Reply) -> Reply {
 }
 
 #[tokio::test]
-async fn a_redirect_is_followed_nowhere_and_its_end_gets_no_token_031() {
+async fn a_redirect_elsewhere_is_not_followed_and_its_end_gets_no_token_031() {
     let elsewhere = Server::start(|_| Reply::text(200, "application/json", "{}"));
     for target in ["http://169.254.169.254/latest/meta-data/".to_string(), format!("{}/mcp", elsewhere.url())] {
         for status in [301, 302, 303, 307, 308] {
             let to = target.clone();
             let server = Server::start(move |_| Reply::text(status, "text/plain", "").header("location", &to));
             let error = Client::connect_http(&at(&server), &ClientOptions::default()).await.err().unwrap();
-            let says = format!("redirects are not followed (to {target})");
+            let says = format!("redirects to another origin are not followed (to {target})");
             assert!(error.to_string().contains(&says), "{status}: {error}");
             // A call in the middle of a session is led nowhere either.
             let to = target.clone();
@@ -62,6 +62,27 @@ async fn a_redirect_is_followed_nowhere_and_its_end_gets_no_token_031() {
         }
     }
     assert_eq!(elsewhere.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_redirect_within_the_origin_is_followed_with_the_body_and_the_token() {
+    for status in [307, 308] {
+        let server = Server::start(move |request| match request.path.as_str() {
+            "/mcp/" => legacy(request, |id| {
+                let result = json!({"content": [{"type": "text", "text": "done"}]});
+                Reply::json(200, &json!({"jsonrpc": "2.0", "id": id.to_string(), "result": result}))
+            }),
+            _ => Reply::text(status, "text/plain", "").header("location", "/mcp/"),
+        });
+        let client = Client::connect_http(&at(&server), &ClientOptions::default()).await.unwrap();
+        // The id comes back as text.
+        client.call_tool("t", Map::new(), &CallOptions::default()).await.unwrap();
+        client.close().await;
+        let seen = server.requests();
+        let moved: Vec<_> = seen.iter().filter(|request| request.path == "/mcp/").collect();
+        assert!(moved.iter().all(|request| request.header("authorization") == Some("Bearer secret")));
+        assert!(moved.iter().any(|request| request.json()["method"] == "tools/call"));
+    }
 }
 
 #[tokio::test]

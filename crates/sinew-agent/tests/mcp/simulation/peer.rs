@@ -495,7 +495,7 @@ impl Peer {
             Manner::Never | Manner::Mute => {}
             Manner::Twice => {
                 self.say(answer(4_711_000, Ok(text("for nobody"))));
-                self.say(json!({"jsonrpc": "2.0", "id": id.to_string(), "result": text("for a text")}));
+                self.say(json!({"jsonrpc": "2.0", "id": format!("id-{id}"), "result": text("for a text")}));
                 let _ = self.out.send(Line::Text("Listening on stdio".into()));
                 self.answer(id, Ok(result), pause);
                 self.answer(id, Ok(text("the second answer")), pause + Duration::from_millis(1));

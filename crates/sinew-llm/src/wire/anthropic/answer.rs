@@ -111,7 +111,12 @@ impl ResponseParser for Answer {
                         let text = said.unwrap_or("the model refused to answer");
                         return Err(classify::own(context, ErrorKind::Refusal, text));
                     }
-                    Some("max_tokens" | "model_context_window_exceeded") => self.stop = Some(StopReason::Length),
+                    Some("model_context_window_exceeded") => return Err(classify::window_filled(context)),
+                    Some("max_tokens") => self.stop = Some(StopReason::Length),
+                    Some("pause_turn") => {
+                        self.stop = Some(StopReason::Stop);
+                        assembly.pause();
+                    }
                     Some("tool_use") => self.stop = Some(StopReason::ToolUse),
                     Some(_) => self.stop = Some(StopReason::Stop),
                 }
@@ -143,7 +148,7 @@ impl ResponseParser for Answer {
         true
     }
 
-    fn end(&mut self) -> Option<StopReason> {
+    fn end(&mut self, _assembly: &mut Assembly) -> Option<StopReason> {
         self.ended.then(|| self.stop.unwrap_or_default())
     }
 }

@@ -16,6 +16,8 @@ use crate::message::{AssistantMessage, Block, StopReason, THOUGHT_FIELDS};
 #[derive(Default)]
 pub(super) struct Answer {
     calls: Vec<Call>,
+    /// So many of the calls have begun, in order.
+    begun: usize,
     stop: Option<StopReason>,
     /// The block of the present thought, and the details that its server wants back.
     thought: Option<usize>,
@@ -25,8 +27,15 @@ pub(super) struct Answer {
 struct Call {
     number: Option<u64>,
     id: String,
-    index: usize,
+    name: String,
+    /// Its block; none until its name and those of the calls before it have come.
+    index: Option<usize>,
+    /// Arguments that came before that.
+    early: String,
 }
+
+/// Calls that wait for a name at most.
+const MOST_WAITING: usize = 128;
 
 /// A chunk that holds text and nothing else.
 #[derive(Deserialize)]
@@ -78,6 +87,8 @@ impl ResponseParser for Answer {
         }
         match choice.get("finish_reason").and_then(Value::as_str) {
             None => {}
+            // The names of Mistral and Z.ai.
+            Some("model_length" | "model_context_window_exceeded") => return Err(classify::window_filled(context)),
             Some("length") => self.stop = Some(StopReason::Length),
             Some("tool_calls" | "function_call") => self.stop = Some(StopReason::ToolUse),
             Some("content_filter") => {
@@ -111,7 +122,9 @@ impl ResponseParser for Answer {
         }
     }
 
-    fn end(&mut self) -> Option<StopReason> {
+    fn end(&mut self, assembly: &mut Assembly) -> Option<StopReason> {
+        // A name that never came is an empty one.
+        self.begin_calls(0, assembly);
         self.stop
     }
 }
@@ -228,23 +241,58 @@ impl Answer {
         let known = self.calls.iter().rposition(|known| match number {
             // Servers that number all calls 0 tell them apart by id.
             Some(_) => known.number == number && (id.is_empty() || known.id.is_empty() || known.id == id),
-            None => known.id == id || id.is_empty(),
+            None => known.id == id || id.is_empty() || known.index.is_none() && known.id.is_empty(),
         });
         // Without number and id, a name begins a call.
-        let known = known.filter(|_| number.is_some() || !id.is_empty() || name.is_empty());
-        let index = match known {
-            Some(at) => self.calls[at].index,
-            None => {
-                assembly.end_runs();
-                let index = assembly.begin_call(id, name);
-                self.calls.push(Call { number, id: id.to_string(), index });
-                index
-            }
-        };
+        let known =
+            known.filter(|at| number.is_some() || !id.is_empty() || name.is_empty() || self.calls[*at].index.is_none());
+        let at = known.unwrap_or_else(|| {
+            self.calls.push(Call { number, id: String::new(), name: String::new(), index: None, early: String::new() });
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[at];
+        if call.id.is_empty() {
+            call.id = id.to_string();
+        }
+        if call.name.is_empty() {
+            call.name = name.to_string();
+        }
+        self.begin_calls(MOST_WAITING, assembly);
+        let call = &mut self.calls[at];
         match function.and_then(|function| function.get("arguments")) {
-            Some(Value::String(arguments)) => assembly.delta(index, arguments),
-            Some(arguments @ Value::Object(_)) => assembly.delta(index, &arguments.to_string()),
+            Some(Value::String(arguments)) => call.add(arguments, assembly),
+            Some(arguments @ Value::Object(_)) => call.add(&arguments.to_string(), assembly),
             _ => {}
+        }
+    }
+
+    /// Begins the calls whose turn it is: those that have a name, and others once more than `most` wait.
+    fn begin_calls(&mut self, most: usize, assembly: &mut Assembly) {
+        let count = self.calls.len();
+        let is_ready = |call: &&mut Call, at: usize| !call.name.is_empty() || count - at > most;
+        while let Some(call) = self.calls.get_mut(self.begun).filter(|call| is_ready(call, self.begun)) {
+            call.begin(assembly);
+            self.begun += 1;
+        }
+    }
+}
+
+impl Call {
+    /// Begins the block of the call with what came before.
+    fn begin(&mut self, assembly: &mut Assembly) {
+        assembly.end_runs();
+        let index = assembly.begin_call(&self.id, &self.name);
+        assembly.delta(index, &std::mem::take(&mut self.early));
+        self.index = Some(index);
+    }
+
+    fn add(&mut self, arguments: &str, assembly: &mut Assembly) {
+        match self.index {
+            Some(index) => assembly.delta(index, arguments),
+            None => {
+                assembly.hold(arguments);
+                self.early.push_str(arguments);
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ use crate::provider::{Loading, Request};
 #[derive(Default)]
 pub(super) struct Answer {
     items: HashMap<u64, Item>,
+    /// Arguments of calls that have not begun.
+    early: HashMap<u64, String>,
     /// The name of the search among tools, where the request has one that is ours to run.
     search: Option<String>,
 }
@@ -52,7 +54,7 @@ impl ResponseParser for Answer {
         match text("type") {
             "response.output_item.added" => {
                 if let Some(item) = data.get("item") {
-                    self.begin(number, item, assembly);
+                    self.begin(number, item, false, assembly);
                 }
             }
             "response.output_text.delta" | "response.refusal.delta" => {
@@ -100,7 +102,7 @@ impl ResponseParser for Answer {
         true
     }
 
-    fn end(&mut self) -> Option<StopReason> {
+    fn end(&mut self, _assembly: &mut Assembly) -> Option<StopReason> {
         None
     }
 }
@@ -111,7 +113,8 @@ impl Answer {
         Answer { search: search.map(|tool| tool.name.clone()), ..Answer::default() }
     }
 
-    fn begin(&mut self, number: u64, item: &Value, assembly: &mut Assembly) {
+    /// Begins an item. A call without a name waits for its final form, unless this is it (`last`).
+    fn begin(&mut self, number: u64, item: &Value, last: bool, assembly: &mut Assembly) {
         if self.items.contains_key(&number) {
             return;
         }
@@ -119,6 +122,7 @@ impl Answer {
         let (kind, index) = match text("type") {
             "message" => (Kind::Text, assembly.begin(Kind::Text)),
             "reasoning" => (Kind::Thinking, assembly.begin(Kind::Thinking)),
+            "function_call" if text("name").is_empty() && !last => return,
             "function_call" => {
                 let id = match (text("call_id"), text("id")) {
                     (call, "") => call.to_string(),
@@ -133,13 +137,19 @@ impl Answer {
             // Items of tools that the server runs itself.
             _ => return,
         };
-        self.items.insert(number, Item { index, kind, streamed: false, part: None });
+        let early = self.early.remove(&number).filter(|_| kind == Kind::ToolCall);
+        let streamed = early.is_some();
+        assembly.delta(index, &early.unwrap_or_default());
+        self.items.insert(number, Item { index, kind, streamed, part: None });
     }
 
     fn delta(&mut self, number: u64, kind: Kind, delta: &str, assembly: &mut Assembly) {
         if let Some(item) = self.items.get_mut(&number).filter(|item| item.kind == kind) {
             item.streamed |= !delta.is_empty();
             assembly.delta(item.index, delta);
+        } else if kind == Kind::ToolCall && !self.items.contains_key(&number) {
+            assembly.hold(delta);
+            self.early.entry(number).or_default().push_str(delta);
         }
     }
 
@@ -161,7 +171,7 @@ impl Answer {
 
     /// The final form of an item: what servers that send no deltas say, and what a thought is sealed with.
     fn finish(&mut self, number: u64, item: &Value, assembly: &mut Assembly) {
-        self.begin(number, item, assembly);
+        self.begin(number, item, true, assembly);
         let Some(known) = self.items.get_mut(&number) else {
             return;
         };

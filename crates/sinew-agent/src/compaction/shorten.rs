@@ -1,0 +1,73 @@
+//! Large outputs of tools lose their middle where a context is too large and has nothing old to sum up.
+
+use sinew_llm::message::AgentMessage;
+
+use super::estimate::tokens;
+
+/// Tokens that a result keeps at least.
+const LEAST: u64 = 256;
+/// Tokens of the note in place of what is left out, about.
+const NOTE: u64 = 32;
+/// A token has about so many bytes.
+const BYTES: u64 = 4;
+
+/// Outputs that are sent without their middle from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortened {
+    /// The calls whose outputs they are.
+    pub tool_call_ids: Vec<String>,
+    /// The bytes that each of them keeps.
+    pub kept_bytes: u64,
+    /// The tokens that this saves.
+    pub tokens: u64,
+}
+
+/// Returns the outputs that must become shorter, and how much shorter, for `messages` to have at most `budget` tokens. The
+/// outputs together keep half of what they have at most: the estimate was too low before. `None` if no output is large.
+#[must_use]
+pub fn shorten(messages: &[AgentMessage], budget: u64) -> Option<Shortened> {
+    let all: u64 = messages.iter().map(tokens).sum();
+    let results = messages.iter().filter_map(|message| match message {
+        AgentMessage::ToolResult(result) => Some((tokens(message), result.tool_call_id.as_str())),
+        _ => None,
+    });
+    let results: Vec<(u64, &str)> = results.collect();
+    let size: u64 = results.iter().map(|(size, _)| size).sum();
+    let room = budget.saturating_sub(all - size).min(size / 2);
+    let kept = share(results.iter().map(|(size, _)| *size).collect(), room).max(LEAST);
+    let large: Vec<_> = results.into_iter().filter(|(size, _)| *size > kept + NOTE).collect();
+    let saved = large.iter().map(|(size, _)| size - kept - NOTE).sum();
+    let tool_call_ids: Vec<String> = large.into_iter().map(|(_, id)| id.to_string()).collect();
+    (!tool_call_ids.is_empty()).then_some(Shortened { tool_call_ids, kept_bytes: kept * BYTES, tokens: saved })
+}
+
+/// The size to which the largest of `sizes` must shrink for all of them to have `room` together.
+fn share(mut sizes: Vec<u64>, mut room: u64) -> u64 {
+    sizes.sort_unstable();
+    for (at, size) in sizes.iter().enumerate() {
+        let share = room / (sizes.len() - at) as u64;
+        if *size > share {
+            return share;
+        }
+        room -= size;
+    }
+    u64::MAX / BYTES - NOTE
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::share;
+
+    proptest! {
+        #[test]
+        fn shares_fill_the_room_and_no_more(sizes in prop::collection::vec(0..1_000_u64, 0..9), room in 0..5_000_u64) {
+            let kept = share(sizes.clone(), room);
+            let sum: u64 = sizes.iter().map(|size| *size.min(&kept)).sum();
+            let all: u64 = sizes.iter().sum();
+            prop_assert!(sum <= room || all <= room);
+            prop_assert!(sum + sizes.len() as u64 >= room.min(all), "{sum}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Redirects that a request with a body and a key may follow.
+
+use http::header::LOCATION;
+use url::Url;
+
+use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
+
+/// Redirects that are followed at most.
+const MOST: usize = 5;
+
+impl HttpClient {
+    /// Sends a request as [`HttpClient::send`] does, and once more, with its headers and its body, to each address of the
+    /// same scheme, host and port to which the server redirects it with 307 or 308; at most 5 times. Any other redirect is
+    /// the answer: another server must not get a key.
+    ///
+    /// # Errors
+    /// As [`HttpClient::send`].
+    pub async fn send_within_origin(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        for _ in 0..MOST {
+            let response = self.send(request.clone()).await?;
+            let Some(next) = next_within_origin(&request.url, &response) else { return Ok(response) };
+            request.url = next;
+        }
+        self.send(request).await
+    }
+}
+
+fn next_within_origin(url: &Url, response: &HttpResponse) -> Option<Url> {
+    if !matches!(response.status, 307 | 308) {
+        return None;
+    }
+    let next = url.join(response.headers.get(LOCATION)?.to_str().ok()?).ok()?;
+    (next.origin() == url.origin()).then_some(next)
+}

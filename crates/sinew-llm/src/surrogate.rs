@@ -1,0 +1,183 @@
+//! Halves of characters on their way through an answer.
+//!
+//! Servers cut an answer between the two surrogates of a character and send each half as an escape of its own:
+//! `"Look: \ud83d"`, then `"\ude00 fine"`. A Rust string cannot hold a half, so [`mark`] writes it as noncharacters, which
+//! Unicode reserves for use inside of a program, and [`join`] makes characters of them where two halves meet.
+
+use std::borrow::Cow;
+
+use sinew_base::{replace_lone_surrogates, rewrite_lone_units};
+
+/// Begins the mark of a half. Three [`NIBBLES`] follow: the half without its highest bits.
+const MARK: char = '\u{FDD0}';
+
+/// The first of sixteen noncharacters, each of which is four bits.
+const NIBBLES: u32 = 0xFDE0;
+
+/// The bits of a mark that is no half, but [`MARK`] itself as the server sent it.
+const LITERAL: u16 = 0xFFF;
+
+/// The characters of a mark.
+const MARK_CHARS: usize = 4;
+
+/// The bits that all surrogates share.
+const SURROGATE: u16 = 0xD800;
+
+/// Returns JSON text with U+FFFD in place of each escape of a lone surrogate, for text that has no continuation.
+pub(crate) fn replace(json: &str) -> Cow<'_, str> {
+    match replace_lone_surrogates(json.as_bytes()) {
+        Cow::Borrowed(_) => Cow::Borrowed(json),
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8(bytes).expect("only escapes were replaced")),
+    }
+}
+
+/// Returns the JSON text with a mark in place of each escape of a lone surrogate. Linear; borrowed if there is none.
+pub(crate) fn mark(json: &str) -> Cow<'_, str> {
+    let literal =
+        if json.contains(MARK) { Cow::Owned(json.replace(MARK, &marked(LITERAL))) } else { Cow::Borrowed(json) };
+    let rewritten = rewrite_lone_units(literal.as_bytes(), |unit, out| {
+        let bits = match unit {
+            0xD800..=0xDFFF => unit - SURROGATE,
+            0xFDD0 => LITERAL,
+            _ => return false,
+        };
+        out.extend_from_slice(marked(bits).as_bytes());
+        true
+    });
+    match rewritten {
+        Cow::Borrowed(_) => literal,
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8(bytes).expect("escapes and marks are whole characters")),
+    }
+}
+
+fn marked(bits: u16) -> String {
+    let nibble = |shift: u16| char::from_u32(NIBBLES + u32::from(bits >> shift & 0xF)).unwrap_or(MARK);
+    [MARK, nibble(8), nibble(4), nibble(0)].iter().collect()
+}
+
+/// Returns the text without marks: halves that meet are one character, a half that is alone is U+FFFD. A first half at the
+/// end of the text is kept in `pending` and joined with the text of the next call.
+pub(crate) fn join<'a>(pending: &mut Option<u16>, text: &'a str) -> Cow<'a, str> {
+    if text.is_empty() || pending.is_none() && !text.contains(MARK) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 4);
+    let mut rest = text;
+    while let Some(at) = rest.find(MARK) {
+        if at > 0 {
+            flush(pending, &mut out);
+            out.push_str(&rest[..at]);
+        }
+        rest = &rest[at..];
+        let Some((bits, length)) = read_mark(rest) else {
+            flush(pending, &mut out);
+            out.push(MARK);
+            rest = &rest[MARK.len_utf8()..];
+            continue;
+        };
+        rest = &rest[length..];
+        if bits == LITERAL {
+            flush(pending, &mut out);
+            out.push(MARK);
+            continue;
+        }
+        let unit = SURROGATE + bits;
+        let pair = pending.and_then(|first| char::decode_utf16([first, unit]).next()?.ok());
+        if let Some(character) = pair {
+            *pending = None;
+            out.push(character);
+        } else {
+            flush(pending, &mut out);
+            *pending = Some(unit).filter(|unit| *unit < 0xDC00);
+            if pending.is_none() {
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+    }
+    if !rest.is_empty() {
+        flush(pending, &mut out);
+        out.push_str(rest);
+    }
+    Cow::Owned(out)
+}
+
+/// Returns a text that ends here without marks.
+pub(crate) fn unmark(text: &str) -> Cow<'_, str> {
+    let mut pending = None;
+    let joined = join(&mut pending, text);
+    if pending.is_none() {
+        return joined;
+    }
+    let mut whole = joined.into_owned();
+    flush(&mut pending, &mut whole);
+    Cow::Owned(whole)
+}
+
+fn flush(pending: &mut Option<u16>, out: &mut String) {
+    if pending.take().is_some() {
+        out.push(char::REPLACEMENT_CHARACTER);
+    }
+}
+
+/// The bits of the mark with which `text` begins, and its length in bytes.
+fn read_mark(text: &str) -> Option<(u16, usize)> {
+    let mut bits = 0;
+    for nibble in text.chars().skip(1).take(MARK_CHARS - 1) {
+        let nibble = u32::from(nibble).checked_sub(NIBBLES).filter(|nibble| *nibble < 16)?;
+        bits = bits << 4 | nibble as u16;
+    }
+    let length = text.char_indices().nth(MARK_CHARS).map_or(text.len(), |(at, _)| at);
+    let whole = length == MARK_CHARS * MARK.len_utf8();
+    (whole && (bits == LITERAL || bits < 0x800)).then_some((bits, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// JSON of some UTF-16, with every unit beyond ASCII as an escape.
+    fn escaped(units: &[u16]) -> String {
+        let unit = |unit: &u16| match u8::try_from(*unit) {
+            Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            _ => format!("\\u{unit:04x}"),
+        };
+        format!("\"{}\"", units.iter().map(unit).collect::<String>())
+    }
+
+    fn units() -> impl Strategy<Value = Vec<u16>> {
+        let unit =
+            prop_oneof![0x61..0x64_u16, 0xD83D..0xD83F_u16, 0xDE00..0xDE02_u16, 0xFDD0..0xFDD2_u16, any::<u16>()];
+        prop::collection::vec(unit, 0..12)
+    }
+
+    proptest! {
+        /// `String::from_utf16_lossy` says what the joined text is, whatever the cuts.
+        #[test]
+        fn text_in_pieces_is_the_text(pieces in prop::collection::vec(units(), 0..6)) {
+            let whole = String::from_utf16_lossy(&pieces.concat());
+            let (mut pending, mut joined) = (None, String::new());
+            for piece in &pieces {
+                let text: String = serde_json::from_str(&mark(&escaped(piece))).unwrap();
+                joined.push_str(&join(&mut pending, &text));
+            }
+            flush(&mut pending, &mut joined);
+            prop_assert_eq!(joined, whole);
+        }
+
+        #[test]
+        fn text_without_escapes_is_kept(text in "[a\u{FDD0}\u{FDE0}\u{FDED}\u{FFFD}😀]{0,12}") {
+            let json = serde_json::to_string(&text).unwrap();
+            let read: String = serde_json::from_str(&mark(&json)).unwrap();
+            prop_assert_eq!(unmark(&read), text);
+        }
+    }
+
+    #[test]
+    fn json_without_lone_halves_is_borrowed() {
+        for json in ["{}", "{\"a\":\"\\ud83d\\ude00 \\u00e9 😀\"}"] {
+            assert!(matches!(mark(json), Cow::Borrowed(_)), "{json}");
+        }
+    }
+}
