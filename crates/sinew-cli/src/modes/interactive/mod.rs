@@ -23,7 +23,7 @@
 //! | `status`, `facts`, `status_command` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
 //! | `leaving`, `job` | the way in which the user left; the program as a job of the shell |
-//! | `keys`, `bindings` | the actions and their keys; `keybindings.json`, which moves them |
+//! | `keys` | the actions and their keys; `keybindings.json`, which moves them |
 //! | `linear` | all of it in words, for screen readers and terminals that know no cursor |
 //!
 //! The screen has a thread of its own: it never waits for the agent, and keys are answered while the agent works. It
@@ -31,7 +31,6 @@
 
 mod announce;
 mod ask;
-mod bindings;
 mod blocks;
 mod characters;
 mod choices;
@@ -99,8 +98,8 @@ use crate::sessions;
 use crate::settings::{Tui, TuiMode};
 use crate::signals::Ending;
 use crate::startup::Startup;
-use bindings::Bindings;
 use characters::CharacterProbe;
+use keys::Bindings;
 pub(crate) use leaving::Left;
 use mailbox::{Mailbox, Message};
 
@@ -120,7 +119,7 @@ pub(crate) async fn run(
     let words: Vec<&str> =
         startup.args.words.iter().map(String::as_str).filter(|word| !word.trim().is_empty()).collect();
     let face = Face::of(&startup);
-    let keys = Bindings::read(&startup.paths.agent.join(bindings::FILE));
+    let keys = Bindings::read(&startup.paths.agent.join(keys::FILE));
     warnings.extend(keys.faults.iter().cloned());
     let (painted, first_frame) = oneshot::channel();
     let preset = startup.settings.symbol_preset;

@@ -34,7 +34,6 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::announce::{Announcer, State};
-use super::bindings::Bindings;
 use super::blocks::{DIM, NOTICE};
 use super::characters::CharacterProbe;
 use super::choices::{Choice, Topic};
@@ -42,6 +41,7 @@ use super::choosing::ChangedSettings;
 use super::complete::{self, Popup};
 use super::history::PromptHistory;
 use super::job;
+use super::keys::{Action, Bindings};
 use super::leaving::{Left, Moved};
 use super::mailbox::{Inbox, Mailbox};
 use super::outgoing::{Door, Outgoing};
@@ -163,9 +163,9 @@ struct Ui {
     reads_facts: Option<bool>,
     notice: Option<(String, Instant)>,
     last_byte: Instant,
-    /// The last key, and the last ctrl+c or Esc.
+    /// The last key, and what it called.
     last_key: Option<Instant>,
-    pressed: Option<(String, Instant)>,
+    pressed: Option<(Option<Action>, Instant)>,
     sizes: Sizes,
     exit: Option<u8>,
     /// The run goes on after the exit, without the terminal.
@@ -509,7 +509,9 @@ impl Ui {
             self.screen.push(TextBlock::new(&model, DIM));
         } else {
             self.screen.push_close(TextBlock::new(&model, DIM));
-            self.screen.push_close(TextBlock::new("/help · @file · !command · esc interrupts · ctrl+d leaves", DIM));
+            let [interrupt, leave] = [Action::Interrupt, Action::Exit].map(|action| self.keys.short(action));
+            let hint = format!("/help · @file · !command · {interrupt} interrupts · {leave} leaves");
+            self.screen.push_close(TextBlock::new(&hint, DIM));
         }
         // Where the terminal has yet to answer, its answer tells.
         if !self.probe.is_open {

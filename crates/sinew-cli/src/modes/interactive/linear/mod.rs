@@ -27,13 +27,12 @@ use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, Key, KeyPress,
 use tokio::runtime::Handle;
 
 use super::ask;
-use super::bindings::{self, Bindings, Meaning, Place};
 use super::choices::Topic;
 use super::choosing::{ChangedSettings, Target};
 use super::copy::Copied;
 use super::history::PromptHistory;
 use super::job;
-use super::keys;
+use super::keys::{self, Action, Bindings, Meaning, Place, Press};
 use super::leaving::{Left, Moved};
 use super::login::Running;
 use super::mailbox::{Inbox, Mailbox, Message};
@@ -450,57 +449,74 @@ impl Linear {
     }
 
     fn take_input(&mut self, input: Input) {
-        let (key, text) = match input {
-            Input::Paste(text) => (String::new(), Err(text)),
-            Input::Key(press) => match self.known_key(&press) {
-                Some(key) => (key, Ok(press.text)),
-                None => return,
-            },
-            _ => return,
-        };
+        match input {
+            Input::Paste(text) => {
+                self.note_key();
+                pasting::paste(&mut self.editor, &text, &self.control.app.startup.paths.cwd);
+            }
+            Input::Key(press) => {
+                if let Some(known) = self.known_key(&press) {
+                    self.note_key();
+                    self.take_key(known);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps when a key was pressed, and when the line was begun.
+    fn note_key(&mut self) {
         let now = Instant::now();
         self.last_key = Some(now);
         if self.editor.is_empty() {
             self.begun = Some(now);
         }
-        match (key.as_str(), text) {
-            (_, Err(text)) => pasting::paste(&mut self.editor, &text, &self.control.app.startup.paths.cwd),
-            ("ctrl+v", _) => {
+    }
+
+    fn take_key(&mut self, press: Press<'_>) {
+        let is_empty = self.editor.is_empty();
+        match press {
+            Press::Text(text) => self.editor.insert(text),
+            Press::Action(Action::Paste) => {
                 let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
                 let read = move || mailbox.send(Message::Clipboard(pasting::read_clipboard(&control)));
                 self.runtime.spawn_blocking(read);
             }
-            ("escape" | "ctrl+c", _) if self.drop_wanted() => {
+            Press::Action(Action::Interrupt | Action::Clear) if self.drop_wanted() => {
                 self.login = None;
                 self.output.say("Left as it was.");
             }
-            ("ctrl+s", _) => {
+            Press::Action(Action::Stash) => {
                 let text = self.stash.switch(&mut self.editor);
                 self.output.say(&format!("Note: {text}"));
             }
-            ("enter", _) => self.enter(Delivery::Steer),
-            ("alt+enter" | "ctrl+enter" | "ctrl+q", _) => self.enter(Delivery::FollowUp),
-            ("escape", _) => self.interrupt(),
-            ("ctrl+c", _) if self.editor.is_empty() => self.interrupt(),
-            ("ctrl+c", _) => drop(self.editor.clear()),
-            ("ctrl+d", _) if self.editor.is_empty() => self.leave(),
-            ("alt+up", _) if !self.outgoing.is_empty() => {
+            Press::Action(Action::Submit) => self.enter(Delivery::Steer),
+            Press::Action(Action::FollowUp) => self.enter(Delivery::FollowUp),
+            Press::Action(Action::Interrupt) => self.interrupt(),
+            Press::Action(Action::Clear) if is_empty => self.interrupt(),
+            Press::Action(Action::Clear) => drop(self.editor.clear()),
+            Press::Action(Action::Exit) if is_empty => self.leave(),
+            Press::Action(Action::Dequeue) if !self.outgoing.is_empty() => {
                 self.outgoing.take_newest().inspect(|text| self.give_back(text));
             }
-            ("alt+up", _) => self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), false)),
-            (key, Ok(text)) => match keys::action(key) {
-                Some(action) => drop(self.editor.act(action)),
-                None => self.editor.insert(&text),
-            },
+            Press::Action(Action::Dequeue) => {
+                self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), false));
+            }
+            Press::Action(action) => {
+                if let Some(edit) = action.edit() {
+                    self.editor.act(edit);
+                }
+            }
         }
     }
 
-    /// The key by which the code knows a press; none where it calls nothing, or begins a chord.
-    fn known_key(&mut self, press: &KeyPress) -> Option<String> {
+    /// The meaning of a press; none where it calls nothing, or begins a chord.
+    fn known_key<'a>(&mut self, press: &'a KeyPress) -> Option<Press<'a>> {
         let before = self.chord.take();
         let place = Place { is_empty: self.editor.is_empty(), panel_waits: false };
         match self.keys.in_editor(place, before, press) {
-            Meaning::Known(key) => Some(key),
+            Meaning::Action(action) => Some(Press::Action(action)),
+            Meaning::Text => Some(Press::Text(&press.text)),
             Meaning::Begins(key) => {
                 self.output.say(&format!("Note: {key} …"));
                 self.chord = Some(key);
@@ -674,7 +690,7 @@ impl Linear {
             }
             Submission::Slash(name, arguments) => {
                 if name == "reload" {
-                    let (mailbox, file) = (mailbox.clone(), control.app.startup.paths.agent.join(bindings::FILE));
+                    let (mailbox, file) = (mailbox.clone(), control.app.startup.paths.agent.join(keys::FILE));
                     self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
                 }
                 self.run_slash(name, arguments.to_string());

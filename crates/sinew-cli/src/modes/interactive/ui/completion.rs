@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use sinew_tui::EditAction;
+
 use super::Ui;
 use crate::modes::interactive::choices::{self, Choice};
 use crate::modes::interactive::complete::{self, Candidate, Popup, Wanted};
+use crate::modes::interactive::keys::{Action, Press};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::picker::Entry;
 use crate::modes::interactive::submit;
@@ -77,14 +80,14 @@ impl Ui {
     }
 
     /// Gives a key to the popup; false where it is not for it.
-    pub(super) fn take_popup_key(&mut self, key: &str) -> bool {
+    pub(super) fn take_popup_key(&mut self, press: Press<'_>) -> bool {
         let before = self.editor.before_cursor().to_string();
         let Some(popup) = &mut self.popup else { return false };
-        match key {
-            "up" => popup.step(-1),
-            "down" => popup.step(1),
-            "escape" => self.popup = None,
-            "tab" | "enter" if popup.adds(&before) => {
+        match press.action() {
+            Some(Action::Edit(EditAction::Up)) => popup.step(-1),
+            Some(Action::Edit(EditAction::Down)) => popup.step(1),
+            Some(Action::Interrupt) => self.popup = None,
+            Some(Action::Tab | Action::FocusPanel | Action::Submit) if popup.adds(&before) => {
                 if let Some((from, insert)) = popup.take(&before) {
                     let insert = insert.to_string();
                     self.editor.complete(from, &insert);

@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sinew_agent::agent::Delivery;
-use sinew_tui::{Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
+use sinew_tui::{EditAction, Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
 
 use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
 use crate::control::model::Turn;
-use crate::modes::interactive::bindings::{EDITOR, LIST, Meaning, Place, TREE};
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::copy;
-use crate::modes::interactive::keys::{self, RunAction};
+use crate::modes::interactive::keys::{
+    Action, Context, ListAction, Meaning, Place, Press, RunAction, Situation, run_action,
+};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
 use crate::modes::interactive::pasting;
@@ -20,8 +21,8 @@ use crate::modes::interactive::submit::{self, Submission};
 use crate::modes::interactive::tree::TreeFilter;
 use crate::settings::DoubleEscape;
 
-/// The action that searches earlier prompts, and in their panel goes to the next.
-const HISTORY: &str = "app.history.search";
+/// The places whose keys count in a panel.
+const PANEL: [Context; 2] = [Context::List, Context::Editor];
 
 impl Ui {
     pub(super) fn take_input(&mut self, input: Input) {
@@ -87,10 +88,8 @@ impl Ui {
     /// Takes a press by what it means here.
     fn take_press(&mut self, press: &KeyPress) {
         let key = press.key.to_string();
-        if self.take_viewer_key(&key, &press.text) {
-            return;
-        }
-        if let Some(forward) = self.jumps.take() {
+        let viewer = self.viewer_contexts();
+        if let Some(forward) = self.jumps.take_if(|_| viewer.is_none()) {
             self.notice = None;
             // Any other key is meant for itself.
             if !press.text.is_empty() {
@@ -101,114 +100,145 @@ impl Ui {
             }
         }
         let before = self.chord.take().map(|(key, _)| key);
-        if before.is_some() && key == "escape" {
+        if before.is_some() && self.keys.calls(Action::Interrupt, None, press) {
             self.notice = None;
             return;
         }
-        let meaning = match (&self.overlay, self.panels.front()) {
-            (Some(Overlay::Picker(Topic::History, _)), _) if self.keys.calls(HISTORY, before, press) => {
-                Meaning::Known("down".into())
+        let meaning = match (viewer, &self.overlay, self.panels.front()) {
+            (Some(contexts), ..) => self.keys.meaning(contexts, before, press),
+            (_, Some(Overlay::Picker(Topic::History, _)), _)
+                if self.keys.calls(Action::SearchHistory, before, press) =>
+            {
+                Meaning::Action(Action::List(ListAction::Down))
             }
-            (Some(Overlay::Picker(Topic::Tree(_), _)), _) => self.keys.meaning(&[TREE, LIST, EDITOR], before, press),
-            (Some(_), _) => self.keys.meaning(&[LIST, EDITOR], before, press),
-            (None, Some(panel)) if panel.has_focus && !self.keys.calls("app.clear", before, press) => {
-                self.keys.meaning(&[LIST, EDITOR], before, press)
+            (_, Some(Overlay::Picker(Topic::Tree(_), _)), _) => {
+                self.keys.meaning(&[Context::Tree, Context::List, Context::Editor], before, press)
             }
-            (None, panel) => {
+            (_, Some(_), _) => self.keys.meaning(&PANEL, before, press),
+            (.., Some(panel)) if panel.has_focus && !self.keys.calls(Action::Clear, before, press) => {
+                self.keys.meaning(&PANEL, before, press)
+            }
+            (.., panel) => {
                 let place = Place { is_empty: self.editor.is_empty(), panel_waits: panel.is_some() };
                 self.keys.in_editor(place, before, press)
             }
         };
-        match (meaning, before) {
-            (Meaning::Known(key), _) => self.take_key(&key, &press.text),
+        let known = match (meaning, before) {
+            (Meaning::Action(action), _) => Press::Action(action),
+            (Meaning::Text, _) => Press::Text(&press.text),
             (Meaning::Begins(key), _) => {
                 self.notify(format!("{key} …"));
                 self.chord = Some((key, Instant::now() + CHORD));
+                return;
             }
-            (Meaning::Nothing, Some(before)) => self.notify(format!("{before} {key} calls nothing: /hotkeys")),
-            (Meaning::Nothing, None) => {}
+            (Meaning::Nothing, Some(before)) => {
+                return self.notify(format!("{before} {key} calls nothing: /hotkeys"));
+            }
+            (Meaning::Nothing, None) => return,
+        };
+        match viewer {
+            Some(_) => {
+                let cancels = self.keys.calls(Action::List(ListAction::Cancel), None, press);
+                self.take_viewer_key(known, cancels);
+            }
+            None => self.take_key(known),
         }
     }
 
-    /// Takes a key by the name that the code has for it.
-    fn take_key(&mut self, key: &str, text: &str) {
+    /// Takes a key by what it means.
+    fn take_key(&mut self, press: Press<'_>) {
         let now = Instant::now();
+        let action = press.action();
         if self.overlay.is_some() {
-            return self.take_overlay_key(key, text);
+            return self.take_overlay_key(press);
         }
-        if self.panels.front().is_some_and(|panel| panel.has_focus) && !key.starts_with("ctrl+c") {
-            return self.take_panel_key(key, text, now);
+        if self.panels.front().is_some_and(|panel| panel.has_focus) && action != Some(Action::Clear) {
+            return self.take_panel_key(press, now);
         }
-        if self.take_popup_key(key) || self.take_vi_key(key, text) {
+        if self.take_popup_key(press) || self.take_vi_key(press) {
             return;
         }
-        let situation = keys::Situation {
+        let situation = Situation {
             is_running: self.is_busy(),
             has_draft: !self.editor.is_empty(),
-            is_second: self.is_second(key, now),
+            is_second: self.is_second(action, now),
         };
-        if let Some(action) = keys::run_action(key, situation).filter(|action| *action != RunAction::Edit) {
-            return self.follow_run_action(action);
-        }
-        match key {
-            "tab" if !self.panels.is_empty() => {
-                if let Some(panel) = self.panels.front_mut() {
-                    panel.has_focus = true;
+        let run = action.and_then(|action| run_action(action, situation));
+        match (run.filter(|run| *run != RunAction::Edit), press) {
+            (Some(run), _) => self.follow_run_action(run),
+            (None, Press::Action(action)) => self.act(action),
+            (None, Press::Text(text)) => {
+                if !text.is_empty() {
+                    self.editor.insert(text);
                 }
+                self.after_edit();
             }
-            "tab" => self.complete_path(),
-            "shift+tab" => {
+        }
+    }
+
+    /// Does what a key calls beside a run.
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Tab | Action::FocusPanel => match self.panels.front_mut() {
+                Some(panel) => panel.has_focus = true,
+                None => self.complete_path(),
+            },
+            Action::CycleThinking => {
                 match self.control.cycle_thinking() {
                     Some(level) => self.notify(format!("thinking: {}", level.as_str())),
                     None => self.notify("this model does not think"),
                 }
                 self.refresh();
             }
-            "ctrl+l" => {
+            Action::ResetDisplay => {
                 let frame = self.screen.reset();
                 self.tty.write(&frame.bytes);
             }
-            "ctrl+o" => self.open_viewer(),
-            "alt+r" => self.open_source(),
-            "ctrl+t" => {
+            Action::OpenTranscript => self.open_viewer(),
+            Action::OpenSource => self.open_source(),
+            Action::ToggleThoughts => {
                 let is_folded = self.transcript.fold_thoughts(&mut self.screen);
                 self.notify(if is_folded { "thoughts are folded" } else { "thoughts are shown" });
             }
-            "alt+o" => {
+            Action::ExpandTools => {
                 let is_open = self.transcript.unfold(&mut self.screen);
                 self.notify(if is_open { "all output is shown from here on" } else { "long output is folded" });
             }
-            "ctrl+v" => self.read_clipboard(),
-            "shift+alt+l" => self.copy_text(self.editor.line()),
-            "shift+alt+c" => self.copy_text(self.editor.text()),
-            "ctrl+z" => self.suspend(),
-            "ctrl+g" => self.edit_elsewhere(),
-            "ctrl+r" => self.open(Topic::History),
-            "ctrl+s" => self.stash(),
-            "ctrl+]" | "ctrl+alt+]" => {
-                self.jumps = Some(key == "ctrl+]");
+            Action::Paste => self.read_clipboard(),
+            Action::CopyLine => self.copy_text(self.editor.line()),
+            Action::CopyPrompt => self.copy_text(self.editor.text()),
+            Action::Suspend => self.suspend(),
+            Action::ExternalEditor => self.edit_elsewhere(),
+            Action::SearchHistory => self.open(Topic::History),
+            Action::Stash => self.stash(),
+            Action::JumpForward | Action::JumpBackward => {
+                self.jumps = Some(action == Action::JumpForward);
                 self.notify("to which character?");
             }
-            "alt+m" => self.open(Topic::Models { once: false }),
-            "alt+p" if self.is_busy() => self.notify("the model of a single prompt is chosen before it is sent"),
-            "alt+p" => self.open(Topic::Models { once: true }),
-            "ctrl+p" => self.cycle_model(Turn::Forward),
-            "shift+ctrl+p" => self.cycle_model(Turn::Backward),
-            "shift+alt+p" => self.run_slash("plan".into(), String::new()),
-            "app.session.new" | "app.session.fork" => {
-                self.file_draft();
-                self.run_slash(key.trim_start_matches("app.session.").into(), String::new());
+            Action::SelectModel => self.open(Topic::Models { once: false }),
+            Action::SelectTemporaryModel if self.is_busy() => {
+                self.notify("the model of a single prompt is chosen before it is sent");
             }
-            "app.session.tree" => self.open(Topic::Tree(TreeFilter::Default)),
-            "app.session.resume" => self.open(Topic::Sessions { all: false }),
-            key => {
-                match keys::action(key) {
-                    Some(action) => drop(self.editor.act(action)),
-                    None if !text.is_empty() => self.editor.insert(text),
-                    None => {}
-                }
+            Action::SelectTemporaryModel => self.open(Topic::Models { once: true }),
+            Action::NextModel => self.cycle_model(Turn::Forward),
+            Action::PreviousModel => self.cycle_model(Turn::Backward),
+            Action::TogglePlan => self.run_slash("plan".into(), String::new()),
+            Action::NewSession | Action::ForkSession => {
+                self.file_draft();
+                let command = if action == Action::NewSession { "new" } else { "fork" };
+                self.run_slash(command.into(), String::new());
+            }
+            Action::OpenTree => self.open(Topic::Tree(TreeFilter::Default)),
+            Action::ResumeSession => self.open(Topic::Sessions { all: false }),
+            Action::Edit(edit) => {
+                self.editor.act(edit);
                 self.after_edit();
             }
+            // Those of a run were taken before, and those of panels and views have no meaning here.
+            Action::Submit | Action::FollowUp | Action::Interrupt | Action::Clear | Action::Exit | Action::Dequeue => {
+                self.after_edit();
+            }
+            Action::List(_) | Action::Tree(_) | Action::View(_) | Action::CopyPart | Action::PrintPart => {}
         }
     }
 
@@ -242,13 +272,13 @@ impl Ui {
         });
     }
 
-    fn take_panel_key(&mut self, key: &str, text: &str, now: Instant) {
+    fn take_panel_key(&mut self, press: Press<'_>, now: Instant) {
         let Some(mut panel) = self.panels.pop_front() else { return };
-        if key == "tab" && !panel.is_writing() {
+        if press == Press::Action(Action::Tab) && !panel.is_writing() {
             panel.has_focus = false;
             return self.panels.push_front(panel);
         }
-        let (open, effect) = panel.key(key, text, now);
+        let (open, effect) = panel.key(press, now);
         self.panels.extend(open.into_iter().collect::<Vec<_>>());
         // The panel that stays is the first again.
         if effect == Effect::Stays {
@@ -272,7 +302,8 @@ impl Ui {
                 None => drop(self.editor.submit()),
                 Some(panel) => {
                     self.panels.push_front(panel);
-                    self.notify("a call waits for your permission: tab");
+                    let key = self.keys.short(Action::FocusPanel);
+                    self.notify(format!("a call waits for your permission: {key}"));
                 }
             }
             return;
@@ -291,7 +322,8 @@ impl Ui {
     /// Files the draft in the history: another session comes, in which nobody is to send it by accident.
     pub(super) fn file_draft(&mut self) {
         if self.editor.clear() {
-            self.notify("the draft is in the history: up brings it back");
+            let key = self.keys.short(Action::Edit(EditAction::Up));
+            self.notify(format!("the draft is in the history: {key} brings it back"));
         }
     }
 
@@ -317,7 +349,8 @@ impl Ui {
                 self.editor.clear();
                 self.begin_text();
                 self.popup = None;
-                self.notify("cleared: ctrl+- brings it back");
+                let key = self.keys.short(Action::Edit(EditAction::Undo));
+                self.notify(format!("cleared: {key} brings it back"));
             }
             RunAction::Tree => match self.twice {
                 DoubleEscape::Tree => self.open(Topic::Tree(TreeFilter::Default)),
@@ -335,15 +368,15 @@ impl Ui {
                     }
                 });
             }
-            RunAction::Notice(text) => self.notify(text),
+            RunAction::Notice(notice) => self.notify(notice.text(&self.keys)),
             RunAction::Leave => self.exit = Some(0),
         }
     }
 
-    /// Tells whether a key was pressed twice within a short time, and keeps that it was pressed.
-    fn is_second(&mut self, key: &str, now: Instant) -> bool {
-        let second = self.pressed.as_ref().is_some_and(|(before, at)| before == key && now < *at + TWICE);
-        self.pressed = (!second).then(|| (key.to_string(), now));
+    /// Tells whether an action was called twice within a short time, and keeps that it was called.
+    fn is_second(&mut self, action: Option<Action>, now: Instant) -> bool {
+        let second = self.pressed.is_some_and(|(before, at)| before == action && now < at + TWICE);
+        self.pressed = (!second).then_some((action, now));
         second
     }
 }

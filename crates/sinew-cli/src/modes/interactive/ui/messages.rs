@@ -132,7 +132,8 @@ impl Ui {
             Message::Question(question, send) => {
                 // It may come before the event that says that the run began.
                 self.running = self.running.or(Some(now));
-                self.panels.push_back(Panel::question(question, send, self.is_free(now), self.gate(), now));
+                let panel = Panel::question(question, send, self.is_free(now), self.gate(), now);
+                self.panels.push_back(panel.with_keys(&self.keys));
                 self.call("a question waits for you", now);
             }
             Message::Approval(request, send) => {
@@ -147,7 +148,7 @@ impl Ui {
             Message::Previewed(request, changes, send) => {
                 let file = self.control.app.startup.paths.agent.join("settings.json");
                 let panel = Panel::approval(*request, changes, &file, send, self.is_free(now), self.gate(), now);
-                self.panels.push_back(panel);
+                self.panels.push_back(panel.with_keys(&self.keys));
                 self.call("a call waits for your permission", now);
             }
             Message::Notice(text) => self.notify(text),

@@ -15,6 +15,7 @@ use crate::modes::interactive::characters;
 use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
 use crate::modes::interactive::form::{Filled, Form};
+use crate::modes::interactive::keys::{Action, ListAction, Press, TreeAction};
 use crate::modes::interactive::login;
 use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
 use crate::modes::interactive::outgoing::Door;
@@ -49,7 +50,7 @@ impl Ui {
     ///
     /// # Errors
     /// The reason why it cannot be done, and the way out.
-    pub(super) fn redraw(&mut self, what: &str) -> Result<(), &'static str> {
+    pub(super) fn redraw(&mut self, what: &str) -> Result<(), String> {
         match what {
             "" => {
                 let frame = self.screen.reset();
@@ -59,24 +60,29 @@ impl Ui {
                 self.may_erase()?;
                 self.open(Topic::Redraw);
             }
-            _ => return Err("/redraw takes all or nothing"),
+            _ => return Err("/redraw takes all or nothing".into()),
         }
         Ok(())
     }
 
     /// Tells why the terminal cannot be erased now.
-    pub(super) fn may_erase(&self) -> Result<(), &'static str> {
+    pub(super) fn may_erase(&self) -> Result<(), String> {
         let environment = &self.control.app.startup.environment;
         let inside = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
         // They keep an erased screen above it, where it would stand twice.
         if inside("TMUX") {
-            return Err("/redraw all is not for tmux, which keeps what is erased: /redraw, then tmux clear-history");
+            return Err(
+                "/redraw all is not for tmux, which keeps what is erased: /redraw, then tmux clear-history".into()
+            );
         }
         if inside("STY") || inside("ZELLIJ") {
-            return Err("/redraw all is not for screen and zellij, which keep what is erased: use /redraw");
+            return Err("/redraw all is not for screen and zellij, which keep what is erased: use /redraw".into());
         }
         if self.is_busy() || self.outgoing.door() != Door::Open || self.screen.is_resizing() {
-            return Err("/redraw all needs a session at rest: end the run with esc, or try again when it is over");
+            let key = self.keys.short(Action::Interrupt);
+            return Err(format!(
+                "/redraw all needs a session at rest: end the run with {key}, or try again when it is over"
+            ));
         }
         Ok(())
     }
@@ -103,10 +109,7 @@ impl Ui {
             Topic::Settings => self.changed.title(),
             topic => topic.title(),
         };
-        let mut picker = Picker::new(title, entries);
-        if !topic.hint().is_empty() {
-            picker = picker.with_hint(topic.hint());
-        }
+        let mut picker = Picker::new(title, entries).with_hint(self.keys.list_hint(&topic.hint(&self.keys)));
         if matches!(topic, Topic::History | Topic::Tree(_)) {
             picker = picker.by_words();
         }
@@ -187,7 +190,7 @@ impl Ui {
         picker.nothing = "nothing fits".into();
         picker.set_entries(entries);
         if matches!(about, Topic::Tree(_)) {
-            picker.key("end", "");
+            picker.mark_last();
             if let Some(place) = self.place.take() {
                 picker.mark(|choice| *choice == place);
             }
@@ -228,23 +231,24 @@ impl Ui {
         }
     }
 
-    pub(super) fn take_overlay_key(&mut self, key: &str, text: &str) {
-        let key = if key == "ctrl+c" { "escape" } else { key };
-        if self.take_tree_key(key) {
+    pub(super) fn take_overlay_key(&mut self, press: Press<'_>) {
+        if let Press::Action(Action::Tree(action)) = press
+            && self.take_tree_key(action)
+        {
             return;
         }
         match &mut self.overlay {
             Some(Overlay::Picker(topic, picker)) => {
                 let topic = *topic;
-                match picker.key(key, text) {
+                match picker.key(press) {
                     Picked::Nothing => {}
                     Picked::Moved => self.look_closer(),
                     Picked::Closed => self.leave(topic),
                     Picked::Taken(choice) => self.choose(choice),
-                    Picked::Key(choice) => self.press(topic, key, choice),
+                    Picked::Other(action, choice) => self.press(topic, action, choice),
                 }
             }
-            Some(Overlay::Form(form)) => match form.key(key, text) {
+            Some(Overlay::Form(form)) => match form.key(press) {
                 Filled::Stays => {}
                 Filled::Closed => {
                     let purpose = form.purpose.clone();
@@ -264,15 +268,15 @@ impl Ui {
     }
 
     /// Takes a key that only the tree knows; false where it is none.
-    fn take_tree_key(&mut self, key: &str) -> bool {
+    fn take_tree_key(&mut self, action: TreeAction) -> bool {
         let Some(Overlay::Picker(Topic::Tree(filter), picker)) = &self.overlay else { return false };
         let (filter, marked) = (*filter, picker.marked());
-        if let Some(next) = filter.by_key(key) {
+        if let Some(next) = filter.after(action) {
             self.place = marked;
             self.open(Topic::Tree(next));
             return true;
         }
-        let (Some(Choice::Place(id)), "shift+l") = (&marked, key) else { return key == "shift+l" };
+        let Some(Choice::Place(id)) = &marked else { return true };
         let (control, mailbox, id) = (Arc::clone(&self.control), self.mailbox.clone(), id.clone());
         self.place = marked;
         self.runtime.spawn_blocking(move || {
@@ -289,8 +293,13 @@ impl Ui {
         if matches!(self.overlay, Some(Overlay::Picker(Topic::Tree(_), _))) {
             let body = vec!["The tree shows it at this place; an empty line takes it away.".into()];
             let form = Form::new("Label", body, Purpose::Label(id, filter)).with_text(label);
-            self.overlay = Some(Overlay::Form(form));
+            self.fill_form(form);
         }
+    }
+
+    /// Opens a panel to write into.
+    fn fill_form(&mut self, form: Form<Purpose>) {
+        self.overlay = Some(Overlay::Form(form.with_keys(&self.keys)));
     }
 
     /// Leaves a panel without a choice: for the one that it was opened from, where there is one.
@@ -304,10 +313,10 @@ impl Ui {
         }
     }
 
-    /// A key that only some panels know.
-    fn press(&mut self, topic: Topic, key: &str, choice: Choice) {
-        match (topic, key, choice) {
-            (Topic::Settings | Topic::Values, "tab", choice) => {
+    /// An action that only some panels know.
+    fn press(&mut self, topic: Topic, action: Action, choice: Choice) {
+        match (topic, action, choice) {
+            (Topic::Settings | Topic::Values, Action::Tab, choice) => {
                 self.changed.turn();
                 self.open(Topic::Settings);
                 let at = match choice {
@@ -317,11 +326,11 @@ impl Ui {
                 };
                 self.mark_setting(at);
             }
-            (Topic::Sessions { all }, "tab", _) => self.open(Topic::Sessions { all: !all }),
-            (Topic::Models { .. }, "ctrl+s", Choice::Model { provider, id }) => {
+            (Topic::Sessions { all }, Action::Tab, _) => self.open(Topic::Sessions { all: !all }),
+            (Topic::Models { .. }, Action::List(ListAction::Keep), Choice::Model { provider, id }) => {
                 self.choose(Choice::Found { provider, id })
             }
-            (Topic::Jobs, "ctrl+x", Choice::Job(id)) => {
+            (Topic::Jobs, Action::List(ListAction::Stop), Choice::Job(id)) => {
                 match self.control.session().host.cancel_job(&id) {
                     Ok(_) => self.notify(format!("job {id} is being ended")),
                     Err(error) => self.notify(error),
@@ -399,12 +408,12 @@ impl Ui {
             let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
             self.login = Some(login::begin(control, mailbox, &self.runtime, entry.clone()));
             let form = Form::new(format!("Logging in at {provider}"), Vec::new(), Purpose::Wait).waiting();
-            self.overlay = Some(Overlay::Form(form));
+            self.fill_form(form);
         } else {
             let place = self.control.app.startup.paths.agent.join("auth.json");
             let body = vec![format!("It is not shown, and kept in {}, which only you can read.", place.display())];
             let form = Form::new(format!("Paste the key of {provider}"), body, Purpose::Key(provider.into())).hidden();
-            self.overlay = Some(Overlay::Form(form));
+            self.fill_form(form);
         }
     }
 
@@ -413,7 +422,7 @@ impl Ui {
         if self.login.is_none() {
             return;
         }
-        self.overlay = Some(Overlay::Form(match step {
+        self.fill_form(match step {
             LoginStep::Browser { provider, url } => {
                 let body = vec!["Open this address in a browser:".into()];
                 Form::new(format!("Logging in at {provider}"), body, Purpose::Address)
@@ -426,7 +435,7 @@ impl Ui {
                     .with_line(&format!("and type this code: {code}"))
                     .waiting()
             }
-        }));
+        });
     }
 
     pub(super) fn finish_login(&mut self, provider: &str, result: Result<(), String>) {
@@ -450,7 +459,7 @@ impl Ui {
                 if let Some(login) = &mut self.login {
                     login.paste(text);
                     let form = Form::new("Logging in", Vec::new(), Purpose::Wait).waiting();
-                    self.overlay = Some(Overlay::Form(form));
+                    self.fill_form(form);
                 }
             }
             Purpose::Wait => {}
@@ -473,7 +482,8 @@ impl Ui {
         let (now, _) = self.changed.value(&self.control, path);
         self.overlay = Some(match choices::values(path) {
             Some(entries) => {
-                let mut picker = Picker::new(path, entries).with_hint(Topic::Values.hint());
+                let mut picker =
+                    Picker::new(path, entries).with_hint(self.keys.list_hint(&Topic::Values.hint(&self.keys)));
                 picker.mark(|choice| matches!(choice, Choice::Value(_, value) if *value == now));
                 Overlay::Picker(Topic::Values, picker)
             }
@@ -485,7 +495,8 @@ impl Ui {
                 };
                 let key = settings::KEYS.iter().find(|key| key.path == path);
                 let body = key.map(|key| vec![key.help.to_string(), format!("Expected: {}", key.kind.describe())]);
-                Overlay::Form(Form::new(path, body.unwrap_or_default(), Purpose::Setting(path)).with_text(&text))
+                let form = Form::new(path, body.unwrap_or_default(), Purpose::Setting(path)).with_text(&text);
+                Overlay::Form(form.with_keys(&self.keys))
             }
         });
     }

@@ -7,6 +7,7 @@ use std::process::{Command, ExitStatus};
 use super::Ui;
 use crate::modes::interactive::demo::Demo;
 use crate::modes::interactive::editor_file;
+use crate::modes::interactive::keys::Action;
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Panel;
 use crate::modes::interactive::{job, todo, transcript};
@@ -36,12 +37,12 @@ impl Ui {
     ///
     /// # Errors
     /// There is no run, or something waits for the user.
-    pub(super) fn go_behind(&mut self) -> Result<(), &'static str> {
+    pub(super) fn go_behind(&mut self) -> Result<(), String> {
         if !self.control.session().agent.is_running() {
-            return Err("no run goes on: ctrl+d leaves");
+            return Err(format!("no run goes on: {} leaves", self.keys.short(Action::Exit)));
         }
         if !self.outgoing.is_empty() {
-            return Err("a text is on its way to the agent: try again when it is there");
+            return Err("a text is on its way to the agent: try again when it is there".into());
         }
         // Whoever is not there permits nothing.
         self.panels.drain(..).for_each(Panel::refuse);

@@ -9,10 +9,10 @@ use sinew_tui::Style;
 
 use super::Ui;
 use crate::control::mcp::NOW;
-use crate::modes::interactive::bindings::{self, Bindings};
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::choosing::Target;
 use crate::modes::interactive::drafts;
+use crate::modes::interactive::keys::{self, Action, Bindings};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::panel::Panel;
@@ -72,7 +72,7 @@ impl Ui {
             }
             Submission::Slash("redraw", what) => {
                 if let Err(why) = self.redraw(what) {
-                    self.take_message(Message::Failed { error: why.into(), text });
+                    self.take_message(Message::Failed { error: why, text });
                     return;
                 }
             }
@@ -81,8 +81,13 @@ impl Ui {
             Submission::Slash("stash", _) => self.stash(),
             Submission::Slash("vim", "") => {
                 self.turn_vi();
-                let now = if self.vi.is_some() { "the keys of vi: esc for commands" } else { "the keys of emacs" };
-                self.notify(now);
+                match self.vi {
+                    Some(_) => {
+                        let key = self.keys.short(Action::Interrupt);
+                        self.notify(format!("the keys of vi: {key} for commands"));
+                    }
+                    None => self.notify("the keys of emacs"),
+                }
             }
             Submission::Slash("bg" | "background", _) => {
                 if let Err(why) = self.go_behind() {
@@ -126,7 +131,7 @@ impl Ui {
 
     /// Reads the keys of the user anew.
     fn read_keys(&self) {
-        let (mailbox, file) = (self.mailbox.clone(), self.control.app.startup.paths.agent.join(bindings::FILE));
+        let (mailbox, file) = (self.mailbox.clone(), self.control.app.startup.paths.agent.join(keys::FILE));
         self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
     }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sinew_tui::{Line, Passages, Reaction, ReadPassages, Screen, Search, Style, Viewer};
+use sinew_tui::{EditAction, Line, Passages, QueryPress, Reaction, ReadPassages, Screen, Search, Style, Viewer};
 
 use super::Ui;
 use crate::app::OpenSession;
 use crate::modes::interactive::blocks::DIM;
+use crate::modes::interactive::keys::{Action, Context, ListAction, Press};
 use crate::modes::interactive::mailbox::{Message, Searched};
 use crate::modes::interactive::session_passages::SessionPassages;
 use crate::modes::interactive::transcript;
@@ -97,39 +98,60 @@ impl Ui {
         if self.viewer.is_none() {
             // Its place is asked for there; the other screen has another one.
             if self.screen.is_resizing() || size != self.screen.size() {
-                return self.notify("the size has just changed: ctrl+o again");
+                let key = self.keys.short(Action::OpenTranscript);
+                return self.notify(format!("the size has just changed: {key} again"));
             }
             self.tty.enter_viewer();
         } else {
             self.tty.write(b"\x1b[H");
         }
+        viewer.set_hint(self.keys.view_hint());
         let screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
         self.viewer = Some(OpenViewer { viewer, screen, searches: None });
     }
 
-    /// Gives a key to the view; false where none is open.
-    pub(super) fn take_viewer_key(&mut self, key: &str, text: &str) -> bool {
-        let Some(open) = &mut self.viewer else { return false };
-        if open.end_search() && matches!(key, "escape" | "ctrl+c") {
-            open.viewer.tell("the search was ended");
-            return true;
+    /// The places whose keys count in the view; none where it is not open.
+    pub(super) fn viewer_contexts(&self) -> Option<&'static [Context]> {
+        let typing: &[Context] = &[Context::List, Context::Editor];
+        self.viewer.as_ref().map(|open| if open.viewer.is_typing() { typing } else { &[Context::View] })
+    }
+
+    /// Gives a key to the view. `cancels`: it is one that leaves a panel, which ends a search too.
+    pub(super) fn take_viewer_key(&mut self, press: Press<'_>, cancels: bool) {
+        let Some(open) = &mut self.viewer else { return };
+        if open.end_search() && cancels {
+            return open.viewer.tell("the search was ended");
         }
-        match key {
-            "y" | "p" if !open.viewer.is_typing() => match (key, open.viewer.part()) {
-                (_, None) => open.viewer.tell("nothing begins here"),
-                ("y", Some(part)) => self.copy_text(without_mark(&part)),
-                (_, Some(part)) => {
-                    transcript::line(&mut self.screen, &part, Style::PLAIN);
-                    self.notify("it stands in the transcript now, below everything");
+        let reaction = match press {
+            _ if open.viewer.is_typing() => open.viewer.type_query(match (press, press.list()) {
+                (_, Some(ListAction::Cancel)) => QueryPress::Cancel,
+                (_, Some(ListAction::Confirm)) => QueryPress::Confirm,
+                (Press::Action(Action::Edit(EditAction::DeleteBackward)), _) => QueryPress::Backspace,
+                (Press::Action(_), _) => QueryPress::Text(""),
+                (Press::Text(text), _) => QueryPress::Text(text),
+            }),
+            Press::Action(Action::View(action)) => open.viewer.act(action),
+            Press::Action(action @ (Action::CopyPart | Action::PrintPart)) => {
+                match open.viewer.part() {
+                    None => open.viewer.tell("nothing begins here"),
+                    Some(part) if action == Action::CopyPart => self.copy_text(without_mark(&part)),
+                    Some(part) => {
+                        transcript::line(&mut self.screen, &part, Style::PLAIN);
+                        self.notify("it stands in the transcript now, below everything");
+                    }
                 }
-            },
-            _ => match open.viewer.key(key, text) {
-                Reaction::Stays => {}
-                Reaction::Closes => self.close_viewer(),
-                Reaction::Searches(search) => self.search_viewer(search),
-            },
+                Reaction::Stays
+            }
+            Press::Action(_) | Press::Text(_) => {
+                open.viewer.rest();
+                Reaction::Stays
+            }
+        };
+        match reaction {
+            Reaction::Stays => {}
+            Reaction::Closes => self.close_viewer(),
+            Reaction::Searches(search) => self.search_viewer(search),
         }
-        true
     }
 
     /// Runs a search of the view on a thread of its own. What it finds comes as a message.
