@@ -15,6 +15,7 @@ use super::keys::{Action, Bindings, ListAction, TreeAction};
 use super::picker::Entry;
 use super::tree::{self, TreeFilter};
 use crate::control::Control;
+use crate::control::commands::Panel;
 use crate::models::{ModelSelector, is_absent};
 use crate::settings::{KEYS, Kind};
 
@@ -94,23 +95,22 @@ pub(super) enum Topic {
 }
 
 impl Topic {
-    /// The panel that a slash command without arguments opens.
-    pub(super) fn of(command: &str) -> Option<Topic> {
-        Some(match command {
-            "login" => Topic::Login,
-            "logout" => Topic::Logout,
-            "model" => Topic::Models { once: false },
-            "thinking" => Topic::Thinking,
-            "resume" => Topic::Sessions { all: false },
-            "tree" => Topic::Tree(TreeFilter::Default),
-            "branch" => Topic::Branch,
-            "settings" => Topic::Settings,
-            "theme" => Topic::Theme,
-            "tools" => Topic::Tools { now: false },
-            "jobs" => Topic::Jobs,
-            "share" => Topic::Share,
-            _ => return None,
-        })
+    /// The subject of the panel that a slash command opens.
+    pub(super) fn of(panel: Panel) -> Topic {
+        match panel {
+            Panel::Branch => Topic::Branch,
+            Panel::Jobs => Topic::Jobs,
+            Panel::Login => Topic::Login,
+            Panel::Logout => Topic::Logout,
+            Panel::Models => Topic::Models { once: false },
+            Panel::Sessions => Topic::Sessions { all: false },
+            Panel::Settings => Topic::Settings,
+            Panel::Share => Topic::Share,
+            Panel::Theme => Topic::Theme,
+            Panel::Thinking => Topic::Thinking,
+            Panel::Tools => Topic::Tools { now: false },
+            Panel::Tree => Topic::Tree(TreeFilter::Default),
+        }
     }
 
     pub(super) fn title(self) -> &'static str {

@@ -137,14 +137,24 @@ impl Bindings {
         self.map.chords(name).iter().map(Chord::to_string).collect::<Vec<_>>().join(", ")
     }
 
+    /// The first key of an action, if one calls it.
+    pub(in crate::modes::interactive) fn first(&self, action: Action) -> Option<Chord> {
+        row_of(action).and_then(|row| self.map.chords(row.name).first().copied())
+    }
+
     /// The first key of an action, as a hint shows it.
     pub(in crate::modes::interactive) fn short(&self, action: Action) -> String {
-        let chord = row_of(action).and_then(|row| self.map.chords(row.name).first());
-        match chord.map(Chord::to_string) {
+        match self.first(action).map(|chord| chord.to_string()) {
             Some(key) if key == "escape" => "esc".into(),
             Some(key) => key,
             None => "no key".into(),
         }
+    }
+
+    /// The same by the name of the action; none where no key calls it.
+    pub(in crate::modes::interactive) fn short_of(&self, name: &str) -> Option<String> {
+        let row = ACTIONS.iter().find(|row| row.name == name)?;
+        (!self.map.chords(name).is_empty()).then(|| self.short(row.action))
     }
 
     /// The first key of an action of a view, where a capital letter is short for shift.

@@ -8,6 +8,7 @@ use sinew_tui::Editor;
 
 use super::Linear;
 use super::list::{self, Choices};
+use crate::control::commands::Verb;
 use crate::modes::interactive::choices::{self, Choice, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
 use crate::modes::interactive::login;
@@ -56,8 +57,8 @@ impl Linear {
     pub(super) fn choose(&mut self, choice: Choice) {
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match choice {
-            Choice::Thinking(level) => self.run_slash("thinking", level.as_str().to_string()),
-            Choice::Session(path) => self.run_slash("resume", path.display().to_string()),
+            Choice::Thinking(level) => self.run_slash(Verb::Thinking, level.as_str().to_string()),
+            Choice::Session(path) => self.run_slash(Verb::Resume, path.display().to_string()),
             Choice::Tool { name, now } => match choosing::switch_tool(&control, &name, now) {
                 Ok(text) => self.output.say(&text),
                 Err(error) => self.output.say(&format!("Error: {}", error.message)),

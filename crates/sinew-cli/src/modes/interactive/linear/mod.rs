@@ -43,6 +43,7 @@ use super::submit::{self, Submission};
 use super::tty::{Manner, Tty};
 use super::ui::Parts;
 use crate::control::Control;
+use crate::control::commands::{self, Face, Panel, Row, Shared, Verb};
 use crate::control::mcp::NOW;
 use crate::models::is_absent;
 use asked::{OpenQuestion, Reply};
@@ -602,7 +603,7 @@ impl Linear {
         if let Some(chosen) = self.choices.take().and_then(|choices| choices.chosen(text.trim())) {
             return self.choose(chosen);
         }
-        let is_command = matches!(read(&text), Submission::Slash(..));
+        let is_command = matches!(submit::read(&text, Face::Words), Submission::Slash(..));
         self.submit(text, delivery);
         if !is_command {
             self.stash.give_back(&mut self.editor);
@@ -610,13 +611,13 @@ impl Linear {
     }
 
     fn submit(&mut self, text: String, delivery: Delivery) {
-        let is_prompt = match read(&text) {
+        let is_prompt = match submit::read(&text, Face::Words) {
             Submission::Prompt => true,
             // It would change the session below a prompt that is on its way.
-            Submission::Slash(name, _) => submit::changes_session(name) && self.outgoing.is_on_the_way(),
+            Submission::Slash(row, _) => row.changes_session() && self.outgoing.is_on_the_way(),
             _ => false,
         };
-        let is_stop = matches!(read(&text), Submission::Slash("stop" | "status", _));
+        let is_stop = matches!(submit::read(&text, Face::Words), Submission::Slash(row, _) if matches!(row.verb, Verb::Stop | Verb::Status));
         if (is_prompt || self.outgoing.door() != Door::Open) && !is_stop {
             self.outgoing.push(text, delivery);
             return self.hand_over();
@@ -627,7 +628,7 @@ impl Linear {
     /// Hands over what waits, as far as it may go on.
     fn hand_over(&mut self) {
         while let Some(text) = self.outgoing.first() {
-            if read(text) != Submission::Prompt {
+            if submit::read(text, Face::Words) != Submission::Prompt {
                 self.outgoing.take_first().into_iter().for_each(|(text, _)| self.carry_out(text));
             } else if let Some(given) = self.outgoing.give() {
                 self.remember(given.text.clone());
@@ -636,19 +637,25 @@ impl Linear {
         }
     }
 
+    /// Runs the first command of a verb.
+    fn run_slash(&mut self, verb: Verb, arguments: String) {
+        if let Some(row) = commands::of_face(Face::Words).find(|row| row.verb == verb) {
+            self.run_row(row, arguments);
+        }
+    }
+
     /// Runs a command after which another session may be current.
-    fn run_slash(&mut self, name: &str, arguments: String) {
-        if submit::changes_session(name) {
+    fn run_row(&mut self, row: &'static Row, arguments: String) {
+        if row.changes_session() {
             self.outgoing.set_door(Door::Changing);
         }
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn(submit::slash(control, mailbox, name.to_string(), arguments));
+        self.runtime.spawn(submit::slash(Arc::clone(&self.control), self.mailbox.clone(), row, arguments));
     }
 
     /// Does what a text asks for that is no prompt.
     fn carry_out(&mut self, text: String) {
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        match read(&text) {
+        match submit::read(&text, Face::Words) {
             Submission::Nothing | Submission::Prompt => return,
             Submission::Shell { command, excluded } => {
                 self.output.say(&format!("Runs: {command}"));
@@ -658,7 +665,15 @@ impl Linear {
                     mailbox.send(Message::Output(words::command_end(ended)));
                 });
             }
-            Submission::Slash("bg" | "background", _) => match control.session().agent.is_running() {
+            Submission::Slash(row, arguments) => self.command(row, arguments),
+        }
+        self.remember(text);
+    }
+
+    /// Does what a slash command asks for: what this mode does itself, else what runs elsewhere.
+    fn command(&mut self, row: &'static Row, arguments: &str) {
+        match (row.verb, arguments) {
+            (Verb::Background, _) => match self.control.session().agent.is_running() {
                 true if self.outgoing.is_empty() => {
                     self.asked.drain(..).for_each(OpenQuestion::refuse);
                     (self.exit, self.goes_behind) = (Some(0), true);
@@ -666,37 +681,42 @@ impl Linear {
                 true => self.output.say("Note: a text is on its way to the agent: try again when it is there"),
                 false => self.output.say("Note: no run goes on: /quit leaves"),
             },
-            Submission::Slash("stop", _) => self.interrupt(),
-            Submission::Slash("status", _) => self.output.say(&words::status(&control, self.is_running, self.queued)),
-            Submission::Slash("stash", _) => {
+            (Verb::Stop, _) => self.interrupt(),
+            (Verb::Status, _) => self.output.say(&words::status(&self.control, self.is_running, self.queued)),
+            (Verb::Stash, _) => {
                 let text = self.stash.switch(&mut self.editor);
                 self.output.say(&format!("Note: {text}"));
             }
-            Submission::Slash("tools", NOW) => self.list(Topic::Tools { now: true }),
-            Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
-            Submission::Slash("settings", place) if Target::named(place).is_some() => {
+            (Verb::Tools, NOW) => self.list(Topic::Tools { now: true }),
+            (Verb::Login, provider) if !provider.is_empty() => self.log_in(provider),
+            (Verb::Settings, place) if Target::named(place).is_some() => {
                 self.changed.target = Target::named(place).unwrap_or_default();
                 self.list(Topic::Settings);
             }
-            // Jobs have numbers of their own.
-            Submission::Slash(name, "") if !matches!(name, "jobs" | "share") && Topic::of(name).is_some() => {
-                if let Some(topic) = Topic::of(name) {
-                    self.list(topic);
-                }
+            (Verb::Shared(Shared::Help), _) => {
+                let text = submit::help(&self.control, Face::Words, &self.keys);
+                self.output.say(&text);
             }
-            Submission::Slash("hotkeys", _) => {
+            (Verb::Hotkeys, _) => {
                 let text = self.keys.help(false);
                 self.output.say(&text);
             }
-            Submission::Slash(name, arguments) => {
-                if name == "reload" {
-                    let (mailbox, file) = (mailbox.clone(), control.app.startup.paths.agent.join(keys::FILE));
-                    self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
+            (verb, arguments) => match row.panel {
+                // Jobs have numbers of their own, and nothing is published by a number.
+                Some(panel) if arguments.is_empty() && !matches!(panel, Panel::Jobs | Panel::Share) => {
+                    self.list(Topic::of(panel));
                 }
-                self.run_slash(name, arguments.to_string());
-            }
+                _ => {
+                    if verb == Verb::Reload {
+                        let file = self.control.app.startup.paths.agent.join(keys::FILE);
+                        let mailbox = self.mailbox.clone();
+                        let read = move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file))));
+                        self.runtime.spawn_blocking(read);
+                    }
+                    self.run_row(row, arguments.to_string());
+                }
+            },
         }
-        self.remember(text);
     }
 
     /// Keeps a text in the history.
@@ -704,9 +724,4 @@ impl Linear {
         let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
         self.history.add(prompt);
     }
-}
-
-/// Tells what a text asks for; two commands are of this face alone.
-fn read(text: &str) -> Submission<'_> {
-    submit::read(text, |name| matches!(name, "status" | "stop") || submit::is_built_in(name))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sinew_tui::EditAction;
 
 use super::Ui;
+use crate::control::commands::{self, Face, Panel};
 use crate::modes::interactive::choices::{self, Choice};
 use crate::modes::interactive::complete::{self, Candidate, Popup, Wanted};
 use crate::modes::interactive::keys::{Action, Press};
@@ -42,12 +43,12 @@ impl Ui {
 
     /// The values that a command knows.
     fn arguments(&self, command: &str) -> Vec<Candidate> {
-        let entries = match command {
-            "model" => choices::models(&self.control),
-            "thinking" => choices::thinking(&self.control),
-            "theme" => choices::themes(),
-            "login" => choices::providers(&self.control),
-            "logout" => choices::stored(&self.control),
+        let entries = match commands::named(command, Face::Screen).and_then(|row| row.panel) {
+            Some(Panel::Models) => choices::models(&self.control),
+            Some(Panel::Thinking) => choices::thinking(&self.control),
+            Some(Panel::Theme) => choices::themes(),
+            Some(Panel::Login) => choices::providers(&self.control),
+            Some(Panel::Logout) => choices::stored(&self.control),
             _ => return Vec::new(),
         };
         let candidate =

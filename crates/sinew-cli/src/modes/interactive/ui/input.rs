@@ -8,6 +8,7 @@ use sinew_tui::{EditAction, Event as Input, KeyPress, Reflow, Reply, ScreenOptio
 
 use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
+use crate::control::commands::{Face, Verb};
 use crate::control::model::Turn;
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::copy;
@@ -222,11 +223,11 @@ impl Ui {
             Action::SelectTemporaryModel => self.open(Topic::Models { once: true }),
             Action::NextModel => self.cycle_model(Turn::Forward),
             Action::PreviousModel => self.cycle_model(Turn::Backward),
-            Action::TogglePlan => self.run_slash("plan".into(), String::new()),
+            Action::TogglePlan => self.run_slash(Verb::Plan, String::new()),
             Action::NewSession | Action::ForkSession => {
                 self.file_draft();
-                let command = if action == Action::NewSession { "new" } else { "fork" };
-                self.run_slash(command.into(), String::new());
+                let verb = if action == Action::NewSession { Verb::New } else { Verb::Fork };
+                self.run_slash(verb, String::new());
             }
             Action::OpenTree => self.open(Topic::Tree(TreeFilter::Default)),
             Action::ResumeSession => self.open(Topic::Sessions { all: false }),
@@ -311,7 +312,7 @@ impl Ui {
         self.popup = None;
         let text = self.editor.submit();
         self.begin_text();
-        let is_command = matches!(submit::read(&text, submit::is_built_in), Submission::Slash(..));
+        let is_command = matches!(submit::read(&text, Face::Screen), Submission::Slash(..));
         self.submit(text, delivery);
         // A text that came back, because it could not be sent, stays alone.
         if !is_command {

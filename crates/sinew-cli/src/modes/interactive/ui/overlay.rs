@@ -11,6 +11,7 @@ use sinew_tui::{Characters, Depth, Row, ScreenOptions};
 
 use super::Ui;
 use crate::control::ControlError;
+use crate::control::commands::Verb;
 use crate::modes::interactive::characters;
 use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
@@ -358,13 +359,13 @@ impl Ui {
             }
             Choice::Session(path) => {
                 self.file_draft();
-                self.run_slash("resume".into(), path.display().to_string());
+                self.run_slash(Verb::Resume, path.display().to_string());
             }
             Choice::Setting(path) => self.edit_setting(path),
             Choice::Value(path, value) => self.write_setting(path, value),
             Choice::Theme(name) => self.choose_theme(name),
             Choice::Redraw => self.redraw_all(),
-            Choice::Share => self.run_slash("share".into(), "yes".into()),
+            Choice::Share => self.run_slash(Verb::Share, "yes".into()),
             Choice::Nothing => {}
             Choice::Job(id) => self.view_job(&id),
             Choice::Prompt(text) => self.editor.set_text(&text),

@@ -8,6 +8,7 @@ use sinew_tools::tool::Updates;
 use sinew_tui::Style;
 
 use super::Ui;
+use crate::control::commands::{self, Face, Row, Shared, Verb};
 use crate::control::mcp::NOW;
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::choosing::Target;
@@ -22,10 +23,10 @@ use crate::modes::interactive::transcript;
 impl Ui {
     /// Takes a text that was sent.
     pub(super) fn submit(&mut self, text: String, delivery: Delivery) {
-        let is_prompt = match submit::read(&text, submit::is_built_in) {
+        let is_prompt = match submit::read(&text, Face::Screen) {
             Submission::Prompt => true,
             // It would change the session below a prompt that is on its way.
-            Submission::Slash(name, _) => submit::changes_session(name) && self.outgoing.is_on_the_way(),
+            Submission::Slash(row, _) => row.changes_session() && self.outgoing.is_on_the_way(),
             _ => false,
         };
         if is_prompt || self.outgoing.door() != Door::Open {
@@ -38,7 +39,7 @@ impl Ui {
     /// Hands over what waits, as far as it may go on.
     pub(super) fn hand_over(&mut self) {
         while let Some(text) = self.outgoing.first() {
-            let is_prompt = submit::read(text, submit::is_built_in) == Submission::Prompt;
+            let is_prompt = submit::read(text, Face::Screen) == Submission::Prompt;
             if is_prompt && !self.is_without_model() {
                 if let Some(given) = self.outgoing.give() {
                     self.remember(given.text.clone());
@@ -53,7 +54,7 @@ impl Ui {
     /// Does what a text asks for that is no prompt; a prompt that no model could answer comes back.
     fn carry_out(&mut self, text: String) {
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        match submit::read(&text, submit::is_built_in) {
+        match submit::read(&text, Face::Screen) {
             Submission::Nothing => return,
             Submission::Prompt => {
                 self.editor.prepend(&text);
@@ -70,16 +71,26 @@ impl Ui {
                     mailbox.send(Message::CommandEnded(block, run));
                 });
             }
-            Submission::Slash("redraw", what) => {
-                if let Err(why) = self.redraw(what) {
-                    self.take_message(Message::Failed { error: why, text });
-                    return;
+            Submission::Slash(row, arguments) => {
+                if let Err(error) = self.command(row, arguments) {
+                    return self.take_message(Message::Failed { error, text });
                 }
             }
-            Submission::Slash("transcript", _) => self.open_viewer(),
-            Submission::Slash("raw", _) => self.open_source(),
-            Submission::Slash("stash", _) => self.stash(),
-            Submission::Slash("vim", "") => {
+        }
+        self.remember(text);
+    }
+
+    /// Does what a slash command asks for: what the screen does itself, else what runs elsewhere.
+    ///
+    /// # Errors
+    /// The screen refuses it; its text goes back to the editor.
+    fn command(&mut self, row: &'static Row, arguments: &str) -> Result<(), String> {
+        match (row.verb, arguments) {
+            (Verb::Redraw, what) => self.redraw(what)?,
+            (Verb::Transcript, _) => self.open_viewer(),
+            (Verb::Raw, _) => self.open_source(),
+            (Verb::Stash, _) => self.stash(),
+            (Verb::Vim, "") => {
                 self.turn_vi();
                 match self.vi {
                     Some(_) => {
@@ -89,38 +100,39 @@ impl Ui {
                     None => self.notify("the keys of emacs"),
                 }
             }
-            Submission::Slash("bg" | "background", _) => {
+            (Verb::Background, _) => {
                 if let Err(why) = self.go_behind() {
                     self.notify(why);
                 }
             }
-            Submission::Slash("todo", "edit") => self.edit_todo(),
-            Submission::Slash("record", file) => self.record(file),
-            Submission::Slash("hotkeys", _) => {
+            (Verb::Todo, "edit") => self.edit_todo(),
+            (Verb::Record, file) => self.record(file),
+            (Verb::Shared(Shared::Help), _) => {
+                let text = submit::help(&self.control, Face::Screen, &self.keys);
+                transcript::line(&mut self.screen, &text, Style::PLAIN);
+            }
+            (Verb::Hotkeys, _) => {
                 let text = self.keys.help(self.input.has_kitty());
                 transcript::line(&mut self.screen, &text, Style::PLAIN);
             }
-            Submission::Slash("settings", place) if Target::named(place).is_some() => {
+            (Verb::Settings, place) if Target::named(place).is_some() => {
                 self.changed.target = Target::named(place).unwrap_or_default();
                 self.open(Topic::Settings);
             }
-            Submission::Slash("tools", NOW) => self.open(Topic::Tools { now: true }),
-            Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
-            Submission::Slash("theme", name) if !name.is_empty() => self.choose_theme(name),
-            Submission::Slash(name, "") if Topic::of(name).is_some() => {
-                if let Some(topic) = Topic::of(name) {
-                    self.open(topic);
+            (Verb::Tools, NOW) => self.open(Topic::Tools { now: true }),
+            (Verb::Login, provider) if !provider.is_empty() => self.log_in(provider),
+            (Verb::Theme, name) if !name.is_empty() => self.choose_theme(name),
+            (verb, arguments) => match row.panel {
+                Some(panel) if arguments.is_empty() => self.open(Topic::of(panel)),
+                _ => {
+                    if verb == Verb::Reload {
+                        self.read_keys();
+                    }
+                    self.run_row(row, arguments.to_string());
                 }
-            }
-            Submission::Slash(name, arguments) => {
-                let (name, arguments) = (name.to_string(), arguments.to_string());
-                if name == "reload" {
-                    self.read_keys();
-                }
-                self.run_slash(name, arguments);
-            }
+            },
         }
-        self.remember(text);
+        Ok(())
     }
 
     /// Keeps a text in the history.
@@ -135,16 +147,23 @@ impl Ui {
         self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
     }
 
+    /// Runs the first command of a verb.
+    pub(super) fn run_slash(&mut self, verb: Verb, arguments: String) {
+        if let Some(row) = commands::of_face(Face::Screen).find(|row| row.verb == verb) {
+            self.run_row(row, arguments);
+        }
+    }
+
     /// Runs a slash command. It is not one of the tasks: changing the session waits until those have ended.
-    pub(super) fn run_slash(&mut self, name: String, arguments: String) {
-        if submit::changes_session(&name) {
+    fn run_row(&mut self, row: &'static Row, arguments: String) {
+        if row.changes_session() {
             if self.outgoing.door() != Door::Open || self.outgoing.is_on_the_way() {
-                return self.outgoing.push(format!("/{name} {arguments}"), Delivery::Steer);
+                return self.outgoing.push(format!("/{} {arguments}", row.name), Delivery::Steer);
             }
             self.outgoing.set_door(Door::Changing);
         }
         self.work_began();
-        self.runtime.spawn(submit::slash(Arc::clone(&self.control), self.mailbox.clone(), name, arguments));
+        self.runtime.spawn(submit::slash(Arc::clone(&self.control), self.mailbox.clone(), row, arguments));
     }
 
     /// Tells whether something goes on that Esc ends.
