@@ -1,8 +1,10 @@
 //! Holds what no compiler holds: what the table in `ARCHITECTURE.md` says of imports, the size of files, that every
 //! dependency of the workspace has a crate that uses it, that the modules of a crate form no circle, and that libraries
-//! have no state of the process, and that no dependency is compiled twice for features that only tests ask for.
+//! have no state of the process, that no dependency is compiled twice for features that only tests ask for, and that no key
+//! is text outside the modules of keys.
 
 mod features;
+mod keys;
 mod modules;
 mod source;
 
@@ -35,7 +37,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     example(&read("native/src/README.md")?, &read("native/src/glob.rs")?, &mut faults);
     let files = files(root)?;
     sizes(&files, &mut faults);
-    allowed(structure(&files), &read("scripts/xtask/allowed.txt")?, &mut faults);
+    let excusable = structure(&files).into_iter().chain(keys::check(&files)).collect();
+    allowed(excusable, &read("scripts/xtask/allowed.txt")?, &mut faults);
     if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
 }
 

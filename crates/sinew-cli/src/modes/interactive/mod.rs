@@ -133,7 +133,6 @@ pub(crate) async fn run(
         announcer: announce::Announcer::new(&startup),
         history: startup.paths.agent.join("history.jsonl"),
         cwd: startup.paths.cwd.display().to_string(),
-        keys,
         first: (!words.is_empty()).then(|| words.join(" ")),
         resumed,
         rows: startup.settings.tui.resume_rows,
@@ -141,8 +140,10 @@ pub(crate) async fn run(
             hides_thoughts: startup.settings.hide_thinking_block,
             unfolds: false,
             pictures: None,
+            more: keys.first(keys::Action::OpenTranscript),
         },
         is_quiet: startup.settings.quiet_startup,
+        keys,
         record: startup.environment.get("SINEW_TUI_RECORD").map(|file| startup.paths.cwd.join(file)),
         painted,
     };

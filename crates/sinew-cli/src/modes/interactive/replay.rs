@@ -106,7 +106,8 @@ impl Replay<'_> {
             AgentMessage::Custom(custom) if custom.display => {
                 let text = custom.content.text();
                 let lines = text.lines().count();
-                line(screen, &format!("⋯ {}: {lines} lines · ctrl+o shows them", custom.custom_type), DIM);
+                let key = self.looks.more.map(|key| format!(" · {key} shows them")).unwrap_or_default();
+                line(screen, &format!("⋯ {}: {lines} lines{key}", custom.custom_type), DIM);
             }
             AgentMessage::ToolResult(result) => {
                 self.pictures.extend(show_result_pictures(screen, &result.content, self.looks))

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, ImageBlock, StopReason};
-use sinew_tui::{BlockId, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
+use sinew_tui::{BlockId, Chord, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
 
 use super::blocks::{DIM, ERROR, NOTICE, ToolBlock};
 use super::pictures::{Drawing, PictureBlock, caption};
@@ -24,6 +24,8 @@ pub(super) struct Looks {
     pub(super) unfolds: bool,
     /// The way in which pictures are shown; none: they are told of.
     pub(super) pictures: Option<Drawing>,
+    /// The key that shows the whole conversation, for notes about what is left out.
+    pub(super) more: Option<Chord>,
 }
 
 /// The blocks that can still change.

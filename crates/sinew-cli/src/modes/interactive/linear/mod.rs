@@ -488,7 +488,7 @@ impl Linear {
                 self.output.say("Left as it was.");
             }
             Press::Action(Action::Stash) => {
-                let text = self.stash.switch(&mut self.editor);
+                let text = self.stash.switch(&mut self.editor).text(&self.keys);
                 self.output.say(&format!("Note: {text}"));
             }
             Press::Action(Action::Submit) => self.enter(Delivery::Steer),
@@ -684,7 +684,7 @@ impl Linear {
             (Verb::Stop, _) => self.interrupt(),
             (Verb::Status, _) => self.output.say(&words::status(&self.control, self.is_running, self.queued)),
             (Verb::Stash, _) => {
-                let text = self.stash.switch(&mut self.editor);
+                let text = self.stash.switch(&mut self.editor).text(&self.keys);
                 self.output.say(&format!("Note: {text}"));
             }
             (Verb::Tools, NOW) => self.list(Topic::Tools { now: true }),

@@ -331,7 +331,7 @@ impl Ui {
     /// Puts the draft aside, or takes the newest one back.
     pub(super) fn stash(&mut self) {
         self.popup = None;
-        let text = self.stash.switch(&mut self.editor);
+        let text = self.stash.switch(&mut self.editor).text(&self.keys);
         self.notify(text);
     }
 

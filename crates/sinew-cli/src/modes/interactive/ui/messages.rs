@@ -19,6 +19,7 @@ use crate::modes::interactive::copy::Copied;
 use crate::modes::interactive::drafts;
 use crate::modes::interactive::facts;
 use crate::modes::interactive::history::HistoryReader;
+use crate::modes::interactive::keys::Action;
 use crate::modes::interactive::mailbox::{Message, Shown};
 use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::panel::{Panel, TYPING};
@@ -250,6 +251,7 @@ impl Ui {
                 for fault in &keys.faults {
                     transcript::line(&mut self.screen, &format!("! {fault}"), NOTICE);
                 }
+                self.transcript.looks.more = keys.first(Action::OpenTranscript);
                 self.keys = *keys;
             }
             Message::Resized => self.resize(),

@@ -71,7 +71,8 @@ impl Opening {
         let older = replay::first_shown(&said, rows);
         said.drain(..older);
         if !said.is_empty() && (older > 0 || !tail.is_whole) {
-            transcript::line(&mut screen, "⋯ earlier messages · ctrl+o", DIM);
+            let key = looks.more.map(|key| format!(" · {key}")).unwrap_or_default();
+            transcript::line(&mut screen, &format!("⋯ earlier messages{key}"), DIM);
         }
         replay::show_messages(&mut screen, &said, looks);
         let mut input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
