@@ -14,7 +14,7 @@ mod bindings;
 mod run;
 mod table;
 
-use sinew_tui::{EditAction, Editor, ViewAction};
+use sinew_tui::{Chord, EditAction, Editor, ThoughtBlock, ViewAction};
 
 pub(super) use bindings::{Bindings, FILE, Meaning, Place};
 pub(super) use run::{RunAction, Situation, run_action};
@@ -159,6 +159,36 @@ impl Press<'_> {
             Press::Text("") => {}
             Press::Text(text) => line.insert(text),
         }
+    }
+}
+
+/// The keys that rows of the transcript name, and notes in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct RowKeys {
+    /// Shows the whole conversation.
+    pub(super) more: Option<Chord>,
+    /// Shows thoughts that come.
+    pub(super) thoughts: Option<Chord>,
+    pub(super) interrupt: Option<Chord>,
+}
+
+impl RowKeys {
+    /// A block of thoughts that names them.
+    pub(super) fn of_thought(self, block: ThoughtBlock) -> ThoughtBlock {
+        block.with_keys(self.thoughts, self.more)
+    }
+
+    /// A key and what it does, behind a note; empty without the key.
+    pub(super) fn note(key: Option<Chord>, does: &str) -> String {
+        key.map(|key| format!(" · {} {does}", label(key)).trim_end().to_string()).unwrap_or_default()
+    }
+}
+
+/// A chord as hints show it.
+fn label(chord: Chord) -> String {
+    match chord.to_string() {
+        key if key == "escape" => "esc".into(),
+        key => key,
     }
 }
 

@@ -14,7 +14,9 @@
 //! | `panel`, `ask` | questions to the user |
 //! | `picker`, `form` | panels that the user opens: to choose from, to write into |
 //! | `choices`, `choosing`, `tree`, `login` | what those panels offer, what an entry does, and logins |
-//! | `conversation`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
+//! | `conversation` | what both faces hold: what was sent, what goes on, logins, settings, commands, the way out |
+//! | `terminal` | waiting for keys and messages |
+//! | `conversation_text`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
 //! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
 //! | `stash`, `history` | drafts that were put aside; the history of prompts |
 //! | `todo` | the list of tasks as a text |
@@ -37,6 +39,7 @@ mod choices;
 mod choosing;
 mod complete;
 mod conversation;
+mod conversation_text;
 mod copy;
 mod demo;
 mod drafts;
@@ -68,6 +71,7 @@ mod stash;
 mod status;
 mod status_command;
 mod submit;
+mod terminal;
 mod todo;
 mod transcript;
 mod tree;
@@ -140,7 +144,7 @@ pub(crate) async fn run(
             hides_thoughts: startup.settings.hide_thinking_block,
             unfolds: false,
             pictures: None,
-            more: keys.first(keys::Action::OpenTranscript),
+            keys: keys.of_rows(),
         },
         is_quiet: startup.settings.quiet_startup,
         keys,

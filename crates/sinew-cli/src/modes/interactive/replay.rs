@@ -6,6 +6,7 @@ use sinew_llm::message::{AgentMessage, Block, Content, ImageBlock, ToolResultMes
 use sinew_tui::{BlockId, Line, Mark, MarkdownBlock, Screen, TextBlock, ThoughtBlock, theme::Token};
 
 use super::blocks::{BOLD, DIFF, DIM, DONE, ERROR, ToolBlock};
+use super::keys::RowKeys;
 use super::pictures::{PictureBlock, caption};
 use super::reads::ReadBlock;
 use super::transcript::{Looks, begin_tool, diff_of, end_reads, end_tool, ending, line, show_result_pictures, text_of};
@@ -65,7 +66,8 @@ impl Replay<'_> {
                         }
                         Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
                             self.follows_tool = false;
-                            let mut block = ThoughtBlock::streaming(self.looks.hides_thoughts && !self.looks.unfolds);
+                            let folds = self.looks.hides_thoughts && !self.looks.unfolds;
+                            let mut block = self.looks.keys.of_thought(ThoughtBlock::streaming(folds));
                             block.push(&thought.thinking);
                             block.finish();
                             screen.push(block);
@@ -106,7 +108,7 @@ impl Replay<'_> {
             AgentMessage::Custom(custom) if custom.display => {
                 let text = custom.content.text();
                 let lines = text.lines().count();
-                let key = self.looks.more.map(|key| format!(" · {key} shows them")).unwrap_or_default();
+                let key = RowKeys::note(self.looks.keys.more, "shows them");
                 line(screen, &format!("⋯ {}: {lines} lines{key}", custom.custom_type), DIM);
             }
             AgentMessage::ToolResult(result) => {

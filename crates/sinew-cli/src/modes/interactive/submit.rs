@@ -7,7 +7,7 @@ use sinew_agent::agent::Stop;
 use sinew_llm::model::ThinkingLevel;
 
 use super::complete::Candidate;
-use super::conversation::Conversation;
+use super::conversation_text::ConversationText;
 use super::copy::{self, Copied};
 use super::keys::Bindings;
 use super::leaving::Moved;
@@ -209,7 +209,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
         Verb::Record => return Err("there is no screen to record here".into()),
         Verb::Vim => return Err("the keys of vi are those of the screen: this mode is in words".into()),
         Verb::Transcript | Verb::Raw => {
-            let shown = if row.verb == Verb::Raw { Conversation::source } else { Conversation::of };
+            let shown = if row.verb == Verb::Raw { ConversationText::source } else { ConversationText::of };
             let text = shown(&control.messages()?).text();
             Effect::Text(if text.is_empty() { "Nothing was said yet.".into() } else { text })
         }

@@ -8,9 +8,10 @@ use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, ImageBlock, StopReason};
-use sinew_tui::{BlockId, Chord, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
+use sinew_tui::{BlockId, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
 
 use super::blocks::{DIM, ERROR, NOTICE, ToolBlock};
+use super::keys::RowKeys;
 use super::pictures::{Drawing, PictureBlock, caption};
 use super::reads::ReadBlock;
 use super::replay::{Replay, show_messages};
@@ -24,8 +25,8 @@ pub(super) struct Looks {
     pub(super) unfolds: bool,
     /// The way in which pictures are shown; none: they are told of.
     pub(super) pictures: Option<Drawing>,
-    /// The key that shows the whole conversation, for notes about what is left out.
-    pub(super) more: Option<Chord>,
+    /// The keys that notes about what is left out name.
+    pub(super) keys: RowKeys,
 }
 
 /// The blocks that can still change.
@@ -189,7 +190,7 @@ impl Transcript {
                 end_reads(screen);
             }
             other => {
-                if let Some((text, style)) = notice(other) {
+                if let Some((text, style)) = notice(other, self.looks.keys) {
                     line(screen, &text, style);
                 }
             }
@@ -211,7 +212,7 @@ impl Transcript {
         self.follows_tool = false;
         let folds = self.looks.hides_thoughts && !self.looks.unfolds;
         let part = self.parts.entry(index).or_insert_with(|| match is_thought {
-            true => Part::Thought(screen.push(ThoughtBlock::streaming(folds))),
+            true => Part::Thought(screen.push(self.looks.keys.of_thought(ThoughtBlock::streaming(folds)))),
             false => Part::Text(screen.push(MarkdownBlock::streaming())),
         });
         match *part {
@@ -348,14 +349,15 @@ pub(super) fn line(screen: &mut Screen, text: &str, style: Style) {
     screen.push(TextBlock::new(text, style));
 }
 
-pub(super) fn notice(event: &Event) -> Option<(String, Style)> {
+pub(super) fn notice(event: &Event, keys: RowKeys) -> Option<(String, Style)> {
     Some(match event {
         Event::AutoCompactionStart { .. } => ("⋯ summing the conversation up".into(), DIM),
         Event::AutoCompactionEnd { error_message: Some(error), .. } => (format!("✗ summing up failed: {error}"), ERROR),
         Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => (
             format!(
-                "⋯ {error_message}\n  attempt {attempt} of {max_attempts} in {:.1} s · esc gives up",
-                *delay_ms as f64 / 1000.0
+                "⋯ {error_message}\n  attempt {attempt} of {max_attempts} in {:.1} s{}",
+                *delay_ms as f64 / 1000.0,
+                RowKeys::note(keys.interrupt, "gives up")
             ),
             NOTICE,
         ),

@@ -9,7 +9,7 @@ use sinew_llm::models::plain_json;
 use sinew_tui::{Called, Chord, Key, KeyMap, KeyPress, ViewAction};
 
 use super::table::{ACTIONS, Context, Row, row_of};
-use super::{Action, ListAction};
+use super::{Action, ListAction, RowKeys, label};
 
 /// The file, beside the settings of the user.
 pub(in crate::modes::interactive) const FILE: &str = "keybindings.json";
@@ -144,11 +144,7 @@ impl Bindings {
 
     /// The first key of an action, as a hint shows it.
     pub(in crate::modes::interactive) fn short(&self, action: Action) -> String {
-        match self.first(action).map(|chord| chord.to_string()) {
-            Some(key) if key == "escape" => "esc".into(),
-            Some(key) => key,
-            None => "no key".into(),
-        }
+        self.first(action).map_or_else(|| "no key".into(), label)
     }
 
     /// The same by the name of the action; none where no key calls it.
@@ -162,6 +158,15 @@ impl Bindings {
         let key = self.short(action);
         let capital = key.strip_prefix("shift+").filter(|letter| letter.chars().count() == 1);
         capital.map_or(key.clone(), str::to_uppercase)
+    }
+
+    /// The keys that rows of the transcript name.
+    pub(in crate::modes::interactive) fn of_rows(&self) -> RowKeys {
+        RowKeys {
+            more: self.first(Action::OpenTranscript),
+            thoughts: self.first(Action::ToggleThoughts),
+            interrupt: self.first(Action::Interrupt),
+        }
     }
 
     /// The keys of every list, behind those of the list itself.

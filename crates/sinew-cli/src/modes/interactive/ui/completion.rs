@@ -24,16 +24,17 @@ impl Ui {
         let from = request.from;
         match request.wanted {
             Wanted::Command(query) => {
-                self.popup = Popup::new(&before, from, submit::candidates(&self.control), Some(&query));
+                self.popup = Popup::new(&before, from, submit::candidates(&self.conversation.control), Some(&query));
             }
             Wanted::Argument { command, query } => {
                 let candidates = self.arguments(&command);
                 self.popup = Popup::new(&before, from, candidates, Some(&query));
             }
             Wanted::Mention(query) => {
-                let (searches, mailbox) = (Arc::clone(&self.control.app.searches), self.mailbox.clone());
-                let cwd = self.control.app.startup.paths.cwd.clone();
-                self.runtime.spawn_blocking(move || {
+                let (searches, mailbox) =
+                    (Arc::clone(&self.conversation.control.app.searches), self.conversation.mailbox.clone());
+                let cwd = self.conversation.control.app.startup.paths.cwd.clone();
+                self.conversation.runtime.spawn_blocking(move || {
                     let candidates = complete::files(&searches, &cwd, &query);
                     mailbox.send(Message::Candidates { text: before, from, candidates, from_tab: false });
                 });
@@ -44,11 +45,11 @@ impl Ui {
     /// The values that a command knows.
     fn arguments(&self, command: &str) -> Vec<Candidate> {
         let entries = match commands::named(command, Face::Screen).and_then(|row| row.panel) {
-            Some(Panel::Models) => choices::models(&self.control),
-            Some(Panel::Thinking) => choices::thinking(&self.control),
+            Some(Panel::Models) => choices::models(&self.conversation.control),
+            Some(Panel::Thinking) => choices::thinking(&self.conversation.control),
             Some(Panel::Theme) => choices::themes(),
-            Some(Panel::Login) => choices::providers(&self.control),
-            Some(Panel::Logout) => choices::stored(&self.control),
+            Some(Panel::Login) => choices::providers(&self.conversation.control),
+            Some(Panel::Logout) => choices::stored(&self.conversation.control),
             _ => return Vec::new(),
         };
         let candidate =
@@ -61,8 +62,9 @@ impl Ui {
         let before = self.editor.before_cursor().to_string();
         let (from, folder, name) = complete::path_word(&before);
         let (folder, name) = (folder.to_string(), name.to_string());
-        let (cwd, mailbox) = (self.control.app.startup.paths.cwd.clone(), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || {
+        let (cwd, mailbox) =
+            (self.conversation.control.app.startup.paths.cwd.clone(), self.conversation.mailbox.clone());
+        self.conversation.runtime.spawn_blocking(move || {
             let candidates = complete::paths(&cwd, std::env::home_dir().as_deref(), &folder, &name);
             mailbox.send(Message::Candidates { text: before, from, candidates, from_tab: true });
         });

@@ -1,6 +1,5 @@
 //! Keys, pastes and replies of the terminal.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use sinew_agent::agent::Delivery;
@@ -8,17 +7,16 @@ use sinew_tui::{EditAction, Event as Input, KeyPress, Reflow, Reply, ScreenOptio
 
 use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
-use crate::control::commands::{Face, Verb};
+use crate::control::commands::Verb;
 use crate::control::model::Turn;
 use crate::modes::interactive::choices::Topic;
-use crate::modes::interactive::copy;
 use crate::modes::interactive::keys::{
     Action, Context, ListAction, Meaning, Place, Press, RunAction, Situation, run_action,
 };
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
 use crate::modes::interactive::pasting;
-use crate::modes::interactive::submit::{self, Submission};
+use crate::modes::interactive::submit::Submission;
 use crate::modes::interactive::tree::TreeFilter;
 use crate::settings::DoubleEscape;
 
@@ -29,24 +27,24 @@ impl Ui {
     pub(super) fn take_input(&mut self, input: Input) {
         match input {
             Input::Paste(text) => self.paste(&text),
-            Input::Reply(Reply::DeviceAttributes) => self.tty.was_answered(),
+            Input::Reply(Reply::DeviceAttributes) => self.terminal.tty.was_answered(),
             Input::Reply(Reply::Cursor(row, column)) => {
-                self.tty.was_answered();
+                self.terminal.tty.was_answered();
                 if let Some(characters) = self.probe.answer(column) {
                     return self.take_characters(characters);
                 }
                 self.sizes.place = None;
                 let frame = self.screen.place(row, column);
-                self.tty.write(&frame.bytes);
+                self.terminal.tty.write(&frame.bytes);
                 self.rebuild();
             }
             Input::Reply(Reply::ScreenSize(rows, columns)) => {
-                self.tty.was_answered();
+                self.terminal.tty.was_answered();
                 self.told_size(rows, columns);
             }
             Input::Reply(Reply::KittyFlags(_)) => {
-                self.tty.set_kitty();
-                self.input.set_kitty(true);
+                self.terminal.tty.set_kitty();
+                self.terminal.input.set_kitty(true);
             }
             Input::Reply(Reply::Mode(2026, 1 | 2)) => {
                 let options = ScreenOptions { synchronized: true, ..self.screen.options() };
@@ -59,11 +57,11 @@ impl Ui {
                 self.screen.set_options(ScreenOptions { reflow, ..options });
             }
             Input::Reply(Reply::Background(color)) => {
-                self.background = Some(color);
+                self.colours.background = Some(color);
                 self.apply_theme();
             }
             Input::Reply(Reply::Foreground(color)) => {
-                self.foreground = Some(color);
+                self.colours.foreground = Some(color);
                 self.apply_theme();
             }
             Input::Key(press) => {
@@ -82,7 +80,7 @@ impl Ui {
         if let Some(overlay) = &mut self.overlay {
             return overlay.paste(text);
         }
-        pasting::paste(&mut self.editor, text, &self.control.app.startup.paths.cwd);
+        pasting::paste(&mut self.editor, text, &self.conversation.control.app.startup.paths.cwd);
         self.complete();
     }
 
@@ -101,27 +99,27 @@ impl Ui {
             }
         }
         let before = self.chord.take().map(|(key, _)| key);
-        if before.is_some() && self.keys.calls(Action::Interrupt, None, press) {
+        if before.is_some() && self.conversation.keys.calls(Action::Interrupt, None, press) {
             self.notice = None;
             return;
         }
         let meaning = match (viewer, &self.overlay, self.panels.front()) {
-            (Some(contexts), ..) => self.keys.meaning(contexts, before, press),
+            (Some(contexts), ..) => self.conversation.keys.meaning(contexts, before, press),
             (_, Some(Overlay::Picker(Topic::History, _)), _)
-                if self.keys.calls(Action::SearchHistory, before, press) =>
+                if self.conversation.keys.calls(Action::SearchHistory, before, press) =>
             {
                 Meaning::Action(Action::List(ListAction::Down))
             }
             (_, Some(Overlay::Picker(Topic::Tree(_), _)), _) => {
-                self.keys.meaning(&[Context::Tree, Context::List, Context::Editor], before, press)
+                self.conversation.keys.meaning(&[Context::Tree, Context::List, Context::Editor], before, press)
             }
-            (_, Some(_), _) => self.keys.meaning(&PANEL, before, press),
-            (.., Some(panel)) if panel.has_focus && !self.keys.calls(Action::Clear, before, press) => {
-                self.keys.meaning(&PANEL, before, press)
+            (_, Some(_), _) => self.conversation.keys.meaning(&PANEL, before, press),
+            (.., Some(panel)) if panel.has_focus && !self.conversation.keys.calls(Action::Clear, before, press) => {
+                self.conversation.keys.meaning(&PANEL, before, press)
             }
             (.., panel) => {
                 let place = Place { is_empty: self.editor.is_empty(), panel_waits: panel.is_some() };
-                self.keys.in_editor(place, before, press)
+                self.conversation.keys.in_editor(place, before, press)
             }
         };
         let known = match (meaning, before) {
@@ -139,7 +137,7 @@ impl Ui {
         };
         match viewer {
             Some(_) => {
-                let cancels = self.keys.calls(Action::List(ListAction::Cancel), None, press);
+                let cancels = self.conversation.keys.calls(Action::List(ListAction::Cancel), None, press);
                 self.take_viewer_key(known, cancels);
             }
             None => self.take_key(known),
@@ -185,7 +183,7 @@ impl Ui {
                 None => self.complete_path(),
             },
             Action::CycleThinking => {
-                match self.control.cycle_thinking() {
+                match self.conversation.control.cycle_thinking() {
                     Some(level) => self.notify(format!("thinking: {}", level.as_str())),
                     None => self.notify("this model does not think"),
                 }
@@ -193,7 +191,7 @@ impl Ui {
             }
             Action::ResetDisplay => {
                 let frame = self.screen.reset();
-                self.tty.write(&frame.bytes);
+                self.terminal.tty.write(&frame.bytes);
             }
             Action::OpenTranscript => self.open_viewer(),
             Action::OpenSource => self.open_source(),
@@ -205,7 +203,7 @@ impl Ui {
                 let is_open = self.transcript.unfold(&mut self.screen);
                 self.notify(if is_open { "all output is shown from here on" } else { "long output is folded" });
             }
-            Action::Paste => self.read_clipboard(),
+            Action::Paste => self.conversation.read_clipboard(),
             Action::CopyLine => self.copy_text(self.editor.line()),
             Action::CopyPrompt => self.copy_text(self.editor.text()),
             Action::Suspend => self.suspend(),
@@ -221,13 +219,13 @@ impl Ui {
                 self.notify("the model of a single prompt is chosen before it is sent");
             }
             Action::SelectTemporaryModel => self.open(Topic::Models { once: true }),
-            Action::NextModel => self.cycle_model(Turn::Forward),
-            Action::PreviousModel => self.cycle_model(Turn::Backward),
-            Action::TogglePlan => self.run_slash(Verb::Plan, String::new()),
+            Action::NextModel => self.conversation.cycle_model(Turn::Forward),
+            Action::PreviousModel => self.conversation.cycle_model(Turn::Backward),
+            Action::TogglePlan => self.conversation.run_verb(Verb::Plan, String::new()),
             Action::NewSession | Action::ForkSession => {
                 self.file_draft();
                 let verb = if action == Action::NewSession { Verb::New } else { Verb::Fork };
-                self.run_slash(verb, String::new());
+                self.conversation.run_verb(verb, String::new());
             }
             Action::OpenTree => self.open(Topic::Tree(TreeFilter::Default)),
             Action::ResumeSession => self.open(Topic::Sessions { all: false }),
@@ -243,34 +241,11 @@ impl Ui {
         }
     }
 
-    fn cycle_model(&mut self, turn: Turn) {
-        self.lent = None;
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn(async move {
-            mailbox.send(match control.cycle_model(turn).await {
-                Ok(Some(change)) => Message::ModelChanged(change.model.key()),
-                Ok(None) => Message::Notice("there is no other model: /login sets one up".into()),
-                Err(error) => Message::Notice(error.message),
-            });
-        });
-    }
-
-    fn read_clipboard(&self) {
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || mailbox.send(Message::Clipboard(pasting::read_clipboard(&control))));
-    }
-
     pub(super) fn copy_text(&mut self, text: String) {
-        if text.is_empty() {
-            return self.notify("nothing to copy");
+        match text.is_empty() {
+            true => self.notify("nothing to copy"),
+            false => self.conversation.copy(text),
         }
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || {
-            mailbox.send(match copy::copy_text(&control, &text) {
-                Ok(copied) => Message::Copied(copied),
-                Err(error) => Message::Notice(error.message),
-            });
-        });
     }
 
     fn take_panel_key(&mut self, press: Press<'_>, now: Instant) {
@@ -303,7 +278,7 @@ impl Ui {
                 None => drop(self.editor.submit()),
                 Some(panel) => {
                     self.panels.push_front(panel);
-                    let key = self.keys.short(Action::FocusPanel);
+                    let key = self.conversation.keys.short(Action::FocusPanel);
                     self.notify(format!("a call waits for your permission: {key}"));
                 }
             }
@@ -312,7 +287,7 @@ impl Ui {
         self.popup = None;
         let text = self.editor.submit();
         self.begin_text();
-        let is_command = matches!(submit::read(&text, Face::Screen), Submission::Slash(..));
+        let is_command = matches!(self.conversation.read(&text), Submission::Slash(..));
         self.submit(text, delivery);
         // A text that came back, because it could not be sent, stays alone.
         if !is_command {
@@ -323,7 +298,7 @@ impl Ui {
     /// Files the draft in the history: another session comes, in which nobody is to send it by accident.
     pub(super) fn file_draft(&mut self) {
         if self.editor.clear() {
-            let key = self.keys.short(Action::Edit(EditAction::Up));
+            let key = self.conversation.keys.short(Action::Edit(EditAction::Up));
             self.notify(format!("the draft is in the history: {key} brings it back"));
         }
     }
@@ -331,7 +306,7 @@ impl Ui {
     /// Puts the draft aside, or takes the newest one back.
     pub(super) fn stash(&mut self) {
         self.popup = None;
-        let text = self.stash.switch(&mut self.editor).text(&self.keys);
+        let text = self.stash.switch(&mut self.editor).text(&self.conversation.keys);
         self.notify(text);
     }
 
@@ -350,27 +325,27 @@ impl Ui {
                 self.editor.clear();
                 self.begin_text();
                 self.popup = None;
-                let key = self.keys.short(Action::Edit(EditAction::Undo));
+                let key = self.conversation.keys.short(Action::Edit(EditAction::Undo));
                 self.notify(format!("cleared: {key} brings it back"));
             }
-            RunAction::Tree => match self.twice {
+            RunAction::Tree => match self.conversation.settings().double_escape_action {
                 DoubleEscape::Tree => self.open(Topic::Tree(TreeFilter::Default)),
                 DoubleEscape::Branch => self.open(Topic::Branch),
                 DoubleEscape::None => {}
             },
             RunAction::TakeBack => {
-                if let Some(text) = self.outgoing.take_newest() {
+                if let Some(text) = self.conversation.outgoing.take_newest() {
                     return self.editor.prepend(&text);
                 }
-                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-                self.begin(async move {
+                let (control, mailbox) = self.conversation.handles();
+                self.conversation.begin(async move {
                     if let Some(text) = control.take_newest_queued().await {
                         mailbox.send(Message::TakenBack(vec![text]));
                     }
                 });
             }
-            RunAction::Notice(notice) => self.notify(notice.text(&self.keys)),
-            RunAction::Leave => self.exit = Some(0),
+            RunAction::Notice(notice) => self.notify(notice.text(&self.conversation.keys)),
+            RunAction::Leave => self.conversation.leaving.code = Some(0),
         }
     }
 

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use crate::control::Control;
 use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::characters::{self, CharacterProbe};
-use crate::modes::interactive::keys::{Action, Bindings, Meaning, Place, RunAction, Situation, run_action};
+use crate::modes::interactive::keys::{Action, Bindings, Meaning, Place, RowKeys, RunAction, Situation, run_action};
 use crate::modes::interactive::mailbox::{Inbox, Message};
 use crate::modes::interactive::outgoing::{Door, Outgoing};
 use crate::modes::interactive::pasting;
@@ -71,7 +71,7 @@ impl Opening {
         let older = replay::first_shown(&said, rows);
         said.drain(..older);
         if !said.is_empty() && (older > 0 || !tail.is_whole) {
-            let key = looks.more.map(|key| format!(" · {key}")).unwrap_or_default();
+            let key = RowKeys::note(looks.keys.more, "");
             transcript::line(&mut screen, &format!("⋯ earlier messages{key}"), DIM);
         }
         replay::show_messages(&mut screen, &said, looks);
