@@ -16,9 +16,6 @@ use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::hook_call::ask;
 
-/// Names that models use for tools, and the tools that they mean.
-const ALIASES: &[(&str, &str)] = &[("glob", "find")];
-
 /// Receives events. Waits while its readers are behind.
 pub trait Sink: Send + Sync {
     /// Hands an event over.
@@ -138,7 +135,7 @@ impl Toolset {
 
     /// The name under which a model finds a tool that it called by another one.
     pub(super) fn meant(&self, name: &str) -> Option<&'static str> {
-        let (_, meant) = ALIASES.iter().find(|(alias, _)| *alias == name)?;
+        let meant = sinew_tools::named_by_alias(name)?;
         (self.find(name).is_none() && self.find(meant).is_some()).then_some(meant)
     }
 

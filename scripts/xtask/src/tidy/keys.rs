@@ -1,7 +1,7 @@
 //! No key is written as text but by the modules of keys: everything else gets an action, and asks the bindings for the key
 //! that it shows. A key that is written elsewhere stays what it is when the user moves it.
 
-use super::source;
+use super::source::{self, Excusable};
 
 /// The crates that take keys.
 const CRATES: [&str; 2] = ["crates/sinew-cli/src/", "crates/sinew-tui/src/"];
@@ -9,8 +9,8 @@ const MODIFIERS: [&str; 4] = ["ctrl+", "shift+", "alt+", "super+"];
 /// Names of keys that are no words of anything else.
 const NAMES: [&str; 6] = ["escape", "enter", "tab", "pageUp", "pageDown", "backspace"];
 
-/// The files that write keys as text: a key of `allowed.txt` and a sentence for each.
-pub(super) fn check(files: &[(String, String)]) -> Vec<(String, String)> {
+/// The files that write keys as text.
+pub(super) fn check(files: &[(String, String)]) -> Vec<Excusable> {
     let mut faults = Vec::new();
     for (path, text) in files.iter().filter(|(path, _)| takes_keys(path)) {
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();

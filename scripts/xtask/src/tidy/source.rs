@@ -1,5 +1,8 @@
 //! Rust source without what the rules of this program must not see: comments, the insides of texts, and test modules.
 
+/// A fault that `allowed.txt` may excuse: its key there, and a sentence.
+pub(super) type Excusable = (String, String);
+
 /// A part of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {

@@ -4,12 +4,16 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::Value;
+use sinew_agent::mcp::semantics_of;
 use sinew_llm::message::BashExecution;
+use sinew_tools::semantics::OutputView;
 use sinew_tui::theme::{Theme, Token};
 use sinew_tui::{
-    AnsiReader, Attrs, Block, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
+    AnsiReader, Attrs, Block, Chord, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
     patch_lines, wrap,
 };
+
+use super::keys::RowKeys;
 
 /// Rows of output while a tool runs, and when it is over.
 const RUNNING: usize = 8;
@@ -35,6 +39,8 @@ pub(super) struct ToolBlock {
     seconds: u64,
     lines: Option<u64>,
     is_unfolded: bool,
+    /// The key that shows the whole conversation, for the row about what is left out.
+    more: Option<Chord>,
     version: u64,
 }
 
@@ -68,13 +74,13 @@ enum Body {
 
 impl ToolBlock {
     pub(super) fn new(name: &str, args: &Value) -> ToolBlock {
-        let body = match name {
-            "edit" | "write" | "hashline" => Body::Diff,
-            _ => Body::Tail,
+        let body = match semantics_of(name).presentation.output {
+            OutputView::Diff => Body::Diff,
+            OutputView::Tail | OutputView::Terminal | OutputView::Row { .. } => Body::Tail,
         };
         ToolBlock {
             name: name.to_string(),
-            subject: subject(args),
+            subject: subject(name, args),
             output: String::new(),
             body,
             state: State::Running,
@@ -82,13 +88,19 @@ impl ToolBlock {
             seconds: 0,
             lines: None,
             is_unfolded: false,
+            more: None,
             version: 0,
         }
     }
 
+    /// The same, and the row about what is left out names the key that shows it.
+    pub(super) fn with_more(self, more: Option<Chord>) -> ToolBlock {
+        ToolBlock { more, ..self }
+    }
+
     /// A command that the user runs.
     pub(super) fn command(command: &str) -> ToolBlock {
-        ToolBlock { name: "!".into(), ..ToolBlock::new("bash", &Value::from(command)) }
+        ToolBlock::new("!", &Value::from(command))
     }
 
     /// Shows all output, or no longer.
@@ -204,7 +216,8 @@ impl ToolBlock {
         }
         laid.iter_mut().for_each(|row| row.foreign = true);
         if skipped > 0 {
-            let text = format!("  ⋯ {skipped} more {} · ctrl+o", if skipped == 1 { "line" } else { "lines" });
+            let key = RowKeys::note(self.more, "");
+            let text = format!("  ⋯ {skipped} more {}{key}", if skipped == 1 { "line" } else { "lines" });
             wrap(&Line::styled(&text, DIM), width, WrapMode::Words, number, (&Line::new(), &Line::new()), rows);
         }
         rows.extend(laid.split_off(laid.len() - laid.len().min(limit)));
@@ -238,18 +251,14 @@ impl Block for ToolBlock {
     }
 }
 
-/// Returns what a call is about, in one line: the argument that a reader looks for, else all of them.
-pub(super) fn subject(args: &Value) -> String {
-    let text = |key: &str| args.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let named = ["command", "pattern", "path", "url", "query", "title"].into_iter().find_map(text);
-    let subject = match (named, text("path"), args) {
-        // A search in a folder.
-        (Some(pattern), Some(path), _) if pattern != path => format!("{pattern} in {path}"),
-        (Some(named), ..) => named.to_string(),
-        (None, _, Value::String(text)) => text.clone(),
-        (None, _, Value::Object(fields)) if fields.is_empty() => String::new(),
-        (None, ..) => args.to_string(),
+/// Returns what a call acts on, in one line: its title, or all of its arguments if it has none.
+pub(super) fn subject(tool: &str, args: &Value) -> String {
+    let untitled = || match args {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) if fields.is_empty() => String::new(),
+        other => other.to_string(),
     };
+    let subject = (semantics_of(tool).title)(args).unwrap_or_else(untitled);
     let mut lines = subject.lines();
     let first = lines.next().unwrap_or_default().to_string();
     match lines.count() {
@@ -292,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_command_shows_the_end_of_its_output() {
-        let mut block = ToolBlock::new("bash", &json!({"command": "seq 30"}));
+        let mut block =
+            ToolBlock::new("bash", &json!({"command": "seq 30"})).with_more(sinew_tui::Chord::parse("ctrl+o"));
         block.set_output((1..=30).map(|line| format!("{line}\n")).collect(), None);
         let rows = shown(block);
         assert_eq!(rows[..3], ["◌ bash seq 30", "  ⋯ 22 more lines · ctrl+o", "  23"]);
@@ -313,6 +323,10 @@ mod tests {
         let diff = "--- a/a.sql\n+++ b/a.sql\n@@ -1,2 +1,2 @@\n--- old remark\n -- kept\n+++ i\n";
         block.finish("Edited".into(), Some(diff), false, None);
         assert_eq!(shown(block)[0], "● edit a.sql +1 −1");
+        // A patch by lines names its file in its text.
+        let mut block = ToolBlock::new("edit", &json!({"input": "@a.rs#0123abcd\nreplace 1..1\n|new"}));
+        block.finish("@a.rs#1".into(), Some("-old\n+new"), false, None);
+        assert_eq!(shown(block), ["● edit a.rs +1 −1", "- old", "+ new"]);
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
         block.finish("No such text".into(), None, true, None);
         assert_eq!(shown(block), ["✗ edit a.rs", "  No such text"]);

@@ -9,7 +9,9 @@ use super::blocks::{BOLD, DIFF, DIM, DONE, ERROR, ToolBlock};
 use super::keys::RowKeys;
 use super::pictures::{PictureBlock, caption};
 use super::reads::ReadBlock;
-use super::transcript::{Looks, begin_tool, diff_of, end_reads, end_tool, ending, line, show_result_pictures, text_of};
+use sinew_tools::semantics::diff_of;
+
+use super::transcript::{Looks, begin_tool, end_reads, end_tool, ending, line, show_result_pictures, text_of};
 
 /// Shows messages that are complete, of a session that goes on; gives the pictures that are to be made ready.
 pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) -> Vec<BlockId> {
@@ -91,7 +93,7 @@ impl Replay<'_> {
                 }
             }
             AgentMessage::BashExecution(run) => {
-                let mut block = ToolBlock::command(&run.command);
+                let mut block = ToolBlock::command(&run.command).with_more(self.looks.keys.more);
                 block.finish_command(run, None);
                 screen.push(block);
             }

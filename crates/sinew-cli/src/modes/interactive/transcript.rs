@@ -8,6 +8,7 @@ use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, ImageBlock, StopReason};
+use sinew_tools::semantics::diff_of;
 use sinew_tui::{BlockId, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
 
 use super::blocks::{DIM, ERROR, NOTICE, ToolBlock};
@@ -117,7 +118,7 @@ impl Transcript {
 
     /// Shows a command of the user that begins.
     pub(super) fn begin_command(&mut self, screen: &mut Screen, command: &str) -> BlockId {
-        let block = screen.push(ToolBlock::command(command));
+        let block = screen.push(ToolBlock::command(command).with_more(self.looks.keys.more));
         self.commands.push((block, Instant::now()));
         block
     }
@@ -285,7 +286,7 @@ pub(super) fn begin_tool(
     screen: &mut Screen,
     (id, name, args): (&str, &str, &Value),
     is_close: bool,
-    Looks { unfolds, .. }: Looks,
+    Looks { unfolds, keys, .. }: Looks,
 ) -> BlockId {
     if ReadBlock::has(name) {
         if let Some(last) = screen.last_block()
@@ -297,7 +298,7 @@ pub(super) fn begin_tool(
         block.add(name, id, args);
         return if is_close { screen.push_close(block) } else { screen.push(block) };
     }
-    let mut block = ToolBlock::new(name, args);
+    let mut block = ToolBlock::new(name, args).with_more(keys.more);
     block.unfold(unfolds);
     if is_close { screen.push_close(block) } else { screen.push(block) }
 }
@@ -392,12 +393,4 @@ pub(super) fn text_of(content: &[Block]) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// The change that a tool made, as a unified diff.
-pub(super) fn diff_of(details: Option<&Value>) -> Option<String> {
-    let details = details?;
-    let one = |value: &Value| value.get("diff").and_then(Value::as_str).map(str::to_string);
-    let several = || details.get("files")?.as_array().map(|files| files.iter().filter_map(one).collect::<String>());
-    one(details).or_else(several).filter(|diff| !diff.is_empty())
 }
