@@ -12,7 +12,7 @@ mod vi;
 
 pub use history::History;
 pub use layout::{EditorRows, EditorStyle};
-pub use vi::{Vi, ViKey, ViMode};
+pub use vi::{Vi, ViKey, ViMode, ViPress};
 
 use kill::KillRing;
 use motion::{Direction, Unit};

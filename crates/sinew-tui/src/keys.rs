@@ -1,6 +1,6 @@
 //! The map from keys to actions.
 
-use sinew_term::{Key, KeyPress};
+use sinew_term::{Key, KeyPress, Modifiers};
 
 /// A key, or two that are pressed one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +37,11 @@ impl std::fmt::Display for Chord {
             None => write!(f, "{}", self.first),
         }
     }
+}
+
+/// Returns true if a key ends a line: Enter, and the line feed that some terminals send for it.
+pub(crate) fn ends_line(key: Key) -> bool {
+    key.name() == Some("enter") || key.character() == Some('j') && key.modifiers == Modifiers::CTRL
 }
 
 /// Actions by name, each with the chords that call it; the first of two of one context that share a chord wins.

@@ -117,7 +117,7 @@ mod viewer;
 pub use block::{
     DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, ThoughtBlock, diff_lines, patch_counts, patch_lines,
 };
-pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History, Vi, ViKey, ViMode};
+pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History, Vi, ViKey, ViMode, ViPress};
 pub use keys::{Called, Chord, KeyMap, KeyProblem};
 pub use linear::{InputLine, LinearOutput, Pace, Speech};
 pub use list::List;
@@ -132,4 +132,4 @@ pub use text::row::{Cell, Line, Mark, Row, Run, is_safe_link};
 pub use text::style::{Attrs, Color, Depth, Style};
 pub use text::width::is_certain;
 pub use text::wrap::{WrapMode, wrap};
-pub use viewer::{Passage, Passages, Reaction, ReadPassages, Search, Spot, Viewer, Wanted};
+pub use viewer::{Passage, Passages, QueryPress, Reaction, ReadPassages, Search, Spot, ViewAction, Viewer, Wanted};

@@ -39,6 +39,52 @@ pub enum Reaction {
     Searches(Search),
 }
 
+/// What a key does in a view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ViewAction {
+    /// Closes the view.
+    Close,
+    /// Moves a row up.
+    Up,
+    /// Moves a row down.
+    Down,
+    /// Moves a page up.
+    PageUp,
+    /// Moves a page down.
+    PageDown,
+    /// Goes to the first row.
+    Start,
+    /// Goes to the last row.
+    End,
+    /// Begins to write a text to search for.
+    Search,
+    /// Goes to the next match.
+    Next,
+    /// Goes to the match before.
+    Previous,
+    /// Goes to the prompt before.
+    PromptBefore,
+    /// Goes to the next prompt.
+    PromptAfter,
+    /// Folds or unfolds what the first row belongs to.
+    Fold,
+    /// Folds or unfolds everything.
+    FoldAll,
+}
+
+/// A key that was pressed while a text to search for is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueryPress<'a> {
+    /// Stops writing.
+    Cancel,
+    /// Begins the search.
+    Confirm,
+    /// Deletes the last character.
+    Backspace,
+    /// Writes a text.
+    Text(&'a str),
+}
+
 /// Passages at a width, the row at the top, and the search in them.
 pub struct Viewer {
     title: String,
@@ -53,6 +99,8 @@ pub struct Viewer {
     found: Option<Spot>,
     is_typing: bool,
     note: String,
+    /// The keys, as the last row shows them.
+    hint: String,
     /// Everything is folded but `unlike`, or nothing but that: passage and line of beginnings.
     is_folded: bool,
     unlike: BTreeSet<Spot>,
@@ -83,6 +131,7 @@ impl Viewer {
             found: None,
             is_typing: false,
             note: String::new(),
+            hint: String::new(),
             is_folded: false,
             unlike: BTreeSet::new(),
         };
@@ -138,32 +187,39 @@ impl Viewer {
         Some(text.trim_end().to_owned())
     }
 
-    /// Takes a key; `text` is what it types.
-    pub fn key(&mut self, key: &str, text: &str) -> Reaction {
+    /// Names the keys in the last row.
+    pub fn set_hint(&mut self, hint: impl Into<String>) {
+        self.hint = hint.into();
+    }
+
+    /// Takes a key that calls nothing: it ends what is noted, and a match is no longer the place of the view.
+    pub fn rest(&mut self) {
         self.note.clear();
-        if self.is_typing {
-            return self.type_query(key, text);
-        }
-        if !matches!(key, "n" | "N" | "shift+n" | "e") {
+        self.found = None;
+    }
+
+    /// Does what a key calls. While a text to search for is written, keys go to [`Viewer::type_query`].
+    pub fn act(&mut self, action: ViewAction) -> Reaction {
+        self.note.clear();
+        if !matches!(action, ViewAction::Next | ViewAction::Previous | ViewAction::Fold) {
             self.found = None;
         }
         let page = self.height().saturating_sub(1).max(1) as isize;
-        match key {
-            "q" | "escape" | "ctrl+c" | "ctrl+o" => return Reaction::Closes,
-            "up" | "k" => self.step(-1),
-            "down" | "j" | "enter" => self.step(1),
-            "pageUp" | "b" => self.step(-page),
-            "pageDown" | "f" | "space" | " " => self.step(page),
-            "home" | "g" => self.show(Spot::default()),
-            "end" | "shift+g" | "G" => self.top = self.last_top(),
-            "/" => (self.is_typing, self.query) = (true, String::new()),
-            "n" => return self.search(Wanted::Text(self.query.to_lowercase()), true),
-            "shift+n" | "N" => return self.search(Wanted::Text(self.query.to_lowercase()), false),
-            "[" => return self.search(Wanted::Prompt, false),
-            "]" => return self.search(Wanted::Prompt, true),
-            "e" => self.fold(),
-            "shift+e" | "E" => self.fold_all(),
-            _ => {}
+        match action {
+            ViewAction::Close => return Reaction::Closes,
+            ViewAction::Up => self.step(-1),
+            ViewAction::Down => self.step(1),
+            ViewAction::PageUp => self.step(-page),
+            ViewAction::PageDown => self.step(page),
+            ViewAction::Start => self.show(Spot::default()),
+            ViewAction::End => self.top = self.last_top(),
+            ViewAction::Search => (self.is_typing, self.query) = (true, String::new()),
+            ViewAction::Next => return self.search(Wanted::Text(self.query.to_lowercase()), true),
+            ViewAction::Previous => return self.search(Wanted::Text(self.query.to_lowercase()), false),
+            ViewAction::PromptBefore => return self.search(Wanted::Prompt, false),
+            ViewAction::PromptAfter => return self.search(Wanted::Prompt, true),
+            ViewAction::Fold => self.fold(),
+            ViewAction::FoldAll => self.fold_all(),
         }
         Reaction::Stays
     }
@@ -182,15 +238,17 @@ impl Viewer {
         }
     }
 
-    fn type_query(&mut self, key: &str, text: &str) -> Reaction {
-        match key {
-            "escape" | "ctrl+c" => self.is_typing = false,
-            "enter" => {
+    /// Takes a key into the text to search for; see [`Viewer::is_typing`].
+    pub fn type_query(&mut self, press: QueryPress<'_>) -> Reaction {
+        self.note.clear();
+        match press {
+            QueryPress::Cancel => self.is_typing = false,
+            QueryPress::Confirm => {
                 self.is_typing = false;
                 return self.search(Wanted::Text(self.query.to_lowercase()), true);
             }
-            "backspace" => drop(self.query.pop()),
-            _ => self.query.extend(text.chars().filter(|letter| !letter.is_control())),
+            QueryPress::Backspace => drop(self.query.pop()),
+            QueryPress::Text(text) => self.query.extend(text.chars().filter(|letter| !letter.is_control())),
         }
         Reaction::Stays
     }
@@ -401,7 +459,7 @@ impl Viewer {
             bar.push(&format!("/{}", self.query), Style::PLAIN);
         } else {
             let note = match self.note.as_str() {
-                "" => "/ n N find · [ ] prompts · e fold · y copy · p print · q",
+                "" => self.hint.as_str(),
                 note => note,
             };
             bar.push(&format!(" {} · {share} % · {note} ", self.title), reverse);

@@ -1,8 +1,10 @@
 //! Holds what no compiler holds: what the table in `ARCHITECTURE.md` says of imports, the size of files, that every
 //! dependency of the workspace has a crate that uses it, that the modules of a crate form no circle, that libraries
-//! have no state of the process, that code above the tools names none of them, and that no dependency is compiled twice for features that only tests ask for.
+//! have no state of the process, that code above the tools names none of them, that no key is text outside the modules of
+//! keys, and that no dependency is compiled twice for features that only tests ask for.
 
 mod features;
+mod keys;
 mod modules;
 mod source;
 mod tool_names;
@@ -38,7 +40,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     example(&read("native/src/README.md")?, &read("native/src/glob.rs")?, &mut faults);
     let files = files(root)?;
     sizes(&files, &mut faults);
-    let excusable = [structure(&files), tool_names::find(&files)].concat();
+    let excusable = [structure(&files), tool_names::find(&files), keys::check(&files)].concat();
     allowed(excusable, &read("scripts/xtask/allowed.txt")?, &mut faults);
     if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
 }

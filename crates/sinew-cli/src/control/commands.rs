@@ -1,5 +1,7 @@
-//! Built-in slash commands. Those that need no screen run in every mode; the others are refused by name, with the way
-//! that leads there without a screen.
+//! The registry of built-in slash commands: a row per command, which completion, `/help` and every mode read.
+//!
+//! Those that need no person run in every mode, by [`Command::run`]. The others belong to the interactive mode, and are refused
+//! elsewhere with the way that leads there.
 
 use std::path::PathBuf;
 
@@ -9,9 +11,51 @@ use super::state::Stats;
 use super::{Control, ControlError, mcp};
 use crate::failure::Failure;
 
-/// The effect of a command.
+/// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
+    /// It runs in every mode.
+    Shared(Shared),
+    Agents,
+    Background,
+    Branch,
+    Cancel,
+    Copy,
+    Debug,
+    Dump,
+    Fork,
+    Handoff,
+    Hotkeys,
+    Jobs,
+    Label,
+    Login,
+    Logout,
+    Model,
+    Move,
+    New,
+    Plan,
+    Raw,
+    Record,
+    Redraw,
+    Reload,
+    Resume,
+    Settings,
+    Share,
+    Stash,
+    Status,
+    Stop,
+    Theme,
+    Thinking,
+    Todo,
+    Tools,
+    Transcript,
+    Tree,
+    Vim,
+}
+
+/// A command that needs no person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shared {
     Compact,
     Export,
     Help,
@@ -21,63 +65,157 @@ pub(crate) enum Verb {
     Rules,
     Session,
     Skills,
-    /// It is refused: what to use instead.
-    Refused(&'static str),
 }
 
-use Verb::{Compact, Export, Help, Mcp, Name, Quit, Refused, Rules, Session, Skills};
+/// Where a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Everywhere,
+    /// Where a person sits at a terminal. Elsewhere it is refused: what to use instead.
+    Person(&'static str),
+    /// On the screen. In words and elsewhere it is refused.
+    Screen(&'static str),
+    /// In the mode in words. Elsewhere the name is free.
+    Words,
+}
 
-const INTERACTIVE: &str = "it needs the interactive mode";
+/// The face of the interactive mode that asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Face {
+    Screen,
+    Words,
+}
 
-/// All built-in commands.
-pub(crate) static BUILT_IN: &[(&str, Verb)] = &[
-    ("help", Help),
-    ("compact", Compact),
-    ("export", Export),
-    ("name", Name),
-    ("session", Session),
-    ("usage", Session),
-    ("context", Session),
-    ("skills", Skills),
-    ("rules", Rules),
-    ("quit", Quit),
-    ("exit", Quit),
-    ("hotkeys", Refused(INTERACTIVE)),
-    ("model", Refused("use --model PATTERN")),
-    ("thinking", Refused("use --thinking LEVEL")),
-    ("settings", Refused("use sinew config get and sinew config set")),
-    ("tools", Refused("use --tools A,B and --exclude-tools A,B")),
-    ("mcp", Mcp),
-    ("login", Refused("use sinew login")),
-    ("logout", Refused("use sinew logout")),
-    ("agents", Refused("subagents are not available yet in this version")),
-    ("jobs", Refused(INTERACTIVE)),
-    ("cancel", Refused(INTERACTIVE)),
-    ("theme", Refused(INTERACTIVE)),
-    ("clear", Refused("without --continue each run is a new session")),
-    ("new", Refused("without --continue each run is a new session")),
-    ("tree", Refused(INTERACTIVE)),
-    ("branch", Refused(INTERACTIVE)),
-    ("fork", Refused("use --fork ID")),
-    ("resume", Refused("use --resume ID")),
-    ("move", Refused(INTERACTIVE)),
-    ("label", Refused(INTERACTIVE)),
-    ("handoff", Refused(INTERACTIVE)),
-    ("dump", Refused("use /export, or read the session file")),
-    ("copy", Refused(INTERACTIVE)),
-    ("share", Refused("use /export")),
-    ("todo", Refused(INTERACTIVE)),
-    ("plan", Refused(INTERACTIVE)),
-    ("background", Refused(INTERACTIVE)),
-    ("bg", Refused(INTERACTIVE)),
-    ("reload", Refused("each run reads everything anew")),
-    ("debug", Refused("set SINEW_LOG=debug")),
+/// The panel, or the list in words, that a command without arguments opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Panel {
+    Branch,
+    Jobs,
+    Login,
+    Logout,
+    Models,
+    Sessions,
+    Settings,
+    Share,
+    Theme,
+    Thinking,
+    Tools,
+    Tree,
+}
+
+/// A command of the registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Without the slash.
+    pub(crate) name: &'static str,
+    /// As help shows them; empty where there are none.
+    pub(crate) arguments: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) verb: Verb,
+    pub(crate) scope: Scope,
+    pub(crate) panel: Option<Panel>,
+    /// The action of `keybindings.json` that does the same.
+    pub(crate) action: Option<&'static str>,
+}
+
+const TERMINAL: Scope = Scope::Person("it needs the interactive mode");
+const SCREEN: Scope = Scope::Screen("it needs the screen of the interactive mode");
+const BEGINS: Scope = Scope::Person("without --continue each run is a new session");
+
+const fn row(name: &'static str, arguments: &'static str, help: &'static str, verb: Verb, scope: Scope) -> Row {
+    Row { name, arguments, help, verb, scope, panel: None, action: None }
+}
+
+const fn shared(name: &'static str, arguments: &'static str, help: &'static str, verb: Shared) -> Row {
+    row(name, arguments, help, Verb::Shared(verb), Scope::Everywhere)
+}
+
+impl Row {
+    const fn opens(self, panel: Panel) -> Row {
+        Row { panel: Some(panel), ..self }
+    }
+
+    const fn like(self, action: &'static str) -> Row {
+        Row { action: Some(action), ..self }
+    }
+
+    /// Returns true if another session may be current after the command.
+    pub(crate) fn changes_session(&self) -> bool {
+        matches!(self.verb, Verb::New | Verb::Fork | Verb::Resume | Verb::Handoff | Verb::Move)
+    }
+}
+
+/// All built-in commands, in the order of `/help`.
+// One row per command, whatever its width.
+#[rustfmt::skip]
+pub(crate) static COMMANDS: &[Row] = &[
+    shared("help", "", "list the commands", Shared::Help),
+    row("hotkeys", "", "list the keys", Verb::Hotkeys, TERMINAL),
+    row("model", "[NAME]", "choose the model that answers", Verb::Model, Scope::Person("use --model PATTERN")).opens(Panel::Models),
+    row("thinking", "[LEVEL]", "choose how much the model thinks", Verb::Thinking, Scope::Person("use --thinking LEVEL")).opens(Panel::Thinking),
+    row("login", "[PROVIDER]", "log in, paste a key, choose a model of this machine", Verb::Login, Scope::Person("use sinew login")).opens(Panel::Login),
+    row("logout", "[PROVIDER]", "forget a key or login", Verb::Logout, Scope::Person("use sinew logout")).opens(Panel::Logout),
+    row("settings", "[user|project|session]", "show settings, and change them in that place", Verb::Settings, Scope::Person("use sinew config get and sinew config set")).opens(Panel::Settings),
+    row("theme", "[NAME]", "choose the colours", Verb::Theme, TERMINAL).opens(Panel::Theme),
+    row("tools", "[--now]", "switch tools of the model on and off, from the next session on or now", Verb::Tools, Scope::Person("use --tools A,B and --exclude-tools A,B")).opens(Panel::Tools),
+    row("new", "", "begin a new session", Verb::New, BEGINS),
+    row("clear", "", "begin a new session", Verb::New, BEGINS),
+    row("resume", "[ID]", "go on with another session", Verb::Resume, Scope::Person("use --resume ID")).opens(Panel::Sessions),
+    row("tree", "", "go to another place of this session", Verb::Tree, TERMINAL).opens(Panel::Tree),
+    row("branch", "", "a new session from before one of your messages", Verb::Branch, TERMINAL).opens(Panel::Branch),
+    row("fork", "", "go on with a copy of this session", Verb::Fork, Scope::Person("use --fork ID")),
+    shared("name", "TITLE", "give this session a title", Shared::Name),
+    row("label", "[TEXT]", "label this place of the session; without a text the label goes", Verb::Label, TERMINAL),
+    shared("compact", "[TEXT]", "sum the conversation up; TEXT says what matters", Shared::Compact),
+    row("copy", "[N|code|all]", "copy the last answer, its N-th code block, all of them, or the conversation", Verb::Copy, TERMINAL),
+    shared("export", "[FILE]", "write the session as a web page", Shared::Export),
+    shared("session", "", "show the session: file, tokens, cost", Shared::Session),
+    shared("usage", "", "show tokens and cost", Shared::Session),
+    shared("context", "", "show how full the model's window is", Shared::Session),
+    row("todo", "[edit|clear|copy]", "show the list of tasks; edit it in your own editor, end it, copy it", Verb::Todo, TERMINAL),
+    row("jobs", "[ID]", "list the commands in the background; with ID show the end of its output", Verb::Jobs, TERMINAL).opens(Panel::Jobs),
+    row("cancel", "ID", "end a command in the background", Verb::Cancel, TERMINAL),
+    row("stash", "", "take a draft that was put aside back", Verb::Stash, TERMINAL).like("app.editor.stash"),
+    shared("skills", "", "list the skills", Shared::Skills),
+    shared("rules", "", "list the rules", Shared::Rules),
+    row("agents", "", "list the subagents", Verb::Agents, Scope::Person("subagents are not available yet in this version")),
+    shared("mcp", "[VERB NAME]", "show the MCP servers; enable, disable, reload, login, logout NAME", Shared::Mcp),
+    row("reload", "", "read skills, commands, rules and keybindings.json anew", Verb::Reload, Scope::Person("each run reads everything anew")),
+    row("redraw", "[all]", "paint the screen anew; with all erase what the terminal has kept above it too", Verb::Redraw, SCREEN),
+    row("record", "[FILE]", "record what the terminal is shown, for asciinema; /record again ends it", Verb::Record, SCREEN),
+    shared("quit", "", "leave", Shared::Quit),
+    shared("exit", "", "leave", Shared::Quit),
+    row("move", "FOLDER", "go on with this session in another folder", Verb::Move, TERMINAL),
+    row("handoff", "[TEXT]", "begin a session that knows what this one found out; TEXT says what matters", Verb::Handoff, TERMINAL),
+    row("dump", "", "copy the conversation as text, with all output", Verb::Dump, Scope::Person("use /export, or read the session file")),
+    row("transcript", "", "show the conversation with all output", Verb::Transcript, TERMINAL).like("app.transcript.open"),
+    row("raw", "", "show the source of prompts and answers", Verb::Raw, TERMINAL).like("app.raw"),
+    row("plan", "", "offer only tools that change nothing, until /plan again", Verb::Plan, TERMINAL),
+    row("debug", "", "write a report about this program, without secrets", Verb::Debug, Scope::Person("set SINEW_LOG=debug")),
+    row("share", "", "publish the session by gh, or by share.command; asks before", Verb::Share, Scope::Person("use /export")).opens(Panel::Share),
+    row("background", "", "let the run go on without the terminal", Verb::Background, TERMINAL),
+    row("bg", "", "let the run go on without the terminal", Verb::Background, TERMINAL),
+    row("vim", "", "write with the keys of vi, until /vim again; tui.editor keeps them", Verb::Vim, SCREEN),
+    row("status", "", "say what goes on", Verb::Status, Scope::Words),
+    row("stop", "", "interrupt what goes on", Verb::Stop, Scope::Words),
 ];
 
-/// A command that runs, and its arguments.
+/// The commands that a face of the interactive mode knows. Those of the screen are known in words too, to be refused there.
+#[cfg(unix)]
+pub(crate) fn of_face(face: Face) -> impl Iterator<Item = &'static Row> {
+    COMMANDS.iter().filter(move |row| face == Face::Words || row.scope != Scope::Words)
+}
+
+/// The command of this name, if a face of the interactive mode knows it.
+#[cfg(unix)]
+pub(crate) fn named(name: &str, face: Face) -> Option<&'static Row> {
+    of_face(face).find(|row| row.name == name)
+}
+
+/// A command that runs in every mode, and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Command {
-    verb: Verb,
+    verb: Shared,
     arguments: String,
 }
 
@@ -88,81 +226,72 @@ pub(crate) struct Command {
 pub(crate) fn find(prompt: &str) -> Result<Option<Command>, Failure> {
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(None) };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    match BUILT_IN.iter().find(|(known, _)| *known == name) {
-        None => Ok(None),
-        Some((_, Refused(way))) => Err(Failure::usage(format!("/{name} does not run here: {way}"))),
-        Some((_, verb)) => Ok(Some(Command { verb: *verb, arguments: arguments.trim().to_string() })),
+    match COMMANDS.iter().find(|row| row.name == name) {
+        Some(Row { verb: Verb::Shared(verb), .. }) => Ok(Some(Command::new(*verb, arguments))),
+        Some(Row { scope: Scope::Person(way) | Scope::Screen(way), .. }) => Err(Failure::usage(refusal(name, way))),
+        Some(_) | None => Ok(None),
     }
 }
 
-/// The commands that run in every mode, and what each does.
+/// The words that refuse a command.
+pub(crate) fn refusal(name: &str, way: &str) -> String {
+    format!("/{name} does not run here: {way}")
+}
+
+/// The commands that run in every mode, and what each does, for lists of programs: whoever reads one leaves by other means.
 pub(crate) fn runnable() -> impl Iterator<Item = (&'static str, &'static str)> {
-    BUILT_IN.iter().filter_map(|(name, verb)| Some((*name, verb.description()?)))
-}
-
-impl Verb {
-    /// One line for lists; none for what does not run, or makes no sense in a list.
-    fn description(self) -> Option<&'static str> {
-        match self {
-            Help => Some("List the commands"),
-            Compact => Some("Sum up the conversation to make room"),
-            Export => Some("Write the session as an HTML page"),
-            Name => Some("Give the session a title"),
-            Session => Some("Show counts, cost and fill of the window"),
-            Skills => Some("List the skills"),
-            Rules => Some("List the rules"),
-            Mcp => Some("Show the servers of tools; enable, disable, reload, login, logout NAME"),
-            Quit | Refused(_) => None,
-        }
-    }
+    let runs = |row: &&Row| row.scope == Scope::Everywhere && row.verb != Verb::Shared(Shared::Quit);
+    COMMANDS.iter().filter(runs).map(|row| (row.name, row.help))
 }
 
 impl Command {
+    pub(crate) fn new(verb: Shared, arguments: &str) -> Command {
+        Command { verb, arguments: arguments.trim().to_string() }
+    }
+
     /// Runs the command, and gives the text to show.
     ///
     /// # Errors
     /// The command failed.
     pub(crate) async fn run(&self, control: &Control) -> Result<String, ControlError> {
         match self.verb {
-            Help => Ok(help(control)),
-            Quit => Ok(String::new()),
-            Compact => {
+            Shared::Help => Ok(help(control)),
+            Shared::Quit => Ok(String::new()),
+            Shared::Compact => {
                 let instructions = Some(self.arguments.as_str()).filter(|text| !text.is_empty());
                 let compacted = control.compact(&control.session(), instructions).await?;
                 Ok(format!("Compacted a context of about {} tokens.", compacted.tokens_before))
             }
-            Mcp if matches!(self.arguments.as_str(), "" | "list") => {
+            Shared::Mcp if matches!(self.arguments.as_str(), "" | "list") => {
                 Ok(list(mcp::rows(&control.app).into_iter(), "No MCP servers. sinew mcp add NAME -- COMMAND adds one."))
             }
             // A session with somebody who can be asked goes on behind the command.
-            Mcp => mcp::run(control, &self.arguments, control.app.has_person()).await,
-            Name if self.arguments.is_empty() => Err("/name needs a name: /name TITLE".into()),
-            Name => control.set_title(&self.arguments).map(|()| String::new()),
-            Export => {
+            Shared::Mcp => mcp::run(control, &self.arguments, control.app.has_person()).await,
+            Shared::Name if self.arguments.is_empty() => Err("/name needs a name: /name TITLE".into()),
+            Shared::Name => control.set_title(&self.arguments).map(|()| String::new()),
+            Shared::Export => {
                 let to =
                     Some(sinew_export::unquoted(&self.arguments)).filter(|text| !text.is_empty()).map(PathBuf::from);
                 Ok(format!("Exported to: {}", control.export(to, false).await?.display()))
             }
-            Session => Ok(session(&control.stats()?)),
-            Skills => {
+            Shared::Session => Ok(session(&control.stats()?)),
+            Shared::Skills => {
                 let loaded = control.app.resources();
                 let skills = loaded.resources.skills.iter();
                 Ok(list(skills.map(|skill| (skill.name.clone(), skill.description.clone())), "No skills."))
             }
-            Rules => {
+            Shared::Rules => {
                 let loaded = control.app.resources();
                 let rules = loaded.resources.rules.iter();
                 Ok(list(rules.map(|rule| (rule.name.clone(), rule.description.clone())), "No rules."))
             }
-            // Those are refused before an agent begins.
-            Refused(way) => Err(way.into()),
         }
     }
 }
 
 fn help(control: &Control) -> String {
-    let own = BUILT_IN.iter().filter(|(_, verb)| !matches!(verb, Refused(_)));
-    let own = own.map(|(name, _)| (format!("/{name}"), "built in".to_string()));
+    let own = COMMANDS.iter().filter(|row| row.scope == Scope::Everywhere);
+    let own = own.map(|row| (format!("/{}", row.name), row.help.to_string()));
     let listed = control.listed_commands().into_iter();
     list(own.chain(listed.map(|command| (format!("/{}", command.name), command.description))), "")
 }
@@ -203,14 +332,15 @@ mod tests {
 
     #[test]
     fn each_name_stands_once_and_other_slashes_are_no_commands() {
-        for (at, (name, _)) in BUILT_IN.iter().enumerate() {
-            assert!(BUILT_IN[..at].iter().all(|(other, _)| other != name), "{name}");
+        for (at, row) in COMMANDS.iter().enumerate() {
+            assert!(COMMANDS[..at].iter().all(|other| other.name != row.name) && !row.help.is_empty(), "{}", row.name);
+            assert_eq!(matches!(row.verb, Verb::Shared(_)), row.scope == Scope::Everywhere, "{}", row.name);
         }
         for text in ["/compactor", "/etc/hosts is broken", "compact", "a /compact", "/", "/skill:compact", "/fix it"] {
             assert_eq!(find(text), Ok(None), "{text}");
         }
         let compact = find(" /compact\tthe  rest ").unwrap().unwrap();
-        assert_eq!((compact.verb, compact.arguments.as_str()), (Compact, "the  rest"));
+        assert_eq!((compact.verb, compact.arguments.as_str()), (Shared::Compact, "the  rest"));
         assert_eq!(find("/model x").unwrap_err(), Failure::usage("/model does not run here: use --model PATTERN"));
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::markdown::MarkdownBlock;
+use crate::keys::Chord;
 use crate::screen::{Block, Layout, Rendered};
 use crate::text::row::{Line, Row};
 use crate::text::style::{Attrs, Style};
@@ -17,6 +18,8 @@ pub struct ThoughtBlock {
     /// The number of them that are shown in the quiet look already.
     toned: usize,
     is_folded: bool,
+    /// The keys that show thoughts while they come, and everything that came.
+    keys: [Option<Chord>; 2],
     finished: bool,
     version: u64,
 }
@@ -26,6 +29,12 @@ impl ThoughtBlock {
     #[must_use]
     pub fn streaming(is_folded: bool) -> ThoughtBlock {
         ThoughtBlock { is_folded, ..ThoughtBlock::default() }
+    }
+
+    /// The same, and a folded row names the keys that show the rest: `unfold` while the thoughts come, `all` afterwards.
+    #[must_use]
+    pub fn with_keys(self, unfold: Option<Chord>, all: Option<Chord>) -> ThoughtBlock {
+        ThoughtBlock { keys: [unfold, all], ..self }
     }
 
     /// Appends text.
@@ -58,14 +67,11 @@ impl ThoughtBlock {
         let first = self.laid.rows.iter().find(|row| !row.text().is_empty())?;
         let heading = heading.map_or_else(|| first.text().to_owned(), |text| Line::plain(text).text().to_owned());
         let rest = self.laid.rows.len() > 1;
-        let note = match (rest, self.finished) {
-            (false, _) => "",
-            (true, false) => " ⋯ ctrl+t",
-            (true, true) => " ⋯ ctrl+o",
-        };
-        let room = width.saturating_sub(Line::plain(note).width());
+        let key = self.keys[usize::from(self.finished)].map(|key| format!(" {key}")).unwrap_or_default();
+        let note = if rest { format!(" ⋯{key}") } else { String::new() };
+        let room = width.saturating_sub(Line::plain(&note).width());
         let mut line = Line::styled(&heading, look).into_row(room).to_line();
-        line.push(note, look);
+        line.push(&note, look);
         Some(line.into_row(width).numbered(1))
     }
 }

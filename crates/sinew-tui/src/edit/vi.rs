@@ -19,6 +19,19 @@ pub enum ViMode {
     Visual,
 }
 
+/// A key that was pressed, as vi tells keys apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ViPress<'a> {
+    /// Ends a mode, or drops a command that is not complete.
+    Escape,
+    /// Deletes the last key of a command; without one it moves to the left.
+    Backspace,
+    /// Does again what was undone.
+    Redo,
+    /// Any other key, by the text that it types; empty where it types nothing.
+    Text(&'a str),
+}
+
 /// The fate of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ViKey {
@@ -193,37 +206,38 @@ impl Vi {
         editor.undo.release();
     }
 
-    /// Takes a key; `text` is what it types.
-    pub fn key(&mut self, editor: &mut Editor, key: &str, text: &str) -> ViKey {
+    /// Takes a key.
+    pub fn key(&mut self, editor: &mut Editor, press: ViPress<'_>) -> ViKey {
         if self.mode == ViMode::Insert {
-            match key {
-                "escape" => self.end_insert(editor),
-                "backspace" => drop(self.typed.pop()),
-                _ => self.typed.push_str(text),
+            match press {
+                ViPress::Escape => self.end_insert(editor),
+                ViPress::Backspace => drop(self.typed.pop()),
+                ViPress::Redo => {}
+                ViPress::Text(text) => self.typed.push_str(text),
             }
-            return if key == "escape" { ViKey::Taken } else { ViKey::Passed };
-        }
-        if key == "escape" {
-            let is_open = !self.keys.is_empty() || self.mode == ViMode::Visual;
-            self.keys.clear();
-            self.mode = ViMode::Normal;
-            return if is_open { ViKey::Taken } else { ViKey::Passed };
+            return if press == ViPress::Escape { ViKey::Taken } else { ViKey::Passed };
         }
         let held = self.keys.clone();
-        match key {
-            "ctrl+r" => {
+        match press {
+            ViPress::Escape => {
+                let is_open = !self.keys.is_empty() || self.mode == ViMode::Visual;
+                self.keys.clear();
+                self.mode = ViMode::Normal;
+                return if is_open { ViKey::Taken } else { ViKey::Passed };
+            }
+            ViPress::Redo => {
                 let (count, _) = split_count(&held);
                 (0..count.unwrap_or(1)).for_each(|_| _ = editor.redo_one());
                 self.keys.clear();
             }
-            "backspace" if self.keys.pop().is_none() => drop(self.run(editor, "h".into())),
-            "backspace" => {}
+            ViPress::Backspace if self.keys.pop().is_none() => drop(self.run(editor, "h".into())),
+            ViPress::Backspace => {}
             // A character that no command waits for may be one of the caller's.
-            _ if text.is_empty() || text.chars().any(char::is_control) => {
+            ViPress::Text(text) if text.is_empty() || text.chars().any(char::is_control) => {
                 self.keys.clear();
                 return ViKey::Passed;
             }
-            _ => return self.run(editor, held + text),
+            ViPress::Text(text) => return self.run(editor, held + text),
         }
         self.rest(editor);
         ViKey::Taken

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use sinew_term::{Input, KeyPress, StdinBuffer, decode_key};
 
+use crate::keys::ends_line;
+
 /// Something that came from the terminal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -194,8 +196,7 @@ fn join_lines(events: &mut [Event]) {
     let last = events.iter().rposition(is_text);
     let (Some(first), Some(last)) = (first, last) else { return };
     for event in &mut events[first..last] {
-        if matches!(event, Event::Key(press) if press.key.name() == Some("enter") || press.key.to_string() == "ctrl+j")
-        {
+        if matches!(event, Event::Key(press) if ends_line(press.key)) {
             *event = Event::Paste("\n".to_owned());
         }
     }

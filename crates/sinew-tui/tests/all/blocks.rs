@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use sinew_tui::theme::Theme;
 use sinew_tui::{
-    Block, Chrome, DiffBlock, DiffOptions, Layout, Line, MarkdownBlock, OutputBlock, Rendered, Row, Screen,
+    Block, Chord, Chrome, DiffBlock, DiffOptions, Layout, Line, MarkdownBlock, OutputBlock, Rendered, Row, Screen,
     ScreenOptions, Size, Style, TextBlock, ThoughtBlock,
 };
 use support::Terminal;
@@ -291,7 +291,7 @@ fn thoughts_are_one_row_where_they_are_folded_and_settle_at_their_end() {
         ("a thought that is longer than a row", "a thought that is l… ⋯ ctrl+o"),
         ("", ""),
     ] {
-        let mut block = ThoughtBlock::streaming(true);
+        let mut block = ThoughtBlock::streaming(true).with_keys(Chord::parse("ctrl+t"), Chord::parse("ctrl+o"));
         block.push(text);
         block.finish();
         assert_eq!(rows(&mut block, 29).concat(), expect, "{text:?}");

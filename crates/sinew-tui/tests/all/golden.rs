@@ -77,6 +77,7 @@ fn viewer(size: Size) -> Screen {
     let lines: Vec<Line> = (1..=200).map(|line| Line::plain(&format!("line {line} of the conversation"))).collect();
     let passages = lines.chunks(10).map(|lines| Passage { lines: lines.to_vec(), begins: vec![0], is_prompt: false });
     let mut viewer = Viewer::new("conversation", Arc::new(ReadPassages::new(passages.collect())), size, 9);
+    viewer.set_hint("/ n N find · [ ] prompts · e fold · y copy · p print · q");
     let mut screen = screen(size);
     screen.set_chrome(viewer.chrome());
     screen

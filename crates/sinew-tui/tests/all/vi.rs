@@ -5,18 +5,18 @@ use std::process::Command;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use sinew_tui::{Editor, Vi, ViKey, ViMode};
+use sinew_tui::{Editor, Vi, ViKey, ViMode, ViPress};
 
 /// Types keys: Esc, ctrl+r, and all others as text.
 fn type_keys(editor: &mut Editor, vi: &mut Vi, keys: &str) {
     for key in keys.chars() {
         let text = if key.is_control() { String::new() } else { key.to_string() };
-        let name = match key {
-            '\x1b' => "escape".to_owned(),
-            '\x12' => "ctrl+r".to_owned(),
-            _ => text.clone(),
+        let press = match key {
+            '\x1b' => ViPress::Escape,
+            '\x12' => ViPress::Redo,
+            _ => ViPress::Text(&text),
         };
-        if vi.key(editor, &name, &text) == ViKey::Passed && vi.mode() == ViMode::Insert {
+        if vi.key(editor, press) == ViKey::Passed && vi.mode() == ViMode::Insert {
             editor.insert(&text);
         }
     }

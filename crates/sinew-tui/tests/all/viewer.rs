@@ -8,13 +8,56 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use sinew_tui::theme::Theme;
-use sinew_tui::{Line, Passage, Passages, Reaction, ReadPassages, Screen, ScreenOptions, Size, Viewer, Wanted};
+use sinew_tui::{
+    Line, Passage, Passages, QueryPress, Reaction, ReadPassages, Screen, ScreenOptions, Size, ViewAction, Viewer,
+    Wanted,
+};
 use support::strict::Strict;
 use support::{Terminal, run, text_of};
 
+/// What a key of the tests calls; none where it calls nothing.
+fn action(key: &str) -> Option<ViewAction> {
+    Some(match key {
+        "q" | "escape" => ViewAction::Close,
+        "up" => ViewAction::Up,
+        "down" => ViewAction::Down,
+        "pageUp" => ViewAction::PageUp,
+        "pageDown" => ViewAction::PageDown,
+        "home" | "g" => ViewAction::Start,
+        "end" | "G" => ViewAction::End,
+        "/" => ViewAction::Search,
+        "n" => ViewAction::Next,
+        "N" => ViewAction::Previous,
+        "[" => ViewAction::PromptBefore,
+        "]" => ViewAction::PromptAfter,
+        "e" => ViewAction::Fold,
+        "E" => ViewAction::FoldAll,
+        _ => return None,
+    })
+}
+
+/// Gives a key to the view, or to the text that is searched for.
+fn take(viewer: &mut Viewer, key: &str, text: &str) -> Reaction {
+    if viewer.is_typing() {
+        return viewer.type_query(match key {
+            "enter" => QueryPress::Confirm,
+            "escape" => QueryPress::Cancel,
+            "backspace" => QueryPress::Backspace,
+            _ => QueryPress::Text(text),
+        });
+    }
+    match action(key) {
+        Some(action) => viewer.act(action),
+        None => {
+            viewer.rest();
+            Reaction::Stays
+        }
+    }
+}
+
 /// Gives a key, and runs the search that it asks for. False: the view is to be closed.
 fn press(viewer: &mut Viewer, key: &str, text: &str) -> bool {
-    match viewer.key(key, text) {
+    match take(viewer, key, text) {
         Reaction::Stays => true,
         Reaction::Closes => false,
         Reaction::Searches(search) => {
@@ -197,7 +240,7 @@ fn a_search_reads_what_may_have_it_and_all_where_nothing_has() {
     // One that nobody waits for ends.
     press(&mut viewer, "/", "/");
     press(&mut viewer, "x", "nowhere");
-    let Reaction::Searches(search) = viewer.key("enter", "") else { panic!("a search") };
+    let Reaction::Searches(search) = take(&mut viewer, "enter", "") else { panic!("a search") };
     let before = passages.reads.load(Ordering::Relaxed);
     let looks = AtomicUsize::new(0);
     assert_eq!(search.run(&|| looks.fetch_add(1, Ordering::Relaxed) < 3), None);

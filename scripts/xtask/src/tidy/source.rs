@@ -3,35 +3,60 @@
 /// A fault that `allowed.txt` may excuse: its key there, and a sentence.
 pub(super) type Excusable = (String, String);
 
+/// A part of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Code,
+    Comment,
+    Literal,
+}
+
 /// Replaces comments and the insides of string and character literals with spaces. Line ends stay, so that line numbers
 /// do too.
 pub(super) fn code(text: &str) -> String {
-    let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
+    scan(text, |part, piece| match part {
+        Part::Code => out.push_str(piece),
+        Part::Comment | Part::Literal => out.extend(piece.chars().map(|c| if c == '\n' { '\n' } else { ' ' })),
+    });
+    out
+}
+
+/// The string and character literals, with their quotes.
+pub(super) fn literals(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    scan(text, |part, piece| {
+        if part == Part::Literal {
+            found.push(piece);
+        }
+    });
+    found
+}
+
+/// Tells each part of a source, in order; code comes character by character.
+fn scan<'a>(text: &'a str, mut each: impl FnMut(Part, &'a str)) {
+    let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
         let rest = &text[at..];
-        let length = match bytes[at] {
-            b'/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            b'/' if rest.starts_with("/*") => block_comment(rest),
-            b'"' => quoted(rest, '"'),
-            b'r' if starts_word(text, at) => raw_string(rest).unwrap_or(0),
+        let (part, length) = match bytes[at] {
+            b'/' if rest.starts_with("//") => (Part::Comment, rest.find('\n').unwrap_or(rest.len())),
+            b'/' if rest.starts_with("/*") => (Part::Comment, block_comment(rest)),
+            b'"' => (Part::Literal, quoted(rest, '"')),
+            b'r' if starts_word(text, at) => (Part::Literal, raw_string(rest).unwrap_or(0)),
             b'b' if starts_word(text, at) && rest.starts_with("br") => {
-                raw_string(&rest[1..]).map_or(0, |length| length + 1)
+                (Part::Literal, raw_string(&rest[1..]).map_or(0, |length| length + 1))
             }
-            b'\'' => character(rest),
-            _ => 0,
+            b'\'' => (Part::Literal, character(rest)),
+            _ => (Part::Code, 0),
         };
-        if length == 0 {
-            let next = rest.chars().next().unwrap_or(' ');
-            out.push(next);
-            at += next.len_utf8();
-        } else {
-            out.extend(rest[..length].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-            at += length;
-        }
+        let (part, length) = match length {
+            0 => (Part::Code, rest.chars().next().map_or(1, char::len_utf8)),
+            length => (part, length),
+        };
+        each(part, &rest[..length]);
+        at += length;
     }
-    out
 }
 
 fn starts_word(text: &str, at: usize) -> bool {

@@ -9,9 +9,11 @@ use sinew_llm::message::BashExecution;
 use sinew_tools::semantics::OutputView;
 use sinew_tui::theme::{Theme, Token};
 use sinew_tui::{
-    AnsiReader, Attrs, Block, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
+    AnsiReader, Attrs, Block, Chord, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
     patch_lines, wrap,
 };
+
+use super::keys::RowKeys;
 
 /// Rows of output while a tool runs, and when it is over.
 const RUNNING: usize = 8;
@@ -37,6 +39,8 @@ pub(super) struct ToolBlock {
     seconds: u64,
     lines: Option<u64>,
     is_unfolded: bool,
+    /// The key that shows the whole conversation, for the row about what is left out.
+    more: Option<Chord>,
     version: u64,
 }
 
@@ -84,8 +88,14 @@ impl ToolBlock {
             seconds: 0,
             lines: None,
             is_unfolded: false,
+            more: None,
             version: 0,
         }
+    }
+
+    /// The same, and the row about what is left out names the key that shows it.
+    pub(super) fn with_more(self, more: Option<Chord>) -> ToolBlock {
+        ToolBlock { more, ..self }
     }
 
     /// A command that the user runs.
@@ -206,7 +216,8 @@ impl ToolBlock {
         }
         laid.iter_mut().for_each(|row| row.foreign = true);
         if skipped > 0 {
-            let text = format!("  ⋯ {skipped} more {} · ctrl+o", if skipped == 1 { "line" } else { "lines" });
+            let key = RowKeys::note(self.more, "");
+            let text = format!("  ⋯ {skipped} more {}{key}", if skipped == 1 { "line" } else { "lines" });
             wrap(&Line::styled(&text, DIM), width, WrapMode::Words, number, (&Line::new(), &Line::new()), rows);
         }
         rows.extend(laid.split_off(laid.len() - laid.len().min(limit)));
@@ -290,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_command_shows_the_end_of_its_output() {
-        let mut block = ToolBlock::new("bash", &json!({"command": "seq 30"}));
+        let mut block =
+            ToolBlock::new("bash", &json!({"command": "seq 30"})).with_more(sinew_tui::Chord::parse("ctrl+o"));
         block.set_output((1..=30).map(|line| format!("{line}\n")).collect(), None);
         let rows = shown(block);
         assert_eq!(rows[..3], ["◌ bash seq 30", "  ⋯ 22 more lines · ctrl+o", "  23"]);

@@ -11,9 +11,11 @@ use sinew_session::Listed;
 use sinew_session::history::Prompt;
 use sinew_tools::Job;
 
+use super::keys::{Action, Bindings, ListAction, TreeAction};
 use super::picker::Entry;
 use super::tree::{self, TreeFilter};
 use crate::control::Control;
+use crate::control::commands::Panel;
 use crate::models::{ModelSelector, is_absent};
 use crate::settings::{KEYS, Kind};
 
@@ -93,23 +95,22 @@ pub(super) enum Topic {
 }
 
 impl Topic {
-    /// The panel that a slash command without arguments opens.
-    pub(super) fn of(command: &str) -> Option<Topic> {
-        Some(match command {
-            "login" => Topic::Login,
-            "logout" => Topic::Logout,
-            "model" => Topic::Models { once: false },
-            "thinking" => Topic::Thinking,
-            "resume" => Topic::Sessions { all: false },
-            "tree" => Topic::Tree(TreeFilter::Default),
-            "branch" => Topic::Branch,
-            "settings" => Topic::Settings,
-            "theme" => Topic::Theme,
-            "tools" => Topic::Tools { now: false },
-            "jobs" => Topic::Jobs,
-            "share" => Topic::Share,
-            _ => return None,
-        })
+    /// The subject of the panel that a slash command opens.
+    pub(super) fn of(panel: Panel) -> Topic {
+        match panel {
+            Panel::Branch => Topic::Branch,
+            Panel::Jobs => Topic::Jobs,
+            Panel::Login => Topic::Login,
+            Panel::Logout => Topic::Logout,
+            Panel::Models => Topic::Models { once: false },
+            Panel::Sessions => Topic::Sessions { all: false },
+            Panel::Settings => Topic::Settings,
+            Panel::Share => Topic::Share,
+            Panel::Theme => Topic::Theme,
+            Panel::Thinking => Topic::Thinking,
+            Panel::Tools => Topic::Tools { now: false },
+            Panel::Tree => Topic::Tree(TreeFilter::Default),
+        }
     }
 
     pub(super) fn title(self) -> &'static str {
@@ -136,19 +137,25 @@ impl Topic {
         }
     }
 
-    /// Keys besides those of every panel.
-    pub(super) fn hint(self) -> &'static str {
+    /// The keys of the panel, besides those of every panel.
+    pub(super) fn hint(self, keys: &Bindings) -> String {
+        let list = |action| keys.short(Action::List(action));
         match self {
-            Topic::Models { .. } => "ctrl+s: keep as the default",
-            Topic::Sessions { all: false } => "tab: all folders",
-            Topic::Sessions { all: true } => "tab: this folder",
-            Topic::Tree(_) => "ctrl+o: another filter · shift+l: label",
-            Topic::Tools { now: false } => "enter: on or off, from the next session on",
-            Topic::Tools { now: true } => "enter: on or off",
-            Topic::Settings | Topic::Values => "tab: kept elsewhere",
-            Topic::Jobs => "enter: its output · ctrl+x: end it",
-            Topic::History => "ctrl+r: the next",
-            _ => "",
+            Topic::Models { .. } => format!("{}: keep as the default", list(ListAction::Keep)),
+            Topic::Sessions { all: false } => format!("{}: all folders", keys.short(Action::Tab)),
+            Topic::Sessions { all: true } => format!("{}: this folder", keys.short(Action::Tab)),
+            Topic::Tree(_) => {
+                let tree = |action| keys.short(Action::Tree(action));
+                format!("{}: another filter · {}: label", tree(TreeAction::NextFilter), tree(TreeAction::Label))
+            }
+            Topic::Tools { now: false } => {
+                format!("{}: on or off, from the next session on", list(ListAction::Confirm))
+            }
+            Topic::Tools { now: true } => format!("{}: on or off", list(ListAction::Confirm)),
+            Topic::Settings | Topic::Values => format!("{}: kept elsewhere", keys.short(Action::Tab)),
+            Topic::Jobs => format!("{}: its output · {}: end it", list(ListAction::Confirm), list(ListAction::Stop)),
+            Topic::History => format!("{}: the next", keys.short(Action::SearchHistory)),
+            _ => String::new(),
         }
     }
 
@@ -413,7 +420,7 @@ mod tests {
         assert_eq!(texts, ["/there"]);
         picker.type_text("ARSE");
         assert_eq!(picker.marked(), Some(Choice::Prompt("fix the\n\n  Parser".into())), "the order stays");
-        picker.key("down", "");
+        picker.key(crate::modes::interactive::keys::panel_press("down", ""));
         assert_eq!(picker.marked(), Some(Choice::Prompt("parse it".into())));
         picker.type_text(" fix");
         assert_eq!(picker.marked(), Some(Choice::Prompt("fix the\n\n  Parser".into())));

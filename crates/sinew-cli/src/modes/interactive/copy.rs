@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use sinew::clipboard::{Clipboard, ClipboardOptions};
 use sinew_llm::message::AgentMessage;
 
-use super::conversation::Conversation;
+use super::conversation_text::ConversationText;
 use super::private_file;
 use crate::control::{Control, ControlError};
 
@@ -83,7 +83,7 @@ pub(super) fn dump(control: &Control) -> Result<Copied, ControlError> {
     if messages.is_empty() {
         return Err("No messages to dump yet.".into());
     }
-    copy_text(control, &Conversation::of(&messages).text())
+    copy_text(control, &ConversationText::of(&messages).text())
 }
 
 /// A part of an answer: all of it, its code blocks, or one of them by its number.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sinew_tui::{Attrs, Editor, EditorStyle, Line, Row, Style, WrapMode, wrap};
 
-use super::keys;
+use super::keys::{Action, Bindings, ListAction, Press};
 
 /// A panel with a text above a line that is written.
 pub(super) struct Form<T> {
@@ -15,7 +15,7 @@ pub(super) struct Form<T> {
     editor: Option<Editor>,
     /// The line is not shown.
     hidden: bool,
-    hint: &'static str,
+    hint: String,
     /// The purpose of the line.
     pub(super) purpose: T,
 }
@@ -31,7 +31,7 @@ pub(super) enum Filled {
 impl<T> Form<T> {
     pub(super) fn new(title: impl Into<String>, body: Vec<String>, purpose: T) -> Form<T> {
         let body = body.iter().map(|text| Line::plain(text)).collect();
-        Form { title: title.into(), body, editor: Some(Editor::new()), hidden: false, hint: "enter · esc", purpose }
+        Form { title: title.into(), body, editor: Some(Editor::new()), hidden: false, hint: String::new(), purpose }
     }
 
     /// The same with one more line: words, and an address behind them. All rows that it takes are one link to the whole
@@ -65,23 +65,29 @@ impl<T> Form<T> {
 
     /// The same without a line: whoever opened it closes it.
     pub(super) fn waiting(mut self) -> Form<T> {
-        (self.editor, self.hint) = (None, "waiting · esc ends it");
+        self.editor = None;
         self
     }
 
-    pub(super) fn key(&mut self, key: &str, text: &str) -> Filled {
-        let Some(editor) = &mut self.editor else {
-            return if key == "escape" { Filled::Closed } else { Filled::Stays };
+    /// The same, with the keys in its last row.
+    pub(super) fn with_keys(mut self, keys: &Bindings) -> Form<T> {
+        self.hint = match self.editor {
+            Some(_) => keys.line_hint(),
+            None => format!("waiting · {} ends it", keys.short(Action::List(ListAction::Cancel))),
         };
-        match key {
-            "escape" => return Filled::Closed,
-            "enter" => return Filled::Done(editor.text()),
-            key => match keys::action(key) {
-                Some(sinew_tui::EditAction::NewLine) => {}
-                Some(action) => drop(editor.act(action)),
-                None if !text.is_empty() => editor.insert(text),
-                None => {}
-            },
+        self
+    }
+
+    /// Takes a key.
+    pub(super) fn key(&mut self, press: Press<'_>) -> Filled {
+        let list = press.list();
+        let Some(editor) = &mut self.editor else {
+            return if list == Some(ListAction::Cancel) { Filled::Closed } else { Filled::Stays };
+        };
+        match list {
+            Some(ListAction::Cancel) => return Filled::Closed,
+            Some(ListAction::Confirm) => return Filled::Done(editor.text()),
+            _ => press.write(editor),
         }
         Filled::Stays
     }
@@ -114,24 +120,25 @@ impl<T> Form<T> {
             caret = (rows.len() + shown.caret.0, shown.caret.1);
             rows.extend(shown.rows);
         }
-        rows.push(Line::styled(self.hint, theme.style(Token::Muted)).into_row(width));
+        rows.push(Line::styled(&self.hint, theme.style(Token::Muted)).into_row(width));
         (rows, caret)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys::panel_press;
     use super::*;
 
     #[test]
     fn a_hidden_line_is_never_shown() {
         let mut form = Form::new("Key", vec!["Paste it.".into()], ()).hidden();
         form.paste("sk-secret\n");
-        form.key("x", "x");
+        form.key(panel_press("x", "x"));
         let (rows, (row, column)) = form.rows(40, 10, &Theme::default());
         assert!(rows.iter().all(|row| !row.text().contains("secret")), "{rows:?}");
         assert_eq!((rows[row].text(), column), ("› ••••••••••", 12));
-        assert_eq!(form.key("enter", ""), Filled::Done("sk-secretx".into()));
+        assert_eq!(form.key(panel_press("enter", "")), Filled::Done("sk-secretx".into()));
     }
 
     #[test]
@@ -159,10 +166,10 @@ mod tests {
     #[test]
     fn escape_leaves_and_a_form_to_wait_takes_nothing() {
         let mut form = Form::new("Wait", Vec::new(), ()).waiting();
-        assert_eq!(form.key("enter", ""), Filled::Stays);
-        assert_eq!(form.key("escape", ""), Filled::Closed);
+        assert_eq!(form.key(panel_press("enter", "")), Filled::Stays);
+        assert_eq!(form.key(panel_press("escape", "")), Filled::Closed);
         let mut form = Form::new("Value", Vec::new(), ()).with_text("12");
-        form.key("backspace", "");
-        assert_eq!(form.key("enter", ""), Filled::Done("1".into()));
+        form.key(panel_press("backspace", ""));
+        assert_eq!(form.key(panel_press("enter", "")), Filled::Done("1".into()));
     }
 }

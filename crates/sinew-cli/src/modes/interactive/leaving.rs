@@ -18,6 +18,17 @@ pub(crate) struct Moved {
     pub(crate) session: PathBuf,
 }
 
+/// The way out, while the face is still there.
+#[derive(Debug, Default)]
+pub(super) struct Leaving {
+    /// The exit code; none: nobody leaves.
+    pub(super) code: Option<u8>,
+    /// The run goes on after the exit, without the terminal.
+    pub(super) goes_behind: bool,
+    /// The folder in which the session goes on after the exit.
+    pub(super) moved: Option<Moved>,
+}
+
 impl Left {
     /// Left for good.
     pub(super) fn with(code: u8) -> Left {

@@ -14,10 +14,10 @@ use sinew_tools::{Approval, ApprovalRequest, FileChange, Question};
 use sinew_tui::{BlockId, Search, Spot, Viewer};
 use tokio::sync::oneshot;
 
-use super::bindings::Bindings;
 use super::choices::{Choice, Entries, Topic};
 use super::complete::Candidate;
 use super::copy::Copied;
+use super::keys::Bindings;
 use super::leaving::Moved;
 use super::pasting::Clip;
 use super::pictures::Prepared;

@@ -14,7 +14,9 @@
 //! | `panel`, `ask` | questions to the user |
 //! | `picker`, `form` | panels that the user opens: to choose from, to write into |
 //! | `choices`, `choosing`, `tree`, `login` | what those panels offer, what an entry does, and logins |
-//! | `conversation`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
+//! | `conversation` | what both faces hold: what was sent, what goes on, logins, settings, commands, the way out |
+//! | `terminal` | waiting for keys and messages |
+//! | `conversation_text`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
 //! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
 //! | `stash`, `history` | drafts that were put aside; the history of prompts |
 //! | `todo` | the list of tasks as a text |
@@ -23,7 +25,7 @@
 //! | `status`, `facts`, `status_command` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
 //! | `leaving`, `job` | the way in which the user left; the program as a job of the shell |
-//! | `keys`, `bindings` | the actions and their keys; `keybindings.json`, which moves them |
+//! | `keys` | the actions and their keys; `keybindings.json`, which moves them |
 //! | `linear` | all of it in words, for screen readers and terminals that know no cursor |
 //!
 //! The screen has a thread of its own: it never waits for the agent, and keys are answered while the agent works. It
@@ -31,13 +33,13 @@
 
 mod announce;
 mod ask;
-mod bindings;
 mod blocks;
 mod characters;
 mod choices;
 mod choosing;
 mod complete;
 mod conversation;
+mod conversation_text;
 mod copy;
 mod demo;
 mod drafts;
@@ -69,6 +71,7 @@ mod stash;
 mod status;
 mod status_command;
 mod submit;
+mod terminal;
 mod todo;
 mod transcript;
 mod tree;
@@ -99,8 +102,8 @@ use crate::sessions;
 use crate::settings::{Tui, TuiMode};
 use crate::signals::Ending;
 use crate::startup::Startup;
-use bindings::Bindings;
 use characters::CharacterProbe;
+use keys::Bindings;
 pub(crate) use leaving::Left;
 use mailbox::{Mailbox, Message};
 
@@ -120,7 +123,7 @@ pub(crate) async fn run(
     let words: Vec<&str> =
         startup.args.words.iter().map(String::as_str).filter(|word| !word.trim().is_empty()).collect();
     let face = Face::of(&startup);
-    let keys = Bindings::read(&startup.paths.agent.join(bindings::FILE));
+    let keys = Bindings::read(&startup.paths.agent.join(keys::FILE));
     warnings.extend(keys.faults.iter().cloned());
     let (painted, first_frame) = oneshot::channel();
     let preset = startup.settings.symbol_preset;
@@ -134,7 +137,6 @@ pub(crate) async fn run(
         announcer: announce::Announcer::new(&startup),
         history: startup.paths.agent.join("history.jsonl"),
         cwd: startup.paths.cwd.display().to_string(),
-        keys,
         first: (!words.is_empty()).then(|| words.join(" ")),
         resumed,
         rows: startup.settings.tui.resume_rows,
@@ -142,8 +144,10 @@ pub(crate) async fn run(
             hides_thoughts: startup.settings.hide_thinking_block,
             unfolds: false,
             pictures: None,
+            keys: keys.of_rows(),
         },
         is_quiet: startup.settings.quiet_startup,
+        keys,
         record: startup.environment.get("SINEW_TUI_RECORD").map(|file| startup.paths.cwd.join(file)),
         painted,
     };

@@ -12,7 +12,7 @@ use sinew_tui::{
 use tokio::sync::oneshot;
 
 use super::blocks::language;
-use super::keys;
+use super::keys::{Action, Bindings, ListAction, Press};
 
 /// The time after a key in which the panel waits for the user to turn to it.
 pub(super) const TYPING: Duration = Duration::from_secs(1);
@@ -47,6 +47,8 @@ pub(super) struct Panel {
     writing: Option<(usize, Editor)>,
     /// The fault of that line.
     fault: String,
+    /// The keys that its hints name.
+    keys: Bindings,
 }
 
 /// The choices about a call.
@@ -118,6 +120,7 @@ impl Panel {
             is_hidden: false,
             writing: None,
             fault: String::new(),
+            keys: Bindings::default(),
         }
     }
 
@@ -152,8 +155,14 @@ impl Panel {
             is_hidden: false,
             writing: None,
             fault: String::new(),
+            keys: Bindings::default(),
         }
         .labelled(&question)
+    }
+
+    /// The same, with the keys of the user in its hints.
+    pub(super) fn with_keys(self, keys: &Bindings) -> Panel {
+        Panel { keys: keys.clone(), ..self }
     }
 
     /// Keeps the plain labels beside what is shown.
@@ -171,36 +180,36 @@ impl Panel {
     }
 
     /// Takes a key: a digit chooses, arrows mark and Enter chooses the marked one, Esc refuses and stops.
-    /// `text` is what the key types, for a line that is being written.
-    pub(super) fn key(mut self, key: &str, text: &str, now: Instant) -> (Option<Panel>, Effect) {
+    pub(super) fn key(mut self, press: Press<'_>, now: Instant) -> (Option<Panel>, Effect) {
         if now < self.opens {
             self.opens = now + self.gate;
             return (Some(self), Effect::Stays);
         }
         if let Some((choice, editor)) = self.writing.take() {
-            return self.write(choice, editor, key, text);
+            return self.write(choice, editor, press);
         }
         let last = self.choices.len().checked_sub(1);
-        let chosen = match (key, last) {
-            ("escape", _) => {
+        let list = press.list();
+        let chosen = match (press, list, last) {
+            (_, Some(ListAction::Cancel), _) => {
                 let effect = if matches!(self.reply, Reply::Approval { .. }) { Effect::Stops } else { Effect::Closes };
                 self.refuse();
                 return (None, effect);
             }
-            ("up", Some(last)) => {
+            (_, Some(ListAction::Up), Some(last)) => {
                 self.marked = Some(self.marked.map_or(last, |at| at.checked_sub(1).unwrap_or(last)));
                 None
             }
-            ("down", Some(last)) => {
+            (_, Some(ListAction::Down), Some(last)) => {
                 self.marked = Some(self.marked.map_or(0, |at| if at == last { 0 } else { at + 1 }));
                 None
             }
-            ("end" | "ctrl+o", _) => {
+            (_, Some(ListAction::ShowEnd), _) | (Press::Action(Action::Edit(EditAction::LineEnd)), ..) => {
                 self.at_end = true;
                 None
             }
-            ("enter", _) => self.marked,
-            (digit, Some(last)) => {
+            (_, Some(ListAction::Confirm), _) => self.marked,
+            (Press::Text(digit), _, Some(last)) => {
                 digit.parse::<usize>().ok().filter(|number| (1..=last + 1).contains(number)).map(|number| number - 1)
             }
             _ => None,
@@ -213,7 +222,7 @@ impl Panel {
             {
                 (Some(self), Effect::Stays)
             }
-            Some(at) => self.choose(at, key == "enter"),
+            Some(at) => self.choose(at, list == Some(ListAction::Confirm)),
             None => (Some(self), Effect::Stays),
         }
     }
@@ -255,18 +264,19 @@ impl Panel {
     }
 
     /// Takes a key into the line of a choice.
-    fn write(mut self, choice: usize, mut editor: Editor, key: &str, text: &str) -> (Option<Panel>, Effect) {
+    fn write(mut self, choice: usize, mut editor: Editor, press: Press<'_>) -> (Option<Panel>, Effect) {
         let Reply::Approval { request, .. } = &self.reply else { return (Some(self), Effect::Stays) };
         self.fault.clear();
-        match key {
-            "escape" => return (Some(self), Effect::Stays),
-            "up" | "down" if choice != NO_BECAUSE && !request.patterns.is_empty() => {
+        let list = press.list();
+        match list {
+            Some(ListAction::Cancel) => return (Some(self), Effect::Stays),
+            Some(ListAction::Up | ListAction::Down) if choice != NO_BECAUSE && !request.patterns.is_empty() => {
                 let (known, now) = (&request.patterns, editor.text());
                 let at = known.iter().position(|pattern| *pattern == now).unwrap_or(0);
-                let step = if key == "down" { 1 } else { known.len() - 1 };
+                let step = if list == Some(ListAction::Down) { 1 } else { known.len() - 1 };
                 editor.set_text(&known[(at + step) % known.len()]);
             }
-            "enter" => {
+            Some(ListAction::Confirm) => {
                 let line = editor.text().trim().to_string();
                 let scope = if choice == ALWAYS { RuleScope::Always } else { RuleScope::Session };
                 let checked = if choice == NO_BECAUSE { Ok(()) } else { (request.check)(&line, scope) };
@@ -282,12 +292,7 @@ impl Panel {
                 };
                 self.fault = fault;
             }
-            key => match keys::action(key) {
-                Some(EditAction::NewLine) => {}
-                Some(action) => drop(editor.act(action)),
-                None if !text.is_empty() => editor.insert(text),
-                None => {}
-            },
+            _ => press.write(&mut editor),
         }
         self.writing = Some((choice, editor));
         (Some(self), Effect::Stays)
@@ -368,13 +373,18 @@ impl Panel {
                 }
             }
         }
+        let list = |action| self.keys.short(Action::List(action));
+        let (confirm, cancel) = (list(ListAction::Confirm), list(ListAction::Cancel));
+        let tab = self.keys.short(Action::Tab);
         let hint = match (&self.reply, self.has_focus) {
-            (_, false) => "tab: answer",
-            (Reply::Approval { .. }, true) => "1–5 or arrows and enter · esc: no, and stop the run",
+            (_, false) => format!("{}: answer", self.keys.short(Action::FocusPanel)),
+            (Reply::Approval { .. }, true) => format!("1–5 or arrows and {confirm} · {cancel}: no, and stop the run"),
             (Reply::Question { multi: true, .. }, true) => {
-                "digits choose · enter: done · tab: own words · esc: no answer"
+                format!("digits choose · {confirm}: done · {tab}: own words · {cancel}: no answer")
             }
-            (Reply::Question { .. }, true) => "digit, or arrows and enter · tab: own words · esc: no answer",
+            (Reply::Question { .. }, true) => {
+                format!("digit, or arrows and {confirm} · {tab}: own words · {cancel}: no answer")
+            }
         };
         if let Some((choice, editor)) = &mut self.writing {
             choices.clear();
@@ -385,13 +395,16 @@ impl Panel {
             };
             choices.push(Line::styled(what, bold).into_row(width));
             choices.extend(editor.rows(width, 3, &EditorStyle::default()).rows);
-            let hint =
-                if *choice == NO_BECAUSE { "enter · esc: back" } else { "enter · ↑↓: other rules · esc: back" };
-            let (hint, style) =
-                if self.fault.is_empty() { (hint, dim) } else { (self.fault.as_str(), Style::fg(Color::Named(1))) };
+            let rules = if *choice == NO_BECAUSE { "" } else { " · ↑↓: other rules" };
+            let hint = format!("{confirm}{rules} · {cancel}: back");
+            let (hint, style) = if self.fault.is_empty() {
+                (hint.as_str(), dim)
+            } else {
+                (self.fault.as_str(), Style::fg(Color::Named(1)))
+            };
             wrap(&Line::styled(hint, style), width, WrapMode::Words, 1, (&none, &none), &mut choices);
         } else {
-            choices.push(Line::styled(hint, dim).into_row(width));
+            choices.push(Line::styled(&hint, dim).into_row(width));
             let kept = if is_approval { 2 } else { 0 };
             squeeze(&mut choices, self.marked.map(|_| marked), height.saturating_sub(rows.len() + kept).max(1));
         }
@@ -406,7 +419,10 @@ impl Panel {
                 let (from, text) = match self.at_end {
                     true => (hidden, format!("  ⋯ {hidden} rows before")),
                     false if room < 2 => (0, "  ⋯ no room: enlarge it".to_string()),
-                    false => (0, format!("  ⋯ {hidden} more rows · end: read them first")),
+                    false => {
+                        let end = self.keys.short(Action::Edit(EditAction::LineEnd));
+                        (0, format!("  ⋯ {hidden} more rows · {end}: read them first"))
+                    }
                 };
                 body = body.split_off(from);
                 body.truncate(shown);
@@ -474,6 +490,7 @@ pub(super) fn body(request: &ApprovalRequest, changes: &[FileChange]) -> String 
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys::panel_press;
     use super::*;
 
     const GATE: Duration = Duration::from_millis(400);
@@ -502,7 +519,7 @@ mod tests {
             now += pause;
             let Some(open) = panel.take() else { break };
             let text = if key.chars().count() == 1 { *key } else { "" };
-            (panel, effect) = open.key(key, text, now);
+            (panel, effect) = open.key(panel_press(key, text), now);
         }
         (answer.try_recv().ok(), effect)
     }
@@ -566,7 +583,7 @@ mod tests {
             assert_eq!(rows.len(), 12);
             assert!(rows.iter().any(|row| row.text().contains("rows")), "{rows:?}");
             now += Duration::from_secs(1);
-            let (open, _) = panel.key(key, "", now);
+            let (open, _) = panel.key(panel_press(key, ""), now);
             assert_eq!(answer.try_recv().is_ok(), answered, "{key}");
             let Some(open) = open else { return };
             panel = open;
@@ -589,7 +606,7 @@ mod tests {
             assert!(!shown(&mut panel, "last") && shown(&mut panel, "The rule bash(*)") == (height >= 4), "{height}");
             for key in ["end", "1"] {
                 now += Duration::from_secs(1);
-                match panel.key(key, "", now).0 {
+                match panel.key(panel_press(key, ""), now).0 {
                     Some(open) => panel = open,
                     None => {
                         assert!(height >= 4 && answer.try_recv() == Ok(Approval::Once), "{height}");

@@ -1,7 +1,9 @@
 //! A panel to choose from: a title, a filter that is typed, a list, and a hint.
 
 use sinew_tui::theme::{Theme, Token};
-use sinew_tui::{Attrs, Line, List, Row, Style};
+use sinew_tui::{Attrs, EditAction, Line, List, Row, Style};
+
+use super::keys::{Action, ListAction, Press};
 
 /// Entries that `page up` and `page down` move by.
 const PAGE: isize = 8;
@@ -45,15 +47,15 @@ pub(super) enum Picked<T> {
     Closed,
     /// An entry was taken.
     Taken(T),
-    /// A key that the panel does not know, pressed at an entry.
-    Key(T),
+    /// An action that the panel does not know, at an entry.
+    Other(Action, T),
 }
 
 impl<T: Clone> Picker<T> {
     pub(super) fn new(title: impl Into<String>, entries: Vec<Entry<T>>) -> Picker<T> {
         let mut picker = Picker {
             title: title.into(),
-            hint: "type to filter · enter · esc".into(),
+            hint: String::new(),
             list: List::default(),
             choices: Vec::new(),
             nothing: "nothing fits".into(),
@@ -63,9 +65,9 @@ impl<T: Clone> Picker<T> {
         picker
     }
 
-    /// Names more keys in the hint.
-    pub(super) fn with_hint(mut self, more: &str) -> Picker<T> {
-        self.hint = format!("{more} · {}", self.hint);
+    /// The same, with the keys in its last row.
+    pub(super) fn with_hint(mut self, hint: String) -> Picker<T> {
+        self.hint = hint;
         self
     }
 
@@ -90,33 +92,38 @@ impl<T: Clone> Picker<T> {
         }
     }
 
+    /// Marks the last entry.
+    pub(super) fn mark_last(&mut self) {
+        self.list.step(isize::MAX / 2);
+    }
+
     /// The marked entry.
     pub(super) fn marked(&self) -> Option<T> {
         self.list.chosen().map(|at| self.choices[at].clone())
     }
 
-    /// Takes a key; `text` is what it types.
-    pub(super) fn key(&mut self, key: &str, text: &str) -> Picked<T> {
+    /// Takes a key.
+    pub(super) fn key(&mut self, press: Press<'_>) -> Picked<T> {
         let before = self.list.chosen();
-        match key {
-            "escape" => return Picked::Closed,
-            "enter" => return self.marked().map_or(Picked::Nothing, Picked::Taken),
-            "up" | "ctrl+p" => self.list.step(-1),
-            "down" | "ctrl+n" => self.list.step(1),
-            "pageUp" => self.list.step(-PAGE),
-            "pageDown" => self.list.step(PAGE),
-            "home" => self.list.step(isize::MIN / 2),
-            "end" => self.list.step(isize::MAX / 2),
-            "backspace" | "ctrl+h" => {
+        match (press, press.list()) {
+            (_, Some(ListAction::Cancel)) => return Picked::Closed,
+            (_, Some(ListAction::Confirm)) => return self.marked().map_or(Picked::Nothing, Picked::Taken),
+            (_, Some(ListAction::Up)) => self.list.step(-1),
+            (_, Some(ListAction::Down)) => self.list.step(1),
+            (_, Some(ListAction::PageUp)) => self.list.step(-PAGE),
+            (_, Some(ListAction::PageDown)) => self.list.step(PAGE),
+            (Press::Action(Action::Edit(EditAction::LineStart)), _) => self.list.step(isize::MIN / 2),
+            (Press::Action(Action::Edit(EditAction::LineEnd)), _) => self.mark_last(),
+            (Press::Action(Action::Edit(EditAction::DeleteBackward)), _) => {
                 let mut filter = self.list.filter().to_string();
                 filter.pop();
                 self.list.set_filter(&filter);
             }
-            "ctrl+u" => self.list.set_filter(""),
-            key if key.contains('+') && !key.starts_with("shift+") || text.is_empty() => {
-                return self.marked().map_or(Picked::Nothing, Picked::Key);
+            (Press::Action(Action::Edit(EditAction::KillToLineStart)), _) => self.list.set_filter(""),
+            (Press::Action(action), _) => {
+                return self.marked().map_or(Picked::Nothing, |marked| Picked::Other(action, marked));
             }
-            _ => self.type_text(text),
+            (Press::Text(text), _) => self.type_text(text),
         }
         if self.list.chosen() == before { Picked::Nothing } else { Picked::Moved }
     }
@@ -154,6 +161,7 @@ impl<T: Clone> Picker<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys::panel_press;
     use super::*;
 
     fn fruit() -> Picker<u8> {
@@ -166,7 +174,7 @@ mod tests {
         let mut picker = fruit();
         let mut effect = Picked::Nothing;
         for (key, text) in keys {
-            effect = picker.key(key, text);
+            effect = picker.key(panel_press(key, text));
         }
         assert_eq!(effect, expect, "{keys:?}");
     }
@@ -180,14 +188,14 @@ mod tests {
         check(&[("n", "n"), ("enter", "")], Picked::Taken(2));
         check(&[("x", "x"), ("enter", "")], Picked::Nothing);
         check(&[("x", "x"), ("backspace", ""), ("enter", "")], Picked::Taken(1));
-        check(&[("c", "c"), ("h", "h"), ("ctrl+s", "")], Picked::Key(3));
+        check(&[("c", "c"), ("h", "h"), ("ctrl+s", "")], Picked::Other(Action::List(ListAction::Keep), 3));
         check(&[("escape", "")], Picked::Closed);
     }
 
     #[test]
     fn entries_that_come_later_leave_the_mark_where_it_is() {
         let mut picker = fruit();
-        picker.key("down", "");
+        picker.key(panel_press("down", ""));
         let more = [("zero", 0), ("apple", 1), ("banana", 2), ("cherry", 3)];
         picker.set_entries(more.map(|(name, at)| Entry::new(name, "", at)).into());
         assert_eq!(picker.marked(), Some(2));
@@ -204,9 +212,9 @@ mod tests {
                 assert!(rows.len() <= height, "{height}: {}", rows.len());
                 assert!(rows[row].text().starts_with('→'), "{height}: {:?}", rows[row].text());
                 assert!(rows.iter().all(|row| row.width() <= 30));
-                picker.key("down", "");
+                picker.key(panel_press("down", ""));
             }
-            picker.key("home", "");
+            picker.key(panel_press("home", ""));
         }
     }
 }

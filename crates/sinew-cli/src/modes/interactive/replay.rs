@@ -6,6 +6,7 @@ use sinew_llm::message::{AgentMessage, Block, Content, ImageBlock, ToolResultMes
 use sinew_tui::{BlockId, Line, Mark, MarkdownBlock, Screen, TextBlock, ThoughtBlock, theme::Token};
 
 use super::blocks::{BOLD, DIFF, DIM, DONE, ERROR, ToolBlock};
+use super::keys::RowKeys;
 use super::pictures::{PictureBlock, caption};
 use super::reads::ReadBlock;
 use sinew_tools::semantics::diff_of;
@@ -67,7 +68,8 @@ impl Replay<'_> {
                         }
                         Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
                             self.follows_tool = false;
-                            let mut block = ThoughtBlock::streaming(self.looks.hides_thoughts && !self.looks.unfolds);
+                            let folds = self.looks.hides_thoughts && !self.looks.unfolds;
+                            let mut block = self.looks.keys.of_thought(ThoughtBlock::streaming(folds));
                             block.push(&thought.thinking);
                             block.finish();
                             screen.push(block);
@@ -91,7 +93,7 @@ impl Replay<'_> {
                 }
             }
             AgentMessage::BashExecution(run) => {
-                let mut block = ToolBlock::command(&run.command);
+                let mut block = ToolBlock::command(&run.command).with_more(self.looks.keys.more);
                 block.finish_command(run, None);
                 screen.push(block);
             }
@@ -108,7 +110,8 @@ impl Replay<'_> {
             AgentMessage::Custom(custom) if custom.display => {
                 let text = custom.content.text();
                 let lines = text.lines().count();
-                line(screen, &format!("⋯ {}: {lines} lines · ctrl+o shows them", custom.custom_type), DIM);
+                let key = RowKeys::note(self.looks.keys.more, "shows them");
+                line(screen, &format!("⋯ {}: {lines} lines{key}", custom.custom_type), DIM);
             }
             AgentMessage::ToolResult(result) => {
                 self.pictures.extend(show_result_pictures(screen, &result.content, self.looks))

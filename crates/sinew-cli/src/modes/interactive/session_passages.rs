@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sinew_session::{EntryPlace, may_have_word};
 use sinew_tui::{Passage, Passages, Wanted};
 
-use super::conversation::Conversation;
+use super::conversation_text::ConversationText;
 use crate::app::OpenSession;
 
 /// Messages from the end on among which the newest call is looked for.
@@ -23,7 +23,7 @@ pub(super) struct SessionPassages {
 impl SessionPassages {
     /// The messages now, with the headers and output of calls that go on. Linear in the number of messages; reads none.
     pub(super) fn new(open: Arc<OpenSession>, running: &[(String, String)]) -> SessionPassages {
-        let running = running.iter().map(|(header, output)| Conversation::running(header, output).into_passage());
+        let running = running.iter().map(|(header, output)| ConversationText::running(header, output).into_passage());
         let (places, running) = (open.agent.session().message_places(), running.collect());
         SessionPassages { open, places, running, is_source: false }
     }
@@ -54,11 +54,11 @@ impl SessionPassages {
         0
     }
 
-    fn laid(&self, at: usize) -> Conversation {
+    fn laid(&self, at: usize) -> ConversationText {
         match self.open.agent.session().message_at(self.places[at]) {
-            Ok(Some(message)) => Conversation::one(&message, self.is_source, at == 0),
-            Ok(None) => Conversation::default(),
-            Err(error) => Conversation::unreadable(error.message()),
+            Ok(Some(message)) => ConversationText::one(&message, self.is_source, at == 0),
+            Ok(None) => ConversationText::default(),
+            Err(error) => ConversationText::unreadable(error.message()),
         }
     }
 }

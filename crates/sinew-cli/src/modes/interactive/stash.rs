@@ -2,21 +2,44 @@
 
 use sinew_tui::Editor;
 
+use super::keys::{Action, Bindings};
+
 /// Drafts, the newest last.
 #[derive(Default)]
 pub(super) struct Stash(Vec<String>);
 
+/// What became of a draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Switched {
+    Aside,
+    Back,
+    /// There is none.
+    Nothing,
+}
+
+impl Switched {
+    /// A line about it.
+    pub(super) fn text(self, keys: &Bindings) -> String {
+        let key = keys.short(Action::Stash);
+        match self {
+            Switched::Aside => format!("put aside: it comes back after the next send, or by {key}"),
+            Switched::Back => "the draft is back".into(),
+            Switched::Nothing => format!("no draft was put aside: {key} on a draft does it"),
+        }
+    }
+}
+
 impl Stash {
-    /// Puts the draft aside, or gives an empty editor the newest one back; gives a line about it.
-    pub(super) fn switch(&mut self, editor: &mut Editor) -> &'static str {
+    /// Puts the draft aside, or gives an empty editor the newest one back.
+    pub(super) fn switch(&mut self, editor: &mut Editor) -> Switched {
         if !editor.is_empty() {
             self.0.push(editor.text());
             editor.set_text("");
-            return "put aside: it comes back after the next send, or by ctrl+s";
+            return Switched::Aside;
         }
         match self.give_back(editor) {
-            true => "the draft is back",
-            false => "no draft was put aside: ctrl+s on a draft does it",
+            true => Switched::Back,
+            false => Switched::Nothing,
         }
     }
 

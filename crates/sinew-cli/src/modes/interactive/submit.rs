@@ -7,17 +7,19 @@ use sinew_agent::agent::Stop;
 use sinew_llm::model::ThinkingLevel;
 
 use super::complete::Candidate;
-use super::conversation::Conversation;
+use super::conversation_text::ConversationText;
 use super::copy::{self, Copied};
+use super::keys::Bindings;
 use super::leaving::Moved;
 use super::mailbox::{Mailbox, Message};
 use super::outgoing::Given;
 use super::report;
 use super::todo;
+use crate::control::commands::{self, Face, Row, Scope, Shared, Verb};
 use crate::control::mcp::NOW;
 use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
-use crate::control::{Control, ControlError, commands};
+use crate::control::{Control, ControlError};
 
 /// Lines of the output of a job that are shown.
 const JOB_LINES: usize = 20;
@@ -32,65 +34,12 @@ pub(super) enum Submission<'a> {
         command: &'a str,
         excluded: bool,
     },
-    /// A slash command and its arguments.
-    Slash(&'a str, &'a str),
+    /// A built-in slash command and its arguments.
+    Slash(&'static Row, &'a str),
 }
 
-/// The slash commands: name, arguments, what they do.
-// One row per command, whatever its width.
-#[rustfmt::skip]
-pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
-    ("help", "", "list the commands"),
-    ("hotkeys", "", "list the keys"),
-    ("model", "[NAME]", "choose the model that answers"),
-    ("thinking", "[LEVEL]", "choose how much the model thinks"),
-    ("login", "[PROVIDER]", "log in, paste a key, choose a model of this machine"),
-    ("logout", "[PROVIDER]", "forget a key or login"),
-    ("settings", "[user|project|session]", "show settings, and change them in that place"),
-    ("theme", "[NAME]", "choose the colours"),
-    ("tools", "[--now]", "switch tools of the model on and off, from the next session on or now"),
-    ("new", "", "begin a new session"),
-    ("clear", "", "begin a new session"),
-    ("resume", "[ID]", "go on with another session"),
-    ("tree", "", "go to another place of this session"),
-    ("branch", "", "a new session from before one of your messages"),
-    ("fork", "", "go on with a copy of this session"),
-    ("name", "TITLE", "give this session a title"),
-    ("label", "[TEXT]", "label this place of the session; without a text the label goes"),
-    ("compact", "[TEXT]", "sum the conversation up; TEXT says what matters"),
-    ("copy", "[N|code|all]", "copy the last answer, its N-th code block, all of them, or the conversation"),
-    ("export", "[FILE]", "write the session as a web page"),
-    ("session", "", "show the session: file, tokens, cost"),
-    ("usage", "", "show tokens and cost"),
-    ("context", "", "show how full the model's window is"),
-    ("todo", "[edit|clear|copy]", "show the list of tasks; edit it in your own editor, end it, copy it"),
-    ("jobs", "[ID]", "list the commands in the background; with ID show the end of its output"),
-    ("cancel", "ID", "end a command in the background"),
-    ("stash", "", "take a draft that was put aside back (ctrl+s)"),
-    ("skills", "", "list the skills"),
-    ("rules", "", "list the rules"),
-    ("agents", "", "list the subagents"),
-    ("mcp", "", "list the MCP servers"),
-    ("reload", "", "read skills, commands, rules and keybindings.json anew"),
-    ("redraw", "[all]", "paint the screen anew; with all erase what the terminal has kept above it too"),
-    ("record", "[FILE]", "record what the terminal is shown, for asciinema; /record again ends it"),
-    ("quit", "", "leave"),
-    ("exit", "", "leave"),
-    ("move", "FOLDER", "go on with this session in another folder"),
-    ("handoff", "[TEXT]", "begin a session that knows what this one found out; TEXT says what matters"),
-    ("dump", "", "copy the conversation as text, with all output"),
-    ("transcript", "", "show the conversation with all output (ctrl+o)"),
-    ("raw", "", "show the source of prompts and answers (alt+r)"),
-    ("plan", "", "offer only tools that change nothing, until /plan again"),
-    ("debug", "", "write a report about this program, without secrets"),
-    ("share", "", "publish the session by gh, or by share.command; asks before"),
-    ("background", "", "let the run go on without the terminal"),
-    ("bg", "", "let the run go on without the terminal"),
-    ("vim", "", "write with the keys of vi, until /vim again; tui.editor keeps them"),
-];
-
-/// Tells what a text asks for. `is_known` says whether a word is the name of a built-in command.
-pub(super) fn read(text: &str, is_known: impl Fn(&str) -> bool) -> Submission<'_> {
+/// Tells what a text asks for on a face.
+pub(super) fn read(text: &str, face: Face) -> Submission<'_> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Submission::Nothing;
@@ -104,16 +53,11 @@ pub(super) fn read(text: &str, is_known: impl Fn(&str) -> bool) -> Submission<'_
     }
     if let Some(rest) = trimmed.strip_prefix('/') {
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        if is_known(name) {
-            return Submission::Slash(name, arguments.trim());
+        if let Some(row) = commands::named(name, face) {
+            return Submission::Slash(row, arguments.trim());
         }
     }
     Submission::Prompt
-}
-
-/// Tells whether a word is the name of a built-in command.
-pub(super) fn is_built_in(name: &str) -> bool {
-    COMMANDS.iter().any(|(known, ..)| *known == name) || commands::BUILT_IN.iter().any(|(known, _)| *known == name)
 }
 
 /// Sends a prompt and sees its run to the end. It is either accepted or comes back, and both are told.
@@ -172,14 +116,9 @@ pub(super) fn end_work(control: &Control) {
     open.agent.abort();
 }
 
-/// Tells whether another session may be current after a command.
-pub(super) fn changes_session(name: &str) -> bool {
-    matches!(name, "new" | "clear" | "fork" | "resume" | "handoff" | "move")
-}
-
 /// Runs a slash command and shows what it gives; tells at last that it is over.
-pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, name: String, arguments: String) {
-    let ended = run(&control, &name, &arguments).await;
+pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, row: &'static Row, arguments: String) {
+    let ended = run(&control, row, &arguments).await;
     // First, so that nobody sees the result while the command seems to go on.
     mailbox.send(Message::WorkEnded);
     match ended {
@@ -195,7 +134,7 @@ pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, name: String,
         }
         Ok(Effect::Quit) => mailbox.send(Message::End(0)),
         Err(error) => {
-            let text = format!("/{name} {arguments}").trim_end().to_string();
+            let text = format!("/{} {arguments}", row.name).trim_end().to_string();
             mailbox.send(Message::Failed { error: error.message, text });
         }
     }
@@ -215,50 +154,51 @@ enum Effect {
     Quit,
 }
 
-async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effect, ControlError> {
+async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effect, ControlError> {
     let changed = |refused: bool, divider: &str| match refused {
         true => Effect::Refused,
         false => Effect::Session(divider.into()),
     };
-    Ok(match name {
-        "quit" | "exit" => Effect::Quit,
-        "new" | "clear" => changed(control.new_session(None).await?, "a new session"),
-        "fork" => changed(control.fork().await?.is_none(), "a copy of the session"),
-        "resume" => {
+    let name = row.name;
+    Ok(match row.verb {
+        Verb::Shared(Shared::Quit) => Effect::Quit,
+        Verb::Shared(shared) => Effect::Changed(commands::Command::new(shared, arguments).run(control).await?),
+        Verb::New => changed(control.new_session(None).await?, "a new session"),
+        Verb::Fork => changed(control.fork().await?.is_none(), "a copy of the session"),
+        Verb::Resume => {
             let refused = control.switch_session(arguments).await?;
             let title = control.session().agent.session().title();
             changed(refused, &title.unwrap_or_else(|| "another session".into()))
         }
-        "model" => Effect::Changed(set_model(control, arguments).await?),
-        "thinking" => Effect::Changed(set_thinking(control, arguments)?),
-        "reload" => {
+        Verb::Model => Effect::Changed(set_model(control, arguments).await?),
+        Verb::Thinking => Effect::Changed(set_thinking(control, arguments)?),
+        Verb::Reload => {
             let warnings = control.reload().await?;
             Effect::Text(if warnings.is_empty() { "read anew".into() } else { warnings.join("\n") })
         }
-        "help" => Effect::Text(help(control)),
-        "logout" => {
+        Verb::Logout => {
             let stored = control.app.models.credentials().forget(arguments).await?;
             match stored {
                 true => Effect::Changed(format!("the keys and logins of {arguments} are gone from auth.json")),
                 false => return Err(format!("auth.json holds no key and no login of {arguments:?}").into()),
             }
         }
-        "copy" => {
+        Verb::Copy => {
             let (control, what) = (Arc::clone(control), arguments.to_string());
             let copied = tokio::task::spawn_blocking(move || copy::copy(&control, &what)).await;
             Effect::Copied(copied.map_err(|panic| panic.to_string())??)
         }
-        "dump" => {
+        Verb::Dump => {
             let control = Arc::clone(control);
             let copied = tokio::task::spawn_blocking(move || copy::dump(&control)).await;
             Effect::Copied(copied.map_err(|panic| panic.to_string())??)
         }
-        "handoff" => {
+        Verb::Handoff => {
             let focus = Some(arguments).filter(|text| !text.is_empty());
             changed(control.handoff(focus).await?, "a new session, with what the one before it found out")
         }
-        "move" if arguments.is_empty() => return Err("/move needs a folder: /move ../other".into()),
-        "move" => {
+        Verb::Move if arguments.is_empty() => return Err("/move needs a folder: /move ../other".into()),
+        Verb::Move => {
             let folder = control.app.startup.paths.resolve(arguments);
             let folder = control.move_to(&folder).map_err(|error| format!("/move {arguments}: {}", error.message))?;
             let session = control.session().agent.session().path().map(Path::to_path_buf);
@@ -266,15 +206,14 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             let text = format!("the session is kept with those of {} now, and goes on there", folder.display());
             Effect::Moved(text, Moved { folder, session })
         }
-        "bg" | "background" => return Err(format!("/{name} takes no argument").into()),
-        "record" => return Err("there is no screen to record here".into()),
-        "vim" => return Err("the keys of vi are those of the screen: this mode is in words".into()),
-        "transcript" | "raw" => {
-            let shown = if name == "raw" { Conversation::source } else { Conversation::of };
+        Verb::Record => return Err("there is no screen to record here".into()),
+        Verb::Vim => return Err("the keys of vi are those of the screen: this mode is in words".into()),
+        Verb::Transcript | Verb::Raw => {
+            let shown = if row.verb == Verb::Raw { ConversationText::source } else { ConversationText::of };
             let text = shown(&control.messages()?).text();
             Effect::Text(if text.is_empty() { "Nothing was said yet.".into() } else { text })
         }
-        "plan" => {
+        Verb::Plan => {
             let (mode, text) = match control.mode() {
                 SessionMode::Default => (SessionMode::Plan, "plan mode: only tools that change nothing, until /plan"),
                 SessionMode::Plan => (SessionMode::Default, "plan mode is left: all tools are offered"),
@@ -282,12 +221,12 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             control.set_mode(mode)?;
             Effect::Changed(text.into())
         }
-        "debug" => {
+        Verb::Debug => {
             let control = Arc::clone(control);
             let written = tokio::task::spawn_blocking(move || report::write(&control)).await;
             Effect::Text(format!("the report is in {}", written.map_err(|panic| panic.to_string())??.display()))
         }
-        "label" => {
+        Verb::Label => {
             let agent = &control.session().agent;
             let leaf = agent.session().leaf().map(str::to_string);
             let leaf = leaf.ok_or("an empty session has no place to label")?;
@@ -298,7 +237,7 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
                 format!("labelled {arguments}")
             })
         }
-        "todo" => match arguments {
+        Verb::Todo => match arguments {
             "" => Effect::Text(todo::lines(&control.session().host.todo_phases())),
             "clear" => {
                 control.set_todo(Vec::new())?;
@@ -316,12 +255,12 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             "edit" => return Err("/todo edit needs the screen: an editor gets the terminal".into()),
             _ => return Err(format!("/todo {arguments}: use edit, clear, copy or nothing").into()),
         },
-        "share" if arguments == "yes" => Effect::Text(format!("published: {}", control.share().await?)),
-        "share" => {
+        Verb::Share if arguments == "yes" => Effect::Text(format!("published: {}", control.share().await?)),
+        Verb::Share => {
             let command = control.share_command();
             return Err(format!("/share gives the whole session to `{command}`, which publishes it: /share yes").into());
         }
-        "jobs" => {
+        Verb::Jobs => {
             let host = &control.session().host;
             let jobs: Vec<String> = host.jobs().into_iter().map(|job| job.summary).collect();
             Effect::Text(match arguments {
@@ -337,19 +276,28 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
                 }
             })
         }
-        "cancel" => Effect::Text(control.session().host.cancel_job(arguments)?),
-        "tools" => return Err(format!("/tools {arguments}: use {NOW} or nothing").into()),
-        "tree" | "branch" | "settings" => return Err(format!("/{name} takes no argument").into()),
-        name => match commands::find(&format!("/{name} {arguments}")) {
-            Ok(Some(command)) => Effect::Changed(command.run(control).await?),
-            Ok(None) => return Err(format!("/{name} is unknown: /help lists the commands").into()),
-            Err(failure) => return Err(failure.message.into()),
-        },
+        Verb::Cancel => Effect::Text(control.session().host.cancel_job(arguments)?),
+        Verb::Tools => return Err(format!("/tools {arguments}: use {NOW} or nothing").into()),
+        Verb::Background | Verb::Branch | Verb::Settings | Verb::Stop | Verb::Status | Verb::Tree => {
+            return Err(format!("/{name} takes no argument").into());
+        }
+        // Those that a face runs itself, or that nothing runs yet.
+        Verb::Agents | Verb::Hotkeys | Verb::Login | Verb::Redraw | Verb::Stash | Verb::Theme => {
+            return Err(match row.scope {
+                Scope::Person(way) | Scope::Screen(way) => commands::refusal(name, way),
+                Scope::Everywhere | Scope::Words => format!("/{name} is unknown: /help lists the commands"),
+            }
+            .into());
+        }
     })
 }
 
-fn help(control: &Control) -> String {
-    let own = COMMANDS.iter().map(|(name, arguments, effect)| (format!("/{name} {arguments}"), (*effect).to_string()));
+/// The commands of a face, those of the project, and the other ways to begin a text. `keys` names the keys that do the same.
+pub(super) fn help(control: &Control, face: Face, keys: &Bindings) -> String {
+    let own = commands::of_face(face).map(|row| {
+        let key = row.action.and_then(|action| keys.short_of(action)).map(|key| format!(" ({key})"));
+        (format!("/{} {}", row.name, row.arguments), format!("{}{}", row.help, key.unwrap_or_default()))
+    });
     let listed = control.listed_commands().into_iter();
     let listed = listed.map(|command| (format!("/{}", command.name), command.description));
     let other = [("!command", "run it in the shell; !! keeps it from the model"), ("@path", "attach a file or folder")];
@@ -359,10 +307,10 @@ fn help(control: &Control) -> String {
 
 /// All commands that can be completed, each with its line of help.
 pub(super) fn candidates(control: &Control) -> Vec<Candidate> {
-    let own = COMMANDS.iter().map(|(name, arguments, help)| Candidate {
-        name: (*name).to_string(),
-        help: format!("{arguments} {help}").trim_start().to_string(),
-        insert: format!("/{name}{}", if arguments.is_empty() { "" } else { " " }),
+    let own = commands::of_face(Face::Screen).map(|row| Candidate {
+        name: row.name.to_string(),
+        help: format!("{} {}", row.arguments, row.help).trim_start().to_string(),
+        insert: format!("/{}{}", row.name, if row.arguments.is_empty() { "" } else { " " }),
     });
     let listed = control.listed_commands().into_iter().map(|command| Candidate {
         insert: format!("/{} ", command.name),
@@ -415,7 +363,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: Submission<'_>) {
-        assert_eq!(read(text, |name| name == "model"), expect, "{text:?}");
+        assert_eq!(read(text, Face::Screen), expect, "{text:?}");
     }
 
     #[test]
@@ -425,17 +373,16 @@ mod tests {
         check(" !git status ", Submission::Shell { command: "git status", excluded: false });
         check("!!env", Submission::Shell { command: "env", excluded: true });
         check("!", Submission::Nothing);
-        check("/model  x y ", Submission::Slash("model", "x y"));
+        check("/model  x y ", Submission::Slash(commands::named("model", Face::Screen).unwrap(), "x y"));
         check("/etc/hosts is broken", Submission::Prompt);
         check("/review src", Submission::Prompt);
     }
+
     #[test]
-    fn item_67_every_command_has_a_line_of_help() {
-        for (name, _) in commands::BUILT_IN {
-            assert!(COMMANDS.iter().any(|(known, ..)| known == name), "{name}");
-        }
-        for (at, (name, _, help)) in COMMANDS.iter().enumerate() {
-            assert!(!help.is_empty() && COMMANDS[..at].iter().all(|(other, ..)| other != name), "{name}");
+    fn the_commands_of_the_mode_in_words_are_free_names_on_the_screen() {
+        check("/status", Submission::Prompt);
+        for name in ["status", "stop"] {
+            assert!(matches!(read(&format!("/{name}"), Face::Words), Submission::Slash(row, "") if row.name == name));
         }
     }
 }

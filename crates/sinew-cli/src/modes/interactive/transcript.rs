@@ -12,6 +12,7 @@ use sinew_tools::semantics::diff_of;
 use sinew_tui::{BlockId, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
 
 use super::blocks::{DIM, ERROR, NOTICE, ToolBlock};
+use super::keys::RowKeys;
 use super::pictures::{Drawing, PictureBlock, caption};
 use super::reads::ReadBlock;
 use super::replay::{Replay, show_messages};
@@ -25,6 +26,8 @@ pub(super) struct Looks {
     pub(super) unfolds: bool,
     /// The way in which pictures are shown; none: they are told of.
     pub(super) pictures: Option<Drawing>,
+    /// The keys that notes about what is left out name.
+    pub(super) keys: RowKeys,
 }
 
 /// The blocks that can still change.
@@ -115,7 +118,7 @@ impl Transcript {
 
     /// Shows a command of the user that begins.
     pub(super) fn begin_command(&mut self, screen: &mut Screen, command: &str) -> BlockId {
-        let block = screen.push(ToolBlock::command(command));
+        let block = screen.push(ToolBlock::command(command).with_more(self.looks.keys.more));
         self.commands.push((block, Instant::now()));
         block
     }
@@ -188,7 +191,7 @@ impl Transcript {
                 end_reads(screen);
             }
             other => {
-                if let Some((text, style)) = notice(other) {
+                if let Some((text, style)) = notice(other, self.looks.keys) {
                     line(screen, &text, style);
                 }
             }
@@ -210,7 +213,7 @@ impl Transcript {
         self.follows_tool = false;
         let folds = self.looks.hides_thoughts && !self.looks.unfolds;
         let part = self.parts.entry(index).or_insert_with(|| match is_thought {
-            true => Part::Thought(screen.push(ThoughtBlock::streaming(folds))),
+            true => Part::Thought(screen.push(self.looks.keys.of_thought(ThoughtBlock::streaming(folds)))),
             false => Part::Text(screen.push(MarkdownBlock::streaming())),
         });
         match *part {
@@ -283,7 +286,7 @@ pub(super) fn begin_tool(
     screen: &mut Screen,
     (id, name, args): (&str, &str, &Value),
     is_close: bool,
-    Looks { unfolds, .. }: Looks,
+    Looks { unfolds, keys, .. }: Looks,
 ) -> BlockId {
     if ReadBlock::has(name) {
         if let Some(last) = screen.last_block()
@@ -295,7 +298,7 @@ pub(super) fn begin_tool(
         block.add(name, id, args);
         return if is_close { screen.push_close(block) } else { screen.push(block) };
     }
-    let mut block = ToolBlock::new(name, args);
+    let mut block = ToolBlock::new(name, args).with_more(keys.more);
     block.unfold(unfolds);
     if is_close { screen.push_close(block) } else { screen.push(block) }
 }
@@ -347,14 +350,15 @@ pub(super) fn line(screen: &mut Screen, text: &str, style: Style) {
     screen.push(TextBlock::new(text, style));
 }
 
-pub(super) fn notice(event: &Event) -> Option<(String, Style)> {
+pub(super) fn notice(event: &Event, keys: RowKeys) -> Option<(String, Style)> {
     Some(match event {
         Event::AutoCompactionStart { .. } => ("⋯ summing the conversation up".into(), DIM),
         Event::AutoCompactionEnd { error_message: Some(error), .. } => (format!("✗ summing up failed: {error}"), ERROR),
         Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => (
             format!(
-                "⋯ {error_message}\n  attempt {attempt} of {max_attempts} in {:.1} s · esc gives up",
-                *delay_ms as f64 / 1000.0
+                "⋯ {error_message}\n  attempt {attempt} of {max_attempts} in {:.1} s{}",
+                *delay_ms as f64 / 1000.0,
+                RowKeys::note(keys.interrupt, "gives up")
             ),
             NOTICE,
         ),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::choices::{Choice, Entries, first_line};
+use super::keys::TreeAction;
 use super::picker::Entry;
 
 /// The places that the panel shows.
@@ -27,21 +28,21 @@ impl TreeFilter {
     const EACH: [TreeFilter; 5] =
         [TreeFilter::Default, TreeFilter::NoTools, TreeFilter::UserOnly, TreeFilter::LabeledOnly, TreeFilter::All];
 
-    /// Returns the filter that a key, as the code knows it, asks for.
-    pub(super) fn by_key(self, key: &str) -> Option<TreeFilter> {
+    /// Returns the filter that an action asks for; none where it is about something else.
+    pub(super) fn after(self, action: TreeAction) -> Option<TreeFilter> {
         let by = |step: usize| {
             let at = TreeFilter::EACH.iter().position(|filter| *filter == self).unwrap_or(0);
             TreeFilter::EACH[(at + step) % TreeFilter::EACH.len()]
         };
-        Some(match key {
-            "ctrl+o" => by(1),
-            "shift+ctrl+o" => by(TreeFilter::EACH.len() - 1),
-            "alt+d" => TreeFilter::Default,
-            "alt+t" => TreeFilter::NoTools,
-            "alt+u" => TreeFilter::UserOnly,
-            "alt+l" => TreeFilter::LabeledOnly,
-            "alt+a" => TreeFilter::All,
-            _ => return None,
+        Some(match action {
+            TreeAction::NextFilter => by(1),
+            TreeAction::PreviousFilter => by(TreeFilter::EACH.len() - 1),
+            TreeAction::Default => TreeFilter::Default,
+            TreeAction::NoTools => TreeFilter::NoTools,
+            TreeAction::UserOnly => TreeFilter::UserOnly,
+            TreeAction::LabeledOnly => TreeFilter::LabeledOnly,
+            TreeAction::All => TreeFilter::All,
+            TreeAction::Label => return None,
         })
     }
 
@@ -245,12 +246,12 @@ mod tests {
     #[test]
     fn the_filters_follow_one_another_both_ways() {
         for filter in TreeFilter::EACH {
-            let next = filter.by_key("ctrl+o").unwrap();
+            let next = filter.after(TreeAction::NextFilter).unwrap();
             assert_ne!(next, filter);
-            assert_eq!(next.by_key("shift+ctrl+o"), Some(filter));
+            assert_eq!(next.after(TreeAction::PreviousFilter), Some(filter));
         }
-        assert_eq!(TreeFilter::All.by_key("ctrl+o"), Some(TreeFilter::Default));
-        assert_eq!(TreeFilter::All.by_key("x"), None);
+        assert_eq!(TreeFilter::All.after(TreeAction::NextFilter), Some(TreeFilter::Default));
+        assert_eq!(TreeFilter::All.after(TreeAction::Label), None);
     }
 
     #[test]

@@ -27,34 +27,33 @@ use sinew_llm::message::AgentMessage;
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::history::Prompt;
 use sinew_tui::{
-    Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Key, Line, Row, Screen, ScreenOptions, Size,
-    TextBlock, Vi,
+    Caret, CaretPlace, Chrome, Editor, EditorStyle, Key, Line, Row, Screen, ScreenOptions, Size, TextBlock, Vi,
 };
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::announce::{Announcer, State};
-use super::bindings::Bindings;
 use super::blocks::{DIM, NOTICE};
 use super::characters::CharacterProbe;
 use super::choices::{Choice, Topic};
-use super::choosing::ChangedSettings;
 use super::complete::{self, Popup};
+use super::conversation::{Beginning, Conversation};
 use super::history::PromptHistory;
 use super::job;
-use super::leaving::{Left, Moved};
+use super::keys::{Action, Bindings};
+use super::leaving::Left;
 use super::mailbox::{Inbox, Mailbox};
-use super::outgoing::{Door, Outgoing};
+use super::outgoing::Door;
 use super::panel::Panel;
 use super::stash::Stash;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
 use super::status_command::StatusCommand;
+use super::terminal::Terminal;
 use super::transcript::{self, Looks, Transcript};
 use super::tty::{Manner, Tty};
 use crate::config::USER;
-use crate::control::Control;
-use crate::models::is_absent;
-use crate::settings::{DoubleEscape, Tui};
+use crate::control::commands::Face;
+use crate::settings::Tui;
 use deadlines::Deadlines;
 use opening::Opening;
 use overlay::Overlay;
@@ -95,16 +94,33 @@ pub(super) struct Parts {
     pub(super) painted: oneshot::Sender<()>,
 }
 
+/// The colours of the terminal, and the theme that was chosen for them.
+#[derive(Default)]
+struct Colours {
+    /// The terminal's background and text, where it has told them.
+    background: Option<[u8; 3]>,
+    foreground: Option<[u8; 3]>,
+    /// The theme that was chosen since the start.
+    theme: Option<&'static str>,
+}
+
+/// What the status row shows.
+struct StatusSource {
+    facts: Facts,
+    command: StatusCommand,
+    /// The folder, for people.
+    folder: String,
+    /// The facts are being read, and whether something has changed meanwhile.
+    reads: Option<bool>,
+}
+
+/// The screen: it paints the conversation, and gives it what the user writes and chooses.
 struct Ui {
-    control: Arc<Control>,
-    runtime: Handle,
-    mailbox: Mailbox,
-    inbox: Inbox,
-    tty: Tty,
+    // It is given back before the history of the conversation is written, which may take a while.
+    terminal: Terminal,
+    conversation: Conversation,
     screen: Screen,
-    input: InputParser,
     probe: CharacterProbe,
-    keys: Bindings,
     /// The key that has begun a chord, and until when the next one belongs to it.
     chord: Option<(Key, Instant)>,
     editor: Editor,
@@ -128,50 +144,15 @@ struct Ui {
     announcer: Announcer,
     /// True if the user looks at this terminal, where it tells.
     has_focus: Option<bool>,
-    facts: Facts,
-    status_command: StatusCommand,
-    /// The id of the session that is shown.
-    session: String,
-    cwd: String,
-    /// The same for people.
-    folder: String,
-    history: PromptHistory,
-    /// The colours of the terminal's background and text, where it has told them.
-    background: Option<[u8; 3]>,
-    foreground: Option<[u8; 3]>,
-    /// The theme that was chosen since the start.
-    theme: Option<&'static str>,
-    /// Provider and id of the model that answers again when the one of a single prompt has done so.
-    lent: Option<(String, String)>,
-    /// A login that goes on.
-    login: Option<super::login::Running>,
-    /// The copy that the desktop may ask for.
-    clipboard: Option<sinew::clipboard::Clipboard>,
-    /// The settings of the screen, and of Esc twice.
+    status: StatusSource,
+    colours: Colours,
+    /// The settings of the screen.
     tui: Tui,
-    twice: DoubleEscape,
-    /// Settings that were changed since the start.
-    changed: ChangedSettings,
-    queued: (Vec<String>, Vec<String>),
-    running: Option<Instant>,
-    /// Commands of the user and slash commands that go on, and since when one does.
-    at_work: usize,
-    at_work_since: Option<Instant>,
-    /// Texts that were sent and that the agent does not have yet.
-    outgoing: Outgoing,
-    /// The facts of the status row are being read, and whether something has changed meanwhile.
-    reads_facts: Option<bool>,
     notice: Option<(String, Instant)>,
-    last_byte: Instant,
-    /// The last key, and the last ctrl+c or Esc.
+    /// The last key, and what it called.
     last_key: Option<Instant>,
-    pressed: Option<(String, Instant)>,
+    pressed: Option<(Option<Action>, Instant)>,
     sizes: Sizes,
-    exit: Option<u8>,
-    /// The run goes on after the exit, without the terminal.
-    goes_behind: bool,
-    /// The folder in which the session goes on after the exit.
-    moved: Option<Moved>,
 }
 
 /// Runs the screen until the user leaves, a signal comes or the terminal is gone.
@@ -216,19 +197,15 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         }
     };
     let Opening { tty, screen, input, editor, probe, outgoing, said, messages, events, .. } = opening;
-    let settings = &control.app.startup.settings;
+    let folder = status::folder_name(&cwd, std::env::home_dir().as_deref());
+    let tui = control.app.startup.settings.tui.clone();
+    let beginning = Beginning { control, runtime, mailbox, keys, history, cwd, outgoing };
     let mut ui = Ui {
-        tui: settings.tui.clone(),
-        twice: settings.double_escape_action,
-        control,
-        runtime,
-        mailbox,
-        inbox,
-        tty,
+        tui,
+        conversation: Conversation::new(Face::Screen, beginning),
+        terminal: Terminal::new(tty, inbox, input),
         screen,
-        input,
         probe,
-        keys,
         chord: None,
         editor,
         vi: None,
@@ -243,58 +220,38 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         viewer: None,
         announcer,
         has_focus: None,
-        facts: Facts::default(),
-        status_command: StatusCommand::default(),
-        session: String::new(),
-        folder: status::folder_name(&cwd, std::env::home_dir().as_deref()),
-        cwd,
-        history,
-        background: None,
-        foreground: None,
-        theme: None,
-        lent: None,
-        login: None,
-        clipboard: None,
-        changed: ChangedSettings::default(),
-        queued: Default::default(),
-        running: None,
-        at_work: 0,
-        at_work_since: None,
-        outgoing,
-        reads_facts: None,
+        status: StatusSource { facts: Facts::default(), command: StatusCommand::default(), folder, reads: None },
+        colours: Colours::default(),
         notice: None,
-        last_byte: Instant::now(),
         last_key: None,
         pressed: None,
         sizes: Sizes::new(options.keeps_length),
-        exit: None,
-        goes_behind: false,
-        moved: None,
     };
     if let Err(error) = recorded {
         ui.notify(format!("nothing is recorded: {error}"));
     }
     ui.welcome(&warnings, said);
-    if ui.is_without_model() {
+    if ui.conversation.is_without_model() {
         ui.open(Topic::Login);
     }
     messages.into_iter().for_each(|message| ui.take_message(message));
     events.into_iter().for_each(|event| ui.take_input(event));
     let code = ui.serve();
-    ui.remember_outgoing();
+    ui.conversation.remember_outgoing();
     ui.keep_draft();
     if ui.viewer.take().is_some() {
-        ui.tty.leave_viewer();
+        ui.terminal.tty.leave_viewer();
     }
     let bytes = ui.screen.leave();
-    ui.tty.write(&bytes);
+    ui.terminal.tty.write(&bytes);
     let last = ui.announcer.end();
-    ui.tty.write(last.as_bytes());
+    ui.terminal.tty.write(last.as_bytes());
     // A terminal that is gone ends the program as its hangup does.
-    let (code, moved) = (code.unwrap_or(143), ui.moved.take());
-    let behind = ui.goes_behind.then(|| ui.announcer.notify("done", &ui.facts.title).into_bytes());
+    let (code, moved) = (code.unwrap_or(143), ui.conversation.leaving.moved.take());
+    let behind =
+        ui.conversation.leaving.goes_behind.then(|| ui.announcer.notify("done", &ui.status.facts.title).into_bytes());
     if behind.is_some() {
-        let control = Arc::clone(&ui.control);
+        let control = Arc::clone(&ui.conversation.control);
         // The terminal is as it was found from here on.
         drop(ui);
         job::say_behind(&control);
@@ -305,29 +262,21 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
 
 impl Ui {
     fn serve(&mut self) -> io::Result<u8> {
-        let mut buffer = vec![0; 64 << 10];
         loop {
             self.take_messages();
-            if let Some(code) = self.exit {
+            if let Some(code) = self.conversation.leaving.code {
                 return Ok(code);
             }
             self.follow_deadlines();
             let more = self.paint();
             let limit = if more { Some(Duration::ZERO) } else { self.limit() };
-            let ready = self.tty.wait(&self.inbox.wake, limit)?;
-            if ready.woken {
-                self.inbox.drain_wake(&mut buffer);
-            }
-            if ready.input {
-                match self.tty.read(&mut buffer)? {
-                    Some([]) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    Some(bytes) => {
-                        self.last_byte = Instant::now();
-                        let events = self.input.feed(bytes);
-                        events.into_iter().for_each(|event| self.take_input(event));
-                    }
-                    None => {}
+            match self.terminal.wait(limit)? {
+                Some(bytes) if bytes.is_empty() => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Some(bytes) => {
+                    let events = self.terminal.parse(&bytes);
+                    events.into_iter().for_each(|event| self.take_input(event));
                 }
+                None => {}
             }
         }
     }
@@ -335,23 +284,25 @@ impl Ui {
     /// The time until something is due; none: nothing is.
     fn limit(&self) -> Option<Duration> {
         let deadlines = Deadlines {
-            input: self.input.patience().map(|patience| self.last_byte + patience),
+            input: self.terminal.due(),
             sizes: self.sizes.due(),
             notice: self.notice.as_ref().map(|(_, until)| *until),
             chord: self.chord.map(|(_, until)| until),
-            status: self.status_command.due(),
+            status: self.status.command.due(),
             jobs: self.jobs_shown.filter(|_| self.shows_jobs()).map(|at| at + SECOND),
             // Nobody reads seconds of a terminal that he does not look at.
             step: self.step(),
-            working_since: self.working_since().filter(|_| self.has_focus != Some(false) && self.viewer.is_none()),
+            working_since: self
+                .conversation
+                .working_since()
+                .filter(|_| self.has_focus != Some(false) && self.viewer.is_none()),
         };
         deadlines.limit(Instant::now())
     }
 
     fn follow_deadlines(&mut self) {
         let now = Instant::now();
-        if self.input.patience().is_some_and(|patience| now >= self.last_byte + patience) {
-            let events = self.input.expire();
+        if let Some(events) = self.terminal.expire(now) {
             events.into_iter().for_each(|event| self.take_input(event));
         }
         if self.notice.as_ref().is_some_and(|(_, until)| now >= *until) {
@@ -370,12 +321,12 @@ impl Ui {
     /// Paints what changed; tells whether more is ready to scroll out.
     fn paint(&mut self) -> bool {
         // A terminal that is behind gets the newest state once it has taken the older one.
-        if self.tty.is_behind() {
+        if self.terminal.tty.is_behind() {
             return false;
         }
         self.panels.retain(Panel::is_open);
         // The terminal has its new size before the signal that tells of it: a frame for the old one would be read wrong.
-        if !self.screen.is_resizing() && !self.sizes.asks && self.tty.size() != self.screen.size() {
+        if !self.screen.is_resizing() && !self.sizes.asks && self.terminal.tty.size() != self.screen.size() {
             self.resize();
         }
         if self.paint_viewer() {
@@ -390,43 +341,43 @@ impl Ui {
         };
         let shown = self.editor.rows(columns, (rows / 3).clamp(1, 12), &style);
         let activity = Activity {
-            since: self.working_since(),
-            what: match (self.panels.is_empty(), self.running) {
+            since: self.conversation.working_since(),
+            what: match (self.panels.is_empty(), self.conversation.running) {
                 (false, _) => "waits for you",
                 (true, Some(_)) => self.transcript.activity(),
                 (true, None) => "at work",
             },
-            is_reading: self.outgoing.door() == Door::Reading,
-            queued: self.queued.0.len() + self.queued.1.len(),
+            is_reading: self.conversation.outgoing.door() == Door::Reading,
+            queued: self.conversation.queued_count(),
             step,
             keys: self.vi.as_ref().map(editing::told).unwrap_or_default(),
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
         };
         let two = self.tui.status_rows > 1 && rows > 7;
-        let status = status::rows(&activity, &self.facts, columns, two, now);
+        let status = status::rows(&activity, &self.status.facts, columns, two, now);
         let (cover, place) = self.cover(columns, (rows * 3 / 5).max(3));
         let caret = place.map(|(row, column)| Caret { place: CaretPlace::Cover, row, column });
         self.transcript.show_time(&mut self.screen, now, step);
         self.screen.set_chrome(Chrome {
-            above: self.outgoing.rows(&self.queued, columns),
+            above: self.conversation.outgoing.rows(&self.conversation.queued, columns),
             cover,
             status: if columns < 20 || rows < 6 { Vec::new() } else { status },
             editor: shown.rows,
             caret: caret.unwrap_or(Caret { row: shown.caret.0, column: shown.caret.1, ..Caret::default() }),
         });
-        let state = match (self.running, self.panels.is_empty()) {
+        let state = match (self.conversation.running, self.panels.is_empty()) {
             (_, false) => State::Asking,
             (Some(_), true) => State::Working,
             (None, true) => State::Ready,
         };
         self.ask_status(state, columns, now);
-        let told = self.announcer.tell(state, &self.facts.title);
+        let told = self.announcer.tell(state, &self.status.facts.title);
         self.tell_terminal(&told);
         if !self.may_paint() {
             return false;
         }
         let frame = self.screen.paint();
-        self.tty.write(&frame.bytes);
+        self.terminal.tty.write(&frame.bytes);
         frame.more
     }
 
@@ -461,55 +412,34 @@ impl Ui {
         self.notice = Some((text.into(), Instant::now() + NOTICE_TIME));
     }
 
-    /// Since when a run or a command goes on; none where nothing does.
-    fn working_since(&self) -> Option<Instant> {
-        self.running.or(self.at_work_since)
-    }
-
-    /// Counts a command that has begun.
-    fn work_began(&mut self) {
-        self.at_work += 1;
-        self.at_work_since.get_or_insert_with(Instant::now);
-    }
-
-    /// Counts a command that has ended.
-    fn work_ended(&mut self) {
-        self.at_work = self.at_work.saturating_sub(1);
-        if self.at_work == 0 {
-            self.at_work_since = None;
-        }
-    }
-
-    fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let control = Arc::clone(&self.control);
-        self.runtime.spawn(async move { control.tasks.begin(work).await });
-    }
-
     /// Shows what is known of the agent. `said`: messages of the session that are on the screen already.
     fn welcome(&mut self, warnings: &[String], said: Vec<AgentMessage>) {
         self.refresh();
         self.apply_theme();
         self.take_tui();
         if self.tui.passthrough && self.screen.options().keeps_length {
-            self.tty.set_passing();
+            self.terminal.tty.set_passing();
         }
         self.take_editor();
-        let layers = &self.control.app.startup.layers;
+        let layers = &self.conversation.control.app.startup.layers;
         let own = layers.iter().find(|(name, _)| *name == USER).map(|(_, values)| values.get("tui.statusCommand"));
         // A project's command is nobody's choice: where one is in force, it is the user's own.
         let command = own.filter(|_| self.tui.status_command.is_some());
-        self.status_command = StatusCommand::new(command.as_ref().and_then(Value::as_str));
-        let model = match self.is_without_model() {
-            true => format!("no model yet: /login · {}", self.folder),
-            false => format!("{} in {}", self.facts.model, self.folder),
+        self.status.command = StatusCommand::new(command.as_ref().and_then(Value::as_str));
+        let model = match self.conversation.is_without_model() {
+            true => format!("no model yet: /login · {}", self.status.folder),
+            false => format!("{} in {}", self.status.facts.model, self.status.folder),
         };
-        if self.control.app.startup.settings.quiet_startup {
+        if self.conversation.control.app.startup.settings.quiet_startup {
             // The status row has the model.
         } else if !said.is_empty() {
             self.screen.push(TextBlock::new(&model, DIM));
         } else {
             self.screen.push_close(TextBlock::new(&model, DIM));
-            self.screen.push_close(TextBlock::new("/help · @file · !command · esc interrupts · ctrl+d leaves", DIM));
+            let [interrupt, leave] =
+                [Action::Interrupt, Action::Exit].map(|action| self.conversation.keys.short(action));
+            let hint = format!("/help · @file · !command · {interrupt} interrupts · {leave} leaves");
+            self.screen.push_close(TextBlock::new(&hint, DIM));
         }
         // Where the terminal has yet to answer, its answer tells.
         if !self.probe.is_open {
@@ -519,10 +449,5 @@ impl Ui {
             transcript::line(&mut self.screen, &format!("! {warning}"), NOTICE);
         }
         self.show_session(None, said);
-    }
-
-    /// Tells whether there is no model that could answer.
-    fn is_without_model(&self) -> bool {
-        is_absent(&self.control.session().agent.model().model)
     }
 }

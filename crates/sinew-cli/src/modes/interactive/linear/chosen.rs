@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sinew_llm::credentials::login::login_kind;
 use sinew_tui::Editor;
 
 use super::Linear;
 use super::list::{self, Choices};
+use crate::control::commands::Verb;
 use crate::modes::interactive::choices::{self, Choice, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
-use crate::modes::interactive::login;
+use crate::modes::interactive::conversation::LoginStart;
 use crate::modes::interactive::mailbox::{LoginStep, Message};
-use crate::modes::interactive::outgoing::Door;
 use crate::settings;
 
 /// A line that was asked for, and the draft that waits meanwhile.
@@ -31,11 +30,12 @@ impl Wanted {
 impl Linear {
     /// Says a list, of which the next line may choose.
     pub(super) fn list(&mut self, topic: Topic) {
-        if let Some(choices) = Choices::of(&self.control, &self.changed, topic) {
+        if let Some(choices) = Choices::of(&self.conversation, topic) {
             return self.say_list(choices);
         }
-        let (control, send, mailbox) = (Arc::clone(&self.control), self.listed.0.clone(), self.mailbox.clone());
-        self.runtime.spawn(async move {
+        let (control, send, mailbox) =
+            (Arc::clone(&self.conversation.control), self.listed.0.clone(), self.conversation.mailbox.clone());
+        self.conversation.runtime.spawn(async move {
             match list::read(control, topic).await {
                 Ok(choices) => {
                     let _ = send.send(choices);
@@ -54,11 +54,10 @@ impl Linear {
 
     /// Does what a chosen entry stands for.
     pub(super) fn choose(&mut self, choice: Choice) {
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match choice {
-            Choice::Thinking(level) => self.run_slash("thinking", level.as_str().to_string()),
-            Choice::Session(path) => self.run_slash("resume", path.display().to_string()),
-            Choice::Tool { name, now } => match choosing::switch_tool(&control, &name, now) {
+            Choice::Thinking(level) => self.conversation.run_verb(Verb::Thinking, level.as_str().to_string()),
+            Choice::Session(path) => self.conversation.run_verb(Verb::Resume, path.display().to_string()),
+            Choice::Tool { name, now } => match choosing::switch_tool(&self.conversation.control, &name, now) {
                 Ok(text) => self.output.say(&text),
                 Err(error) => self.output.say(&format!("Error: {}", error.message)),
             },
@@ -81,13 +80,8 @@ impl Linear {
             }
             Choice::Provider(id) => self.log_in(&id),
             Choice::Providers => self.list(Topic::Providers),
-            Choice::Leave => self.exit = Some(0),
-            choice => {
-                if matches!(choice, Choice::Place(_) | Choice::Branch(_)) {
-                    self.outgoing.set_door(Door::Changing);
-                }
-                self.runtime.spawn(choosing::carry_out(control, mailbox, choice));
-            }
+            Choice::Leave => self.conversation.leaving.code = Some(0),
+            choice => self.conversation.carry_out(choice),
         }
     }
 
@@ -109,19 +103,16 @@ impl Linear {
     pub(super) fn take_wanted(&mut self) -> bool {
         let Some(wanted) = self.wanted.take() else { return false };
         let text = std::mem::replace(&mut self.editor, wanted.draft).text().trim().to_string();
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match wanted.purpose {
             // A label is given by /label here.
             Purpose::Wait | Purpose::Label(..) => {}
             _ if text.is_empty() => {
-                self.login = None;
+                self.conversation.end_login();
                 self.output.say("Left as it was.");
             }
-            Purpose::Key(provider) => drop(self.runtime.spawn(login::keep_key(control, mailbox, provider, text))),
+            Purpose::Key(provider) => self.conversation.keep_key(provider, text),
             Purpose::Address => {
-                if let Some(login) = &mut self.login {
-                    login.paste(text);
-                }
+                self.conversation.paste_address(text);
             }
             Purpose::Setting(path) => {
                 let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
@@ -132,10 +123,10 @@ impl Linear {
     }
 
     fn write_setting(&mut self, path: &'static str, value: Value) {
-        match self.changed.write(&self.control, path, value) {
+        match self.conversation.write_setting(path, value) {
             Ok(place) => {
-                let now = self.changed.apply(&self.control, path);
-                let text = self.changed.told(path, &place, now);
+                let now = self.conversation.apply_setting(path);
+                let text = self.conversation.changed.told(path, &place, now);
                 self.output.say(&text);
             }
             Err(error) => self.output.say(&format!("Error: {error}")),
@@ -144,23 +135,15 @@ impl Linear {
 
     /// Begins a login at a provider, or asks for its key.
     pub(super) fn log_in(&mut self, provider: &str) {
-        let registry = self.control.app.models.registry();
-        match registry.provider(provider) {
-            None => {
-                let known: Vec<&str> = registry.providers().iter().map(|entry| entry.id.as_str()).collect();
-                self.output.say(&format!("Error: Provider not found: {provider}. Known: {}", known.join(", ")));
-            }
-            Some(entry) if login_kind(entry).is_some() => {
-                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-                self.login = Some(login::begin(control, mailbox, &self.runtime, entry.clone()));
-                self.output.say(&format!("Logging in at {provider}."));
-            }
+        match self.conversation.log_in(provider) {
+            LoginStart::Unknown(error) => self.output.say(&format!("Error: {error}")),
+            LoginStart::Begun => self.output.say(&format!("Logging in at {provider}.")),
             // The kernel would show what is written.
-            Some(_) if self.is_plain => {
+            LoginStart::NeedsKey if self.is_plain => {
                 self.output.say(&format!("A key cannot be hidden here: /quit, then sinew login {provider}"));
             }
-            Some(_) => {
-                let place = self.control.app.startup.paths.agent.join("auth.json");
+            LoginStart::NeedsKey => {
+                let place = self.conversation.control.app.startup.paths.agent.join("auth.json");
                 let words = format!(
                     "Paste the key of {provider}. It is not shown, and kept in {}, which only you can read.\n\
                      An empty line leaves it.",
@@ -173,7 +156,7 @@ impl Linear {
 
     pub(super) fn say_login(&mut self, step: LoginStep) {
         // Left meanwhile.
-        if self.login.is_none() {
+        if !self.conversation.is_logging_in() {
             return;
         }
         match step {
@@ -191,14 +174,11 @@ impl Linear {
     }
 
     pub(super) fn end_login(&mut self, provider: String, result: Result<(), String>) {
-        if self.login.take().is_some() {
+        if self.conversation.end_login() {
             self.drop_wanted();
         }
         match result {
-            Ok(()) => {
-                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-                self.runtime.spawn(login::use_provider(control, mailbox, provider));
-            }
+            Ok(()) => self.conversation.use_provider(provider),
             Err(error) => self.output.say(&format!("Error: {error}")),
         }
     }

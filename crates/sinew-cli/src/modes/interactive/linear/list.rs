@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::super::choices::{self, Choice, Entries, Topic};
-use super::super::choosing::{self, ChangedSettings};
+use super::super::choosing;
+use super::super::conversation::Conversation;
 use super::super::picker::Entry;
 use super::super::tree::TreeFilter;
 use super::asked::index;
@@ -26,22 +27,11 @@ impl Choices {
     }
 
     /// A list that is there at once; none: [`read`] gives it.
-    pub(super) fn of(control: &Control, changed: &ChangedSettings, topic: Topic) -> Option<Choices> {
-        let mut entries = match topic {
-            Topic::Login => choices::login(control),
-            Topic::Logout => choices::stored(control),
-            Topic::Providers => choices::providers(control),
-            Topic::Models { .. } => choices::models(control),
-            Topic::Thinking => choices::thinking(control),
-            Topic::Settings => changed.entries(control),
-            Topic::Theme => choices::themes(),
-            Topic::Tools { now } => choices::tools(control, now),
-            _ => return None,
-        };
+    pub(super) fn of(conversation: &Conversation, topic: Topic) -> Option<Choices> {
+        let mut entries = conversation.entries(topic)?;
         // It plays on a screen.
         entries.retain(|entry| entry.choice != Choice::Demo);
-        let title = if topic == Topic::Settings { changed.title() } else { topic.title() };
-        Some(Choices::new(title, entries))
+        Some(Choices::new(conversation.title(topic), entries))
     }
 
     /// The list in words.
@@ -95,10 +85,11 @@ pub(super) async fn read(control: Arc<Control>, topic: Topic) -> Result<Choices,
             let tree = blocking(|control| choosing::tree(control, TreeFilter::NoTools));
             tree.await.map_err(|panic| panic.to_string())??
         }
-        _ => {
+        Topic::Branch => {
             let points = blocking(|control| control.branch_points().map(choices::branches));
             points.await.map_err(|panic| panic.to_string())??
         }
+        _ => Vec::new(),
     };
     Ok(Choices::new(topic.title(), entries))
 }

@@ -14,36 +14,30 @@ mod words;
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sinew_agent::agent::Delivery;
 use sinew_agent::event::Event;
-use sinew_llm::message::AgentMessage;
-use sinew_session::history::Prompt;
 use sinew_tools::tool::Updates;
 use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, Key, KeyPress, LinearOutput, Pace};
-use tokio::runtime::Handle;
 
 use super::ask;
-use super::bindings::{self, Bindings, Meaning, Place};
 use super::choices::Topic;
-use super::choosing::{ChangedSettings, Target};
-use super::copy::Copied;
+use super::conversation::{Beginning, Conversation};
 use super::history::PromptHistory;
 use super::job;
-use super::keys;
-use super::leaving::{Left, Moved};
-use super::login::Running;
-use super::mailbox::{Inbox, Mailbox, Message};
+use super::keys::{Action, Meaning, Place, Press};
+use super::leaving::Left;
+use super::mailbox::Message;
 use super::outgoing::{Door, Outgoing};
 use super::pasting;
 use super::stash::Stash;
 use super::submit::{self, Submission};
+use super::terminal::Terminal;
 use super::tty::{Manner, Tty};
 use super::ui::Parts;
-use crate::control::Control;
+use crate::control::commands::{Face, Panel, Row, Shared, Verb};
 use crate::control::mcp::NOW;
 use crate::models::is_absent;
 use asked::{OpenQuestion, Reply};
@@ -56,15 +50,12 @@ const HOLD: Duration = Duration::from_secs(3);
 /// The key that a kernel's line ends with besides Enter: ctrl+c.
 const INTERRUPT: char = '\x03';
 
+/// The mode in words: it says the conversation, and gives it what the user writes and chooses.
 struct Linear {
-    control: Arc<Control>,
-    runtime: Handle,
-    mailbox: Mailbox,
-    inbox: Inbox,
-    tty: Tty,
+    // It is given back before the history of the conversation is written, which may take a while.
+    terminal: Terminal,
+    conversation: Conversation,
     output: LinearOutput,
-    input: InputParser,
-    keys: Bindings,
     /// The key that has begun a chord.
     chord: Option<Key>,
     editor: Editor,
@@ -74,34 +65,15 @@ struct Linear {
     choices: Option<Choices>,
     /// A line that was asked for.
     wanted: Option<Wanted>,
-    /// A login that goes on.
-    login: Option<Running>,
-    changed: ChangedSettings,
     /// Lists that are made by tasks come here.
     listed: (std::sync::mpsc::Sender<Choices>, std::sync::mpsc::Receiver<Choices>),
-    history: PromptHistory,
-    cwd: String,
-    /// The id of the session that was said.
-    session: String,
-    is_running: bool,
-    queued: usize,
-    /// Texts that were sent and that the agent does not have yet.
-    outgoing: Outgoing,
     /// The terminal knows no cursor: lines come whole.
     is_plain: bool,
-    last_byte: Instant,
     last_key: Option<Instant>,
     /// The time at which the line that is being written was begun.
     begun: Option<Instant>,
     /// The last line was empty and ended by ctrl+d.
     has_ended: bool,
-    /// The owner of the last copy, which serves the desktop for as long as it lives.
-    clipboard: Option<sinew::clipboard::Clipboard>,
-    exit: Option<u8>,
-    /// The run goes on after the exit, without the terminal.
-    goes_behind: bool,
-    /// The folder in which the session goes on after the exit.
-    moved: Option<Moved>,
 }
 
 /// Runs linear mode until the user leaves, a signal comes or the terminal is gone.
@@ -127,40 +99,26 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
         tty.guard();
     }
     let hides_thoughts = control.app.startup.settings.hide_thinking_block;
+    let input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
+    let words = Words::new(pace, hides_thoughts, keys.of_rows());
+    let outgoing = Outgoing::new(Door::Open);
+    let beginning = Beginning { control, runtime, mailbox, keys, history, cwd, outgoing };
     let mut linear = Linear {
-        control,
-        runtime,
-        mailbox,
-        inbox,
-        tty,
+        conversation: Conversation::new(Face::Words, beginning),
+        terminal: Terminal::new(tty, inbox, input),
         output: LinearOutput::new(is_plain),
-        input: InputParser::new(std::env::var_os("SSH_CONNECTION").is_some()),
-        keys,
         chord: None,
         editor: Editor::new(),
         stash: Stash::default(),
-        words: Words::new(pace, hides_thoughts),
+        words,
         asked: VecDeque::new(),
         choices: None,
         wanted: None,
-        login: None,
-        changed: ChangedSettings::default(),
         listed: std::sync::mpsc::channel(),
-        history,
-        cwd,
-        session: String::new(),
-        is_running: false,
-        queued: 0,
-        outgoing: Outgoing::new(Door::Open),
         is_plain,
-        last_byte: Instant::now(),
         last_key: None,
         begun: None,
         has_ended: false,
-        clipboard: None,
-        exit: None,
-        goes_behind: false,
-        moved: None,
     };
     linear.welcome(&warnings);
     early.into_iter().for_each(|message| linear.take_message(message));
@@ -173,13 +131,13 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
     }
     let code = linear.serve();
     let bytes = linear.output.sent();
-    linear.tty.write(bytes);
+    linear.terminal.tty.write(bytes);
     let rest = linear.output.write(false, None);
-    linear.tty.write(&rest);
-    let (code, moved) = (code.unwrap_or(143), linear.moved.take());
-    let behind = linear.goes_behind.then(|| b"\x07".to_vec());
+    linear.terminal.tty.write(&rest);
+    let (code, moved) = (code.unwrap_or(143), linear.conversation.leaving.moved.take());
+    let behind = linear.conversation.leaving.goes_behind.then(|| b"\x07".to_vec());
     if behind.is_some() {
-        let control = Arc::clone(&linear.control);
+        let control = Arc::clone(&linear.conversation.control);
         // The terminal is as it was found from here on.
         drop(linear);
         job::say_behind(&control);
@@ -190,45 +148,39 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
 
 impl Linear {
     fn serve(&mut self) -> io::Result<u8> {
-        let mut buffer = vec![0; 64 << 10];
         loop {
-            while let Ok(message) = self.inbox.messages.try_recv() {
+            while let Some(message) = self.terminal.next_message() {
                 self.take_message(message);
             }
             while let Ok(choices) = self.listed.1.try_recv() {
                 self.say_list(choices);
             }
             self.ask_next();
-            if let Some(code) = self.exit {
+            if let Some(code) = self.conversation.leaving.code {
                 return Ok(code);
             }
             let now = Instant::now();
-            if self.input.patience().is_some_and(|patience| now >= self.last_byte + patience) {
-                let events = self.input.expire();
+            if let Some(events) = self.terminal.expire(now) {
                 events.into_iter().for_each(|event| self.take_input(event));
                 continue;
             }
             self.write(now, self.is_held(now));
-            let ready = self.tty.wait(&self.inbox.wake, self.limit(now))?;
-            if ready.woken {
-                self.inbox.drain_wake(&mut buffer);
-            }
-            if ready.input {
-                match self.tty.read(&mut buffer)? {
-                    // An empty line that ctrl+d ended; a second one may be the end of the terminal.
-                    Some([]) if self.is_plain && !std::mem::replace(&mut self.has_ended, true) => self.leave(),
-                    Some([]) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    Some(bytes) if self.is_plain => {
-                        let line = String::from_utf8_lossy(bytes).into_owned();
-                        self.take_line(&line);
-                    }
-                    Some(bytes) => {
-                        self.last_byte = Instant::now();
-                        let events = self.input.feed(bytes);
-                        events.into_iter().for_each(|event| self.take_input(event));
-                    }
-                    None => {}
+            match self.terminal.wait(self.limit(now))? {
+                // An empty line that ctrl+d ended; a second one may be the end of the terminal.
+                Some(bytes) if bytes.is_empty() => match self.is_plain && !std::mem::replace(&mut self.has_ended, true)
+                {
+                    true => self.leave(),
+                    false => return Err(io::ErrorKind::UnexpectedEof.into()),
+                },
+                Some(bytes) if self.is_plain => {
+                    let line = String::from_utf8_lossy(&bytes).into_owned();
+                    self.take_line(&line);
                 }
+                Some(bytes) => {
+                    let events = self.terminal.parse(&bytes);
+                    events.into_iter().for_each(|event| self.take_input(event));
+                }
+                None => {}
             }
         }
     }
@@ -236,7 +188,7 @@ impl Linear {
     /// The time until something is due; none: nothing is.
     fn limit(&self, now: Instant) -> Option<Duration> {
         let waiting = (self.output.is_waiting() && self.is_held(now)).then(|| self.last_key.map(|key| key + HOLD));
-        let due = [self.input.patience().map(|patience| self.last_byte + patience), waiting.flatten()];
+        let due = [self.terminal.due(), waiting.flatten()];
         due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
     }
 
@@ -246,7 +198,7 @@ impl Linear {
     }
 
     fn write(&mut self, now: Instant, held: bool) {
-        if self.tty.is_behind() {
+        if self.terminal.tty.is_behind() {
             return;
         }
         let style = EditorStyle {
@@ -259,7 +211,7 @@ impl Linear {
             ..EditorStyle::default()
         };
         // Behind the last column a step back goes to another place in each terminal.
-        let columns = self.tty.size().columns.max(3) - 1;
+        let columns = self.terminal.tty.size().columns.max(3) - 1;
         let mut dots = Editor::new();
         let editor = match &self.wanted {
             Some(wanted) if wanted.is_hidden() => {
@@ -269,23 +221,21 @@ impl Linear {
             _ => &mut self.editor,
         };
         let shown = editor.rows(columns, usize::MAX, &style);
-        let is_open = !self.is_running || !self.editor.is_empty() || !self.asked.is_empty() || self.wanted.is_some();
+        let is_open = self.conversation.running.is_none()
+            || !self.editor.is_empty()
+            || !self.asked.is_empty()
+            || self.wanted.is_some();
         let bytes = self.output.write(held, is_open.then_some((&*shown.rows, shown.caret)));
-        self.tty.write(&bytes);
+        self.terminal.tty.write(&bytes);
         if let (Some(asked), false) = (self.asked.front_mut(), self.output.is_waiting()) {
             asked.was_said(now);
         }
     }
 
-    fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let control = Arc::clone(&self.control);
-        self.runtime.spawn(async move { control.tasks.begin(work).await });
-    }
-
     fn welcome(&mut self, warnings: &[String]) {
-        let model = self.control.session().agent.model().model;
+        let model = self.conversation.control.session().agent.model().model;
         let answers = if is_absent(&model) { "no model yet".to_string() } else { format!("model {}", model.key()) };
-        self.output.say(&format!("sinew {}, {answers}, in {}", env!("CARGO_PKG_VERSION"), self.cwd));
+        self.output.say(&format!("sinew {}, {answers}, in {}", env!("CARGO_PKG_VERSION"), self.conversation.cwd));
         if is_absent(&model) {
             self.output.say("To get a model: /login lists the ways.");
         }
@@ -297,11 +247,9 @@ impl Linear {
     }
 
     fn say_session(&mut self) {
-        // The file may be long, or locked by another program.
-        let (prompts, mailbox, cwd) = (self.history.reader(), self.mailbox.clone(), self.cwd.clone());
-        self.runtime.spawn_blocking(move || mailbox.send(Message::Prompts(prompts.texts(Path::new(&cwd)))));
-        self.session = self.control.session().agent.session().id().to_string();
-        match self.control.messages() {
+        self.conversation.read_prompts();
+        self.conversation.show_session();
+        match self.conversation.control.messages() {
             Ok(messages) => self.words.session(&mut self.output, &messages),
             Err(error) => self.output.say(&format!("Error: {}", error.message)),
         }
@@ -312,15 +260,16 @@ impl Linear {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => self.asked.push_back(OpenQuestion::question(question, send)),
             Message::Approval(request, send) => {
-                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-                if let Some((request, send)) = ask::preview(control, mailbox, &self.runtime, request, send) {
+                let (control, mailbox) = self.conversation.handles();
+                if let Some((request, send)) = ask::preview(control, mailbox, &self.conversation.runtime, request, send)
+                {
                     self.take_message(Message::Previewed(request, Vec::new(), send));
                 }
             }
             Message::Previewed(request, changes, send) => {
                 // It may come before the event that says that the run began.
-                self.is_running = true;
-                let file = self.control.app.startup.paths.agent.join("settings.json");
+                self.conversation.run_began();
+                let file = self.conversation.control.app.startup.paths.agent.join("settings.json");
                 self.asked.push_back(OpenQuestion::approval(&request, &changes, &file, send));
             }
             Message::Notice(text) => self.output.say(&format!("Note: {text}")),
@@ -329,21 +278,15 @@ impl Linear {
                 self.give_back(&text);
             }
             Message::Accepted { number, runs } => {
-                if self.outgoing.accepted(number, runs) {
-                    self.end_run();
-                }
+                self.conversation.accepted(number, runs);
                 self.hand_over();
             }
             Message::Returned(number) => {
-                let (text, is_interrupted) = self.outgoing.returned(number);
-                text.inspect(|text| self.give_back(text));
-                if is_interrupted {
-                    self.end_run();
-                }
+                self.conversation.returned(number).inspect(|text| self.give_back(text));
                 self.hand_over();
             }
             Message::ChangeEnded => {
-                self.outgoing.end_change();
+                self.conversation.outgoing.end_change();
                 self.hand_over();
             }
             Message::TakenBack(texts) => self.give_back(&texts.join("\n\n")),
@@ -352,21 +295,23 @@ impl Linear {
             Message::EditorText(text) => self.give_back(&text),
             Message::Prompts(Ok(prompts)) => self.editor.history().fill(prompts),
             Message::Prompts(Err(error)) => self.output.say(&format!("Note: the history was not read: {error}")),
-            Message::Copied(Copied { text, bytes, clipboard, .. }) => {
-                bytes.into_iter().for_each(|bytes| self.tty.write(&bytes));
-                self.clipboard = clipboard;
+            Message::Copied(copied) => {
+                let (text, _, bytes) = self.conversation.copied(copied);
+                bytes.into_iter().for_each(|bytes| self.terminal.tty.write(&bytes));
                 self.output.say(&text);
             }
             Message::Clipboard(Ok(clip)) => {
-                pasting::put(&mut self.editor, clip, &self.control.app.startup.paths.cwd);
+                pasting::put(&mut self.editor, clip, &self.conversation.control.app.startup.paths.cwd);
             }
             Message::Clipboard(Err(why)) => self.output.say(&format!("Note: {why}")),
             Message::Keys(keys) => {
                 keys.faults.iter().for_each(|fault| self.output.say(&format!("Warning: {fault}")));
-                self.keys = *keys;
+                self.words.keys = keys.of_rows();
+                self.conversation.keys = *keys;
             }
             Message::LoginStep(step) => self.say_login(step),
             Message::LoggedIn { provider, result } => self.end_login(provider, result),
+            Message::WorkEnded => self.conversation.work_ended(),
             Message::CommandEnded(..) | Message::Picture(..) | Message::Resized => {}
             // Only panels of the screen ask for these.
             Message::Entries(..)
@@ -374,7 +319,6 @@ impl Linear {
             | Message::Candidates { .. }
             | Message::Facts(_)
             | Message::Status(_)
-            | Message::WorkEnded
             | Message::CommandOutput(..)
             | Message::ModelChanged(_)
             | Message::Label { .. }
@@ -384,20 +328,20 @@ impl Linear {
             | Message::Started(..)
             | Message::ProgramEnded(_) => {}
             Message::SessionChanged(divider) => {
-                self.is_running = false;
                 self.asked.drain(..).for_each(OpenQuestion::refuse);
                 // Nothing of the session that was left is seen in the next one; its drafts are in the history.
-                if self.session != self.control.session().agent.session().id() {
+                if self.conversation.change_session() {
                     self.choices = None;
-                    self.queued = 0;
                     self.stash.file(&mut self.editor);
                 }
                 self.output.say(&format!("Session: {divider}"));
                 self.say_session();
                 self.output.say("Ready.");
             }
-            Message::Moved(moved) => (self.exit, self.moved) = (Some(0), Some(moved)),
-            Message::End(code) => self.exit = Some(code),
+            Message::Moved(moved) => {
+                (self.conversation.leaving.code, self.conversation.leaving.moved) = (Some(0), Some(moved));
+            }
+            Message::End(code) => self.conversation.leaving.code = Some(code),
         }
     }
 
@@ -412,20 +356,12 @@ impl Linear {
 
     fn take_event(&mut self, event: &Event) {
         self.words.event(&mut self.output, event);
+        let queued = self.conversation.queued_count();
+        self.conversation.take_event(event);
         match event {
-            Event::AgentStart => self.is_running = true,
-            Event::MessageStart { message: AgentMessage::User(_) } => self.outgoing.began(),
-            Event::AgentSettled {} => {
-                self.outgoing.began();
-                self.is_running = false;
-                self.ready();
-            }
-            Event::QueueUpdate { steering, follow_up } => {
-                let queued = steering.len() + follow_up.len();
-                if queued > self.queued {
-                    self.output.say(&format!("Waits: {queued} for the model"));
-                }
-                self.queued = queued;
+            Event::AgentSettled {} => self.ready(),
+            Event::QueueUpdate { .. } if self.conversation.queued_count() > queued => {
+                self.output.say(&format!("Waits: {} for the model", self.conversation.queued_count()));
             }
             _ => {}
         }
@@ -450,57 +386,71 @@ impl Linear {
     }
 
     fn take_input(&mut self, input: Input) {
-        let (key, text) = match input {
-            Input::Paste(text) => (String::new(), Err(text)),
-            Input::Key(press) => match self.known_key(&press) {
-                Some(key) => (key, Ok(press.text)),
-                None => return,
-            },
-            _ => return,
-        };
+        match input {
+            Input::Paste(text) => {
+                self.note_key();
+                pasting::paste(&mut self.editor, &text, &self.conversation.control.app.startup.paths.cwd);
+            }
+            Input::Key(press) => {
+                if let Some(known) = self.known_key(&press) {
+                    self.note_key();
+                    self.take_key(known);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps when a key was pressed, and when the line was begun.
+    fn note_key(&mut self) {
         let now = Instant::now();
         self.last_key = Some(now);
         if self.editor.is_empty() {
             self.begun = Some(now);
         }
-        match (key.as_str(), text) {
-            (_, Err(text)) => pasting::paste(&mut self.editor, &text, &self.control.app.startup.paths.cwd),
-            ("ctrl+v", _) => {
-                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-                let read = move || mailbox.send(Message::Clipboard(pasting::read_clipboard(&control)));
-                self.runtime.spawn_blocking(read);
-            }
-            ("escape" | "ctrl+c", _) if self.drop_wanted() => {
-                self.login = None;
+    }
+
+    fn take_key(&mut self, press: Press<'_>) {
+        let is_empty = self.editor.is_empty();
+        match press {
+            Press::Text(text) => self.editor.insert(text),
+            Press::Action(Action::Paste) => self.conversation.read_clipboard(),
+            Press::Action(Action::Interrupt | Action::Clear) if self.drop_wanted() => {
+                self.conversation.end_login();
                 self.output.say("Left as it was.");
             }
-            ("ctrl+s", _) => {
-                let text = self.stash.switch(&mut self.editor);
+            Press::Action(Action::Stash) => {
+                let text = self.stash.switch(&mut self.editor).text(&self.conversation.keys);
                 self.output.say(&format!("Note: {text}"));
             }
-            ("enter", _) => self.enter(Delivery::Steer),
-            ("alt+enter" | "ctrl+enter" | "ctrl+q", _) => self.enter(Delivery::FollowUp),
-            ("escape", _) => self.interrupt(),
-            ("ctrl+c", _) if self.editor.is_empty() => self.interrupt(),
-            ("ctrl+c", _) => drop(self.editor.clear()),
-            ("ctrl+d", _) if self.editor.is_empty() => self.leave(),
-            ("alt+up", _) if !self.outgoing.is_empty() => {
-                self.outgoing.take_newest().inspect(|text| self.give_back(text));
+            Press::Action(Action::Submit) => self.enter(Delivery::Steer),
+            Press::Action(Action::FollowUp) => self.enter(Delivery::FollowUp),
+            Press::Action(Action::Interrupt) => self.interrupt(),
+            Press::Action(Action::Clear) if is_empty => self.interrupt(),
+            Press::Action(Action::Clear) => drop(self.editor.clear()),
+            Press::Action(Action::Exit) if is_empty => self.leave(),
+            Press::Action(Action::Dequeue) if !self.conversation.outgoing.is_empty() => {
+                self.conversation.outgoing.take_newest().inspect(|text| self.give_back(text));
             }
-            ("alt+up", _) => self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), false)),
-            (key, Ok(text)) => match keys::action(key) {
-                Some(action) => drop(self.editor.act(action)),
-                None => self.editor.insert(&text),
-            },
+            Press::Action(Action::Dequeue) => {
+                let (control, mailbox) = self.conversation.handles();
+                self.conversation.begin(submit::take_back(control, mailbox, false));
+            }
+            Press::Action(action) => {
+                if let Some(edit) = action.edit() {
+                    self.editor.act(edit);
+                }
+            }
         }
     }
 
-    /// The key by which the code knows a press; none where it calls nothing, or begins a chord.
-    fn known_key(&mut self, press: &KeyPress) -> Option<String> {
+    /// The meaning of a press; none where it calls nothing, or begins a chord.
+    fn known_key<'a>(&mut self, press: &'a KeyPress) -> Option<Press<'a>> {
         let before = self.chord.take();
         let place = Place { is_empty: self.editor.is_empty(), panel_waits: false };
-        match self.keys.in_editor(place, before, press) {
-            Meaning::Known(key) => Some(key),
+        match self.conversation.keys.in_editor(place, before, press) {
+            Meaning::Action(action) => Some(Press::Action(action)),
+            Meaning::Text => Some(Press::Text(&press.text)),
             Meaning::Begins(key) => {
                 self.output.say(&format!("Note: {key} …"));
                 self.chord = Some(key);
@@ -523,36 +473,25 @@ impl Linear {
     }
 
     fn leave(&mut self) {
-        match self.is_running {
+        match self.conversation.running.is_some() {
             true => self.output.say("Note: the model is at work, /stop interrupts it, /quit leaves"),
-            false => self.exit = Some(0),
+            false => self.conversation.leaving.code = Some(0),
         }
     }
 
     fn interrupt(&mut self) {
-        self.control.abort_bash();
+        self.conversation.control.abort_bash();
         // A question may come before the event that says that a run began.
-        let is_busy = self.is_running || self.queued > 0 || !self.asked.is_empty() || !self.outgoing.is_empty();
+        let is_busy = self.conversation.is_busy() || !self.asked.is_empty();
         self.asked.drain(..).for_each(OpenQuestion::refuse);
-        if is_busy {
-            self.output.say("Interrupted.");
-            let (waiting, is_one_on_the_way) = self.outgoing.take_back();
-            if !waiting.is_empty() {
-                self.give_back(&waiting.join("\n\n"));
-            }
-            match is_one_on_the_way {
-                // What is queued is older than that one: it comes back behind it, and so in front.
-                true => submit::end_work(&self.control),
-                false => self.end_run(),
-            }
-        } else {
-            self.output.say("Note: nothing runs, /quit leaves");
+        if !is_busy {
+            return self.output.say("Note: nothing runs, /quit leaves");
         }
-    }
-
-    /// Ends the run and takes back what is queued for it.
-    fn end_run(&self) {
-        self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
+        self.output.say("Interrupted.");
+        let waiting = self.conversation.interrupt();
+        if !waiting.is_empty() {
+            self.give_back(&waiting.join("\n\n"));
+        }
     }
 
     fn enter(&mut self, delivery: Delivery) {
@@ -564,7 +503,7 @@ impl Linear {
         // Keys that came together with Enter were not shown yet.
         self.write(now, true);
         let bytes = self.output.sent();
-        self.tty.write(bytes);
+        self.terminal.tty.write(bytes);
         self.last_key = None;
         if self.take_wanted() {
             return;
@@ -573,7 +512,7 @@ impl Linear {
         if !text.trim_start().starts_with('/')
             && let Some(asked) = self.asked.pop_front()
         {
-            let gate = Duration::from_millis(self.control.app.startup.settings.tui.approval_delay_ms);
+            let gate = Duration::from_millis(self.conversation.control.app.startup.settings.tui.approval_delay_ms);
             return match asked.answer(text.trim(), begun, gate) {
                 Reply::Taken => self.output.say("Answered."),
                 Reply::Stops => self.interrupt(),
@@ -586,7 +525,7 @@ impl Linear {
         if let Some(chosen) = self.choices.take().and_then(|choices| choices.chosen(text.trim())) {
             return self.choose(chosen);
         }
-        let is_command = matches!(read(&text), Submission::Slash(..));
+        let is_command = matches!(self.conversation.read(&text), Submission::Slash(..));
         self.submit(text, delivery);
         if !is_command {
             self.stash.give_back(&mut self.editor);
@@ -594,103 +533,72 @@ impl Linear {
     }
 
     fn submit(&mut self, text: String, delivery: Delivery) {
-        let is_prompt = match read(&text) {
-            Submission::Prompt => true,
-            // It would change the session below a prompt that is on its way.
-            Submission::Slash(name, _) => submit::changes_session(name) && self.outgoing.is_on_the_way(),
-            _ => false,
-        };
-        let is_stop = matches!(read(&text), Submission::Slash("stop" | "status", _));
-        if (is_prompt || self.outgoing.door() != Door::Open) && !is_stop {
-            self.outgoing.push(text, delivery);
-            return self.hand_over();
+        match self.conversation.submit(text, delivery) {
+            Some(text) => self.carry_out(text),
+            None => self.hand_over(),
         }
-        self.carry_out(text);
     }
 
     /// Hands over what waits, as far as it may go on.
     fn hand_over(&mut self) {
-        while let Some(text) = self.outgoing.first() {
-            if read(text) != Submission::Prompt {
-                self.outgoing.take_first().into_iter().for_each(|(text, _)| self.carry_out(text));
-            } else if let Some(given) = self.outgoing.give() {
-                self.remember(given.text.clone());
-                self.begin(submit::prompt(Arc::clone(&self.control), self.mailbox.clone(), given));
-            }
+        while let Some(text) = self.conversation.next() {
+            self.carry_out(text);
         }
-    }
-
-    /// Runs a command after which another session may be current.
-    fn run_slash(&mut self, name: &str, arguments: String) {
-        if submit::changes_session(name) {
-            self.outgoing.set_door(Door::Changing);
-        }
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn(submit::slash(control, mailbox, name.to_string(), arguments));
     }
 
     /// Does what a text asks for that is no prompt.
     fn carry_out(&mut self, text: String) {
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        match read(&text) {
+        let (control, mailbox) = self.conversation.handles();
+        match self.conversation.read(&text) {
             Submission::Nothing | Submission::Prompt => return,
             Submission::Shell { command, excluded } => {
                 self.output.say(&format!("Runs: {command}"));
                 let command = command.to_string();
-                self.begin(async move {
+                self.conversation.begin(async move {
                     let ended = control.bash(&command, excluded, Updates::none()).await.map_err(|error| error.message);
                     mailbox.send(Message::Output(words::command_end(ended)));
                 });
             }
-            Submission::Slash("bg" | "background", _) => match control.session().agent.is_running() {
-                true if self.outgoing.is_empty() => {
-                    self.asked.drain(..).for_each(OpenQuestion::refuse);
-                    (self.exit, self.goes_behind) = (Some(0), true);
-                }
-                true => self.output.say("Note: a text is on its way to the agent: try again when it is there"),
-                false => self.output.say("Note: no run goes on: /quit leaves"),
+            Submission::Slash(row, arguments) => self.command(row, arguments),
+        }
+        self.conversation.remember(text);
+    }
+
+    /// Does what a slash command asks for: what this mode does itself, else what runs elsewhere.
+    fn command(&mut self, row: &'static Row, arguments: &str) {
+        match (row.verb, arguments) {
+            (Verb::Background, _) => match self.conversation.go_behind("/quit") {
+                Ok(()) => self.asked.drain(..).for_each(OpenQuestion::refuse),
+                Err(why) => self.output.say(&format!("Note: {why}")),
             },
-            Submission::Slash("stop", _) => self.interrupt(),
-            Submission::Slash("status", _) => self.output.say(&words::status(&control, self.is_running, self.queued)),
-            Submission::Slash("stash", _) => {
-                let text = self.stash.switch(&mut self.editor);
-                self.output.say(&format!("Note: {text}"));
-            }
-            Submission::Slash("tools", NOW) => self.list(Topic::Tools { now: true }),
-            Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
-            Submission::Slash("settings", place) if Target::named(place).is_some() => {
-                self.changed.target = Target::named(place).unwrap_or_default();
-                self.list(Topic::Settings);
-            }
-            // Jobs have numbers of their own.
-            Submission::Slash(name, "") if !matches!(name, "jobs" | "share") && Topic::of(name).is_some() => {
-                if let Some(topic) = Topic::of(name) {
-                    self.list(topic);
-                }
-            }
-            Submission::Slash("hotkeys", _) => {
-                let text = self.keys.help(false);
+            (Verb::Stop, _) => self.interrupt(),
+            (Verb::Status, _) => {
+                let Conversation { control, running, .. } = &self.conversation;
+                let text = words::status(control, running.is_some(), self.conversation.queued_count());
                 self.output.say(&text);
             }
-            Submission::Slash(name, arguments) => {
-                if name == "reload" {
-                    let (mailbox, file) = (mailbox.clone(), control.app.startup.paths.agent.join(bindings::FILE));
-                    self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
-                }
-                self.run_slash(name, arguments.to_string());
+            (Verb::Stash, _) => {
+                let text = self.stash.switch(&mut self.editor).text(&self.conversation.keys);
+                self.output.say(&format!("Note: {text}"));
             }
+            (Verb::Tools, NOW) => self.list(Topic::Tools { now: true }),
+            (Verb::Login, provider) if !provider.is_empty() => self.log_in(provider),
+            (Verb::Settings, place) if self.conversation.keep_settings_in(place) => self.list(Topic::Settings),
+            (Verb::Shared(Shared::Help), _) => {
+                let text = submit::help(&self.conversation.control, Face::Words, &self.conversation.keys);
+                self.output.say(&text);
+            }
+            (Verb::Hotkeys, _) => {
+                let text = self.conversation.keys.help(false);
+                self.output.say(&text);
+            }
+            _ => match row.panel {
+                // Jobs have numbers of their own, and nothing is published by a number.
+                Some(panel) if arguments.is_empty() && !matches!(panel, Panel::Jobs | Panel::Share) => {
+                    self.list(Topic::of(panel));
+                }
+                _ => self.conversation.run(row, arguments.to_string()),
+            },
         }
-        self.remember(text);
     }
-
-    /// Keeps a text in the history.
-    fn remember(&self, text: String) {
-        let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
-        self.history.add(prompt);
-    }
-}
-
-/// Tells what a text asks for; two commands are of this face alone.
-fn read(text: &str) -> Submission<'_> {
-    submit::read(text, |name| matches!(name, "status" | "stop") || submit::is_built_in(name))
 }

@@ -11,6 +11,7 @@ use sinew_tools::semantics::{OutputView, diff_of};
 use sinew_tui::{LinearOutput, Pace, Speech};
 
 use super::super::blocks::subject;
+use super::super::keys::RowKeys;
 use super::super::transcript::{ending, notice, text_of};
 use crate::control::Control;
 
@@ -25,6 +26,8 @@ pub(super) struct Words {
     pace: Pace,
     /// Of a thought only the first line is said.
     hides_thoughts: bool,
+    /// The keys that notes name.
+    pub(super) keys: RowKeys,
     parts: HashMap<usize, Part>,
 }
 
@@ -54,8 +57,8 @@ impl Part {
 }
 
 impl Words {
-    pub(super) fn new(pace: Pace, hides_thoughts: bool) -> Words {
-        Words { pace, hides_thoughts, parts: HashMap::new() }
+    pub(super) fn new(pace: Pace, hides_thoughts: bool, keys: RowKeys) -> Words {
+        Words { pace, hides_thoughts, keys, parts: HashMap::new() }
     }
 
     /// Says an event.
@@ -77,7 +80,7 @@ impl Words {
                 tool_end(output, tool_name, result, *is_error)
             }
             other => {
-                if let Some((text, _)) = notice(other) {
+                if let Some((text, _)) = notice(other, self.keys) {
                     output.say(&format!("Note: {}", text.trim_start_matches(|c: char| !c.is_alphanumeric())));
                 }
             }

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use sinew_tui::EditAction;
+
 use super::Ui;
+use crate::control::commands::{self, Face, Panel};
 use crate::modes::interactive::choices::{self, Choice};
 use crate::modes::interactive::complete::{self, Candidate, Popup, Wanted};
+use crate::modes::interactive::keys::{Action, Press};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::picker::Entry;
 use crate::modes::interactive::submit;
@@ -20,16 +24,17 @@ impl Ui {
         let from = request.from;
         match request.wanted {
             Wanted::Command(query) => {
-                self.popup = Popup::new(&before, from, submit::candidates(&self.control), Some(&query));
+                self.popup = Popup::new(&before, from, submit::candidates(&self.conversation.control), Some(&query));
             }
             Wanted::Argument { command, query } => {
                 let candidates = self.arguments(&command);
                 self.popup = Popup::new(&before, from, candidates, Some(&query));
             }
             Wanted::Mention(query) => {
-                let (searches, mailbox) = (Arc::clone(&self.control.app.searches), self.mailbox.clone());
-                let cwd = self.control.app.startup.paths.cwd.clone();
-                self.runtime.spawn_blocking(move || {
+                let (searches, mailbox) =
+                    (Arc::clone(&self.conversation.control.app.searches), self.conversation.mailbox.clone());
+                let cwd = self.conversation.control.app.startup.paths.cwd.clone();
+                self.conversation.runtime.spawn_blocking(move || {
                     let candidates = complete::files(&searches, &cwd, &query);
                     mailbox.send(Message::Candidates { text: before, from, candidates, from_tab: false });
                 });
@@ -39,12 +44,12 @@ impl Ui {
 
     /// The values that a command knows.
     fn arguments(&self, command: &str) -> Vec<Candidate> {
-        let entries = match command {
-            "model" => choices::models(&self.control),
-            "thinking" => choices::thinking(&self.control),
-            "theme" => choices::themes(),
-            "login" => choices::providers(&self.control),
-            "logout" => choices::stored(&self.control),
+        let entries = match commands::named(command, Face::Screen).and_then(|row| row.panel) {
+            Some(Panel::Models) => choices::models(&self.conversation.control),
+            Some(Panel::Thinking) => choices::thinking(&self.conversation.control),
+            Some(Panel::Theme) => choices::themes(),
+            Some(Panel::Login) => choices::providers(&self.conversation.control),
+            Some(Panel::Logout) => choices::stored(&self.conversation.control),
             _ => return Vec::new(),
         };
         let candidate =
@@ -57,8 +62,9 @@ impl Ui {
         let before = self.editor.before_cursor().to_string();
         let (from, folder, name) = complete::path_word(&before);
         let (folder, name) = (folder.to_string(), name.to_string());
-        let (cwd, mailbox) = (self.control.app.startup.paths.cwd.clone(), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || {
+        let (cwd, mailbox) =
+            (self.conversation.control.app.startup.paths.cwd.clone(), self.conversation.mailbox.clone());
+        self.conversation.runtime.spawn_blocking(move || {
             let candidates = complete::paths(&cwd, std::env::home_dir().as_deref(), &folder, &name);
             mailbox.send(Message::Candidates { text: before, from, candidates, from_tab: true });
         });
@@ -77,14 +83,14 @@ impl Ui {
     }
 
     /// Gives a key to the popup; false where it is not for it.
-    pub(super) fn take_popup_key(&mut self, key: &str) -> bool {
+    pub(super) fn take_popup_key(&mut self, press: Press<'_>) -> bool {
         let before = self.editor.before_cursor().to_string();
         let Some(popup) = &mut self.popup else { return false };
-        match key {
-            "up" => popup.step(-1),
-            "down" => popup.step(1),
-            "escape" => self.popup = None,
-            "tab" | "enter" if popup.adds(&before) => {
+        match press.action() {
+            Some(Action::Edit(EditAction::Up)) => popup.step(-1),
+            Some(Action::Edit(EditAction::Down)) => popup.step(1),
+            Some(Action::Interrupt) => self.popup = None,
+            Some(Action::Tab | Action::FocusPanel | Action::Submit) if popup.adds(&before) => {
                 if let Some((from, insert)) = popup.take(&before) {
                     let insert = insert.to_string();
                     self.editor.complete(from, &insert);

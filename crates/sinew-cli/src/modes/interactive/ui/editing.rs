@@ -1,8 +1,9 @@
 //! The keys of vi in the editor, where they are wanted.
 
-use sinew_tui::{Vi, ViKey, ViMode};
+use sinew_tui::{EditAction, Vi, ViKey, ViMode, ViPress};
 
 use super::Ui;
+use crate::modes::interactive::keys::{Action, Press};
 use crate::settings::TuiEditor;
 
 /// The mode of the keys and what is typed of a command, for the status.
@@ -37,9 +38,17 @@ impl Ui {
     }
 
     /// Gives a key to vi; false where it has its own meaning.
-    pub(super) fn take_vi_key(&mut self, key: &str, text: &str) -> bool {
+    pub(super) fn take_vi_key(&mut self, press: Press<'_>) -> bool {
         let Some(vi) = &mut self.vi else { return false };
-        match vi.key(&mut self.editor, key, text) {
+        let press = match press {
+            Press::Action(Action::Interrupt) => ViPress::Escape,
+            Press::Action(Action::Edit(EditAction::DeleteBackward)) => ViPress::Backspace,
+            // In vi it is one key with the search through the history.
+            Press::Action(Action::SearchHistory) => ViPress::Redo,
+            Press::Action(_) => ViPress::Text(""),
+            Press::Text(text) => ViPress::Text(text),
+        };
+        match vi.key(&mut self.editor, press) {
             ViKey::Passed => return false,
             ViKey::Taken => {}
             ViKey::Unknown(keys) => self.notify(format!("{keys} is no command of vi here")),

@@ -1,50 +1,50 @@
 //! Keys, pastes and replies of the terminal.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use sinew_agent::agent::Delivery;
-use sinew_tui::{Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
+use sinew_tui::{EditAction, Event as Input, KeyPress, Reflow, Reply, ScreenOptions};
 
 use super::overlay::Overlay;
 use super::{CHORD, TWICE, Ui};
+use crate::control::commands::Verb;
 use crate::control::model::Turn;
-use crate::modes::interactive::bindings::{EDITOR, LIST, Meaning, Place, TREE};
 use crate::modes::interactive::choices::Topic;
-use crate::modes::interactive::copy;
-use crate::modes::interactive::keys::{self, RunAction};
+use crate::modes::interactive::keys::{
+    Action, Context, ListAction, Meaning, Place, Press, RunAction, Situation, run_action,
+};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
 use crate::modes::interactive::pasting;
-use crate::modes::interactive::submit::{self, Submission};
+use crate::modes::interactive::submit::Submission;
 use crate::modes::interactive::tree::TreeFilter;
 use crate::settings::DoubleEscape;
 
-/// The action that searches earlier prompts, and in their panel goes to the next.
-const HISTORY: &str = "app.history.search";
+/// The places whose keys count in a panel.
+const PANEL: [Context; 2] = [Context::List, Context::Editor];
 
 impl Ui {
     pub(super) fn take_input(&mut self, input: Input) {
         match input {
             Input::Paste(text) => self.paste(&text),
-            Input::Reply(Reply::DeviceAttributes) => self.tty.was_answered(),
+            Input::Reply(Reply::DeviceAttributes) => self.terminal.tty.was_answered(),
             Input::Reply(Reply::Cursor(row, column)) => {
-                self.tty.was_answered();
+                self.terminal.tty.was_answered();
                 if let Some(characters) = self.probe.answer(column) {
                     return self.take_characters(characters);
                 }
                 self.sizes.place = None;
                 let frame = self.screen.place(row, column);
-                self.tty.write(&frame.bytes);
+                self.terminal.tty.write(&frame.bytes);
                 self.rebuild();
             }
             Input::Reply(Reply::ScreenSize(rows, columns)) => {
-                self.tty.was_answered();
+                self.terminal.tty.was_answered();
                 self.told_size(rows, columns);
             }
             Input::Reply(Reply::KittyFlags(_)) => {
-                self.tty.set_kitty();
-                self.input.set_kitty(true);
+                self.terminal.tty.set_kitty();
+                self.terminal.input.set_kitty(true);
             }
             Input::Reply(Reply::Mode(2026, 1 | 2)) => {
                 let options = ScreenOptions { synchronized: true, ..self.screen.options() };
@@ -57,11 +57,11 @@ impl Ui {
                 self.screen.set_options(ScreenOptions { reflow, ..options });
             }
             Input::Reply(Reply::Background(color)) => {
-                self.background = Some(color);
+                self.colours.background = Some(color);
                 self.apply_theme();
             }
             Input::Reply(Reply::Foreground(color)) => {
-                self.foreground = Some(color);
+                self.colours.foreground = Some(color);
                 self.apply_theme();
             }
             Input::Key(press) => {
@@ -80,17 +80,15 @@ impl Ui {
         if let Some(overlay) = &mut self.overlay {
             return overlay.paste(text);
         }
-        pasting::paste(&mut self.editor, text, &self.control.app.startup.paths.cwd);
+        pasting::paste(&mut self.editor, text, &self.conversation.control.app.startup.paths.cwd);
         self.complete();
     }
 
     /// Takes a press by what it means here.
     fn take_press(&mut self, press: &KeyPress) {
         let key = press.key.to_string();
-        if self.take_viewer_key(&key, &press.text) {
-            return;
-        }
-        if let Some(forward) = self.jumps.take() {
+        let viewer = self.viewer_contexts();
+        if let Some(forward) = self.jumps.take_if(|_| viewer.is_none()) {
             self.notice = None;
             // Any other key is meant for itself.
             if !press.text.is_empty() {
@@ -101,154 +99,162 @@ impl Ui {
             }
         }
         let before = self.chord.take().map(|(key, _)| key);
-        if before.is_some() && key == "escape" {
+        if before.is_some() && self.conversation.keys.calls(Action::Interrupt, None, press) {
             self.notice = None;
             return;
         }
-        let meaning = match (&self.overlay, self.panels.front()) {
-            (Some(Overlay::Picker(Topic::History, _)), _) if self.keys.calls(HISTORY, before, press) => {
-                Meaning::Known("down".into())
+        let meaning = match (viewer, &self.overlay, self.panels.front()) {
+            (Some(contexts), ..) => self.conversation.keys.meaning(contexts, before, press),
+            (_, Some(Overlay::Picker(Topic::History, _)), _)
+                if self.conversation.keys.calls(Action::SearchHistory, before, press) =>
+            {
+                Meaning::Action(Action::List(ListAction::Down))
             }
-            (Some(Overlay::Picker(Topic::Tree(_), _)), _) => self.keys.meaning(&[TREE, LIST, EDITOR], before, press),
-            (Some(_), _) => self.keys.meaning(&[LIST, EDITOR], before, press),
-            (None, Some(panel)) if panel.has_focus && !self.keys.calls("app.clear", before, press) => {
-                self.keys.meaning(&[LIST, EDITOR], before, press)
+            (_, Some(Overlay::Picker(Topic::Tree(_), _)), _) => {
+                self.conversation.keys.meaning(&[Context::Tree, Context::List, Context::Editor], before, press)
             }
-            (None, panel) => {
+            (_, Some(_), _) => self.conversation.keys.meaning(&PANEL, before, press),
+            (.., Some(panel)) if panel.has_focus && !self.conversation.keys.calls(Action::Clear, before, press) => {
+                self.conversation.keys.meaning(&PANEL, before, press)
+            }
+            (.., panel) => {
                 let place = Place { is_empty: self.editor.is_empty(), panel_waits: panel.is_some() };
-                self.keys.in_editor(place, before, press)
+                self.conversation.keys.in_editor(place, before, press)
             }
         };
-        match (meaning, before) {
-            (Meaning::Known(key), _) => self.take_key(&key, &press.text),
+        let known = match (meaning, before) {
+            (Meaning::Action(action), _) => Press::Action(action),
+            (Meaning::Text, _) => Press::Text(&press.text),
             (Meaning::Begins(key), _) => {
                 self.notify(format!("{key} …"));
                 self.chord = Some((key, Instant::now() + CHORD));
+                return;
             }
-            (Meaning::Nothing, Some(before)) => self.notify(format!("{before} {key} calls nothing: /hotkeys")),
-            (Meaning::Nothing, None) => {}
+            (Meaning::Nothing, Some(before)) => {
+                return self.notify(format!("{before} {key} calls nothing: /hotkeys"));
+            }
+            (Meaning::Nothing, None) => return,
+        };
+        match viewer {
+            Some(_) => {
+                let cancels = self.conversation.keys.calls(Action::List(ListAction::Cancel), None, press);
+                self.take_viewer_key(known, cancels);
+            }
+            None => self.take_key(known),
         }
     }
 
-    /// Takes a key by the name that the code has for it.
-    fn take_key(&mut self, key: &str, text: &str) {
+    /// Takes a key by what it means.
+    fn take_key(&mut self, press: Press<'_>) {
         let now = Instant::now();
+        let action = press.action();
         if self.overlay.is_some() {
-            return self.take_overlay_key(key, text);
+            return self.take_overlay_key(press);
         }
-        if self.panels.front().is_some_and(|panel| panel.has_focus) && !key.starts_with("ctrl+c") {
-            return self.take_panel_key(key, text, now);
+        if self.panels.front().is_some_and(|panel| panel.has_focus) && action != Some(Action::Clear) {
+            return self.take_panel_key(press, now);
         }
-        if self.take_popup_key(key) || self.take_vi_key(key, text) {
+        if self.take_popup_key(press) || self.take_vi_key(press) {
             return;
         }
-        let situation = keys::Situation {
+        let situation = Situation {
             is_running: self.is_busy(),
             has_draft: !self.editor.is_empty(),
-            is_second: self.is_second(key, now),
+            is_second: self.is_second(action, now),
         };
-        if let Some(action) = keys::run_action(key, situation).filter(|action| *action != RunAction::Edit) {
-            return self.follow_run_action(action);
-        }
-        match key {
-            "tab" if !self.panels.is_empty() => {
-                if let Some(panel) = self.panels.front_mut() {
-                    panel.has_focus = true;
-                }
-            }
-            "tab" => self.complete_path(),
-            "shift+tab" => {
-                match self.control.cycle_thinking() {
-                    Some(level) => self.notify(format!("thinking: {}", level.as_str())),
-                    None => self.notify("this model does not think"),
-                }
-                self.refresh();
-            }
-            "ctrl+l" => {
-                let frame = self.screen.reset();
-                self.tty.write(&frame.bytes);
-            }
-            "ctrl+o" => self.open_viewer(),
-            "alt+r" => self.open_source(),
-            "ctrl+t" => {
-                let is_folded = self.transcript.fold_thoughts(&mut self.screen);
-                self.notify(if is_folded { "thoughts are folded" } else { "thoughts are shown" });
-            }
-            "alt+o" => {
-                let is_open = self.transcript.unfold(&mut self.screen);
-                self.notify(if is_open { "all output is shown from here on" } else { "long output is folded" });
-            }
-            "ctrl+v" => self.read_clipboard(),
-            "shift+alt+l" => self.copy_text(self.editor.line()),
-            "shift+alt+c" => self.copy_text(self.editor.text()),
-            "ctrl+z" => self.suspend(),
-            "ctrl+g" => self.edit_elsewhere(),
-            "ctrl+r" => self.open(Topic::History),
-            "ctrl+s" => self.stash(),
-            "ctrl+]" | "ctrl+alt+]" => {
-                self.jumps = Some(key == "ctrl+]");
-                self.notify("to which character?");
-            }
-            "alt+m" => self.open(Topic::Models { once: false }),
-            "alt+p" if self.is_busy() => self.notify("the model of a single prompt is chosen before it is sent"),
-            "alt+p" => self.open(Topic::Models { once: true }),
-            "ctrl+p" => self.cycle_model(Turn::Forward),
-            "shift+ctrl+p" => self.cycle_model(Turn::Backward),
-            "shift+alt+p" => self.run_slash("plan".into(), String::new()),
-            "app.session.new" | "app.session.fork" => {
-                self.file_draft();
-                self.run_slash(key.trim_start_matches("app.session.").into(), String::new());
-            }
-            "app.session.tree" => self.open(Topic::Tree(TreeFilter::Default)),
-            "app.session.resume" => self.open(Topic::Sessions { all: false }),
-            key => {
-                match keys::action(key) {
-                    Some(action) => drop(self.editor.act(action)),
-                    None if !text.is_empty() => self.editor.insert(text),
-                    None => {}
+        let run = action.and_then(|action| run_action(action, situation));
+        match (run.filter(|run| *run != RunAction::Edit), press) {
+            (Some(run), _) => self.follow_run_action(run),
+            (None, Press::Action(action)) => self.act(action),
+            (None, Press::Text(text)) => {
+                if !text.is_empty() {
+                    self.editor.insert(text);
                 }
                 self.after_edit();
             }
         }
     }
 
-    fn cycle_model(&mut self, turn: Turn) {
-        self.lent = None;
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn(async move {
-            mailbox.send(match control.cycle_model(turn).await {
-                Ok(Some(change)) => Message::ModelChanged(change.model.key()),
-                Ok(None) => Message::Notice("there is no other model: /login sets one up".into()),
-                Err(error) => Message::Notice(error.message),
-            });
-        });
-    }
-
-    fn read_clipboard(&self) {
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || mailbox.send(Message::Clipboard(pasting::read_clipboard(&control))));
+    /// Does what a key calls beside a run.
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Tab | Action::FocusPanel => match self.panels.front_mut() {
+                Some(panel) => panel.has_focus = true,
+                None => self.complete_path(),
+            },
+            Action::CycleThinking => {
+                match self.conversation.control.cycle_thinking() {
+                    Some(level) => self.notify(format!("thinking: {}", level.as_str())),
+                    None => self.notify("this model does not think"),
+                }
+                self.refresh();
+            }
+            Action::ResetDisplay => {
+                let frame = self.screen.reset();
+                self.terminal.tty.write(&frame.bytes);
+            }
+            Action::OpenTranscript => self.open_viewer(),
+            Action::OpenSource => self.open_source(),
+            Action::ToggleThoughts => {
+                let is_folded = self.transcript.fold_thoughts(&mut self.screen);
+                self.notify(if is_folded { "thoughts are folded" } else { "thoughts are shown" });
+            }
+            Action::ExpandTools => {
+                let is_open = self.transcript.unfold(&mut self.screen);
+                self.notify(if is_open { "all output is shown from here on" } else { "long output is folded" });
+            }
+            Action::Paste => self.conversation.read_clipboard(),
+            Action::CopyLine => self.copy_text(self.editor.line()),
+            Action::CopyPrompt => self.copy_text(self.editor.text()),
+            Action::Suspend => self.suspend(),
+            Action::ExternalEditor => self.edit_elsewhere(),
+            Action::SearchHistory => self.open(Topic::History),
+            Action::Stash => self.stash(),
+            Action::JumpForward | Action::JumpBackward => {
+                self.jumps = Some(action == Action::JumpForward);
+                self.notify("to which character?");
+            }
+            Action::SelectModel => self.open(Topic::Models { once: false }),
+            Action::SelectTemporaryModel if self.is_busy() => {
+                self.notify("the model of a single prompt is chosen before it is sent");
+            }
+            Action::SelectTemporaryModel => self.open(Topic::Models { once: true }),
+            Action::NextModel => self.conversation.cycle_model(Turn::Forward),
+            Action::PreviousModel => self.conversation.cycle_model(Turn::Backward),
+            Action::TogglePlan => self.conversation.run_verb(Verb::Plan, String::new()),
+            Action::NewSession | Action::ForkSession => {
+                self.file_draft();
+                let verb = if action == Action::NewSession { Verb::New } else { Verb::Fork };
+                self.conversation.run_verb(verb, String::new());
+            }
+            Action::OpenTree => self.open(Topic::Tree(TreeFilter::Default)),
+            Action::ResumeSession => self.open(Topic::Sessions { all: false }),
+            Action::Edit(edit) => {
+                self.editor.act(edit);
+                self.after_edit();
+            }
+            // Those of a run were taken before, and those of panels and views have no meaning here.
+            Action::Submit | Action::FollowUp | Action::Interrupt | Action::Clear | Action::Exit | Action::Dequeue => {
+                self.after_edit();
+            }
+            Action::List(_) | Action::Tree(_) | Action::View(_) | Action::CopyPart | Action::PrintPart => {}
+        }
     }
 
     pub(super) fn copy_text(&mut self, text: String) {
-        if text.is_empty() {
-            return self.notify("nothing to copy");
+        match text.is_empty() {
+            true => self.notify("nothing to copy"),
+            false => self.conversation.copy(text),
         }
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || {
-            mailbox.send(match copy::copy_text(&control, &text) {
-                Ok(copied) => Message::Copied(copied),
-                Err(error) => Message::Notice(error.message),
-            });
-        });
     }
 
-    fn take_panel_key(&mut self, key: &str, text: &str, now: Instant) {
+    fn take_panel_key(&mut self, press: Press<'_>, now: Instant) {
         let Some(mut panel) = self.panels.pop_front() else { return };
-        if key == "tab" && !panel.is_writing() {
+        if press == Press::Action(Action::Tab) && !panel.is_writing() {
             panel.has_focus = false;
             return self.panels.push_front(panel);
         }
-        let (open, effect) = panel.key(key, text, now);
+        let (open, effect) = panel.key(press, now);
         self.panels.extend(open.into_iter().collect::<Vec<_>>());
         // The panel that stays is the first again.
         if effect == Effect::Stays {
@@ -272,7 +278,8 @@ impl Ui {
                 None => drop(self.editor.submit()),
                 Some(panel) => {
                     self.panels.push_front(panel);
-                    self.notify("a call waits for your permission: tab");
+                    let key = self.conversation.keys.short(Action::FocusPanel);
+                    self.notify(format!("a call waits for your permission: {key}"));
                 }
             }
             return;
@@ -280,7 +287,7 @@ impl Ui {
         self.popup = None;
         let text = self.editor.submit();
         self.begin_text();
-        let is_command = matches!(submit::read(&text, submit::is_built_in), Submission::Slash(..));
+        let is_command = matches!(self.conversation.read(&text), Submission::Slash(..));
         self.submit(text, delivery);
         // A text that came back, because it could not be sent, stays alone.
         if !is_command {
@@ -291,14 +298,15 @@ impl Ui {
     /// Files the draft in the history: another session comes, in which nobody is to send it by accident.
     pub(super) fn file_draft(&mut self) {
         if self.editor.clear() {
-            self.notify("the draft is in the history: up brings it back");
+            let key = self.conversation.keys.short(Action::Edit(EditAction::Up));
+            self.notify(format!("the draft is in the history: {key} brings it back"));
         }
     }
 
     /// Puts the draft aside, or takes the newest one back.
     pub(super) fn stash(&mut self) {
         self.popup = None;
-        let text = self.stash.switch(&mut self.editor);
+        let text = self.stash.switch(&mut self.editor).text(&self.conversation.keys);
         self.notify(text);
     }
 
@@ -317,33 +325,34 @@ impl Ui {
                 self.editor.clear();
                 self.begin_text();
                 self.popup = None;
-                self.notify("cleared: ctrl+- brings it back");
+                let key = self.conversation.keys.short(Action::Edit(EditAction::Undo));
+                self.notify(format!("cleared: {key} brings it back"));
             }
-            RunAction::Tree => match self.twice {
+            RunAction::Tree => match self.conversation.settings().double_escape_action {
                 DoubleEscape::Tree => self.open(Topic::Tree(TreeFilter::Default)),
                 DoubleEscape::Branch => self.open(Topic::Branch),
                 DoubleEscape::None => {}
             },
             RunAction::TakeBack => {
-                if let Some(text) = self.outgoing.take_newest() {
+                if let Some(text) = self.conversation.outgoing.take_newest() {
                     return self.editor.prepend(&text);
                 }
-                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-                self.begin(async move {
+                let (control, mailbox) = self.conversation.handles();
+                self.conversation.begin(async move {
                     if let Some(text) = control.take_newest_queued().await {
                         mailbox.send(Message::TakenBack(vec![text]));
                     }
                 });
             }
-            RunAction::Notice(text) => self.notify(text),
-            RunAction::Leave => self.exit = Some(0),
+            RunAction::Notice(notice) => self.notify(notice.text(&self.conversation.keys)),
+            RunAction::Leave => self.conversation.leaving.code = Some(0),
         }
     }
 
-    /// Tells whether a key was pressed twice within a short time, and keeps that it was pressed.
-    fn is_second(&mut self, key: &str, now: Instant) -> bool {
-        let second = self.pressed.as_ref().is_some_and(|(before, at)| before == key && now < *at + TWICE);
-        self.pressed = (!second).then(|| (key.to_string(), now));
+    /// Tells whether an action was called twice within a short time, and keeps that it was called.
+    fn is_second(&mut self, action: Option<Action>, now: Instant) -> bool {
+        let second = self.pressed.is_some_and(|(before, at)| before == action && now < at + TWICE);
+        self.pressed = (!second).then_some((action, now));
         second
     }
 }

@@ -1,7 +1,6 @@
 //! Messages to the screen: events of the agent, answers of work in the background.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sinew_agent::event::Event;
@@ -15,7 +14,6 @@ use crate::memory;
 use crate::modes::interactive::announce::AWAY;
 use crate::modes::interactive::ask;
 use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE};
-use crate::modes::interactive::copy::Copied;
 use crate::modes::interactive::drafts;
 use crate::modes::interactive::facts;
 use crate::modes::interactive::history::HistoryReader;
@@ -42,17 +40,17 @@ impl Ui {
             return self.notify(why);
         }
         let bytes = self.screen.erase_all();
-        self.tty.write(&bytes);
+        self.terminal.tty.write(&bytes);
         let rows = self.tui.replay_rows;
         self.show_end(None, rows, Vec::new());
     }
 
     fn show_end(&mut self, divider: Option<String>, rows: usize, said: Vec<AgentMessage>) {
-        self.outgoing.set_door(Door::Reading);
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        let (prompts, cwd) = (self.history.reader(), self.cwd.clone());
-        let planned = !self.facts.mode.is_empty();
-        self.runtime.spawn_blocking(move || {
+        self.conversation.outgoing.set_door(Door::Reading);
+        let (control, mailbox) = self.conversation.handles();
+        let (prompts, cwd) = (self.conversation.history.reader(), self.conversation.cwd.clone());
+        let planned = !self.status.facts.mode.is_empty();
+        self.conversation.runtime.spawn_blocking(move || {
             // The tools of the session that was left are not those of this one.
             if (planned || control.mode() == SessionMode::Plan)
                 && let Err(error) = control.apply_mode()
@@ -83,8 +81,8 @@ impl Ui {
             }
             Err(error) => transcript::line(&mut self.screen, &format!("✗ {error}"), ERROR),
         }
-        self.outgoing.set_door(Door::Open);
-        self.session = self.control.session().agent.session().id().to_string();
+        self.conversation.outgoing.set_door(Door::Open);
+        self.conversation.show_session();
         match draft {
             Ok(Some(draft)) if self.editor.is_empty() => {
                 self.editor.set_text(&draft);
@@ -100,27 +98,27 @@ impl Ui {
 
     /// Brings the status row up to date: what is known at once, and what has to be read elsewhere.
     pub(super) fn refresh(&mut self) {
-        self.facts.model = facts::model(&self.control);
-        self.facts.folder.clone_from(&self.folder);
-        if self.reads_facts.is_some() {
-            self.reads_facts = Some(true);
+        self.status.facts.model = facts::model(&self.conversation.control);
+        self.status.facts.folder.clone_from(&self.status.folder);
+        if self.status.reads.is_some() {
+            self.status.reads = Some(true);
             return;
         }
-        self.reads_facts = Some(false);
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || mailbox.send(Message::Facts(Box::new(facts::read(&control)))));
+        self.status.reads = Some(false);
+        let (control, mailbox) = self.conversation.handles();
+        self.conversation.runtime.spawn_blocking(move || mailbox.send(Message::Facts(Box::new(facts::read(&control)))));
     }
 
     fn take_facts(&mut self, facts: Facts) {
-        let written = self.facts.written.take();
-        self.facts = Facts { folder: self.folder.clone(), written, ..facts };
-        if self.reads_facts.take() == Some(true) {
+        let written = self.status.facts.written.take();
+        self.status.facts = Facts { folder: self.status.folder.clone(), written, ..facts };
+        if self.status.reads.take() == Some(true) {
             self.refresh();
         }
     }
 
     pub(super) fn take_messages(&mut self) {
-        while let Ok(message) = self.inbox.messages.try_recv() {
+        while let Some(message) = self.terminal.next_message() {
             self.take_message(message);
         }
     }
@@ -131,23 +129,24 @@ impl Ui {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => {
                 // It may come before the event that says that the run began.
-                self.running = self.running.or(Some(now));
-                self.panels.push_back(Panel::question(question, send, self.is_free(now), self.gate(), now));
+                self.conversation.run_began();
+                let panel = Panel::question(question, send, self.is_free(now), self.gate(), now);
+                self.panels.push_back(panel.with_keys(&self.conversation.keys));
                 self.call("a question waits for you", now);
             }
             Message::Approval(request, send) => {
                 // It may come before the event that says that the run began.
-                self.running = self.running.or(Some(now));
-                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-                match ask::preview(control, mailbox, &self.runtime, request, send) {
+                self.conversation.run_began();
+                let (control, mailbox) = self.conversation.handles();
+                match ask::preview(control, mailbox, &self.conversation.runtime, request, send) {
                     None => {}
                     Some((request, send)) => self.take_message(Message::Previewed(request, Vec::new(), send)),
                 }
             }
             Message::Previewed(request, changes, send) => {
-                let file = self.control.app.startup.paths.agent.join("settings.json");
+                let file = self.conversation.control.app.startup.paths.agent.join("settings.json");
                 let panel = Panel::approval(*request, changes, &file, send, self.is_free(now), self.gate(), now);
-                self.panels.push_back(panel);
+                self.panels.push_back(panel.with_keys(&self.conversation.keys));
                 self.call("a call waits for your permission", now);
             }
             Message::Notice(text) => self.notify(text),
@@ -158,23 +157,17 @@ impl Ui {
                 }
             }
             Message::Accepted { number, runs } => {
-                if self.outgoing.accepted(number, runs) {
-                    self.end_run();
-                }
+                self.conversation.accepted(number, runs);
                 // The event that tells so may be on its way.
-                self.queued = self.control.session().agent.queued();
+                self.conversation.queued = self.conversation.control.session().agent.queued();
                 self.hand_over();
             }
             Message::Returned(number) => {
-                let (text, is_interrupted) = self.outgoing.returned(number);
-                text.inspect(|text| self.editor.prepend(text));
-                if is_interrupted {
-                    self.end_run();
-                }
+                self.conversation.returned(number).inspect(|text| self.editor.prepend(text));
                 self.hand_over();
             }
             Message::ChangeEnded => {
-                self.outgoing.end_change();
+                self.conversation.outgoing.end_change();
                 self.hand_over();
             }
             Message::TakenBack(texts) => self.editor.prepend(&texts.join("\n\n")),
@@ -191,7 +184,7 @@ impl Ui {
             Message::Preview(choice, lines) => self.preview(&choice, lines),
             Message::Candidates { text, from, candidates, from_tab } => self.offer(&text, from, candidates, from_tab),
             Message::LoginStep(step) => self.show_login(step),
-            Message::LoggedIn { provider, result } => self.finish_login(&provider, result),
+            Message::LoggedIn { provider, result } => self.finish_login(provider, result),
             Message::Label { id, label, filter } => self.ask_label(id, &label, filter),
             Message::ModelChanged(key) => {
                 self.notify(format!("{key} answers from now on"));
@@ -199,15 +192,15 @@ impl Ui {
             }
             Message::Facts(facts) => self.take_facts(*facts),
             Message::Status(wrote) => {
-                if let Some(fault) = self.status_command.end(wrote) {
+                if let Some(fault) = self.status.command.end(wrote) {
                     transcript::line(&mut self.screen, &format!("! {fault}"), NOTICE);
                 }
-                self.facts.written.clone_from(&self.status_command.shown);
+                self.status.facts.written.clone_from(&self.status.command.shown);
             }
             Message::Shown(shown) => self.show(*shown),
-            Message::Copied(Copied { text, is_file, bytes, clipboard }) => {
-                bytes.into_iter().for_each(|bytes| self.tty.write(&bytes));
-                self.clipboard = clipboard;
+            Message::Copied(copied) => {
+                let (text, is_file, bytes) = self.conversation.copied(copied);
+                bytes.into_iter().for_each(|bytes| self.terminal.tty.write(&bytes));
                 if is_file {
                     transcript::line(&mut self.screen, &text, Style::PLAIN);
                 }
@@ -216,31 +209,29 @@ impl Ui {
                 }
             }
             Message::Clipboard(Ok(clip)) => {
-                pasting::put(&mut self.editor, clip, &self.control.app.startup.paths.cwd);
+                pasting::put(&mut self.editor, clip, &self.conversation.control.app.startup.paths.cwd);
                 self.complete();
             }
             Message::Clipboard(Err(why)) => self.notify(why),
             Message::Picture(block, prepared) => self.show_picture(block, prepared),
             Message::Viewer(viewer) => self.show_viewer(*viewer),
             Message::Searched(searched) => self.searched(*searched),
-            Message::WorkEnded => self.work_ended(),
+            Message::WorkEnded => self.conversation.work_ended(),
             // Only the one who waits for a program, or for the agent, and linear mode read these.
             Message::ProgramEnded(_) | Message::Started(..) | Message::Prompts(_) => {}
             Message::CommandOutput(block, output) => {
                 transcript::show_output(&mut self.screen, block, &output.content, output.details.as_ref());
             }
             Message::CommandEnded(block, ended) => {
-                self.work_ended();
+                self.conversation.work_ended();
                 self.transcript.end_command(&mut self.screen, block, ended);
             }
             Message::SessionChanged(divider) => {
                 // Nothing of the session that was left is seen in the next one; its drafts are in the history.
                 // What the editor holds was written since the command that changed it.
-                if self.session != self.control.session().agent.session().id() {
+                if self.conversation.change_session() {
                     self.stash.file(&mut self.editor);
                 }
-                self.queued = Default::default();
-                (self.running, self.lent) = (None, None);
                 self.panels.drain(..).for_each(Panel::refuse);
                 self.show_session(Some(divider), Vec::new());
                 self.refresh();
@@ -249,46 +240,34 @@ impl Ui {
                 for fault in &keys.faults {
                     transcript::line(&mut self.screen, &format!("! {fault}"), NOTICE);
                 }
-                self.keys = *keys;
+                self.transcript.looks.keys = keys.of_rows();
+                self.conversation.keys = *keys;
             }
             Message::Resized => self.resize(),
-            Message::Moved(moved) => (self.exit, self.moved) = (Some(0), Some(moved)),
-            Message::End(code) => self.exit = Some(code),
+            Message::Moved(moved) => {
+                (self.conversation.leaving.code, self.conversation.leaving.moved) = (Some(0), Some(moved));
+            }
+            Message::End(code) => self.conversation.leaving.code = Some(code),
         }
     }
 
     fn take_event(&mut self, event: &Event) {
         self.transcript.show(&mut self.screen, event);
         self.prepare_pictures();
+        let since = self.conversation.running;
+        self.conversation.take_event(event);
         match event {
-            Event::AgentStart => self.running = self.running.or_else(|| Some(Instant::now())),
             Event::AgentSettled {} => {
-                self.outgoing.began();
-                self.give_model_back();
                 let now = Instant::now();
                 let long = Duration::from_secs(self.tui.notify_after_seconds);
-                if self.running.take().is_some_and(|since| now >= since + long) {
+                if since.is_some_and(|since| now >= since + long) {
                     self.call("done", now);
                 }
                 self.refresh();
             }
             Event::TurnEnd { .. } | Event::ModelFallback { .. } | Event::ModelPromoted { .. } => self.refresh(),
-            Event::MessageStart { message: AgentMessage::User(_) } => self.outgoing.began(),
-            Event::QueueUpdate { steering, follow_up } => self.queued = (steering.clone(), follow_up.clone()),
             _ => {}
         }
-    }
-
-    /// Changes back from the model of a single prompt.
-    fn give_model_back(&mut self) {
-        let Some((provider, id)) = self.lent.take() else { return };
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        self.runtime.spawn(async move {
-            mailbox.send(match control.set_model(&provider, &id).await {
-                Ok(model) => Message::ModelChanged(model.key()),
-                Err(error) => Message::Notice(error.message),
-            });
-        });
     }
 
     /// Makes new pictures ready for the terminal, the newest where there are too many. They come as messages.
@@ -296,7 +275,7 @@ impl Ui {
         let blocks = self.transcript.take_pictures();
         let left_out = blocks.len().saturating_sub(self.most_pictures());
         for (at, block) in blocks.into_iter().enumerate() {
-            let (size, cell) = (self.screen.size(), self.tty.cell());
+            let (size, cell) = (self.screen.size(), self.terminal.tty.cell());
             let Some(shown) = self.screen.block::<PictureBlock>(block) else { continue };
             let Some(drawing) = self.transcript.looks.pictures.filter(|_| at >= left_out) else {
                 shown.finish(None, Vec::new());
@@ -304,9 +283,10 @@ impl Ui {
             };
             let space = Space::on(size, cell, drawing);
             let Some(image) = shown.take_image() else { continue };
-            let mailbox = self.mailbox.clone();
+            let mailbox = self.conversation.mailbox.clone();
             // One that cannot be shown is told of.
-            self.runtime
+            self.conversation
+                .runtime
                 .spawn_blocking(move || mailbox.send(Message::Picture(block, prepare(&image, space, drawing).ok())));
         }
     }
@@ -317,7 +297,7 @@ impl Ui {
         let rows = prepared.as_ref().map(|prepared| prepared.rows.clone()).unwrap_or_default();
         block.finish(prepared.as_ref().map(|prepared| prepared.placed), rows);
         if let Some(prepared) = prepared.as_ref().filter(|prepared| prepared.rows.is_empty()) {
-            self.tty.show_picture(prepared, self.most_pictures());
+            self.terminal.tty.show_picture(prepared, self.most_pictures());
         }
     }
 
@@ -330,7 +310,7 @@ impl Ui {
     fn call(&mut self, what: &str, now: Instant) {
         let is_here = self.has_focus.unwrap_or_else(|| self.last_key.is_some_and(|last| now < last + AWAY));
         if !is_here {
-            let bytes = self.announcer.notify(what, &self.facts.title);
+            let bytes = self.announcer.notify(what, &self.status.facts.title);
             self.tell_terminal(&bytes);
         }
     }

@@ -16,10 +16,9 @@ use sinew_tui::{
 use tokio::sync::oneshot;
 
 use crate::control::Control;
-use crate::modes::interactive::bindings::{Bindings, Meaning, Place};
 use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::characters::{self, CharacterProbe};
-use crate::modes::interactive::keys::{self, RunAction, Situation};
+use crate::modes::interactive::keys::{Action, Bindings, Meaning, Place, RowKeys, RunAction, Situation, run_action};
 use crate::modes::interactive::mailbox::{Inbox, Message};
 use crate::modes::interactive::outgoing::{Door, Outgoing};
 use crate::modes::interactive::pasting;
@@ -72,7 +71,8 @@ impl Opening {
         let older = replay::first_shown(&said, rows);
         said.drain(..older);
         if !said.is_empty() && (older > 0 || !tail.is_whole) {
-            transcript::line(&mut screen, "⋯ earlier messages · ctrl+o", DIM);
+            let key = RowKeys::note(looks.keys.more, "");
+            transcript::line(&mut screen, &format!("⋯ earlier messages{key}"), DIM);
         }
         replay::show_messages(&mut screen, &said, looks);
         let mut input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
@@ -176,13 +176,14 @@ impl Opening {
     /// Takes a key; true where the user leaves.
     fn press(&mut self, keys: &Bindings, press: KeyPress) -> bool {
         let is_empty = self.editor.is_empty();
-        let key = match keys.in_editor(Place { is_empty, panel_waits: false }, None, &press) {
-            Meaning::Known(key) => key,
-            Meaning::Begins(_) | Meaning::Nothing => String::new(),
+        let action = match keys.in_editor(Place { is_empty, panel_waits: false }, None, &press) {
+            Meaning::Action(action) => Some(action),
+            Meaning::Text | Meaning::Begins(_) | Meaning::Nothing => None,
         };
         let is_running = !self.outgoing.is_empty();
-        let situation = Situation { is_running, has_draft: !is_empty, is_second: key == "ctrl+c" };
-        match (keys::run_action(&key, situation), keys::action(&key)) {
+        let situation = Situation { is_running, has_draft: !is_empty, is_second: action == Some(Action::Clear) };
+        let run = action.and_then(|action| run_action(action, situation));
+        match (run, action.and_then(Action::edit)) {
             // They were meant for a panel.
             (Some(RunAction::Clear | RunAction::Leave), _) if self.holds_keys => {
                 self.events.retain(|event| !matches!(event, Input::Key(_) | Input::Paste(_)));
@@ -202,7 +203,9 @@ impl Opening {
             (Some(RunAction::Clear), _) => drop(self.editor.clear()),
             (Some(RunAction::Leave), _) => return true,
             (None | Some(RunAction::Edit), Some(action)) if !self.holds_keys => drop(self.editor.act(action)),
-            (None, None) if !self.holds_keys && is_text(&press.text) => self.editor.insert(&press.text),
+            (None, None) if !self.holds_keys && action.is_none() && is_text(&press.text) => {
+                self.editor.insert(&press.text)
+            }
             (Some(RunAction::Nothing | RunAction::Notice(_)), _) => {}
             _ => {
                 self.holds_keys = true;

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
-use sinew_llm::credentials::login::login_kind;
 use sinew_tui::theme::{Theme, contrast};
 use sinew_tui::{Characters, Depth, Row, ScreenOptions};
 
 use super::Ui;
 use crate::control::ControlError;
+use crate::control::commands::Verb;
 use crate::modes::interactive::characters;
 use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
+use crate::modes::interactive::conversation::LoginStart;
 use crate::modes::interactive::form::{Filled, Form};
-use crate::modes::interactive::login;
+use crate::modes::interactive::keys::{Action, ListAction, Press, TreeAction};
 use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
 use crate::modes::interactive::outgoing::Door;
 use crate::modes::interactive::picker::{Picked, Picker};
@@ -49,64 +50,54 @@ impl Ui {
     ///
     /// # Errors
     /// The reason why it cannot be done, and the way out.
-    pub(super) fn redraw(&mut self, what: &str) -> Result<(), &'static str> {
+    pub(super) fn redraw(&mut self, what: &str) -> Result<(), String> {
         match what {
             "" => {
                 let frame = self.screen.reset();
-                self.tty.write(&frame.bytes);
+                self.terminal.tty.write(&frame.bytes);
             }
             "all" => {
                 self.may_erase()?;
                 self.open(Topic::Redraw);
             }
-            _ => return Err("/redraw takes all or nothing"),
+            _ => return Err("/redraw takes all or nothing".into()),
         }
         Ok(())
     }
 
     /// Tells why the terminal cannot be erased now.
-    pub(super) fn may_erase(&self) -> Result<(), &'static str> {
-        let environment = &self.control.app.startup.environment;
+    pub(super) fn may_erase(&self) -> Result<(), String> {
+        let environment = &self.conversation.control.app.startup.environment;
         let inside = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
         // They keep an erased screen above it, where it would stand twice.
         if inside("TMUX") {
-            return Err("/redraw all is not for tmux, which keeps what is erased: /redraw, then tmux clear-history");
+            return Err(
+                "/redraw all is not for tmux, which keeps what is erased: /redraw, then tmux clear-history".into()
+            );
         }
         if inside("STY") || inside("ZELLIJ") {
-            return Err("/redraw all is not for screen and zellij, which keep what is erased: use /redraw");
+            return Err("/redraw all is not for screen and zellij, which keep what is erased: use /redraw".into());
         }
-        if self.is_busy() || self.outgoing.door() != Door::Open || self.screen.is_resizing() {
-            return Err("/redraw all needs a session at rest: end the run with esc, or try again when it is over");
+        if self.is_busy() || self.conversation.outgoing.door() != Door::Open || self.screen.is_resizing() {
+            let key = self.conversation.keys.short(Action::Interrupt);
+            return Err(format!(
+                "/redraw all needs a session at rest: end the run with {key}, or try again when it is over"
+            ));
         }
         Ok(())
     }
 
     /// Opens a panel. Entries that take long to read come to it later.
     pub(super) fn open(&mut self, topic: Topic) {
-        let control = &self.control;
-        let entries = match topic {
-            Topic::Login => choices::login(control),
-            Topic::Logout => choices::stored(control),
-            Topic::Providers => choices::providers(control),
-            Topic::Models { .. } => choices::models(control),
-            Topic::Thinking => choices::thinking(control),
-            Topic::Settings => self.changed.entries(control),
-            Topic::Theme => choices::themes(),
-            Topic::Tools { now } => choices::tools(control, now),
-            Topic::Jobs => choices::jobs(control),
-            Topic::Redraw => choices::redraw(),
-            Topic::Share => choices::share(control.share_command()),
-            Topic::Sessions { .. } | Topic::Tree(_) | Topic::Branch | Topic::Values | Topic::History => Vec::new(),
-        };
+        let entries = self.conversation.entries(topic).unwrap_or_default();
         let title = match topic {
-            Topic::Login if self.is_without_model() => "Welcome. There is no model yet: how do you want to begin?",
-            Topic::Settings => self.changed.title(),
-            topic => topic.title(),
+            Topic::Login if self.conversation.is_without_model() => {
+                "Welcome. There is no model yet: how do you want to begin?"
+            }
+            topic => self.conversation.title(topic),
         };
-        let mut picker = Picker::new(title, entries);
-        if !topic.hint().is_empty() {
-            picker = picker.with_hint(topic.hint());
-        }
+        let mut picker = Picker::new(title, entries)
+            .with_hint(self.conversation.keys.list_hint(&topic.hint(&self.conversation.keys)));
         if matches!(topic, Topic::History | Topic::Tree(_)) {
             picker = picker.by_words();
         }
@@ -122,7 +113,7 @@ impl Ui {
             picker.mark(|choice| matches!(choice, Choice::Theme(name) if **name == now));
         }
         if topic == Topic::Thinking {
-            let now = control.session().agent.thinking();
+            let now = self.conversation.control.session().agent.thinking();
             picker.mark(|choice| *choice == Choice::Thinking(now));
         }
         self.popup = None;
@@ -137,38 +128,40 @@ impl Ui {
     /// Tells whether the panel shows something that goes on by itself.
     pub(super) fn shows_jobs(&self) -> bool {
         matches!(self.overlay, Some(Overlay::Picker(Topic::Jobs, _)))
-            && self.control.session().host.jobs().iter().any(|job| job.state == "running")
+            && self.conversation.control.session().host.jobs().iter().any(|job| job.state == "running")
     }
 
     /// Brings the panel of jobs up to date.
     pub(super) fn refresh_jobs(&mut self) {
         if let Some(Overlay::Picker(Topic::Jobs, picker)) = &mut self.overlay {
-            picker.set_entries(choices::jobs(&self.control));
+            picker.set_entries(choices::jobs(&self.conversation.control));
             self.look_closer();
         }
     }
 
     fn read_later(&self, topic: Topic) {
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        let (control, mailbox) = self.conversation.handles();
         match topic {
-            Topic::Login => drop(self.runtime.spawn(async move {
+            Topic::Login => drop(self.conversation.runtime.spawn(async move {
                 let servers = choices::local_servers(&control.app.models);
                 control.app.models.ask(&servers).await;
                 mailbox.send(Message::Entries(Topic::Login, choices::login(&control)));
             })),
-            Topic::Sessions { all } => drop(self.runtime.spawn(async move {
+            Topic::Sessions { all } => drop(self.conversation.runtime.spawn(async move {
                 let listed = control.list_sessions(all).await;
                 tell(&mailbox, topic, listed.map(|listed| choices::sessions(listed, all)));
             })),
             Topic::Tree(filter) => {
-                self.runtime.spawn_blocking(move || tell(&mailbox, topic, choosing::tree(&control, filter)));
+                self.conversation
+                    .runtime
+                    .spawn_blocking(move || tell(&mailbox, topic, choosing::tree(&control, filter)));
             }
-            Topic::Branch => drop(self.runtime.spawn_blocking(move || {
+            Topic::Branch => drop(self.conversation.runtime.spawn_blocking(move || {
                 tell(&mailbox, topic, control.branch_points().map(choices::branches));
             })),
             Topic::History => {
-                let (prompts, cwd) = (self.history.reader(), self.cwd.clone());
-                self.runtime.spawn_blocking(move || {
+                let (prompts, cwd) = (self.conversation.history.reader(), self.conversation.cwd.clone());
+                self.conversation.runtime.spawn_blocking(move || {
                     let found = prompts.read(Path::new(&cwd)).map(|found| choices::prompts(found, &cwd));
                     let read = |error| ControlError::from(format!("the history was not read: {error}"));
                     tell(&mailbox, topic, found.map_err(read));
@@ -187,7 +180,7 @@ impl Ui {
         picker.nothing = "nothing fits".into();
         picker.set_entries(entries);
         if matches!(about, Topic::Tree(_)) {
-            picker.key("end", "");
+            picker.mark_last();
             if let Some(place) = self.place.take() {
                 picker.mark(|choice| *choice == place);
             }
@@ -201,15 +194,15 @@ impl Ui {
         match (*topic, picker.marked()) {
             (Topic::Sessions { .. }, Some(Choice::Session(path))) => {
                 picker.preview.clear();
-                let mailbox = self.mailbox.clone();
-                self.runtime.spawn_blocking(move || {
+                let mailbox = self.conversation.mailbox.clone();
+                self.conversation.runtime.spawn_blocking(move || {
                     let lines = choices::preview(&path);
                     mailbox.send(Message::Preview(Choice::Session(path), lines));
                 });
             }
             (Topic::Theme, Some(Choice::Theme(name))) => self.show_theme(name),
             (Topic::Jobs, Some(Choice::Job(id))) => {
-                let output = self.control.session().host.job_output(&id).unwrap_or_default();
+                let output = self.conversation.control.session().host.job_output(&id).unwrap_or_default();
                 picker.preview = choices::tail(&output);
             }
             // What does not stand in its row.
@@ -228,27 +221,29 @@ impl Ui {
         }
     }
 
-    pub(super) fn take_overlay_key(&mut self, key: &str, text: &str) {
-        let key = if key == "ctrl+c" { "escape" } else { key };
-        if self.take_tree_key(key) {
+    pub(super) fn take_overlay_key(&mut self, press: Press<'_>) {
+        if let Press::Action(Action::Tree(action)) = press
+            && self.take_tree_key(action)
+        {
             return;
         }
         match &mut self.overlay {
             Some(Overlay::Picker(topic, picker)) => {
                 let topic = *topic;
-                match picker.key(key, text) {
+                match picker.key(press) {
                     Picked::Nothing => {}
                     Picked::Moved => self.look_closer(),
                     Picked::Closed => self.leave(topic),
                     Picked::Taken(choice) => self.choose(choice),
-                    Picked::Key(choice) => self.press(topic, key, choice),
+                    Picked::Other(action, choice) => self.press(topic, action, choice),
                 }
             }
-            Some(Overlay::Form(form)) => match form.key(key, text) {
+            Some(Overlay::Form(form)) => match form.key(press) {
                 Filled::Stays => {}
                 Filled::Closed => {
                     let purpose = form.purpose.clone();
-                    (self.overlay, self.login) = (None, None);
+                    self.overlay = None;
+                    self.conversation.end_login();
                     if let Purpose::Label(_, filter) = purpose {
                         self.open(Topic::Tree(filter));
                     }
@@ -264,18 +259,19 @@ impl Ui {
     }
 
     /// Takes a key that only the tree knows; false where it is none.
-    fn take_tree_key(&mut self, key: &str) -> bool {
+    fn take_tree_key(&mut self, action: TreeAction) -> bool {
         let Some(Overlay::Picker(Topic::Tree(filter), picker)) = &self.overlay else { return false };
         let (filter, marked) = (*filter, picker.marked());
-        if let Some(next) = filter.by_key(key) {
+        if let Some(next) = filter.after(action) {
             self.place = marked;
             self.open(Topic::Tree(next));
             return true;
         }
-        let (Some(Choice::Place(id)), "shift+l") = (&marked, key) else { return key == "shift+l" };
-        let (control, mailbox, id) = (Arc::clone(&self.control), self.mailbox.clone(), id.clone());
+        let Some(Choice::Place(id)) = &marked else { return true };
+        let (control, mailbox, id) =
+            (Arc::clone(&self.conversation.control), self.conversation.mailbox.clone(), id.clone());
         self.place = marked;
-        self.runtime.spawn_blocking(move || {
+        self.conversation.runtime.spawn_blocking(move || {
             mailbox.send(match choosing::label_of(&control, &id) {
                 Ok(label) => Message::Label { id, label, filter },
                 Err(error) => Message::Notice(error.message),
@@ -289,8 +285,13 @@ impl Ui {
         if matches!(self.overlay, Some(Overlay::Picker(Topic::Tree(_), _))) {
             let body = vec!["The tree shows it at this place; an empty line takes it away.".into()];
             let form = Form::new("Label", body, Purpose::Label(id, filter)).with_text(label);
-            self.overlay = Some(Overlay::Form(form));
+            self.fill_form(form);
         }
+    }
+
+    /// Opens a panel to write into.
+    fn fill_form(&mut self, form: Form<Purpose>) {
+        self.overlay = Some(Overlay::Form(form.with_keys(&self.conversation.keys)));
     }
 
     /// Leaves a panel without a choice: for the one that it was opened from, where there is one.
@@ -304,11 +305,11 @@ impl Ui {
         }
     }
 
-    /// A key that only some panels know.
-    fn press(&mut self, topic: Topic, key: &str, choice: Choice) {
-        match (topic, key, choice) {
-            (Topic::Settings | Topic::Values, "tab", choice) => {
-                self.changed.turn();
+    /// An action that only some panels know.
+    fn press(&mut self, topic: Topic, action: Action, choice: Choice) {
+        match (topic, action, choice) {
+            (Topic::Settings | Topic::Values, Action::Tab, choice) => {
+                self.conversation.changed.turn();
                 self.open(Topic::Settings);
                 let at = match choice {
                     Choice::Value(path, _) => path,
@@ -317,12 +318,12 @@ impl Ui {
                 };
                 self.mark_setting(at);
             }
-            (Topic::Sessions { all }, "tab", _) => self.open(Topic::Sessions { all: !all }),
-            (Topic::Models { .. }, "ctrl+s", Choice::Model { provider, id }) => {
+            (Topic::Sessions { all }, Action::Tab, _) => self.open(Topic::Sessions { all: !all }),
+            (Topic::Models { .. }, Action::List(ListAction::Keep), Choice::Model { provider, id }) => {
                 self.choose(Choice::Found { provider, id })
             }
-            (Topic::Jobs, "ctrl+x", Choice::Job(id)) => {
-                match self.control.session().host.cancel_job(&id) {
+            (Topic::Jobs, Action::List(ListAction::Stop), Choice::Job(id)) => {
+                match self.conversation.control.session().host.cancel_job(&id) {
                     Ok(_) => self.notify(format!("job {id} is being ended")),
                     Err(error) => self.notify(error),
                 }
@@ -336,32 +337,30 @@ impl Ui {
         let before = self.overlay.take();
         if let Choice::Model { .. } | Choice::Found { .. } = choice {
             let is_once = matches!(before, Some(Overlay::Picker(Topic::Models { once: true }, _)));
-            let now = self.control.session().agent.model().model;
-            let own = self.lent.take().or(Some((now.provider, now.id)));
-            self.lent = own.filter(|_| is_once && matches!(choice, Choice::Model { .. }));
+            self.conversation.lend_model(is_once && matches!(choice, Choice::Model { .. }));
         }
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match choice {
             Choice::Thinking(level) => {
-                let level = control.set_thinking(level);
+                let level = self.conversation.control.set_thinking(level);
                 self.notify(format!("thinking: {}", level.as_str()));
                 self.refresh();
             }
             Choice::Session(path) => {
                 self.file_draft();
-                self.run_slash("resume".into(), path.display().to_string());
+                self.conversation.run_verb(Verb::Resume, path.display().to_string());
             }
             Choice::Setting(path) => self.edit_setting(path),
             Choice::Value(path, value) => self.write_setting(path, value),
             Choice::Theme(name) => self.choose_theme(name),
             Choice::Redraw => self.redraw_all(),
-            Choice::Share => self.run_slash("share".into(), "yes".into()),
+            Choice::Share => self.conversation.run_verb(Verb::Share, "yes".into()),
             Choice::Nothing => {}
             Choice::Job(id) => self.view_job(&id),
             Choice::Prompt(text) => self.editor.set_text(&text),
             Choice::Tool { name, now } => {
                 self.overlay = before;
-                self.runtime.spawn_blocking(move || {
+                let (control, mailbox) = self.conversation.handles();
+                self.conversation.runtime.spawn_blocking(move || {
                     let entries = choosing::switch_tool(&control, &name, now).map(|text| {
                         mailbox.send(Message::Notice(text));
                         choices::tools(&control, now)
@@ -373,47 +372,39 @@ impl Ui {
             Choice::Providers => self.open(Topic::Providers),
             Choice::Demo => {
                 self.play_demo();
-                if self.is_without_model() && self.exit.is_none() {
+                if self.conversation.is_without_model() && self.conversation.leaving.code.is_none() {
                     self.open(Topic::Login);
                 }
             }
-            Choice::Leave => self.exit = Some(0),
-            choice => {
-                if matches!(choice, Choice::Place(_) | Choice::Branch(_)) {
-                    self.outgoing.set_door(Door::Changing);
-                }
-                self.runtime.spawn(choosing::carry_out(control, mailbox, choice));
-            }
+            Choice::Leave => self.conversation.leaving.code = Some(0),
+            choice => self.conversation.carry_out(choice),
         }
     }
 
     /// Begins a login at a provider, or asks for its key.
     pub(super) fn log_in(&mut self, provider: &str) {
-        let registry = self.control.app.models.registry();
-        let Some(entry) = registry.provider(provider) else {
-            let known: Vec<&str> = registry.providers().iter().map(|entry| entry.id.as_str()).collect();
-            let error = format!("Provider not found: {provider}. Known: {}", known.join(", "));
-            return self.take_message(Message::Failed { error, text: format!("/login {provider}") });
-        };
-        if login_kind(entry).is_some() {
-            let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-            self.login = Some(login::begin(control, mailbox, &self.runtime, entry.clone()));
-            let form = Form::new(format!("Logging in at {provider}"), Vec::new(), Purpose::Wait).waiting();
-            self.overlay = Some(Overlay::Form(form));
-        } else {
-            let place = self.control.app.startup.paths.agent.join("auth.json");
-            let body = vec![format!("It is not shown, and kept in {}, which only you can read.", place.display())];
-            let form = Form::new(format!("Paste the key of {provider}"), body, Purpose::Key(provider.into())).hidden();
-            self.overlay = Some(Overlay::Form(form));
+        match self.conversation.log_in(provider) {
+            LoginStart::Unknown(error) => {
+                self.take_message(Message::Failed { error, text: format!("/login {provider}") });
+            }
+            LoginStart::Begun => {
+                self.fill_form(Form::new(format!("Logging in at {provider}"), Vec::new(), Purpose::Wait).waiting());
+            }
+            LoginStart::NeedsKey => {
+                let place = self.conversation.control.app.startup.paths.agent.join("auth.json");
+                let body = vec![format!("It is not shown, and kept in {}, which only you can read.", place.display())];
+                let title = format!("Paste the key of {provider}");
+                self.fill_form(Form::new(title, body, Purpose::Key(provider.into())).hidden());
+            }
         }
     }
 
     pub(super) fn show_login(&mut self, step: LoginStep) {
         // Left meanwhile.
-        if self.login.is_none() {
+        if !self.conversation.is_logging_in() {
             return;
         }
-        self.overlay = Some(Overlay::Form(match step {
+        self.fill_form(match step {
             LoginStep::Browser { provider, url } => {
                 let body = vec!["Open this address in a browser:".into()];
                 Form::new(format!("Logging in at {provider}"), body, Purpose::Address)
@@ -426,37 +417,31 @@ impl Ui {
                     .with_line(&format!("and type this code: {code}"))
                     .waiting()
             }
-        }));
+        });
     }
 
-    pub(super) fn finish_login(&mut self, provider: &str, result: Result<(), String>) {
-        if self.login.take().is_some() {
+    pub(super) fn finish_login(&mut self, provider: String, result: Result<(), String>) {
+        if self.conversation.end_login() {
             self.overlay = None;
         }
-        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match result {
-            Ok(()) => drop(self.runtime.spawn(login::use_provider(control, mailbox, provider.to_string()))),
+            Ok(()) => self.conversation.use_provider(provider),
             Err(error) => self.take_message(Message::Failed { error, text: String::new() }),
         }
     }
 
     fn fill_in(&mut self, purpose: Purpose, text: String) {
         match purpose {
-            Purpose::Key(provider) => {
-                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-                self.runtime.spawn(login::keep_key(control, mailbox, provider, text));
-            }
+            Purpose::Key(provider) => self.conversation.keep_key(provider, text),
             Purpose::Address => {
-                if let Some(login) = &mut self.login {
-                    login.paste(text);
-                    let form = Form::new("Logging in", Vec::new(), Purpose::Wait).waiting();
-                    self.overlay = Some(Overlay::Form(form));
+                if self.conversation.paste_address(text) {
+                    self.fill_form(Form::new("Logging in", Vec::new(), Purpose::Wait).waiting());
                 }
             }
             Purpose::Wait => {}
             Purpose::Label(id, filter) => {
                 let label = Some(text.trim()).filter(|label| !label.is_empty());
-                if let Err(error) = self.control.session().agent.set_label(&id, label) {
+                if let Err(error) = self.conversation.control.session().agent.set_label(&id, label) {
                     self.notify(error.to_string());
                 }
                 self.open(Topic::Tree(filter));
@@ -470,10 +455,11 @@ impl Ui {
     }
 
     fn edit_setting(&mut self, path: &'static str) {
-        let (now, _) = self.changed.value(&self.control, path);
+        let (now, _) = self.conversation.changed.value(&self.conversation.control, path);
         self.overlay = Some(match choices::values(path) {
             Some(entries) => {
-                let mut picker = Picker::new(path, entries).with_hint(Topic::Values.hint());
+                let mut picker = Picker::new(path, entries)
+                    .with_hint(self.conversation.keys.list_hint(&Topic::Values.hint(&self.conversation.keys)));
                 picker.mark(|choice| matches!(choice, Choice::Value(_, value) if *value == now));
                 Overlay::Picker(Topic::Values, picker)
             }
@@ -485,16 +471,17 @@ impl Ui {
                 };
                 let key = settings::KEYS.iter().find(|key| key.path == path);
                 let body = key.map(|key| vec![key.help.to_string(), format!("Expected: {}", key.kind.describe())]);
-                Overlay::Form(Form::new(path, body.unwrap_or_default(), Purpose::Setting(path)).with_text(&text))
+                let form = Form::new(path, body.unwrap_or_default(), Purpose::Setting(path)).with_text(&text);
+                Overlay::Form(form.with_keys(&self.conversation.keys))
             }
         });
     }
 
     fn write_setting(&mut self, path: &'static str, value: Value) {
-        match self.changed.write(&self.control, path, value) {
+        match self.conversation.write_setting(path, value) {
             Ok(place) => {
                 let now = self.apply_setting(path);
-                let text = self.changed.told(path, &place, now);
+                let text = self.conversation.changed.told(path, &place, now);
                 self.notify(text);
             }
             Err(error) => self.notify(error),
@@ -512,33 +499,34 @@ impl Ui {
     /// Lets a setting that was changed count at once, where that can be; false: it counts from the next start.
     fn apply_setting(&mut self, path: &str) -> bool {
         match path {
-            "notifications" => self.announcer.is_on = self.changed.typed(&self.control).notifications,
+            "notifications" => self.announcer.is_on = self.conversation.settings().notifications,
             "theme.dark" | "theme.light" | "colorBlindMode" => self.apply_theme(),
             "symbolPreset" => {
-                self.probe.wanted = characters::wanted(self.changed.typed(&self.control).symbol_preset);
+                self.probe.wanted = characters::wanted(self.conversation.settings().symbol_preset);
                 let options = self.screen.options();
                 if options.characters != Characters::Ascii {
                     self.screen.set_options(ScreenOptions { characters: self.probe.wanted, ..options });
                 }
             }
             "hideThinkingBlock" => {
-                if self.changed.typed(&self.control).hide_thinking_block != self.transcript.looks.hides_thoughts {
+                if self.conversation.settings().hide_thinking_block != self.transcript.looks.hides_thoughts {
                     self.transcript.fold_thoughts(&mut self.screen);
                 }
             }
             "tui.editor" => {
-                self.tui.editor = self.changed.typed(&self.control).tui.editor;
+                self.tui.editor = self.conversation.settings().tui.editor;
                 self.take_editor();
             }
-            "doubleEscapeAction" => self.twice = self.changed.typed(&self.control).double_escape_action,
+            // Read when Esc is pressed twice.
+            "doubleEscapeAction" => {}
             // Read once, of the terminal or by it.
             "tui.mode" | "tui.statusCommand" | "tui.title" | "tui.progress" | "tui.marks" | "tui.links"
             | "tui.passthrough" => return false,
             path if path.starts_with("tui.") => {
-                self.tui = self.changed.typed(&self.control).tui;
+                self.tui = self.conversation.settings().tui;
                 self.take_tui();
             }
-            path if self.changed.apply(&self.control, path) => self.refresh(),
+            path if self.conversation.apply_setting(path) => self.refresh(),
             _ => return false,
         }
         true
@@ -557,13 +545,13 @@ impl Ui {
             let error = format!("Theme not found: {name}. Known: {}", known.join(", "));
             return self.take_message(Message::Failed { error, text: format!("/theme {name}") });
         };
-        self.theme = Some(name);
+        self.colours.theme = Some(name);
         self.show_theme(name);
         let Some(is_light) = self.is_light() else {
             return self.notify("the terminal does not tell its background: the theme counts until you leave");
         };
         let path = if is_light { "theme.light" } else { "theme.dark" };
-        if let Err(error) = self.changed.write(&self.control, path, Value::from(*name)) {
+        if let Err(error) = self.conversation.write_setting(path, Value::from(*name)) {
             self.notify(error);
         }
     }
@@ -571,20 +559,22 @@ impl Ui {
     /// Takes the theme of the settings for the background that there is; one that is not told has the named colours, or
     /// the theme that was chosen since the start.
     pub(super) fn apply_theme(&mut self) {
-        let themes = self.changed.typed(&self.control).theme;
+        let themes = self.conversation.settings().theme;
         let name = match self.is_light() {
             Some(true) => themes.light,
             Some(false) => themes.dark,
-            None => self.theme.unwrap_or("ansi").into(),
+            None => self.colours.theme.unwrap_or("ansi").into(),
         };
         self.show_theme(&name);
     }
 
     /// Tells whether the background of the terminal is light, where it has told it.
     fn is_light(&self) -> Option<bool> {
-        let told = self.background.map(|color| contrast(color, [0; 3]) > contrast(color, [255; 3]));
+        let told = self.colours.background.map(|color| contrast(color, [0; 3]) > contrast(color, [255; 3]));
         // Its last number is the background, of the 16 colours.
-        let named = || self.control.app.startup.environment.get("COLORFGBG")?.rsplit(';').next()?.parse::<u8>().ok();
+        let named = || {
+            self.conversation.control.app.startup.environment.get("COLORFGBG")?.rsplit(';').next()?.parse::<u8>().ok()
+        };
         told.or_else(|| named().map(|color| matches!(color, 7 | 9..=15)))
     }
 
@@ -596,12 +586,12 @@ impl Ui {
             (_, "light") => Theme::light(),
             _ => Theme::ansi(),
         };
-        if self.changed.typed(&self.control).color_blind_mode {
+        if self.conversation.settings().color_blind_mode {
             theme = theme.color_blind();
         }
-        if let Some(background) = self.background {
+        if let Some(background) = self.colours.background {
             let light = self.is_light() == Some(true);
-            let text = self.foreground.unwrap_or(if light { [0; 3] } else { [255; 3] });
+            let text = self.colours.foreground.unwrap_or(if light { [0; 3] } else { [255; 3] });
             theme = theme.on_terminal(background, text);
         }
         if **self.screen.theme() != theme {

@@ -7,6 +7,7 @@ use std::process::{Command, ExitStatus};
 use super::Ui;
 use crate::modes::interactive::demo::Demo;
 use crate::modes::interactive::editor_file;
+use crate::modes::interactive::keys::Action;
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Panel;
 use crate::modes::interactive::{job, todo, transcript};
@@ -16,19 +17,19 @@ impl Ui {
     /// Gives the terminal back and stops the process; returns when it goes on.
     pub(super) fn suspend(&mut self) {
         let bytes = self.screen.leave();
-        self.tty.write(&bytes);
-        self.tty.leave();
+        self.terminal.tty.write(&bytes);
+        self.terminal.tty.leave();
         job::stop();
         self.resume();
     }
 
     /// Takes the terminal again: others have had it.
     fn resume(&mut self) {
-        if self.tty.enter().is_err() {
-            self.exit = Some(143);
+        if self.terminal.tty.enter().is_err() {
+            self.conversation.leaving.code = Some(143);
         }
-        let size = self.tty.size();
-        self.tty.record_size(size);
+        let size = self.terminal.tty.size();
+        self.terminal.tty.record_size(size);
         self.screen.begin_epoch(size);
     }
 
@@ -36,16 +37,11 @@ impl Ui {
     ///
     /// # Errors
     /// There is no run, or something waits for the user.
-    pub(super) fn go_behind(&mut self) -> Result<(), &'static str> {
-        if !self.control.session().agent.is_running() {
-            return Err("no run goes on: ctrl+d leaves");
-        }
-        if !self.outgoing.is_empty() {
-            return Err("a text is on its way to the agent: try again when it is there");
-        }
+    pub(super) fn go_behind(&mut self) -> Result<(), String> {
+        let leave = self.conversation.keys.short(Action::Exit);
+        self.conversation.go_behind(&leave)?;
         // Whoever is not there permits nothing.
         self.panels.drain(..).for_each(Panel::refuse);
-        (self.exit, self.goes_behind) = (Some(0), true);
         Ok(())
     }
 
@@ -53,8 +49,8 @@ impl Ui {
     /// program ends the other one too.
     fn run_program(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
         let bytes = self.screen.leave();
-        self.tty.write(&bytes);
-        self.tty.leave();
+        self.terminal.tty.write(&bytes);
+        self.terminal.tty.leave();
         let ended = self.wait_for(command);
         self.resume();
         let (ended, late) = ended;
@@ -68,13 +64,13 @@ impl Ui {
             Ok(child) => child,
             Err(error) => return (Err(error), late),
         };
-        let (pid, mailbox) = (rustix::process::Pid::from_child(&child), self.mailbox.clone());
+        let (pid, mailbox) = (rustix::process::Pid::from_child(&child), self.conversation.mailbox.clone());
         std::thread::spawn(move || mailbox.send(Message::ProgramEnded(child.wait())));
         loop {
-            match self.inbox.messages.recv() {
+            match self.terminal.inbox.messages.recv() {
                 Ok(Message::ProgramEnded(ended)) => return (ended, late),
                 Ok(Message::End(code)) => {
-                    self.exit = Some(code);
+                    self.conversation.leaving.code = Some(code);
                     // It may have ended this very moment.
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
                 }
@@ -87,7 +83,7 @@ impl Ui {
 
     /// Plays the demo to its end.
     pub(super) fn play_demo(&mut self) {
-        let played = Demo::prepare(self.control.app.clock.random()).and_then(|demo| {
+        let played = Demo::prepare(self.conversation.control.app.clock.random()).and_then(|demo| {
             let mut command = demo.command()?;
             self.run_program(&mut command)
         });
@@ -107,18 +103,18 @@ impl Ui {
 
     /// Opens the list of tasks in the user's own editor. What cannot be read comes back to be mended.
     pub(super) fn edit_todo(&mut self) {
-        let mut text = todo::draft(&self.control.session().host.todo_phases());
+        let mut text = todo::draft(&self.conversation.control.session().host.todo_phases());
         loop {
             text = match self.edited(&text) {
                 Ok(now) if now == text => return self.notify("the list of tasks is as it was"),
                 Ok(now) => now,
                 Err(error) => return self.notify(format!("{error}: the list of tasks is as it was")),
             };
-            let set =
-                todo::parse(&text).and_then(|phases| self.control.set_todo(phases).map_err(|error| error.message));
+            let set = todo::parse(&text)
+                .and_then(|phases| self.conversation.control.set_todo(phases).map_err(|error| error.message));
             match set {
                 Ok(phases) => return transcript::line(&mut self.screen, &todo::lines(&phases), Style::PLAIN),
-                Err(_) if self.exit.is_some() => return,
+                Err(_) if self.conversation.leaving.code.is_some() => return,
                 Err(reason) => text = format!("<!-- {} -->\n{text}", reason.replace("-->", "→")),
             }
         }
@@ -126,9 +122,9 @@ impl Ui {
 
     /// The text after the user has had it in their own editor.
     fn edited(&mut self, text: &str) -> io::Result<String> {
-        let environment = &self.control.app.startup.environment;
+        let environment = &self.conversation.control.app.startup.environment;
         let program = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or("vi").to_string();
-        let file = editor_file::DraftFile::write(text, self.control.app.clock.random())?;
+        let file = editor_file::DraftFile::write(text, self.conversation.control.app.clock.random())?;
         let status = self.run_program(&mut file.command(&program))?;
         match status.success() {
             true => file.read(),

@@ -11,7 +11,7 @@ impl Ui {
     fn ask_size(&mut self, now: Instant) {
         self.sizes.is_sure = false;
         self.sizes.asked = Some(now);
-        self.tty.ask(b"\x1b[18t");
+        self.terminal.tty.ask(b"\x1b[18t");
     }
 
     /// Tells whether the next frame may be written; where it may not, the terminal was asked.
@@ -33,14 +33,14 @@ impl Ui {
         if self.sizes.asks {
             self.ask_size(Instant::now());
         } else {
-            self.take_size(self.tty.size());
+            self.take_size(self.terminal.tty.size());
         }
     }
 
     /// Takes the answer of a terminal that was asked for its size.
     pub(super) fn told_size(&mut self, rows: usize, columns: usize) {
         self.sizes.asked = None;
-        let (plain, turned, known) = (Size::new(columns, rows), Size::new(rows, columns), self.tty.size());
+        let (plain, turned, known) = (Size::new(columns, rows), Size::new(rows, columns), self.terminal.tty.size());
         if self.sizes.is_turned.is_none() && rows != columns && [plain, turned].contains(&known) {
             self.sizes.is_turned = Some(turned == known);
         }
@@ -60,7 +60,7 @@ impl Ui {
 
     fn take_size(&mut self, size: Size) {
         if size != self.screen.size() || self.screen.is_resizing() {
-            self.tty.record_size(size);
+            self.terminal.tty.record_size(size);
             self.screen.resize(size);
             self.sizes.change(Instant::now());
         }
@@ -71,20 +71,20 @@ impl Ui {
         if asked {
             // It is none that answers.
             (self.sizes.asks, self.sizes.asked) = (false, None);
-            self.take_size(self.tty.size());
+            self.take_size(self.terminal.tty.size());
         }
         if changed {
             (self.sizes.changed, self.sizes.place) = (None, Some(now));
             if self.sizes.asks {
                 self.ask_size(now);
             }
-            self.input.await_cursor();
+            self.terminal.input.await_cursor();
             let question = self.screen.ask_place();
-            self.tty.ask(question);
+            self.terminal.tty.ask(question);
         } else if place {
             self.sizes.place = None;
             let frame = self.screen.give_up_place();
-            self.tty.write(&frame.bytes);
+            self.terminal.tty.write(&frame.bytes);
             self.rebuild();
         }
     }

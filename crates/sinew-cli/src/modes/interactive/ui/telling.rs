@@ -14,13 +14,13 @@ use crate::modes::interactive::{characters, status_command, transcript};
 impl Ui {
     /// Gives the command of the status what has changed.
     pub(super) fn ask_status(&mut self, state: State, width: usize, now: Instant) {
-        if !self.status_command.is_set() || self.facts.told.is_null() {
+        if !self.status.command.is_set() || self.status.facts.told.is_null() {
             return;
         }
-        let mut input = self.facts.told.clone();
-        input["thinking"] = self.control.session().agent.thinking().as_str().into();
-        input["cwd"] = self.cwd.as_str().into();
-        input["git"] = self.facts.branch.as_str().into();
+        let mut input = self.status.facts.told.clone();
+        input["thinking"] = self.conversation.control.session().agent.thinking().as_str().into();
+        input["cwd"] = self.conversation.cwd.as_str().into();
+        input["git"] = self.status.facts.branch.as_str().into();
         input["state"] = match state {
             State::Ready => "ready",
             State::Working => "working",
@@ -29,9 +29,10 @@ impl Ui {
         .into();
         input["width"] = width.into();
         let input = input.to_string();
-        if let Some(command) = self.status_command.begin(&input, now) {
-            let (mailbox, cwd) = (self.mailbox.clone(), self.control.app.startup.paths.cwd.clone());
-            self.runtime.spawn(async move {
+        if let Some(command) = self.status.command.begin(&input, now) {
+            let (mailbox, cwd) =
+                (self.conversation.mailbox.clone(), self.conversation.control.app.startup.paths.cwd.clone());
+            self.conversation.runtime.spawn(async move {
                 mailbox.send(Message::Status(status_command::run(&command, &input, &cwd).await));
             });
         }
@@ -40,14 +41,14 @@ impl Ui {
     /// Tells the terminal something beside its screen.
     pub(super) fn tell_terminal(&mut self, text: &str) {
         let bytes = characters::limited(text, self.screen.options().characters);
-        self.tty.write(bytes.as_bytes());
+        self.terminal.tty.write(bytes.as_bytes());
     }
 
     /// The way in which a terminal of this name shows pictures, if any.
     pub(super) fn drawing(&self, name: &str) -> Option<Drawing> {
-        let environment = &self.control.app.startup.environment;
+        let environment = &self.conversation.control.app.startup.environment;
         let around = || Drawing::around_tmux(|name| environment.get(name));
-        let drawing = Drawing::by_name(name).or_else(|| around().filter(|_| self.tty.passes()));
+        let drawing = Drawing::by_name(name).or_else(|| around().filter(|_| self.terminal.tty.passes()));
         // The number of a picture is a colour of its cells: all colours have to be there.
         drawing.filter(|drawing| *drawing == Drawing::Rows || self.screen.options().depth == Depth::True)
     }

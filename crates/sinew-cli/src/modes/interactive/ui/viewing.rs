@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sinew_tui::{Line, Passages, Reaction, ReadPassages, Screen, Search, Style, Viewer};
+use sinew_tui::{EditAction, Line, Passages, QueryPress, Reaction, ReadPassages, Screen, Search, Style, Viewer};
 
 use super::Ui;
 use crate::app::OpenSession;
 use crate::modes::interactive::blocks::DIM;
+use crate::modes::interactive::keys::{Action, Context, ListAction, Press};
 use crate::modes::interactive::mailbox::{Message, Searched};
 use crate::modes::interactive::session_passages::SessionPassages;
 use crate::modes::interactive::transcript;
@@ -44,7 +45,7 @@ fn without_mark(part: &str) -> String {
 impl Ui {
     /// Finds the conversation for a view of it. It comes as a message.
     pub(super) fn open_viewer(&mut self) {
-        let (running, size) = (self.transcript.running_tools(&mut self.screen), self.tty.size());
+        let (running, size) = (self.transcript.running_tools(&mut self.screen), self.terminal.tty.size());
         self.view_session(move |open| {
             let passages = SessionPassages::new(open, &running);
             let first = passages.newest_call();
@@ -54,7 +55,7 @@ impl Ui {
 
     /// Finds the source of prompts and answers for a view of it, from the newest prompt on.
     pub(super) fn open_source(&mut self) {
-        let size = self.tty.size();
+        let size = self.terminal.tty.size();
         self.view_session(move |open| {
             let passages = SessionPassages::source(open);
             let first = passages.newest_prompt();
@@ -64,15 +65,15 @@ impl Ui {
 
     /// Makes a view of the session, on a thread of its own.
     fn view_session(&self, make: impl FnOnce(Arc<OpenSession>) -> Viewer + Send + 'static) {
-        let (open, mailbox) = (self.control.session(), self.mailbox.clone());
-        self.runtime.spawn_blocking(move || mailbox.send(Message::Viewer(Box::new(make(open)))));
+        let (open, mailbox) = (self.conversation.control.session(), self.conversation.mailbox.clone());
+        self.conversation.runtime.spawn_blocking(move || mailbox.send(Message::Viewer(Box::new(make(open)))));
     }
 
     /// Shows the output of a command in the background, from its end on.
     pub(super) fn view_job(&mut self, id: &str) {
-        let host = Arc::clone(&self.control.session().host);
-        let (mailbox, size, id) = (self.mailbox.clone(), self.tty.size(), id.to_string());
-        self.runtime.spawn_blocking(move || match host.job_output(&id) {
+        let host = Arc::clone(&self.conversation.control.session().host);
+        let (mailbox, size, id) = (self.conversation.mailbox.clone(), self.terminal.tty.size(), id.to_string());
+        self.conversation.runtime.spawn_blocking(move || match host.job_output(&id) {
             Ok(output) if output.trim().is_empty() => {
                 mailbox.send(Message::Notice(format!("job {id} said nothing yet")))
             }
@@ -90,46 +91,67 @@ impl Ui {
     /// Shows a view that was read.
     pub(super) fn show_viewer(&mut self, mut viewer: Viewer) {
         // The size may have changed while it was made.
-        let size = self.tty.size();
+        let size = self.terminal.tty.size();
         if viewer.size() != size {
             viewer.resize(size);
         }
         if self.viewer.is_none() {
             // Its place is asked for there; the other screen has another one.
             if self.screen.is_resizing() || size != self.screen.size() {
-                return self.notify("the size has just changed: ctrl+o again");
+                let key = self.conversation.keys.short(Action::OpenTranscript);
+                return self.notify(format!("the size has just changed: {key} again"));
             }
-            self.tty.enter_viewer();
+            self.terminal.tty.enter_viewer();
         } else {
-            self.tty.write(b"\x1b[H");
+            self.terminal.tty.write(b"\x1b[H");
         }
+        viewer.set_hint(self.conversation.keys.view_hint());
         let screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
         self.viewer = Some(OpenViewer { viewer, screen, searches: None });
     }
 
-    /// Gives a key to the view; false where none is open.
-    pub(super) fn take_viewer_key(&mut self, key: &str, text: &str) -> bool {
-        let Some(open) = &mut self.viewer else { return false };
-        if open.end_search() && matches!(key, "escape" | "ctrl+c") {
-            open.viewer.tell("the search was ended");
-            return true;
+    /// The places whose keys count in the view; none where it is not open.
+    pub(super) fn viewer_contexts(&self) -> Option<&'static [Context]> {
+        let typing: &[Context] = &[Context::List, Context::Editor];
+        self.viewer.as_ref().map(|open| if open.viewer.is_typing() { typing } else { &[Context::View] })
+    }
+
+    /// Gives a key to the view. `cancels`: it is one that leaves a panel, which ends a search too.
+    pub(super) fn take_viewer_key(&mut self, press: Press<'_>, cancels: bool) {
+        let Some(open) = &mut self.viewer else { return };
+        if open.end_search() && cancels {
+            return open.viewer.tell("the search was ended");
         }
-        match key {
-            "y" | "p" if !open.viewer.is_typing() => match (key, open.viewer.part()) {
-                (_, None) => open.viewer.tell("nothing begins here"),
-                ("y", Some(part)) => self.copy_text(without_mark(&part)),
-                (_, Some(part)) => {
-                    transcript::line(&mut self.screen, &part, Style::PLAIN);
-                    self.notify("it stands in the transcript now, below everything");
+        let reaction = match press {
+            _ if open.viewer.is_typing() => open.viewer.type_query(match (press, press.list()) {
+                (_, Some(ListAction::Cancel)) => QueryPress::Cancel,
+                (_, Some(ListAction::Confirm)) => QueryPress::Confirm,
+                (Press::Action(Action::Edit(EditAction::DeleteBackward)), _) => QueryPress::Backspace,
+                (Press::Action(_), _) => QueryPress::Text(""),
+                (Press::Text(text), _) => QueryPress::Text(text),
+            }),
+            Press::Action(Action::View(action)) => open.viewer.act(action),
+            Press::Action(action @ (Action::CopyPart | Action::PrintPart)) => {
+                match open.viewer.part() {
+                    None => open.viewer.tell("nothing begins here"),
+                    Some(part) if action == Action::CopyPart => self.copy_text(without_mark(&part)),
+                    Some(part) => {
+                        transcript::line(&mut self.screen, &part, Style::PLAIN);
+                        self.notify("it stands in the transcript now, below everything");
+                    }
                 }
-            },
-            _ => match open.viewer.key(key, text) {
-                Reaction::Stays => {}
-                Reaction::Closes => self.close_viewer(),
-                Reaction::Searches(search) => self.search_viewer(search),
-            },
+                Reaction::Stays
+            }
+            Press::Action(_) | Press::Text(_) => {
+                open.viewer.rest();
+                Reaction::Stays
+            }
+        };
+        match reaction {
+            Reaction::Stays => {}
+            Reaction::Closes => self.close_viewer(),
+            Reaction::Searches(search) => self.search_viewer(search),
         }
-        true
     }
 
     /// Runs a search of the view on a thread of its own. What it finds comes as a message.
@@ -137,8 +159,8 @@ impl Ui {
         let Some(open) = &mut self.viewer else { return };
         let goes_on = Arc::new(AtomicBool::new(true));
         open.searches = Some(Arc::clone(&goes_on));
-        let mailbox = self.mailbox.clone();
-        self.runtime.spawn_blocking(move || {
+        let mailbox = self.conversation.mailbox.clone();
+        self.conversation.runtime.spawn_blocking(move || {
             let spot = search.run(&|| goes_on.load(Ordering::Relaxed));
             mailbox.send(Message::Searched(Box::new(Searched { search, spot, goes_on })));
         });
@@ -156,7 +178,7 @@ impl Ui {
     pub(super) fn close_viewer(&mut self) {
         if let Some(mut open) = self.viewer.take() {
             open.end_search();
-            self.tty.leave_viewer();
+            self.terminal.tty.leave_viewer();
             self.resize();
         }
     }
@@ -164,11 +186,11 @@ impl Ui {
     /// Lays the view out for a new size of the terminal; false where none is open.
     pub(super) fn resize_viewer(&mut self) -> bool {
         let Some(open) = &mut self.viewer else { return false };
-        let size = self.tty.size();
+        let size = self.terminal.tty.size();
         if size != open.viewer.size() {
             open.viewer.resize(size);
             open.screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
-            self.tty.write(b"\x1b[H");
+            self.terminal.tty.write(b"\x1b[H");
         }
         true
     }
@@ -178,26 +200,26 @@ impl Ui {
         let Some(open) = &mut self.viewer else { return false };
         open.screen.set_chrome(open.viewer.chrome());
         let frame = open.screen.paint();
-        self.tty.write(&frame.bytes);
+        self.terminal.tty.write(&frame.bytes);
         true
     }
 
     /// Begins to record what the terminal is sent, from a whole screen on; ends the recording where there is one.
     pub(super) fn record(&mut self, file: &str) {
-        if self.tty.end_record() {
+        if self.terminal.tty.end_record() {
             return self.notify("the recording is over");
         }
-        let startup = &self.control.app.startup;
+        let startup = &self.conversation.control.app.startup;
         let file = match file {
-            "" => startup.paths.agent.join(format!("recording-{}.cast", self.control.app.clock.now())),
+            "" => startup.paths.agent.join(format!("recording-{}.cast", self.conversation.control.app.clock.now())),
             file => startup.paths.cwd.join(file),
         };
-        let text = match self.tty.record(&file) {
+        let text = match self.terminal.tty.record(&file) {
             Ok(()) => format!("recording into {}: /record ends it", file.display()),
             Err(error) => format!("{}: {error}", file.display()),
         };
         let frame = self.screen.reset();
-        self.tty.write(&frame.bytes);
+        self.terminal.tty.write(&frame.bytes);
         transcript::line(&mut self.screen, &text, DIM);
     }
 }

@@ -1,45 +1,40 @@
 //! The keys of the user: `keybindings.json`, the table of actions that it changes, and what a press means by both.
 //!
-//! The code knows each action by one key, the first of its defaults (`ctrl+o`), or by its name where it has none. A
-//! press is translated to that, so that a key that was moved is moved everywhere.
+//! A press is translated to the action that it calls, so that a key that was moved is moved everywhere.
 
 use std::path::Path;
 
 use serde_json::{Map, Value};
 use sinew_llm::models::plain_json;
-use sinew_tui::{Called, Chord, Key, KeyMap, KeyPress};
+use sinew_tui::{Called, Chord, Key, KeyMap, KeyPress, ViewAction};
 
-use super::keys::{ACTIONS, Action};
+use super::table::{ACTIONS, Context, Row, row_of};
+use super::{Action, ListAction, RowKeys, label};
 
 /// The file, beside the settings of the user.
-pub(super) const FILE: &str = "keybindings.json";
-
-/// Contexts of actions: two of one context cannot share a key.
-pub(super) const APP: &str = "app";
-pub(super) const EDITOR: &str = "editor";
-pub(super) const LIST: &str = "list";
-pub(super) const TREE: &str = "tree";
+pub(in crate::modes::interactive) const FILE: &str = "keybindings.json";
 
 /// The keys that are in force.
 #[derive(Clone)]
-pub(super) struct Bindings {
+pub(in crate::modes::interactive) struct Bindings {
     map: KeyMap,
     /// The faults of the file, each with the way out.
-    pub(super) faults: Vec<String>,
+    pub(in crate::modes::interactive) faults: Vec<String>,
 }
 
 /// The state of the editor that decides whose key one is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) is_empty: bool,
-    pub(super) panel_waits: bool,
+pub(in crate::modes::interactive) struct Place {
+    pub(in crate::modes::interactive) is_empty: bool,
+    pub(in crate::modes::interactive) panel_waits: bool,
 }
 
-/// The meaning of a press, as the code knows it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
-    /// A key, or the name of an action.
-    Known(String),
+/// The meaning of a press.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::modes::interactive) enum Meaning {
+    Action(Action),
+    /// The text that the press types, if it types one.
+    Text,
     /// The first key of a chord.
     Begins(Key),
     /// Nothing: its action has another key now, or no chord goes on with it.
@@ -48,14 +43,14 @@ pub(super) enum Meaning {
 
 impl Default for Bindings {
     fn default() -> Bindings {
-        let defaults = ACTIONS.iter().map(|action| (action.name, action.context, action.keys));
+        let defaults = ACTIONS.iter().map(|row| (row.name, row.context.name(), row.keys));
         Bindings { map: KeyMap::new(defaults), faults: Vec::new() }
     }
 }
 
 impl Bindings {
     /// Reads a file; without one the defaults count, and so they do for what is wrong in it.
-    pub(super) fn read(file: &Path) -> Bindings {
+    pub(in crate::modes::interactive) fn read(file: &Path) -> Bindings {
         match std::fs::read_to_string(file) {
             Ok(text) => Bindings::of(&text, &file.display().to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Bindings::default(),
@@ -95,48 +90,121 @@ impl Bindings {
     }
 
     /// Tells what a press means in the first of `contexts` that knows it. `before` has begun a chord.
-    pub(super) fn meaning(&self, contexts: &[&str], before: Option<Key>, press: &KeyPress) -> Meaning {
-        match self.map.called(contexts, before, press) {
+    pub(in crate::modes::interactive) fn meaning(
+        &self,
+        contexts: &[Context],
+        before: Option<Key>,
+        press: &KeyPress,
+    ) -> Meaning {
+        let names: Vec<&str> = contexts.iter().map(|context| context.name()).collect();
+        match self.map.called(&names, before, press) {
             Called::Action(name) => {
-                let action = ACTIONS.iter().find(|action| action.name == name);
-                Meaning::Known(action.map_or_else(|| name.to_string(), |action| action.known_as().to_string()))
+                let row = ACTIONS.iter().find(|row| row.name == name);
+                row.map_or(Meaning::Nothing, |row| Meaning::Action(row.action))
             }
             Called::Begins(key) => Meaning::Begins(key),
             Called::Nothing => {
                 let key = press.key.to_string();
-                let mut known = ACTIONS.iter().filter(|action| contexts.contains(&action.context));
-                let was_moved = known.any(|action| action.keys.contains(&key.as_str()));
-                if before.is_some() || was_moved { Meaning::Nothing } else { Meaning::Known(key) }
+                let mut known = ACTIONS.iter().filter(|row| contexts.contains(&row.context));
+                let was_moved = known.any(|row| row.keys.contains(&key.as_str()));
+                if before.is_some() || was_moved { Meaning::Nothing } else { Meaning::Text }
             }
         }
     }
 
     /// The same in the editor. Keys that leave an empty editor and those that turn to a panel that waits come before
     /// the keys of the editor.
-    pub(super) fn in_editor(&self, now: Place, before: Option<Key>, press: &KeyPress) -> Meaning {
-        let leaves = now.is_empty && self.calls("app.exit", before, press);
-        let turns = now.panel_waits && self.calls("app.panel.focus", before, press);
-        let contexts = if leaves || turns { [APP, EDITOR] } else { [EDITOR, APP] };
+    pub(in crate::modes::interactive) fn in_editor(
+        &self,
+        now: Place,
+        before: Option<Key>,
+        press: &KeyPress,
+    ) -> Meaning {
+        let leaves = now.is_empty && self.calls(Action::Exit, before, press);
+        let turns = now.panel_waits && self.calls(Action::FocusPanel, before, press);
+        let app_first = leaves || turns;
+        let contexts = if app_first { [Context::App, Context::Editor] } else { [Context::Editor, Context::App] };
         self.meaning(&contexts, before, press)
     }
 
     /// Returns true if a press calls this action.
-    pub(super) fn calls(&self, action: &str, before: Option<Key>, press: &KeyPress) -> bool {
-        self.map.calls(action, before, press)
+    pub(in crate::modes::interactive) fn calls(&self, action: Action, before: Option<Key>, press: &KeyPress) -> bool {
+        row_of(action).is_some_and(|row| self.map.calls(row.name, before, press))
     }
 
-    /// The keys that a text of help names for an action; empty where it has none.
-    pub(super) fn keys_of(&self, action: &str) -> String {
-        self.map.chords(action).iter().map(Chord::to_string).collect::<Vec<_>>().join(", ")
+    /// The keys that a text of help names for an action, by its name; empty where it has none.
+    fn keys_of(&self, name: &str) -> String {
+        self.map.chords(name).iter().map(Chord::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The first key of an action, if one calls it.
+    pub(in crate::modes::interactive) fn first(&self, action: Action) -> Option<Chord> {
+        row_of(action).and_then(|row| self.map.chords(row.name).first().copied())
+    }
+
+    /// The first key of an action, as a hint shows it.
+    pub(in crate::modes::interactive) fn short(&self, action: Action) -> String {
+        self.first(action).map_or_else(|| "no key".into(), label)
+    }
+
+    /// The same by the name of the action; none where no key calls it.
+    pub(in crate::modes::interactive) fn short_of(&self, name: &str) -> Option<String> {
+        let row = ACTIONS.iter().find(|row| row.name == name)?;
+        (!self.map.chords(name).is_empty()).then(|| self.short(row.action))
+    }
+
+    /// The first key of an action of a view, where a capital letter is short for shift.
+    fn letter(&self, action: Action) -> String {
+        let key = self.short(action);
+        let capital = key.strip_prefix("shift+").filter(|letter| letter.chars().count() == 1);
+        capital.map_or(key.clone(), str::to_uppercase)
+    }
+
+    /// The keys that rows of the transcript name.
+    pub(in crate::modes::interactive) fn of_rows(&self) -> RowKeys {
+        RowKeys {
+            more: self.first(Action::OpenTranscript),
+            thoughts: self.first(Action::ToggleThoughts),
+            interrupt: self.first(Action::Interrupt),
+        }
+    }
+
+    /// The keys of every list, behind those of the list itself.
+    pub(in crate::modes::interactive) fn list_hint(&self, own: &str) -> String {
+        let dot = if own.is_empty() { "" } else { " · " };
+        format!("{own}{dot}type to filter · {}", self.line_hint())
+    }
+
+    /// The keys of a line that is written.
+    pub(in crate::modes::interactive) fn line_hint(&self) -> String {
+        let [confirm, cancel] = [ListAction::Confirm, ListAction::Cancel].map(|list| self.short(Action::List(list)));
+        format!("{confirm} · {cancel}")
+    }
+
+    /// The keys of a view.
+    pub(in crate::modes::interactive) fn view_hint(&self) -> String {
+        let view = |action| self.letter(Action::View(action));
+        format!(
+            "{} {} {} find · {} {} prompts · {} fold · {} copy · {} print · {}",
+            view(ViewAction::Search),
+            view(ViewAction::Next),
+            view(ViewAction::Previous),
+            view(ViewAction::PromptBefore),
+            view(ViewAction::PromptAfter),
+            view(ViewAction::Fold),
+            self.letter(Action::CopyPart),
+            self.letter(Action::PrintPart),
+            view(ViewAction::Close),
+        )
     }
 
     /// The table for `/hotkeys`: keys, what they do, and the names that a file gives them by; then what is wrong.
-    pub(super) fn help(&self, has_kitty: bool) -> String {
-        let rows: Vec<(String, &Action)> = ACTIONS.iter().map(|action| (self.keys_of(action.name), action)).collect();
+    pub(in crate::modes::interactive) fn help(&self, has_kitty: bool) -> String {
+        let rows: Vec<(String, &Row)> = ACTIONS.iter().map(|row| (self.keys_of(row.name), row)).collect();
         let width = rows.iter().map(|(keys, _)| keys.chars().count()).max().unwrap_or(0).min(30);
-        let line = |(keys, action): &(String, &Action)| {
+        let line = |(keys, row): &(String, &Row)| {
             let keys = if keys.is_empty() { "–" } else { keys };
-            format!("{keys:width$}  {} · {}", action.help, action.name)
+            format!("{keys:width$}  {} · {}", row.help, row.name)
         };
         let mut lines: Vec<String> = rows.iter().map(line).collect();
         let unsent = self.unsent();
@@ -149,7 +217,7 @@ impl Bindings {
 
     /// Chords with a key that only terminals with Kitty's protocol send as such.
     fn unsent(&self) -> Vec<String> {
-        let chords = ACTIONS.iter().flat_map(|action| self.map.chords(action.name));
+        let chords = ACTIONS.iter().flat_map(|row| self.map.chords(row.name));
         let unsent = chords.filter(|chord| needs_protocol(chord.first) || chord.then.is_some_and(needs_protocol));
         unsent.map(Chord::to_string).collect()
     }
@@ -165,7 +233,7 @@ fn rows(table: &Map<String, Value>) -> (Vec<(&str, Vec<&str>)>, Vec<String>) {
             Value::Array(chords) => chords.iter().map(Value::as_str).collect(),
             _ => None,
         };
-        let known = ACTIONS.iter().find(|action| action.old == Some(name)).map_or(name.as_str(), |action| action.name);
+        let known = ACTIONS.iter().find(|row| row.old == Some(name)).map_or(name.as_str(), |row| row.name);
         match chords {
             Some(chords) => rows.push((known, chords)),
             None => faults.push(format!(
@@ -192,7 +260,12 @@ fn needs_protocol(key: Key) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use sinew_tui::EditAction;
+
     use super::*;
+
+    const EDITOR: [Context; 2] = [Context::Editor, Context::App];
+    const PANEL: [Context; 2] = [Context::List, Context::Editor];
 
     fn press(data: &str) -> KeyPress {
         let mut input = sinew_tui::InputParser::new(false);
@@ -205,8 +278,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn known(bindings: &Bindings, contexts: &[&str], data: &str, expect: &str) {
-        assert_eq!(bindings.meaning(contexts, None, &press(data)), Meaning::Known(expect.into()), "{data:?}");
+    fn known(bindings: &Bindings, contexts: &[Context], data: &str, expect: Action) {
+        assert_eq!(bindings.meaning(contexts, None, &press(data)), Meaning::Action(expect), "{data:?}");
     }
 
     #[test]
@@ -214,21 +287,21 @@ mod tests {
         let mut bindings = Bindings::default();
         assert_eq!(bindings.map.apply([]), [], "no two share a key");
         for (data, expect) in [
-            ("\r", "enter"),
-            ("\x0f", "ctrl+o"),
-            ("\x02", "left"),
-            ("\x04", "delete"),
-            ("\x1b\r", "ctrl+q"),
-            ("\x1b", "escape"),
-            ("\x1b[A", "up"),
-            ("x", "x"),
-            ("\x1b[Z", "shift+tab"),
+            ("\r", Action::Submit),
+            ("\x0f", Action::OpenTranscript),
+            ("\x02", Action::Edit(EditAction::Left)),
+            ("\x04", Action::Edit(EditAction::DeleteForward)),
+            ("\x1b\r", Action::FollowUp),
+            ("\x1b", Action::Interrupt),
+            ("\x1b[A", Action::Edit(EditAction::Up)),
+            ("\x1b[Z", Action::CycleThinking),
         ] {
-            known(&bindings, &[EDITOR, APP], data, expect);
+            known(&bindings, &EDITOR, data, expect);
         }
-        known(&bindings, &[APP, EDITOR], "\x04", "ctrl+d");
-        known(&bindings, &[LIST, EDITOR], "\x10", "up");
-        known(&bindings, &[LIST, EDITOR], "\x13", "ctrl+s");
+        known(&bindings, &[Context::App, Context::Editor], "\x04", Action::Exit);
+        assert_eq!(bindings.meaning(&EDITOR, None, &press("x")), Meaning::Text);
+        known(&bindings, &PANEL, "\x10", Action::List(ListAction::Up));
+        known(&bindings, &PANEL, "\x13", Action::List(ListAction::Keep));
         for action in ACTIONS {
             assert!(
                 !action.help.is_empty() && action.keys.iter().all(|key| Chord::parse(key).is_some()),
@@ -249,17 +322,17 @@ mod tests {
         }"#;
         let bindings = Bindings::of(text, "keybindings.json");
         assert_eq!(bindings.faults, Vec::<String>::new());
-        known(&bindings, &[EDITOR, APP], "\x1bOQ", "ctrl+o");
-        known(&bindings, &[EDITOR, APP], "\x1be", "ctrl+g");
-        known(&bindings, &[LIST], "\x1bOR", "down");
+        known(&bindings, &EDITOR, "\x1bOQ", Action::OpenTranscript);
+        known(&bindings, &EDITOR, "\x1be", Action::ExternalEditor);
+        known(&bindings, &[Context::List], "\x1bOR", Action::List(ListAction::Down));
         for data in ["\x0f", "\x1a", "\x07"] {
-            assert_eq!(bindings.meaning(&[EDITOR, APP], None, &press(data)), Meaning::Nothing, "{data:?}");
+            assert_eq!(bindings.meaning(&EDITOR, None, &press(data)), Meaning::Nothing, "{data:?}");
         }
         let first = press("\x18").key;
-        assert_eq!(bindings.meaning(&[EDITOR, APP], None, &press("\x18")), Meaning::Begins(first));
-        let both = bindings.meaning(&[EDITOR, APP], Some(first), &press("\x0f"));
-        assert_eq!(both, Meaning::Known("ctrl+o".into()));
-        assert_eq!(bindings.meaning(&[EDITOR, APP], Some(first), &press("x")), Meaning::Nothing);
+        assert_eq!(bindings.meaning(&EDITOR, None, &press("\x18")), Meaning::Begins(first));
+        let both = bindings.meaning(&EDITOR, Some(first), &press("\x0f"));
+        assert_eq!(both, Meaning::Action(Action::OpenTranscript));
+        assert_eq!(bindings.meaning(&EDITOR, Some(first), &press("x")), Meaning::Nothing);
         assert!(bindings.help(true).contains("ctrl+x ctrl+o, f2"), "{}", bindings.help(true));
     }
 
@@ -291,7 +364,7 @@ mod tests {
             assert_eq!(bindings.faults, [expect], "{text}");
             assert!(bindings.help(true).contains(expect), "{text}");
             // The rest of the keys works.
-            known(&bindings, &[EDITOR, APP], "\x0f", "ctrl+o");
+            known(&bindings, &EDITOR, "\x0f", Action::OpenTranscript);
         }
         assert_eq!(Bindings::of(" \n", "keys").faults, Vec::<String>::new());
         let folder = tempfile::tempdir().unwrap();

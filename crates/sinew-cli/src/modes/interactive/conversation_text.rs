@@ -1,0 +1,191 @@
+//! The whole conversation as lines, with all output: for the viewer and for `/dump`.
+
+use serde_json::Value;
+use sinew_llm::message::{AgentMessage, Block};
+use sinew_tui::{AnsiReader, Attrs, Line, Passage, Style};
+
+use super::blocks::{BOLD, DIM};
+use super::transcript::{ending, text_of};
+
+/// The lines of a conversation, or of a part of it.
+#[derive(Default)]
+pub(super) struct ConversationText {
+    lines: Vec<Line>,
+    /// The lines that prompts, answers, thoughts and calls begin with.
+    begins: Vec<usize>,
+    /// Something stands in front of it.
+    goes_on: bool,
+    /// A prompt, and a call of a tool or command of the user, are among it.
+    has_prompt: bool,
+    pub(super) has_call: bool,
+}
+
+impl ConversationText {
+    /// Lays messages out, oldest first. Linear in their text.
+    pub(super) fn of(messages: &[AgentMessage]) -> ConversationText {
+        let mut out = ConversationText::default();
+        messages.iter().for_each(|message| out.message(message));
+        out
+    }
+
+    /// The source of prompts and answers alone.
+    pub(super) fn source(messages: &[AgentMessage]) -> ConversationText {
+        let mut out = ConversationText::default();
+        messages.iter().for_each(|message| out.source_of(message));
+        out
+    }
+
+    /// One message of a conversation, or its source alone; `is_first`: nothing stands in front of it.
+    pub(super) fn one(message: &AgentMessage, is_source: bool, is_first: bool) -> ConversationText {
+        let mut out = ConversationText { goes_on: !is_first, ..ConversationText::default() };
+        if is_source {
+            out.source_of(message)
+        } else {
+            out.message(message)
+        }
+        out
+    }
+
+    /// A call whose output is not complete, behind other messages.
+    pub(super) fn running(header: &str, output: &str) -> ConversationText {
+        let mut out = ConversationText { goes_on: true, ..ConversationText::default() };
+        out.call("◌", header);
+        out.output(output);
+        out
+    }
+
+    /// The reason why a message cannot be shown.
+    pub(super) fn unreadable(why: &str) -> ConversationText {
+        ConversationText { lines: vec![Line::styled(why, DIM)], ..ConversationText::default() }
+    }
+
+    /// The same for a view.
+    pub(super) fn into_passage(self) -> Passage {
+        Passage { lines: self.lines, begins: self.begins, is_prompt: self.has_prompt }
+    }
+
+    fn source_of(&mut self, message: &AgentMessage) {
+        match message {
+            AgentMessage::User(_) => self.message(message),
+            AgentMessage::Assistant(answer) => {
+                for content in &answer.content {
+                    if let Block::Text(text) = content {
+                        self.text_block(&text.text, Style::PLAIN);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The text, for a clipboard.
+    pub(super) fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{}\n", line.text().trim_end())).collect()
+    }
+
+    fn message(&mut self, message: &AgentMessage) {
+        match message {
+            AgentMessage::User(user) => {
+                self.begin();
+                self.has_prompt = true;
+                let text = user.content.text();
+                for (at, line) in text.lines().enumerate() {
+                    self.lines.push(Line::styled(&format!("{}{line}", if at == 0 { "› " } else { "  " }), BOLD));
+                }
+            }
+            AgentMessage::Assistant(answer) => {
+                for content in &answer.content {
+                    match content {
+                        Block::Text(text) if !text.text.trim().is_empty() => self.text_block(&text.text, Style::PLAIN),
+                        Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
+                            self.text_block(&thought.thinking, DIM.with(Attrs::ITALIC));
+                        }
+                        Block::ToolCall(call) => {
+                            self.call("●", &format!("{} {}", call.name, arguments(&call.arguments)))
+                        }
+                        _ => {}
+                    }
+                }
+                if let Some(text) = ending(answer) {
+                    self.text_block(&text, Style::PLAIN);
+                }
+            }
+            AgentMessage::ToolResult(result) => self.output(&text_of(&result.content)),
+            AgentMessage::BashExecution(run) => {
+                self.call("!", &run.command);
+                self.output(&run.output);
+                if let Some(file) = &run.full_output_path {
+                    self.output(&format!("all of it: {file}"));
+                }
+            }
+            AgentMessage::CompactionSummary(summary) => self.text_block(&format!("⋯ {}", summary.summary), DIM),
+            AgentMessage::BranchSummary(summary) => self.text_block(&format!("⋯ {}", summary.summary), DIM),
+            AgentMessage::FileMention(mention) => {
+                self.lines.extend(mention.files.iter().map(|file| Line::styled(&format!("@ {}", file.path), DIM)));
+            }
+            AgentMessage::Custom(custom) if custom.display => self.text_block(&custom.content.text(), DIM),
+            AgentMessage::Custom(_) => {}
+        }
+    }
+
+    /// Leaves a blank row, behind which something begins.
+    fn begin(&mut self) {
+        if self.goes_on || !self.lines.is_empty() {
+            self.lines.push(Line::new());
+        }
+        self.begins.push(self.lines.len());
+    }
+
+    fn text_block(&mut self, text: &str, style: Style) {
+        self.begin();
+        self.lines.extend(text.trim_end().lines().map(|line| Line::styled(line, style)));
+    }
+
+    fn call(&mut self, symbol: &str, header: &str) {
+        self.begin();
+        self.has_call = true;
+        for (at, line) in header.lines().enumerate() {
+            let mark = if at == 0 { symbol } else { " " };
+            self.lines.push(Line::styled(&format!("{mark} {line}"), BOLD));
+        }
+    }
+
+    fn output(&mut self, text: &str) {
+        let mut reader = AnsiReader::new();
+        self.lines.extend(text.trim_end().lines().map(|line| {
+            let mut indented = Line::plain("  ");
+            indented.append(&reader.line(line, DIM));
+            indented
+        }));
+    }
+}
+
+/// The arguments of a call: the command alone, or all of them.
+fn arguments(arguments: &Value) -> String {
+    match arguments.as_object() {
+        Some(fields) if fields.is_empty() => String::new(),
+        Some(fields) => match fields.get("command").and_then(Value::as_str) {
+            Some(command) => command.to_string(),
+            None => arguments.to_string(),
+        },
+        None => arguments.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sinew_llm::message::BashExecution;
+
+    use super::*;
+
+    #[test]
+    fn all_output_is_there_and_none_of_it_can_send_an_escape() {
+        let output: String = (1..=100).map(|line| format!("\u{1b}[31mline {line}\u{1b}]52;c;eA==\u{7}\n")).collect();
+        let run = BashExecution { command: "seq 100".into(), output, exit_code: Some(0), ..BashExecution::default() };
+        let shown = ConversationText::of(&[AgentMessage::BashExecution(run)]);
+        assert_eq!((shown.has_call, shown.lines.len()), (true, 101));
+        let text = shown.text();
+        assert!(text.starts_with("! seq 100\n  line 1\n") && text.ends_with("  line 100\n"), "{text}");
+        assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! No key is written as text but by the modules of keys: everything else gets an action, and asks the bindings for the key
+//! that it shows. A key that is written elsewhere stays what it is when the user moves it.
+
+use super::source::{self, Excusable};
+
+/// The crates that take keys.
+const CRATES: [&str; 2] = ["crates/sinew-cli/src/", "crates/sinew-tui/src/"];
+const MODIFIERS: [&str; 4] = ["ctrl+", "shift+", "alt+", "super+"];
+/// Names of keys that are no words of anything else.
+const NAMES: [&str; 6] = ["escape", "enter", "tab", "pageUp", "pageDown", "backspace"];
+
+/// The files that write keys as text.
+pub(super) fn check(files: &[(String, String)]) -> Vec<Excusable> {
+    let mut faults = Vec::new();
+    for (path, text) in files.iter().filter(|(path, _)| takes_keys(path)) {
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        if let Some(literal) = source::literals(code).into_iter().find(|literal| names_key(literal)) {
+            faults.push((
+                format!("key {path}"),
+                format!("{path} writes a key as text, {literal}: take an action, and show its key by the bindings"),
+            ));
+        }
+    }
+    faults
+}
+
+fn takes_keys(path: &str) -> bool {
+    let is_key_module = path.split('/').any(|part| part == "keys" || part == "keys.rs");
+    CRATES.iter().any(|folder| path.starts_with(folder)) && !is_key_module && !path.ends_with("tests.rs")
+}
+
+/// Returns true if a literal is the name of a key, or a chord stands in it.
+fn names_key(literal: &str) -> bool {
+    let inside = literal.trim_matches(['"', '#', 'r', 'b']);
+    NAMES.contains(&literal.trim_matches('"'))
+        || inside.split(|c: char| c.is_whitespace() || "·:,;()`\"".contains(c)).any(|word| {
+            let chord = MODIFIERS.iter().find_map(|modifier| word.strip_prefix(modifier));
+            word == "esc" || chord.is_some_and(|key| !key.is_empty())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_text(path: &str, text: &str, expect: bool) {
+        let found = check(&[(path.to_string(), text.to_string())]);
+        assert_eq!(!found.is_empty(), expect, "{path}: {text}");
+    }
+
+    #[test]
+    fn a_key_as_text_is_found_outside_of_the_modules_of_keys() {
+        let ui = "crates/sinew-cli/src/modes/interactive/ui.rs";
+        for text in [
+            "if key == \"ctrl+o\" {}",
+            "hint(\"esc: back\")",
+            "notify(\"cleared: ctrl+- brings it back\")",
+            "match key { \"escape\" => {} }",
+            "format!(\"{n} lines · shift+alt+l\")",
+        ] {
+            check_text(ui, text, true);
+        }
+        for text in [
+            "// ctrl+o opens it.",
+            "say(\"the escape of it\")",
+            "let sum = \"alt\" + x;",
+            "f(\"{control}+1\")",
+            "#[cfg(test)]\nmod tests {\n    press(\"ctrl+o\");\n}",
+        ] {
+            check_text(ui, text, false);
+        }
+        let key = "press(\"ctrl+o\")";
+        check_text("crates/sinew-cli/src/modes/interactive/keys/table.rs", key, false);
+        check_text("crates/sinew-tui/src/keys.rs", key, false);
+        check_text("crates/sinew-term/src/lib.rs", key, false);
+        check_text("crates/sinew-tui/src/viewer.rs", key, true);
+    }
+}
