@@ -90,7 +90,7 @@ pub trait Extension: Send + Sync {
 
     /// Its check of the files that a tool opens; None: no check. Asked once per call; `call` is its id, none where
     /// the user attaches files. `tools` are the names by which a rule may mean the access.
-    fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<Arc<dyn PathCheck>> {
+    fn path_check(&self, _tool: &str, _call: Option<&str>, _cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         None
     }
 
@@ -155,8 +155,8 @@ pub fn path_policies(extensions: &[Arc<dyn Extension>]) -> Vec<Arc<dyn PathPolic
 struct ByExtension(Arc<dyn Extension>);
 
 impl PathPolicy for ByExtension {
-    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
-        self.0.path_check(tools, call, cwd)
+    fn path_check(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
+        self.0.path_check(tool, call, cwd)
     }
 
     fn address_check(&self, tool: &str, call: &str) -> Option<AddressCheck> {

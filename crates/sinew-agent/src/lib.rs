@@ -11,7 +11,7 @@ mod hook_call;
 pub mod hook_points;
 pub mod hooks;
 pub mod mcp;
-pub mod permissions;
+mod permissions;
 pub mod resource;
 
 #[cfg(test)]

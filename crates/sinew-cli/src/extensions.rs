@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sinew_agent::extension::Extension;
 use sinew_agent::hooks::{self, Hook, Origin};
-use sinew_agent::permissions::{OwnFiles, Permissions, Rules};
+use sinew_permissions::{OwnFiles, Permissions, Rules};
 use sinew_session::files::read_text;
 use sinew_session::secrets::Secrets;
 use sinew_tools::Ask;
@@ -130,7 +130,7 @@ fn read_rules(startup: &Startup) -> Result<Rules, Failure> {
                 "deny" => rules.deny(text),
                 _ => rules.grant(text),
             });
-            added.map_err(usage)?;
+            added.map_err(|error| Failure::usage(format!("--{flag} {}", error.message())))?;
             if let Some(fault) = unknown_tools(&alone, args.mode()).pop() {
                 return Err(usage(fault));
             }

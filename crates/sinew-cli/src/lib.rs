@@ -85,11 +85,14 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The line of `sinew --version`.
+pub(crate) const VERSION: &str = concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n");
+
 /// Answers at once what needs neither a runtime nor a file.
 fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
     let args = args::parse(arguments).map_err(Failure::usage)?;
     if args.output.version {
-        return output::print(concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n"));
+        return output::print(VERSION);
     }
     if args.output.help {
         return output::print(&commands::help(&args));

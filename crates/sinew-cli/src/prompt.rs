@@ -18,10 +18,11 @@ use crate::failure::Failure;
 
 /// Bytes of standard input at most.
 const STDIN: u64 = 10 * 1024 * 1024;
-/// The time of silence on standard input after which the user is told that it is waited for.
-const SILENCE: Duration = Duration::from_secs(1);
-const WAITING: &str = "Waiting for standard input, which is open and silent: its text goes before the message. End it \
-with Ctrl-D, or start with < /dev/null.";
+/// The time of silence on standard input after which it is not waited for: the program that started this one may never
+/// close it.
+const SILENCE: Duration = Duration::from_secs(3);
+const SILENT: &str =
+    "Standard input is open, but nothing came for 3 seconds: continuing without it. Use --stdin to wait.";
 
 /// The prompt as it was given, before anything is looked for in it.
 pub(crate) struct PromptInput {
@@ -32,12 +33,12 @@ pub(crate) struct PromptInput {
 }
 
 impl PromptInput {
-    /// Takes the words, and reads standard input where it is no terminal.
+    /// Takes the words, and reads standard input unless it is a terminal.
     ///
     /// # Errors
     /// Both are empty, or standard input cannot be read or is too long.
     pub(crate) fn read(args: &Args, environment: &Environment) -> Result<PromptInput, Failure> {
-        let piped = if environment.stdin { String::new() } else { stdin()? };
+        let piped = if environment.stdin { String::new() } else { stdin(args.run.stdin)? };
         let words: Vec<String> = args.words.iter().filter(|word| !word.trim().is_empty()).cloned().collect();
         let piped = piped.trim_end().to_string();
         if words.is_empty() && piped.is_empty() {
@@ -161,9 +162,11 @@ impl Prompts {
     }
 }
 
-fn stdin() -> Result<String, Failure> {
-    if crate::sys::silent(SILENCE) {
-        crate::output::tell(WAITING);
+/// Reads standard input to its end, unless nothing comes at first and `waits` is false.
+fn stdin(waits: bool) -> Result<String, Failure> {
+    if !waits && crate::sys::silent(SILENCE) {
+        crate::output::tell(SILENT);
+        return Ok(String::new());
     }
     let read = read_limited(std::io::stdin().lock(), STDIN);
     let bytes = read

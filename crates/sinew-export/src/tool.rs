@@ -4,35 +4,21 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sinew_llm::message::{Block, ToolCall, ToolResultMessage};
+use sinew_tools::semantics::{OutputView, ProposedChange, Semantics, diff_of};
+use sinew_tools::semantics_of;
 
 use super::block::block;
 use super::code::{self, Fold};
 use super::html_writer::HtmlWriter;
 
-/// The argument that names the object of a call, by tool.
-const SUBJECTS: [(&str, &str); 10] = [
-    ("bash", "command"),
-    ("edit", "path"),
-    ("fetch", "url"),
-    ("find", "pattern"),
-    ("glob", "pattern"),
-    ("grep", "pattern"),
-    ("ls", "path"),
-    ("read", "path"),
-    ("task", "agent"),
-    ("write", "path"),
-];
 /// Arguments up to this many characters stand beside the subject.
 const SHORT: usize = 60;
 
 /// Returns the object of a call in a few words.
 pub(super) fn subject(call: &ToolCall) -> String {
-    let subject = subject_key(&call.name).and_then(|key| call.arguments.get(key)?.as_str());
-    subject.unwrap_or_default().to_string()
-}
-
-fn subject_key(tool: &str) -> Option<&'static str> {
-    SUBJECTS.iter().find(|(name, _)| *name == tool).map(|(_, key)| *key)
+    let semantics = semantics_of(&call.name);
+    let headline = call.arguments.get(semantics.headline).and_then(Value::as_str);
+    headline.map_or_else(|| semantics.files(&call.arguments).join(", "), str::to_string)
 }
 
 /// A result, and the anchor of its entry.
@@ -52,9 +38,9 @@ pub(super) fn card(html: &mut HtmlWriter<'_>, call: &ToolCall, answer: Option<&A
     html.tag(if failed { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
     let no_arguments = Map::new();
     let arguments = call.arguments.as_object().unwrap_or(&no_arguments);
-    let key = subject_key(&call.name);
-    let subject = key.and_then(|key| arguments.get(key)?.as_str()).unwrap_or_default();
-    let shell = call.name == "bash";
+    let semantics = semantics_of(&call.name);
+    let subject = subject(call);
+    let shell = semantics.presentation.output == OutputView::Terminal;
     // A script of several lines gets a block of its own.
     let script = shell && subject.trim_end().contains('\n');
     html.tag("<header><b>").text(&call.name).tag("</b>");
@@ -64,14 +50,16 @@ pub(super) fn card(html: &mut HtmlWriter<'_>, call: &ToolCall, answer: Option<&A
             html.tag("<span class=\"sign\">$ </span>");
             code::inline(html, subject.trim_end(), "bash");
         } else {
-            html.text(subject);
+            html.text(&subject);
         }
         html.tag("</code>");
     }
-    let used = shown_apart(&call.name);
+    let shown = |name: &str, value: &Value| {
+        (name == semantics.headline && value.is_string()) || semantics.change_arguments.contains(&name)
+    };
     let rest: Map<String, Value> = arguments
         .iter()
-        .filter(|(name, value)| !((Some(name.as_str()) == key && value.is_string()) || used.contains(&name.as_str())))
+        .filter(|(name, value)| !shown(name, value))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     let beside = rest.values().all(is_short);
@@ -92,9 +80,9 @@ pub(super) fn card(html: &mut HtmlWriter<'_>, call: &ToolCall, answer: Option<&A
     };
     html.tag("</header>\n");
     if script {
-        code::block(html, subject, "bash", Fold::Long);
+        code::block(html, &subject, "bash", Fold::Long);
     }
-    body(html, call, arguments, answer);
+    changes(html, call, semantics, &subject, answer);
     if !beside {
         json(html, &Value::Object(rest));
     } else if !call.arguments.is_object() {
@@ -102,19 +90,10 @@ pub(super) fn card(html: &mut HtmlWriter<'_>, call: &ToolCall, answer: Option<&A
     }
     if let Some(answer) = answer {
         // A file that was read is shown as what it is.
-        let language = (call.name == "read").then(|| code::extension(subject));
+        let language = semantics.shows_content().then(|| code::extension(&subject));
         outcome(html, answer, language);
     }
     html.tag("</section>\n");
-}
-
-/// Arguments that [`body`] shows.
-fn shown_apart(tool: &str) -> &'static [&'static str] {
-    match tool {
-        "edit" => &["oldText", "newText", "edits", "input"],
-        "write" => &["content"],
-        _ => &[],
-    }
 }
 
 fn is_short(value: &Value) -> bool {
@@ -125,45 +104,26 @@ fn is_short(value: &Value) -> bool {
     }
 }
 
-/// Writes the changes of a call.
-fn body(html: &mut HtmlWriter<'_>, call: &ToolCall, arguments: &Map<String, Value>, answer: Option<&Answer>) {
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    match call.name.as_str() {
-        "write" => match (text("content"), arguments.get("content")) {
-            (Some(content), _) => {
-                code::block(html, content, code::extension(text("path").unwrap_or_default()), Fold::Long);
-            }
-            (None, Some(other)) => json(html, other),
-            (None, None) => {}
-        },
-        "edit" => {
-            // What the tool says it has changed has context and the place in the file.
-            let details = answer.and_then(|answer| answer.result.details.as_ref());
-            if let Some(diff) = details.and_then(|details| details.get("diff")?.as_str()) {
-                code::diff(html, diff);
-                return;
-            }
-            if let (Some(old), Some(new)) = (text("oldText"), text("newText")) {
-                code::replaced(html, old, new);
-            }
-            if let Some(input) = text("input") {
-                code::block(html, input, "", Fold::Long);
-            }
-            match arguments.get("edits") {
-                Some(Value::Array(edits)) => edits.iter().for_each(|edit| one_edit(html, edit)),
-                Some(other) => json(html, other),
-                None => {}
-            }
-        }
-        _ => {}
+/// Writes the changes of a call: what the tool says it has changed, else what the call proposes.
+fn changes(html: &mut HtmlWriter<'_>, call: &ToolCall, semantics: &Semantics, file: &str, answer: Option<&Answer>) {
+    let proposed = (semantics.changes)(&call.arguments);
+    // A new content is shown whole. The difference of an edit has context and the place in the file.
+    let is_whole = proposed.iter().any(|change| matches!(change, ProposedChange::Content(_)));
+    let details = answer.and_then(|answer| answer.result.details.as_ref());
+    if !proposed.is_empty()
+        && !is_whole
+        && let Some(diff) = diff_of(details)
+    {
+        code::diff(html, &diff);
+        return;
     }
-}
-
-fn one_edit(html: &mut HtmlWriter<'_>, edit: &Value) {
-    let text = |name: &str| edit.get(name).and_then(Value::as_str);
-    match (text("oldText"), text("newText")) {
-        (Some(old), Some(new)) => code::replaced(html, old, new),
-        _ => json(html, edit),
+    for change in proposed {
+        match change {
+            ProposedChange::Content(content) => code::block(html, &content, code::extension(file), Fold::Long),
+            ProposedChange::Replacement { old, new } => code::replaced(html, &old, &new),
+            ProposedChange::Patch(patch) => code::block(html, &patch, "", Fold::Long),
+            ProposedChange::Malformed(value) => json(html, &value),
+        }
     }
 }
 

@@ -131,7 +131,7 @@ impl Session {
 }
 
 /// Only a file can be a session; some of what is none never ends.
-fn check_kind(path: &Path) -> Result<()> {
+pub(super) fn check_kind(path: &Path) -> Result<()> {
     match fs::metadata(path).and_then(|facts| files::plain(&facts)) {
         Err(cause) if matches!(cause.kind(), io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput) => {
             Err(Error::invalid(format!("{} is not a session file: {cause}", path.display())))

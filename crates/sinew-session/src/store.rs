@@ -364,14 +364,15 @@ impl Session {
         Ok(summaries + path[kept..].iter().filter(|&&at| kind(at).is_message()).count())
     }
 
-    /// The list of tasks that the branch ends with: what the tool `todo` gave last, or what the user made of it since.
+    /// The list of tasks that the branch ends with: what one of `tools` gave last, or what the user made of it since.
     /// The value has `phases`. Reads the branch backwards as far as it must.
     ///
     /// # Errors
     /// The file can no longer be read.
-    pub fn todo(&self) -> Result<Option<Value>> {
+    pub fn todo(&self, tools: &[&str]) -> Result<Option<Value>> {
         let path = self.tree.path(self.tree.leaf());
-        let names_todo = memchr::memmem::Finder::new("todo");
+        let names: Vec<_> = tools.iter().copied().chain([USER_TODO]).map(memchr::memmem::Finder::new).collect();
+        let names_list = |line: &[u8]| names.iter().any(|name| name.find(line).is_some());
         let mut buffer = Vec::new();
         // A branch that has no list is read to its beginning: in pieces, the newest first.
         for part in path.rchunks(TODO_PART) {
@@ -379,12 +380,12 @@ impl Session {
                 let bytes = self.fill_piece(piece, &mut buffer)?;
                 let may_have = |at: &usize| match &self.tree.nodes[*at].place {
                     Place::Memory(_) => true,
-                    Place::Disk { offset, length } => names_todo.find(piece.line(bytes, *offset, *length)).is_some(),
+                    Place::Disk { offset, length } => names_list(piece.line(bytes, *offset, *length)),
                 };
                 for &at in part[piece.nodes.clone()].iter().rev().filter(|at| may_have(at)) {
                     match self.read(at)?.body {
                         Body::Message { message: AgentMessage::ToolResult(result) }
-                            if result.tool_name == "todo" && result.details.is_some() =>
+                            if tools.contains(&&*result.tool_name) && result.details.is_some() =>
                         {
                             return Ok(result.details.clone());
                         }

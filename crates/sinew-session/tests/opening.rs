@@ -149,7 +149,7 @@ fn long_session(path: &Path) {
     assert!(built.peak < SEEN * 1_000, "{built:?}");
     let warning = context.warning().unwrap();
     assert!(warning.contains("the newest 50000 messages, and not the 150000 before them"), "{warning}");
-    let (todo, searched) = cost(|| session.todo().unwrap());
+    let (todo, searched) = cost(|| session.todo(&["todo"]).unwrap());
     assert_eq!(todo, None);
     assert!(searched.calls < ENTRIES / 10 && searched.peak < 16 << 20, "{searched:?}");
 }

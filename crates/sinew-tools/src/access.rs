@@ -31,8 +31,8 @@ impl<F: Fn(&Path, Option<&Metadata>) -> Result<(), String> + Send + Sync> PathCh
 /// Decides which files the tools may open.
 pub trait PathPolicy: Send + Sync {
     /// The check of the files that one call opens; None allows all of them. Asked once per call; `call` is its id, none
-    /// where the user attaches files. `tools` are the names by which a rule may mean the access.
-    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>>;
+    /// where the user attaches files.
+    fn path_check(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>>;
 
     /// The check of the addresses to which a server leads the call of a tool. Default: None, all are allowed.
     fn address_check(&self, _tool: &str, _call: &str) -> Option<AddressCheck> {

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use sinew::search::GlobOptions;
 use sinew::walk::FileType;
 
-use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, paths, truncate};
+use crate::semantics::{Effects, OutputView, Presentation, Semantics, ToolKind, searched};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -18,10 +19,20 @@ pub(super) static SPEC: Spec = Spec {
     parameters,
     guidelines: &[],
     concurrency: Concurrency::Shared,
-    flags: READ_ONLY,
-    intent: "pattern",
+    flags: PLAIN,
+    semantics: Semantics {
+        kind: ToolKind::Search,
+        effects: Effects { lists_files: true, ..Effects::NONE },
+        headline: "pattern",
+        subjects: |arguments| searched(arguments, "pattern"),
+        presentation: Presentation { verb: "Searches", output: OutputView::Row { plural: "searches" } },
+        aliases: &["glob"],
+        foreign_names: &["Glob"],
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: None,
     run: Run::Blocking(run),
 };
 
@@ -72,7 +83,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let (root, pattern) = named_path(host, call, root, &arguments.pattern)?;
     let facts = std::fs::metadata(&root).map_err(|_| ToolError::Failed(format!("Path not found: {given}")))?;
-    let access = host.access(&["find"], Some(&call.id), &call.cwd);
+    let access = host.access(SPEC.name, Some(&call.id), &call.cwd);
     let real =
         if access.is_limited() { std::fs::canonicalize(&root).unwrap_or_else(|_| root.clone()) } else { root.clone() };
     access.check(&real, None).map_err(ToolError::Failed)?;

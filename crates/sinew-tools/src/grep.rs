@@ -11,9 +11,10 @@ use sinew::search::{GrepOptions, GrepResult, Mode, Row};
 use sinew_session::files::{open_plain, opened_path};
 
 use super::settings::EditMode;
-use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Access, Host, HostOptions, arguments, paths, truncate};
 use crate::read_tracker;
+use crate::semantics::{Effects, OutputView, Presentation, Semantics, Subject, ToolKind, searched};
 use crate::snapshots;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
@@ -24,10 +25,19 @@ pub(super) static SPEC: Spec = Spec {
     parameters,
     guidelines: &["Use grep and find, not rg, grep, find or ls in bash."],
     concurrency: Concurrency::Shared,
-    flags: READ_ONLY,
-    intent: "pattern",
+    flags: PLAIN,
+    semantics: Semantics {
+        kind: ToolKind::Search,
+        effects: Effects { reads_files: true, lists_files: true, ..Effects::NONE },
+        headline: "pattern",
+        subjects,
+        presentation: Presentation { verb: "Searches", output: OutputView::Row { plural: "searches" } },
+        foreign_names: &["Grep"],
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: None,
     run: Run::Blocking(run),
 };
 
@@ -37,6 +47,16 @@ const LIMIT: u32 = 100;
 const COLUMNS: u32 = 500;
 /// The longest time that a search may take.
 const TIME: Duration = Duration::from_secs(30);
+
+/// The places that a search begins at. One text may name several.
+fn subjects(arguments: &Value) -> Vec<Subject> {
+    let mut found = searched(arguments, "glob");
+    if let Some(Value::String(list)) = arguments.get("path") {
+        let parts = list.split([',', ' ', '\n']).map(str::trim).filter(|part| !part.is_empty() && part != list);
+        found.extend(parts.map(|part| Subject::OtherPath(part.to_string())));
+    }
+    found
+}
 
 fn parameters(_: &HostOptions) -> Value {
     json!({
@@ -106,7 +126,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         return Err(ToolError::Failed("Pattern must not be empty".into()));
     }
     let (roots, missing) = roots(host, call, arguments.path.as_ref())?;
-    let access = host.access(&["grep", "read"], Some(&call.id), &call.cwd);
+    let access = host.access(SPEC.name, Some(&call.id), &call.cwd);
     for (root, _) in roots.iter().filter(|_| access.is_limited()) {
         let opened = std::fs::File::open(root).map_err(|error| error.to_string());
         opened.and_then(|opened| access.check_opened(&opened, root)).map_err(ToolError::Failed)?;

@@ -92,11 +92,10 @@ impl Host {
         self.editor.get().map(|editor| &**editor)
     }
 
-    /// The checks of the files that one of `tools` opens in a call; `call` is none where the user attaches them.
-    #[must_use]
-    pub fn access(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Access {
+    /// The checks of the files that `tool` opens in a call; `call` is `None` if the user attaches them.
+    pub(crate) fn access(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Access {
         let policies = self.policies.lock();
-        Access { checks: policies.iter().filter_map(|policy| policy.path_check(tools, call, cwd)).collect() }
+        Access { checks: policies.iter().filter_map(|policy| policy.path_check(tool, call, cwd)).collect() }
     }
 
     /// The checks of the addresses to which a server leads a call.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments};
+use crate::semantics::{Effects, Semantics, ToolKind};
 use crate::shell::jobs::Entry;
 use crate::tool::cancelled;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
@@ -20,9 +21,16 @@ pub(super) static SPEC: Spec = Spec {
     guidelines: &[],
     concurrency: Concurrency::Shared,
     flags: PLAIN,
-    intent: "action",
+    semantics: Semantics {
+        kind: ToolKind::Execute,
+        effects: Effects { runs_programs: true, ..Effects::NONE },
+        headline: "action",
+        foreign_names: &["TaskOutput"],
+        ..Semantics::UNKNOWN
+    },
     offered: |options| options.settings.jobs,
     reject_early: None,
+    preview: None,
     run: Run::Future(|host, call| Box::pin(run(host, call))),
 };
 

@@ -18,7 +18,9 @@ mod grep;
 mod hashline;
 mod host;
 mod job;
+mod line_patch;
 mod ls;
+mod notebook;
 mod options;
 mod pages;
 mod paths;
@@ -34,12 +36,14 @@ mod read_tracker;
 mod save;
 pub mod schema;
 mod searches;
+pub mod semantics;
 mod settings;
 mod shell;
 mod shells;
 mod snapshots;
 mod spec;
 mod tasks;
+mod text_form;
 mod todo;
 pub mod tool;
 mod truncate;
@@ -62,6 +66,7 @@ pub use paths::spelled;
 pub use question::{Approval, ApprovalRequest, Ask, Choice, Question, RuleCheck, RuleScope};
 pub use read::picture_block;
 pub use searches::Searches;
+use semantics::{Effects, Semantics, ToolKind};
 pub use settings::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
 pub use shells::Shells;
 use spec::{Builtin, Spec};
@@ -76,6 +81,53 @@ pub fn builtin(host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
         .filter(|spec| (spec.offered)(&host.options))
         .map(|spec| Arc::new(Builtin { host: Arc::clone(host), spec }) as Arc<dyn Tool>)
         .collect()
+}
+
+/// Returns the meaning of the built-in tool `name`; [`Semantics::UNKNOWN`] for any other name.
+#[must_use]
+pub fn semantics_of(name: &str) -> &'static Semantics {
+    SPECS.iter().find(|spec| spec.name == name).map_or(&Semantics::UNKNOWN, |spec| &spec.semantics)
+}
+
+/// Returns the names of the built-in tools of one kind.
+pub fn names_of(kind: ToolKind) -> impl Iterator<Item = &'static str> {
+    SPECS.iter().filter(move |spec| spec.semantics.kind == kind).map(|spec| spec.name)
+}
+
+/// Returns the built-in tool that a model means by `alias`.
+#[must_use]
+pub fn named_by_alias(alias: &str) -> Option<&'static str> {
+    SPECS.iter().find(|spec| spec.semantics.aliases.contains(&alias)).map(|spec| spec.name)
+}
+
+/// Returns the built-in tool that a permission rule of another agent calls `name`.
+#[must_use]
+pub fn named_by_foreign_rule(name: &str) -> Option<&'static str> {
+    SPECS.iter().find(|spec| spec.semantics.foreign_names.contains(&name)).map(|spec| spec.name)
+}
+
+/// Returns the names of tools whose rules also deny, or ask about, a tool with these effects: what may not be read may not
+/// be searched, listed or edited, and what may not be written may not be edited.
+#[must_use]
+pub fn restricting_names(effects: Effects) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    if effects.writes_files {
+        names.extend([write::SPEC.name, edit::SPEC.name]);
+    }
+    if effects.reads_files || effects.lists_files {
+        names.push(read::SPEC.name);
+    }
+    names
+}
+
+/// Returns the name of the tool whose rules also allow a tool with these effects: the one that does at least as much.
+#[must_use]
+pub fn allowing_name(effects: Effects) -> Option<&'static str> {
+    match effects {
+        Effects { writes_files: true, .. } => Some(write::SPEC.name),
+        Effects { reads_files: true, .. } | Effects { lists_files: true, .. } => Some(read::SPEC.name),
+        _ => None,
+    }
 }
 
 /// The names of all built-in tools, for a flag that lists some of them.

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sinew_session::files::size_text;
 
-use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Access, Host, HostOptions, arguments, paths, truncate};
+use crate::semantics::{Effects, OutputView, Presentation, Semantics, ToolKind, searched};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -17,10 +18,19 @@ pub(super) static SPEC: Spec = Spec {
     parameters,
     guidelines: &[],
     concurrency: Concurrency::Shared,
-    flags: READ_ONLY,
-    intent: "path",
+    flags: PLAIN,
+    semantics: Semantics {
+        kind: ToolKind::Read,
+        effects: Effects { lists_files: true, ..Effects::NONE },
+        headline: "path",
+        subjects: |arguments| searched(arguments, ""),
+        presentation: Presentation { verb: "Lists", output: OutputView::Row { plural: "folders" } },
+        foreign_names: &["LS"],
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: None,
     run: Run::Blocking(run),
 };
 
@@ -47,7 +57,7 @@ struct Arguments {
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path, limit } = arguments::parse(call)?;
     let given = path.as_deref().unwrap_or(".");
-    let access = host.access(&["ls"], Some(&call.id), &call.cwd);
+    let access = host.access(SPEC.name, Some(&call.id), &call.cwd);
     list(&paths::resolve(host, call, given)?, given, limit.unwrap_or(LIMIT), call, &access)
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Host, HostOptions, arguments};
+use crate::file_change::FileChange;
+use crate::semantics::Semantics;
 use crate::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutput, panic_text};
 
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
@@ -17,14 +19,18 @@ pub(super) struct Spec {
     pub(super) guidelines: &'static [&'static str],
     pub(super) concurrency: Concurrency,
     pub(super) flags: ToolFlags,
-    /// The argument that says most about a call.
-    pub(super) intent: &'static str,
+    pub(super) semantics: Semantics,
     /// True if this session has the tool at all.
     pub(super) offered: fn(&HostOptions) -> bool,
     /// Returns the reason why a call can only fail, from arguments that still stream.
     pub(super) reject_early: Option<fn(&Host, &Value) -> Option<String>>,
+    /// Returns the changes of files that a call would make now; `None` if it would fail. It reads the files.
+    pub(super) preview: Option<Preview>,
     pub(super) run: Run,
 }
+
+/// Computes the changes of files that a call would make.
+pub(super) type Preview = fn(&Host, &Value) -> Option<Vec<FileChange>>;
 
 /// The work of a tool.
 pub(super) enum Run {
@@ -34,10 +40,9 @@ pub(super) enum Run {
     Future(fn(Arc<Host>, Call) -> Boxed<'static, Outcome>),
 }
 
-/// Neither hidden, nor exclusive, nor read-only, and always offered.
+/// Neither hidden nor exclusive, and always offered.
 pub(super) const PLAIN: ToolFlags =
-    ToolFlags { hidden: false, non_abortable: false, default_inactive: false, deferrable: false, read_only: false };
-pub(super) const READ_ONLY: ToolFlags = ToolFlags { read_only: true, ..PLAIN };
+    ToolFlags { hidden: false, non_abortable: false, default_inactive: false, deferrable: false };
 
 pub(super) fn always(_: &HostOptions) -> bool {
     true
@@ -74,8 +79,12 @@ impl Tool for Builtin {
         self.spec.flags
     }
 
+    fn semantics(&self) -> Semantics {
+        self.spec.semantics
+    }
+
     fn intent(&self, partial: &Value) -> Option<String> {
-        let text = partial.get(self.spec.intent)?.as_str()?;
+        let text = partial.get(self.spec.semantics.headline)?.as_str()?;
         let line = text.lines().next().unwrap_or_default();
         Some(format!("{} {}", self.spec.name, sinew::term::sanitize(line)))
     }

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments};
+use crate::semantics::{Effects, Semantics, ToolKind};
 use crate::tasks::{Phase, Status, Task, tasks};
 use crate::tool::{Call, Concurrency, ToolOutput};
 
@@ -15,10 +16,16 @@ pub(super) static SPEC: Spec = Spec {
     parameters,
     guidelines: &["Use todo for work of three steps or more; mark each step done at once, before you give the answer."],
     concurrency: Concurrency::Exclusive,
-    flags: READ_ONLY,
-    intent: "",
+    flags: PLAIN,
+    semantics: Semantics {
+        kind: ToolKind::Plan,
+        effects: Effects::NONE,
+        foreign_names: &["TodoWrite"],
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: None,
     run: Run::Blocking(run),
 };
 

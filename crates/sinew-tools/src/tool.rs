@@ -10,6 +10,8 @@ use serde_json::Value;
 use sinew::base::CancelToken;
 use sinew_llm::message::Block;
 
+use crate::semantics::Semantics;
+
 /// A future that owns what it needs, as a trait object can return it.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -44,6 +46,11 @@ pub trait Tool: Send + Sync {
     /// Facts that the loop and the modes act on.
     fn flags(&self) -> ToolFlags {
         ToolFlags::default()
+    }
+
+    /// What its calls act on, what they can change and how they are shown. Default: nothing is known of it.
+    fn semantics(&self) -> Semantics {
+        Semantics::UNKNOWN
     }
 
     /// One line that says what a call is about to do, from arguments that may still be streaming: any JSON at all.
@@ -116,8 +123,6 @@ pub struct ToolFlags {
     pub default_inactive: bool,
     /// Its definition may be sent later than the others.
     pub deferrable: bool,
-    /// Changes nothing, so that it may run in plan mode.
-    pub read_only: bool,
 }
 
 /// One call of a tool.

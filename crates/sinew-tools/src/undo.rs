@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, paths, save};
 use crate::read_tracker::hash;
+use crate::semantics::{Effects, OutputView, Presentation, Semantics, ToolKind};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use crate::undo_log::LEVELS;
 
@@ -16,9 +17,16 @@ pub(super) static SPEC: Spec = Spec {
     guidelines: &[],
     concurrency: Concurrency::Exclusive,
     flags: ToolFlags { non_abortable: true, default_inactive: true, ..PLAIN },
-    intent: "path",
+    semantics: Semantics {
+        kind: ToolKind::Edit,
+        effects: Effects { reads_files: true, writes_files: true, ..Effects::NONE },
+        headline: "path",
+        presentation: Presentation { verb: "", output: OutputView::Tail },
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: None,
     run: Run::Blocking(run),
 };
 
@@ -40,7 +48,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path } = arguments::parse(call)?;
     let path = paths::resolve(host, call, &path)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["undo_edit", "write"], Some(&call.id), &call.cwd))?;
+    let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?;
     let Some(level) = host.undo.take(&target.path) else {
         return Err(ToolError::Failed(format!(
             "Nothing to undo for {name}: no tool wrote it in the last {LEVELS} writes."

@@ -9,7 +9,10 @@ use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, edit, paths, save};
 use crate::file_change::FileChange;
+use crate::notebook::{self, Notebook};
 use crate::read_tracker;
+use crate::semantics::{Effects, OutputView, Presentation, ProposedChange, Semantics, ToolKind};
+use crate::text_form::TextForm;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -19,15 +22,33 @@ pub(super) static SPEC: Spec = Spec {
     guidelines: &["Use write for new files and complete rewrites, edit for changes."],
     concurrency: Concurrency::Exclusive,
     flags: ToolFlags { non_abortable: true, ..PLAIN },
-    intent: "path",
+    semantics: Semantics {
+        kind: ToolKind::Edit,
+        effects: Effects { writes_files: true, ..Effects::NONE },
+        headline: "path",
+        changes,
+        change_arguments: &["content"],
+        presentation: Presentation { verb: "Writes", output: OutputView::Diff },
+        foreign_names: &["Write"],
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: Some(|host, arguments| Some(vec![preview(host, arguments)?])),
     run: Run::Blocking(run),
 };
 
 /// The number of first lines in which a mark of generated files is searched.
 const MARKED_LINES: usize = 40;
 const MARKED_BYTES: usize = 1_024;
+
+fn changes(arguments: &Value) -> Vec<ProposedChange> {
+    match arguments.get("content") {
+        Some(Value::String(content)) => vec![ProposedChange::Content(content.clone())],
+        Some(other) => vec![ProposedChange::Malformed(other.clone())],
+        None => Vec::new(),
+    }
+}
 
 fn parameters(_: &HostOptions) -> Value {
     json!({
@@ -53,13 +74,16 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let cwd = &host.options.cwd;
     let path = paths::resolve_from(host, cwd, &given);
     let name = paths::shown(cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["write"], None, cwd)).ok()?.with_unsaved(host);
+    let target = save::look(&path, &name, &host.access(SPEC.name, None, cwd)).ok()?.with_unsaved(host);
     let bare = match host.options.settings.edit.mode {
         EditMode::Hashline => without_numbers(&content),
         EditMode::Replace => None,
     };
     let new = bare.unwrap_or(content);
-    Some(edit::change(&name, target.content.as_deref().unwrap_or_default(), new.as_bytes()))
+    let old = target.content.as_deref().unwrap_or_default();
+    let form = TextForm::of(old);
+    let new = target.content.as_ref().map_or_else(|| new.clone().into_bytes(), |_| form.adopt(&new));
+    Some(edit::change(&name, &form.decode(old), &form.decode(&new)))
 }
 
 fn run(host: &Host, call: &Call) -> Outcome {
@@ -69,7 +93,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["write"], Some(&call.id), &call.cwd))?.with_unsaved(host);
+    let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?.with_unsaved(host);
     let note = save::guard_write(host, &target, &name)?;
     if let Some(mark) = target.content.as_deref().and_then(generated)
         && host.first_time(read_tracker::hash(format!("{}\0{content}", path.display()).as_bytes()))
@@ -78,22 +102,30 @@ fn run(host: &Host, call: &Call) -> Outcome {
             "{name} is generated (\"{mark}\"): change what it is made from. To write it anyway, repeat the call."
         )));
     }
+    if notebook::is_name(&path) && Notebook::parse(&content).is_none() {
+        return Err(ToolError::Failed(format!(
+            "Cannot write {name}: the content is no notebook, which is JSON with cells. Use edit to change cells as read shows them."
+        )));
+    }
     let hashline = host.options.settings.edit.mode == EditMode::Hashline;
     let bare = if hashline { without_numbers(&content) } else { None };
     let stripped = bare.is_some();
     let content = bare.unwrap_or(content);
     let executable = content.starts_with("#!");
-    target.write(host, &name, content.as_bytes(), executable)?;
-    let mut text = format!("Successfully wrote {} bytes to {name}", content.len());
-    if hashline {
-        let all = 0..read_tracker::lines(content.as_bytes()).count();
-        let tag = host.snapshots.showed(&target.path, content.as_bytes(), &[all]);
+    let form = target.content.as_deref().map(TextForm::of);
+    let bytes = form.map_or_else(|| content.clone().into_bytes(), |form| form.adopt(&content));
+    target.write(host, &name, &bytes, executable)?;
+    let mut text = format!("Successfully wrote {} bytes to {name}", bytes.len());
+    // A file in UTF-16 has no lines that a patch could name.
+    if hashline && !form.is_some_and(TextForm::is_utf16) {
+        let all = 0..read_tracker::lines(&bytes).count();
+        let tag = host.snapshots.showed(&target.path, &bytes, &[all]);
         text.insert_str(0, &format!("@{name}#{tag}\n"));
     }
     if stripped {
         text.push_str("\n[The header and the line numbers of a read were taken off the content.]");
     }
-    for note in note.into_iter().chain(target.parted()) {
+    for note in form.and_then(TextForm::note).into_iter().chain(note).chain(target.parted()) {
         text.push_str(&format!("\n{note}"));
     }
     let output = ToolOutput::text(text);

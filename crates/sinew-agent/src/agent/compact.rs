@@ -63,11 +63,18 @@ pub struct CompactionResult {
 }
 
 impl AgentSession {
-    /// Sums up now. Ends a run first.
+    /// Sums up now. Ends a run first, unless there is nothing to sum up.
     ///
     /// # Errors
     /// There is nothing to sum up, nobody could, or the session is closed.
     pub async fn compact(&self, instructions: Option<&str>) -> Result<CompactionResult> {
+        if self.is_running() {
+            let window = self.model().model.context_window;
+            let messages = self.session().context(&Defaults::default())?.messages;
+            if cut(&messages, self.settings().compaction.limits.within(window)).is_none() {
+                return Err(nothing());
+            }
+        }
         self.abort();
         let mut context = self.conversation.context.begin_next(Activity::Maintenance).await?;
         let cancel = self.new_token();
@@ -76,6 +83,10 @@ impl AgentSession {
         self.conversation.flush_pending_if_idle();
         compacted
     }
+}
+
+fn nothing() -> Error {
+    Error::new(ErrorCode::InvalidState, "Nothing to compact")
 }
 
 /// Makes the context smaller, tells it, and puts what is left into `seen`.
@@ -140,7 +151,7 @@ async fn work(
         return Ok(CompactionResult { summary: None, first_kept_entry_id: None, tokens_before, tokens_after });
     }
     let Some(found) = cut(&messages, limits.within(window)) else {
-        return Err(Error::new(ErrorCode::InvalidState, "Nothing to compact"));
+        return Err(nothing());
     };
     let first_kept = ids[found.kept].clone();
     let fields = json!({"reason": reason.as_str(), "tokensBefore": tokens_before, "firstKeptEntryId": first_kept,

@@ -220,7 +220,7 @@ async fn the_list_of_tasks_is_the_last_one_of_the_branch() {
         parts.tools = Toolset::new([listing]).0;
     });
     let agent = &env.agent;
-    let found = || agent.session().todo().unwrap().map(|list| list["phases"][0]["name"].clone());
+    let found = || agent.session().todo(&["todo"]).unwrap().map(|list| list["phases"][0]["name"].clone());
     assert_eq!(found(), None);
     agent.prompt(vec![user("todo of words alone")], None).await.unwrap();
     assert_eq!(found(), Some(json!("of the model")));

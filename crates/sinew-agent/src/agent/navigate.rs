@@ -213,12 +213,28 @@ impl AgentSession {
     /// A run is active, the entry is no message of the user, or the file cannot be written.
     pub fn branch(&self, entry: &str) -> Result<BranchedSession> {
         let _permit = self.begin_maintenance()?;
-        let session = self.session();
-        let Body::Message { message: AgentMessage::User(user) } = session.entry(entry)?.body else {
-            return Err(Error::invalid(format!("entry {entry:?} is no message of the user: a branch begins at one")));
-        };
-        let copy = copy(&session, PathEnd::Before(entry), &self.context.cwd)?;
-        Ok(BranchedSession { copy, text: user.content.text() })
+        let text = self.branch_text(entry)?;
+        let copy = copy(&self.session(), PathEnd::Before(entry), &self.context.cwd)?;
+        Ok(BranchedSession { copy, text })
+    }
+
+    /// Returns the text of the user's message at which a branch can begin.
+    ///
+    /// # Errors
+    /// Returns an error if `entry` is no message of the user.
+    pub fn branch_text(&self, entry: &str) -> Result<String> {
+        match self.session().entry(entry)?.body {
+            Body::Message { message: AgentMessage::User(user) } => Ok(user.content.text()),
+            _ => Err(Error::invalid(format!("entry {entry:?} is no message of the user: a branch begins at one"))),
+        }
+    }
+
+    /// Checks that the session can be copied into a file.
+    ///
+    /// # Errors
+    /// Returns an error if the session is kept in memory only.
+    pub fn check_fork(&self) -> Result<()> {
+        folder(&self.session(), "fork").map(drop)
     }
 
     /// A new session beside this one with the path to where this one stands.

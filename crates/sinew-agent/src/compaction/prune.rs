@@ -10,8 +10,6 @@ use super::estimate::tokens;
 const PROTECTED: u64 = 40_000;
 /// Less than this is not worth the provider's cache, which a pruned context loses.
 const LEAST: u64 = 20_000;
-/// Tools whose outputs stay: what was read is what is worked on.
-const KEPT: &[&str] = &["read", "skill"];
 
 /// Outputs that are sent shortened from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +29,9 @@ pub fn prune(messages: &mut [AgentMessage]) -> Option<Pruned> {
         let size = tokens(message);
         seen += size;
         let note = tokens_of_note(size);
-        if seen > PROTECTED && !result.is_error && !KEPT.contains(&result.tool_name.as_str()) && size > note {
+        // Files that were read stay: they are what is worked on.
+        let is_kept = result.is_error || sinew_tools::semantics_of(&result.tool_name).shows_content();
+        if seen > PROTECTED && !is_kept && size > note {
             old.push((at, size));
         }
     }

@@ -179,12 +179,12 @@ pub fn files_of(messages: &[AgentMessage]) -> Files {
         _ => None,
     });
     for call in calls.flatten() {
-        let Some(path) = call.arguments.get("path").and_then(Value::as_str) else { continue };
-        match call.name.as_str() {
-            "read" => files.read.insert(path.to_string()),
-            "write" | "edit" => files.modified.insert(path.to_string()),
-            _ => continue,
-        };
+        let semantics = sinew_tools::semantics_of(&call.name);
+        if semantics.effects.writes_files {
+            files.modified.extend(semantics.files(&call.arguments));
+        } else if semantics.shows_content() {
+            files.read.extend(semantics.files(&call.arguments));
+        }
     }
     files.read.retain(|path| !files.modified.contains(path));
     files

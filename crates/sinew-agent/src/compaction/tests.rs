@@ -140,6 +140,13 @@ fn files_are_listed_once_and_changed_ones_are_not_listed_as_read() {
         with_files("S\n", &files),
         "S\n\n<read-files>\nc\n</read-files>\n\n<modified-files>\na\nb\n</modified-files>"
     );
+    // A patch by lines has its files in its text.
+    let patch = json!({"input": "@a#0123abcd\ndelete 1\n@b c#new\ninsert start\n|@x#new"});
+    let edit = ToolCall { id: "1".into(), name: "edit".into(), arguments: patch, ..ToolCall::default() };
+    let answer = AssistantMessage { content: vec![Block::ToolCall(edit)], ..AssistantMessage::default() };
+    let files = files_of(&[answer.into(), call("2", "read", "a"), call("3", "read", "d:3-5"), call("4", "ls", "e")]);
+    assert_eq!(files.modified, ["a".to_string(), "b c".to_string()].into());
+    assert_eq!(files.read, ["d".to_string()].into());
     // What was put behind a summary is taken off again, and nothing else of it.
     let one = Files { read: ["r".to_string()].into(), ..Files::default() };
     for summary in ["S", "S <read-files>\nx\n</read-files> T", "", "<modified-files>"] {

@@ -20,12 +20,21 @@ struct Job<'a> {
     prepared: Prepared,
 }
 
+/// The tokens that end the calls of an answer.
+struct Batch {
+    /// Ends calls that run.
+    running: CancellationToken,
+    /// Skips calls that have not begun.
+    waiting: CancellationToken,
+}
+
 /// Runs the calls of an answer and gives their results in source order, stored and told.
 ///
-/// Steering that arrives meanwhile skips what has not begun and ends what may be ended; what is done stays done.
+/// Steering that arrives meanwhile skips what has not begun; what runs goes on to its end, or is ended where the settings say
+/// so. What is done stays done.
 /// `correction` may put words in front of them.
 pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Correction) -> Vec<AgentMessage> {
-    let batch = run.cancel.child_token();
+    let batch = Batch { running: run.cancel.child_token(), waiting: run.cancel.child_token() };
     let path = run.calls();
     let settings = (run.settings)();
     let outputs = async {
@@ -41,7 +50,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
             // Checks see what the calls before have done: a link that one of them made leads elsewhere now.
             let mut jobs = Vec::with_capacity(wave.len());
             for call in wave {
-                let prepared = if batch.is_cancelled() {
+                let prepared = if batch.waiting.is_cancelled() {
                     Prepared::Refused(skipped(&path))
                 } else {
                     call::prepare(&path, call).await
@@ -53,11 +62,11 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
         outputs
     };
     let steered = async {
-        match settings.interrupt {
-            Interrupt::Immediate => run.queues.steered().await,
-            Interrupt::Wait => std::future::pending().await,
+        run.queues.steered().await;
+        batch.waiting.cancel();
+        if settings.interrupt == Interrupt::Immediate {
+            batch.running.cancel();
         }
-        batch.cancel();
         std::future::pending::<()>().await;
     };
     let outputs = tokio::select! {
@@ -86,7 +95,7 @@ fn is_shared(run: &Run<'_>, call: &ToolCall) -> bool {
 }
 
 /// Runs jobs side by side; their starts are told in source order, before any of them runs.
-async fn run_wave(path: &CallPath<'_>, wave: Vec<Job<'_>>, batch: &CancellationToken) -> Vec<ToolOutput> {
+async fn run_wave(path: &CallPath<'_>, wave: Vec<Job<'_>>, batch: &Batch) -> Vec<ToolOutput> {
     for job in &wave {
         tell_start(path, job.call).await;
     }
@@ -116,19 +125,20 @@ async fn tell_start(path: &CallPath<'_>, call: &ToolCall) {
 pub(crate) async fn call_alone(path: &CallPath<'_>, call: &ToolCall) -> ToolOutput {
     let prepared = call::prepare(path, call).await;
     tell_start(path, call).await;
-    one(path, Job { call, prepared }, path.cancel).await
+    let batch = Batch { running: path.cancel.clone(), waiting: path.cancel.clone() };
+    one(path, Job { call, prepared }, &batch).await
 }
 
-async fn numbered(index: usize, path: &CallPath<'_>, job: Job<'_>, batch: &CancellationToken) -> (usize, ToolOutput) {
+async fn numbered(index: usize, path: &CallPath<'_>, job: Job<'_>, batch: &Batch) -> (usize, ToolOutput) {
     (index, one(path, job, batch).await)
 }
 
-async fn one(path: &CallPath<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutput {
+async fn one(path: &CallPath<'_>, job: Job<'_>, batch: &Batch) -> ToolOutput {
     let output = match job.prepared {
-        _ if batch.is_cancelled() => skipped(path),
+        _ if batch.waiting.is_cancelled() => skipped(path),
         Prepared::Refused(output) => output,
         Prepared::Ready { tool, call } => {
-            let output = call::execute(path, &tool, &call, batch).await;
+            let output = call::execute(path, &tool, &call, &batch.running).await;
             call::finish(path, &call, output).await
         }
     };

@@ -16,9 +16,6 @@ use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::hook_call::ask;
 
-/// Names that models use for tools, and the tools that they mean.
-const ALIASES: &[(&str, &str)] = &[("glob", "find")];
-
 /// Receives events. Waits while its readers are behind.
 pub trait Sink: Send + Sync {
     /// Hands an event over.
@@ -138,7 +135,7 @@ impl Toolset {
 
     /// The name under which a model finds a tool that it called by another one.
     pub(super) fn meant(&self, name: &str) -> Option<&'static str> {
-        let (_, meant) = ALIASES.iter().find(|(alias, _)| *alias == name)?;
+        let meant = sinew_tools::named_by_alias(name)?;
         (self.find(name).is_none() && self.find(meant).is_some()).then_some(meant)
     }
 
@@ -171,30 +168,30 @@ pub enum ToolExecution {
     Sequential,
 }
 
-/// The moment at which steering is taken up.
+/// What steering does to the tool calls of an answer. Calls that have not begun are skipped in both cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Interrupt {
-    /// Also between tool calls.
-    #[default]
+    /// Ends the calls that run.
     Immediate,
-    /// After all of them.
+    /// Waits for the calls that run.
+    #[default]
     Wait,
 }
 
 /// Settings of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSettings {
-    /// Calls of the provider at most; 0 is no limit. Default 200.
+    /// Calls of the provider at most; 0 is no limit. Default 1,000.
     pub max_turns: u32,
     /// Default parallel.
     pub execution: ToolExecution,
-    /// Default immediate.
+    /// Default: wait.
     pub interrupt: Interrupt,
 }
 
 impl Default for RunSettings {
     fn default() -> RunSettings {
-        RunSettings { max_turns: 200, execution: ToolExecution::default(), interrupt: Interrupt::default() }
+        RunSettings { max_turns: 1_000, execution: ToolExecution::default(), interrupt: Interrupt::default() }
     }
 }
 

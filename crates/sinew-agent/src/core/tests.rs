@@ -318,7 +318,8 @@ async fn steering_ends_tools_that_allow_it_skips_the_rest_and_is_answered() {
         body: |_| -> Boxed<'static, Result<ToolOutput, ToolError>> { Box::pin(async { Ok(ToolOutput::text("ran")) }) },
     };
     let answer = calls(&[("1", "echo", say("done")), ("2", "waits", json!({})), ("3", "later", json!({}))]);
-    let env = TestEnv::new(vec![answer, text("ok")], vec![echo(), waits(&begun), Arc::new(alone)]);
+    let mut env = TestEnv::new(vec![answer, text("ok")], vec![echo(), waits(&begun), Arc::new(alone)]);
+    env.settings.interrupt = Interrupt::Immediate;
     let steer = async {
         begun.notified().await;
         env.queues.steer(vec![user("stop that")]).unwrap();
@@ -332,7 +333,7 @@ async fn steering_ends_tools_that_allow_it_skips_the_rest_and_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_that_waits_ends_nothing_and_is_answered_behind_the_batch() {
+async fn steering_waits_for_what_runs_and_skips_the_rest() {
     let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (bell, gate) = (Arc::clone(&begun), Arc::clone(&go));
     let held = tool("held", move |call| {
@@ -345,7 +346,7 @@ async fn steering_that_waits_ends_nothing_and_is_answered_behind_the_batch() {
     });
     let answer = calls(&[("1", "held", json!({})), ("2", "echo", say("done"))]);
     let mut env = TestEnv::new(vec![answer, text("ok")], vec![held, echo()]);
-    env.settings.interrupt = Interrupt::Wait;
+    assert_eq!(env.settings.interrupt, Interrupt::Wait);
     env.settings.execution = ToolExecution::Sequential;
     let steer = async {
         begun.notified().await;
@@ -356,7 +357,8 @@ async fn steering_that_waits_ends_nothing_and_is_answered_behind_the_batch() {
     };
     let mut messages = Vec::new();
     let (ended, ()) = tokio::join!(env.run(&mut messages), steer);
-    assert_eq!(env.results(), [("whole", false), ("done", false)].map(|(text, failed)| (text.to_string(), failed)));
+    let expected = [("whole", false), ("Skipped due to queued user message.", true)];
+    assert_eq!(env.results(), expected.map(|(text, failed)| (text.to_string(), failed)));
     assert_eq!(messages[messages.len() - 2], user("and that"));
     assert_eq!(ended.answer.unwrap().text(), "ok");
 }

@@ -41,4 +41,4 @@ pub use manager::{Manager, ManagerParts, Status};
 pub use prompts::ListedPrompt;
 pub use sinew_mcp::oauth::{Login, Logins, Logout};
 pub use tokens::{ServerTokens, ServersTokens};
-pub use tools::{SessionParts, SessionServers};
+pub use tools::{SessionParts, SessionServers, semantics_of};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sinew_mcp::model::{Resource, ResourceBody};
 use sinew_mcp::{Content, ToolResult};
+use sinew_tools::semantics::Semantics;
 use sinew_tools::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 
 use super::result::{self, Limits};
@@ -43,6 +44,10 @@ impl Tool for ReadTool {
 
     fn flags(&self) -> ToolFlags {
         self.files.flags()
+    }
+
+    fn semantics(&self) -> Semantics {
+        self.files.semantics()
     }
 
     fn intent(&self, partial: &Value) -> Option<String> {

@@ -11,7 +11,8 @@ use sinew_mcp::catalogue::{CALL_TOOL, Front, FrontTool};
 use sinew_mcp::{CallOptions, Progress};
 use sinew_session::artifacts::Artifacts;
 use sinew_session::secrets::Secrets;
-use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolFlags, ToolOutput};
+use sinew_tools::semantics::{Effects, Semantics, ToolKind};
+use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 use tokio::sync::Notify;
 
 use super::config::Transport;
@@ -22,6 +23,19 @@ use crate::core::{Catalogue, Loaded};
 
 /// The name of the tool that finds others.
 pub const SEARCH_TOOL: &str = "tool_search";
+/// The meaning of that tool.
+const SEARCH_SEMANTICS: Semantics =
+    Semantics { kind: ToolKind::Search, effects: Effects::NONE, headline: "query", ..Semantics::UNKNOWN };
+
+/// Returns the meaning of the tool `name`, be it built in or one that finds tools of servers.
+#[must_use]
+pub fn semantics_of(name: &str) -> &'static Semantics {
+    match name {
+        SEARCH_TOOL => &SEARCH_SEMANTICS,
+        name => sinew_tools::semantics_of(name),
+    }
+}
+
 /// The name of the tool that calls what was found.
 pub const CALL_TOOL_NAME: &str = "call_tool";
 
@@ -110,12 +124,12 @@ impl SessionServers {
         tools
     }
 
-    /// The tool `read` that knows resources of servers as well; every other tool as it is.
+    /// Wraps a tool that opens addresses, so that it opens resources of servers as well; every other tool stays as it is.
     #[must_use]
     pub fn with_resources(&self, tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
-        match tool.name() {
-            "read" => Arc::new(ReadTool { files: tool, shared: Arc::clone(&self.shared) }),
-            _ => tool,
+        match tool.semantics().opens_addresses {
+            true => Arc::new(ReadTool { files: tool, shared: Arc::clone(&self.shared) }),
+            false => tool,
         }
     }
 
@@ -268,12 +282,13 @@ impl Tool for ServerTool {
         self.schema.clone()
     }
 
-    fn flags(&self) -> ToolFlags {
-        let read_only = self.target.as_ref().is_some_and(|target| {
+    fn semantics(&self) -> Semantics {
+        let is_read_only = self.target.as_ref().is_some_and(|target| {
             let config = self.shared.manager.config(&target.server);
             config.is_some_and(|config| config.tools.is_read_only(&target.tool))
         });
-        ToolFlags { read_only, ..ToolFlags::default() }
+        let effects = Effects { unknown: !is_read_only, ..Effects::NONE };
+        Semantics { effects, ..Semantics::UNKNOWN }
     }
 
     fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
@@ -397,8 +412,8 @@ impl Tool for SearchTool {
         })
     }
 
-    fn flags(&self) -> ToolFlags {
-        ToolFlags { read_only: true, ..ToolFlags::default() }
+    fn semantics(&self) -> Semantics {
+        SEARCH_SEMANTICS
     }
 
     fn intent(&self, partial: &Value) -> Option<String> {

@@ -171,7 +171,7 @@ impl Attacher<'_> {
 
     /// The text about the files that are attached.
     fn access(&self) -> Access {
-        self.host.map(|host| host.access(&["read"], None, &self.folders.cwd)).unwrap_or_default()
+        self.host.map(|host| host.attachment_access(&self.folders.cwd)).unwrap_or_default()
     }
 
     fn folder(&self, path: &Path, name: &str) -> Result<MentionedFile, String> {

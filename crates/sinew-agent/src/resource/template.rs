@@ -32,10 +32,14 @@ pub struct Template {
 }
 
 impl Template {
-    /// Its text with these arguments.
+    /// Its text with these arguments. A text without a placeholder gets them at its end.
     #[must_use]
-    pub fn prompt(&self, given: &str) -> String {
-        substitute(&self.body, &arguments(given))
+    pub fn prompt(&self, typed: &str) -> String {
+        let (text, is_used) = substitute(&self.body, typed);
+        match is_used || typed.trim().is_empty() {
+            true => text,
+            false => format!("{}\n\n{}", text.trim_end(), typed.trim()),
+        }
     }
 }
 
@@ -62,17 +66,26 @@ pub fn arguments(text: &str) -> Vec<String> {
     words
 }
 
-/// Puts arguments in place of `$1`…`$9`, `${1}`, `$@`, `$ARGUMENTS`, `${@:2}` (from the second on) and `${@:2:3}` (three
-/// of them). An argument that is missing is empty. What an argument holds is never looked at again.
+/// Puts arguments in place of `$1`…`$9`, `${1}`, `$@`, `${@:2}` (from the second on) and `${@:2:3}` (three of them), and what
+/// was typed, quotes and line breaks included, in place of `$ARGUMENTS`. An argument that is missing is empty. What an
+/// argument holds is never looked at again. Returns the text, and whether it has a placeholder.
 #[must_use]
-pub fn substitute(text: &str, arguments: &[String]) -> String {
+pub fn substitute(text: &str, typed: &str) -> (String, bool) {
+    let arguments = arguments(typed);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    let mut is_used = false;
     while let Some(at) = rest.find('$') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
+        if let Some(behind) = rest.strip_prefix(AS_TYPED) {
+            out.push_str(typed.trim());
+            (rest, is_used) = (behind, true);
+            continue;
+        }
         match place(&rest[1..]) {
             Some((length, from, count)) => {
+                is_used = true;
                 let last = from.saturating_add(count).min(arguments.len());
                 out.push_str(&arguments.get(from..last).unwrap_or_default().join(" "));
                 rest = &rest[1 + length..];
@@ -84,16 +97,16 @@ pub fn substitute(text: &str, arguments: &[String]) -> String {
         }
     }
     out.push_str(rest);
-    out
+    (out, is_used)
 }
+
+/// The place of what was typed, as it was typed.
+const AS_TYPED: &str = "$ARGUMENTS";
 
 /// A placeholder behind a `$`: its length, the first argument and how many of them.
 fn place(text: &str) -> Option<(usize, usize, usize)> {
     if text.starts_with('@') {
         return Some((1, 0, usize::MAX));
-    }
-    if text.starts_with("ARGUMENTS") {
-        return Some(("ARGUMENTS".len(), 0, usize::MAX));
     }
     if let Some(digit) = text.chars().next().and_then(|c| c.to_digit(10)).filter(|digit| *digit > 0) {
         return Some((1, digit as usize - 1, 1));

@@ -400,8 +400,7 @@ fn arguments_are_divided_at_blanks_outside_of_quotes() {
 
 #[test]
 fn places_take_their_arguments() {
-    let given: Vec<String> = ["one", "two", "$1", "${@:1}", "five"].map(String::from).to_vec();
-    let check = |text: &str, expect: &str| assert_eq!(substitute(text, &given), expect, "{text}");
+    let check = |text: &str, expect: &str| assert_eq!(substitute(text, "one two $1 ${@:1} five").0, expect, "{text}");
     check("$1-$2-$9-${1}-${12}", "one-two--one-");
     check("$3 $4", "$1 ${@:1}");
     check("$@", "one two $1 ${@:1} five");
@@ -416,6 +415,32 @@ fn places_take_their_arguments() {
     );
     check("$10", "one0");
     check("é$1漢", "éone漢");
+}
+
+#[test]
+fn arguments_stay_as_they_were_typed() {
+    let template = |body: &str| Template {
+        name: "t".into(),
+        description: String::new(),
+        hint: None,
+        model: None,
+        thinking: None,
+        body: body.into(),
+        path: PathBuf::new(),
+        origin: Origin::User,
+        command: false,
+    };
+    let check = |body: &str, typed: &str, expect: &str| assert_eq!(template(body).prompt(typed), expect, "{body}");
+    check("Fix: $ARGUMENTS!", " it's\n\"a  b\" $1 ", "Fix: it's\n\"a  b\" $1!");
+    check("Fix $1, then $@", "'a b' c", "Fix a b, then a b c");
+    check("Review the code.\n", "only src/ $1", "Review the code.\n\nonly src/ $1");
+    check("Review the code.\n", " ", "Review the code.\n");
+    check("Costs 5$ or $0.", "x", "Costs 5$ or $0.\n\nx");
+}
+
+/// A word in quotes, so that it is one argument.
+fn quoted(word: &str) -> String {
+    format!("'{word}'")
 }
 
 proptest! {
@@ -433,16 +458,18 @@ proptest! {
         let expect: String = places.iter().map(|at| {
             let all = given.len();
             let part = match at {
+                3 => given.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ").trim().to_string(),
                 0 => part(0, 1),
                 1 => part(1, 2),
-                2 | 3 => part(0, all),
+                2 => part(0, all),
                 4 => part(1, all),
                 5 => part(1, 3),
                 _ => " plain ".into(),
             };
             format!("{part}\u{1}")
         }).collect();
-        prop_assert_eq!(substitute(&text, &given), expect);
+        let typed = given.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        prop_assert_eq!(substitute(&text, &typed), (expect, places.iter().any(|at| *at != 6)));
     }
 
     /// Nothing that a file may hold makes reading it fail.
@@ -451,7 +478,7 @@ proptest! {
         let (front, _) = frontmatter::lenient(&text);
         prop_assert!(front.body.len() <= text.len());
         let _ = frontmatter::strict(&text);
-        let _ = substitute(&text, &arguments(&text));
+        let _ = substitute(&text, &text);
     }
 }
 

@@ -1,13 +1,7 @@
 //! What stands between a model and the machine, with real processes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[cfg(unix)]
-mod attacks;
-#[cfg(unix)]
-mod commands;
 mod hooks;
-#[cfg(unix)]
-mod lines;
 
 use serde_json::Value;
 use sinew_agent::extension::Context;

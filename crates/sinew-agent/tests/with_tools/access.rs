@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sinew::base::CancelToken;
 use sinew_agent::extension::{Extension, path_policies};
-use sinew_agent::permissions::{Permissions, Rules};
 use sinew_agent::resource::{Attacher, ResourceFolders};
+use sinew_permissions::{Permissions, Rules};
 use sinew_tools::ImageSettings;
 
 use crate::stage::Stage;

@@ -18,11 +18,12 @@ use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::mcp::extension::StartBehind;
 use sinew_agent::mcp::{Manager, ServerHooks, SessionParts, SessionServers};
-use sinew_agent::permissions::OwnFiles;
 use sinew_agent::resource::Commands;
 use sinew_llm::model::ThinkingLevel;
+use sinew_permissions::OwnFiles;
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::{Body, Context as Conversation, Defaults, Session};
+use sinew_tools::semantics::ToolKind;
 use sinew_tools::{Ask, Host, Searches, Shells};
 use tokio_util::sync::CancellationToken;
 
@@ -207,7 +208,7 @@ impl App {
         record(&mut session, &before, &reached, thinking);
 
         let host = self.host(&session);
-        if let Some(list) = session.todo().map_err(failed)? {
+        if let Some(list) = session.todo(&sinew_tools::names_of(ToolKind::Plan).collect::<Vec<_>>()).map_err(failed)? {
             host.restore_todo(&list);
         }
         let servers = self.servers(&mut session, &before, &host);
@@ -223,7 +224,7 @@ impl App {
         agent_settings.budget =
             args.run.max_cost.zip(self.models.meter()).map(|(limit, meter)| Budget { limit, meter });
         // The list of the tools goes with the tool: without it nobody could tick an item off.
-        let todo = toolset.all().iter().any(|tool| tool.name() == "todo").then(|| Arc::clone(&host));
+        let todo = toolset.all().iter().any(|tool| tool.semantics().kind == ToolKind::Plan).then(|| Arc::clone(&host));
         let parts = AgentParts {
             session,
             resolved: reached,

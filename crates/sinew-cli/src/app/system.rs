@@ -71,7 +71,7 @@ pub(super) fn system(
         tools: tools.all().iter().map(PromptTool::from).collect(),
         rules: resources.applied_rules(),
         context_files: files,
-        listings: resources.listings(tools.find("read").is_some()),
+        listings: resources.listings(tools.all().iter().any(|tool| tool.semantics().opens_addresses)),
         date: iso(clock.now())[..10].to_string(),
         cwd: paths.cwd.clone(),
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

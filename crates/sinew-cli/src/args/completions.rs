@@ -4,13 +4,15 @@ use super::table::{FLAGS, Flag, Takes};
 
 /// The commands and the words behind them.
 pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
-    ("sessions", &["list", "gc"]),
+    ("sessions", &["list", "rm", "gc"]),
     ("index", &["status", "remove", "prune"]),
-    ("config", &["get", "set", "list", "path"]),
+    ("config", &["get", "set", "unset", "list", "path"]),
     ("mcp", &["list", "get", "add", "remove", "enable", "disable", "test", "reload", "login", "logout", "serve"]),
     ("login", &[]),
     ("logout", &[]),
     ("completions", &["bash", "zsh", "fish"]),
+    ("help", &["sessions", "index", "config", "mcp", "login", "logout"]),
+    ("version", &[]),
     ("man", &[]),
 ];
 

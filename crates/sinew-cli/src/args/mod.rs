@@ -15,7 +15,7 @@ mod tests;
 
 use sinew_llm::model::ThinkingLevel;
 
-pub(crate) use completions::completions;
+pub(crate) use completions::{COMMANDS, completions};
 pub(crate) use help::help;
 pub(crate) use man::man;
 pub(crate) use mcp::McpArgs;
@@ -157,6 +157,8 @@ pub(crate) struct RunArgs {
     pub(crate) max_cost: Option<f64>,
     pub(crate) cwd: Option<String>,
     pub(crate) offline: bool,
+    /// Standard input is waited for, however long it is silent.
+    pub(crate) stdin: bool,
     /// The answer to the question whether the project is trusted.
     pub(crate) trust: Option<bool>,
 }

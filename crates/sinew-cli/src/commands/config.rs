@@ -1,4 +1,4 @@
-//! `sinew config get|set|path`.
+//! `sinew config get|set|unset|list|path`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::output::{print, warn};
 use crate::settings::{self, KEYS, Values};
 use crate::startup::Startup;
 
-const USAGE: &str = "use sinew config get [KEY], sinew config set KEY VALUE, sinew config list or sinew config path";
+const USAGE: &str = "use sinew config get [KEY], sinew config set KEY VALUE, sinew config unset KEY, sinew config list or sinew config path";
 
 pub(super) const HELP: &str = "\
 sinew config: show and change settings
@@ -19,6 +19,7 @@ Usage:
   sinew config get                show the value of every setting, as JSON
   sinew config get KEY            show one, or all below it: compaction, compaction.enabled
   sinew config set KEY VALUE      change your settings; the comments of the file stay
+  sinew config unset KEY          reset a setting to its default
   sinew config list               list every setting with type, default and meaning
   sinew config path               show the file of your settings
 
@@ -44,9 +45,10 @@ pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
         ["get"] => get(startup, warnings, "").map(Some),
         ["get", key] => get(startup, warnings, key).map(Some),
         ["set", key, value] => set(&file, key, value).map(Some),
+        ["unset", key] => unset(&file, key).map(Some),
         ["list"] => print(&settings::listing()).map(Some),
         ["list", "markdown"] => print(&settings::markdown()).map(Some),
-        ["get" | "set" | "list" | "path", ..] => Err(Failure::usage(USAGE)),
+        ["get" | "set" | "unset" | "list" | "path", ..] => Err(Failure::usage(USAGE)),
         [other] => Err(Failure::usage(format!("sinew config {other}: {USAGE}. Use -p to send a message"))),
         _ => Ok(None),
     }
@@ -86,13 +88,22 @@ fn effective(values: &Values, key: &str) -> Value {
     if key.is_empty() { json!(out.into_map()) } else { out.get(key) }
 }
 
-fn set(file: &Path, key: &str, text: &str) -> Result<u8, Failure> {
-    let parsed = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
-    let fail = |error: sinew::base::Error| match error.code() {
-        ErrorCode::InvalidArgument => Failure::usage(format!("config set {}", error.message())),
+fn unset(file: &Path, key: &str) -> Result<u8, Failure> {
+    settings::unset(file, key).map_err(|error| refused("unset", &error))?;
+    Ok(0)
+}
+
+/// The failure of a change of the file.
+fn refused(verb: &str, error: &sinew::base::Error) -> Failure {
+    match error.code() {
+        ErrorCode::InvalidArgument => Failure::usage(format!("config {verb} {}", error.message())),
         ErrorCode::InvalidData => Failure::config(error.message()),
         _ => Failure::failed(error.message()),
-    };
+    }
+}
+
+fn set(file: &Path, key: &str, text: &str) -> Result<u8, Failure> {
+    let parsed = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
     // `defaultModel 7` means the text.
     let as_text = |error: sinew::base::Error| match error.code() {
         ErrorCode::InvalidArgument if !parsed.is_string() => {
@@ -100,7 +111,7 @@ fn set(file: &Path, key: &str, text: &str) -> Result<u8, Failure> {
         }
         _ => Err(error),
     };
-    settings::write(file, key, &parsed).or_else(as_text).map_err(fail)?;
+    settings::write(file, key, &parsed).or_else(as_text).map_err(|error| refused("set", &error))?;
     let mut alone = Values::default();
     alone.set(key, parsed);
     warn(&settings::without_effect(&alone.into_map()));

@@ -36,10 +36,31 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
         ["mcp", ref rest @ ..] => crate::mcp::run(startup, warnings, rest).map(Some),
         ["completions"] => Err(Failure::usage("sinew completions needs a shell: bash, zsh or fish")),
         ["completions", shell] => completions(shell).map(Some),
+        ["help", ref command @ ..] => crate::output::print(&help_of(command.first().copied())).map(Some),
+        ["version"] => crate::output::print(crate::VERSION).map(Some),
         ["man"] => crate::output::print(&crate::args::man()).map(Some),
         ["plugin", "new", ..] => Err(unavailable("plugin")),
-        _ => Ok(None),
+        _ => misspelt(&words).map_or(Ok(None), |near| {
+            let typed = words.join(" ");
+            Err(Failure::usage(format!(
+                "sinew {typed}: unknown command; did you mean sinew {near}? Use -p to send a message"
+            )))
+        }),
     }
+}
+
+/// Returns the command that was meant by words which look like one and are no sentence: a single word near to a command, or one
+/// that is followed by a word of that command.
+fn misspelt(words: &[&str]) -> Option<&'static str> {
+    let (first, rest) = words.split_first()?;
+    if first.starts_with('/') {
+        return None;
+    }
+    let edits = |name: &str| strsim::osa_distance(&first.to_lowercase(), name);
+    let (near, follows) = crate::args::COMMANDS.iter().min_by_key(|(name, _)| edits(name))?;
+    let is_near = edits(near) <= near.len() / 3 && first.chars().count() > 2;
+    let is_command = rest.is_empty() || rest.first().is_some_and(|word| follows.contains(word));
+    (is_near && is_command).then_some(near)
 }
 
 fn completions(shell: &str) -> Result<u8, Failure> {
@@ -56,7 +77,11 @@ fn unavailable(command: &str) -> Failure {
 
 /// Gives the text of `--help`: of a command, where one is named.
 pub(crate) fn help(args: &Args) -> String {
-    match args.words.first().map(String::as_str) {
+    help_of(args.words.first().map(String::as_str))
+}
+
+fn help_of(command: Option<&str>) -> String {
+    match command {
         Some("sessions") => sessions::HELP.to_string(),
         Some("index") => index::HELP.to_string(),
         Some("config") => config::HELP.to_string(),

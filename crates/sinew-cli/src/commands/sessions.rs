@@ -1,11 +1,14 @@
-//! `sinew sessions list|gc`.
+//! `sinew sessions list|rm|gc`.
 
+use std::path::PathBuf;
+
+use sinew::base::ErrorCode;
 use sinew_session::clock::iso;
 use sinew_session::{Blobs, Scope};
 
 use crate::failure::Failure;
 use crate::output::print;
-use crate::sessions::SessionFolders;
+use crate::sessions::{SessionFolders, resolve_any};
 use crate::startup::Startup;
 
 pub(super) const HELP: &str = "\
@@ -13,6 +16,7 @@ sinew sessions: list and tidy up earlier conversations
 
 Usage:
   sinew sessions list [--all] [--session-dir DIR]      the sessions of this folder, newest first
+  sinew sessions rm ID…                                remove sessions and their files for good
   sinew sessions gc [--dry-run] [--session-dir DIR]    remove pictures that no session names
 
 A line of the list is: id, when it was last written, title. With --all it is of every folder, and empty sessions are
@@ -27,8 +31,8 @@ To read one in a browser, or to share it:
   sinew --export 1f9d [page.html]     one HTML file without scripts; values of secrets are hidden in it
 
 A session is one file of JSON lines in ~/.sinew/agent/sessions, in a folder named after the one it works in. It is only
-ever added to: a branch that was left is still in it. Large pictures lie beside, in ~/.sinew/agent/blobs; removing a
-session file leaves them there, and gc removes them. gc looks at every folder in which a session was kept.
+ever added to: a branch that was left is still in it. Large pictures lie beside, in ~/.sinew/agent/blobs; rm leaves
+them there, and gc removes those that no session names. gc looks at every folder in which a session was kept.
 --session-dir DIR is a folder whose files are sessions themselves, for one call; the setting sessionDir is the same for
 all.
 ";
@@ -45,9 +49,10 @@ pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failu
         [] => print(HELP).map(Some),
         ["list"] => list(startup, &folders()).map(Some),
         ["gc"] => collect(startup, &folders()).map(Some),
-        ["list" | "gc", ..] | [_] => {
+        ["rm", ids @ ..] if !ids.is_empty() => remove(startup, &folders(), ids).map(Some),
+        ["list" | "gc" | "rm", ..] | [_] => {
             let rest = words.join(" ");
-            Err(Failure::usage(format!("sinew sessions {rest}: use list or gc. Use -p to send a message")))
+            Err(Failure::usage(format!("sinew sessions {rest}: use list, rm ID or gc. Use -p to send a message")))
         }
         _ => Ok(None),
     }
@@ -70,6 +75,24 @@ fn list(startup: &Startup, folders: &SessionFolders) -> Result<u8, Failure> {
         out.push_str("No sessions found\n");
     }
     print(&out)
+}
+
+/// Removes sessions. All of them are looked up first, so that a wrong id removes none.
+fn remove(startup: &Startup, folders: &SessionFolders, ids: &[&str]) -> Result<u8, Failure> {
+    let files: Vec<PathBuf> =
+        ids.iter().map(|id| resolve_any(folders, &startup.paths, id)).collect::<Result<_, Failure>>()?;
+    for file in files {
+        if startup.args.session.dry_run {
+            print(&format!("would remove {}\n", file.display()))?;
+            continue;
+        }
+        sinew_session::remove(&file).map_err(|error| match error.code() {
+            ErrorCode::InvalidState => Failure::config("the session is in use; end it first"),
+            _ => Failure::failed(error.message()),
+        })?;
+        print(&format!("removed {}\n", file.display()))?;
+    }
+    Ok(0)
 }
 
 fn collect(startup: &Startup, folders: &SessionFolders) -> Result<u8, Failure> {

@@ -8,8 +8,8 @@ mod trust;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use sinew_agent::permissions::Rules;
 use sinew_agent::resource::ResourceFolders;
+use sinew_permissions::Rules;
 use sinew_session::files::read_text;
 
 use crate::args::Args;

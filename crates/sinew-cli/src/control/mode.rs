@@ -60,7 +60,7 @@ impl Control {
                 let reading = offered
                     .all()
                     .iter()
-                    .filter(|tool| (tool.flags().read_only || tool.name() == "ask") && !is_foreign(tool.name()));
+                    .filter(|tool| tool.semantics().effects.changes_nothing() && !is_foreign(tool.name()));
                 Some(reading.map(|tool| tool.name().to_string()).collect())
             }
         };

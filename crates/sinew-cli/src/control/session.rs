@@ -67,6 +67,8 @@ impl Control {
     /// # Errors
     /// There is no such message.
     pub(crate) async fn branch(&self, entry: &str) -> Result<BranchStart, ControlError> {
+        // Looked at before anything ends, so that a wrong entry costs nothing.
+        self.session().agent.branch_text(entry)?;
         let mut text = String::new();
         let cancelled = self
             .copied(entry, |old| {
@@ -99,6 +101,7 @@ impl Control {
         if self.session().agent.is_running() {
             return Err("Agent is already processing: wait until it is done, or abort it".into());
         }
+        self.session().agent.check_fork()?;
         if self.session().agent.may_switch("fork", None).await.cancelled {
             return Ok(None);
         }

@@ -385,6 +385,13 @@ async fn halt(agent: &AgentSession, stop: &AtomicBool, work: Pin<&mut impl Futur
     let _ = tokio::time::timeout(END, work).await;
 }
 
+/// Says that a prompt took as many requests as it may.
+pub(crate) fn turn_limit(turns: u32) -> String {
+    format!(
+        "Stopped after {turns} turns. Send \"continue\" to go on; --max-turns N, or the setting maxTurns, changes the limit."
+    )
+}
+
 /// The exit code of a run, a word for programs, and why it ended where that is worth a line.
 fn last_word(done: &Result<Done, String>) -> (u8, &'static str, Option<String>) {
     let (code, reason, text) = match done.as_ref().map(|done| (&done.stop, &done.value)) {
@@ -400,9 +407,7 @@ fn last_word(done: &Result<Done, String>) -> (u8, &'static str, Option<String>) 
                         model tried again. Ask for smaller steps, or raise --max-tokens or the model's maxTokens.";
             (1, "output_limit", text.into())
         }
-        Ok((Stop::TurnLimit(turns), _)) => {
-            (4, "turn_limit", format!("Error: Stopped after {turns} turns. Send \"continue\" to go on."))
-        }
+        Ok((Stop::TurnLimit(turns), _)) => (4, "turn_limit", format!("Error: {}", turn_limit(*turns))),
         Ok((Stop::CostLimit { spent, limit }, _)) => {
             let text =
                 format!("Error: Stopped: ${spent:.4} was spent, and --max-cost allows ${limit}. --continue goes on.");

@@ -35,6 +35,39 @@ pub(super) fn set(text: &str, path: &str, value: &Value) -> Result<String, Strin
     Ok(format!("{}{root}", &text[..text.len() - body.len()]))
 }
 
+/// Gives the text without `path`, and without the objects around it that are empty then.
+///
+/// # Errors
+/// The text is no JSON object with comments.
+pub(super) fn unset(text: &str, path: &str) -> Result<String, String> {
+    let body = text.trim_start_matches(MARK);
+    if body.trim().is_empty() {
+        return Ok(text.to_string());
+    }
+    let options = ParseOptions { allow_loose_object_property_names: false, ..ParseOptions::default() };
+    let root = CstRootNode::parse(body, &options).map_err(|error| error.to_string())?;
+    let object = root.object_value().ok_or("not an object")?;
+    remove(&object, path);
+    Ok(format!("{}{root}", &text[..text.len() - body.len()]))
+}
+
+/// Removes the members that `path` names, also those of one name that stands there twice.
+fn remove(object: &CstObject, path: &str) {
+    let (word, rest) = path.split_once('.').map_or((path, None), |(word, rest)| (word, Some(rest)));
+    for member in object.properties() {
+        if member.name().and_then(|name| name.decoded_value().ok()).is_none_or(|name| name != word) {
+            continue;
+        }
+        let inner = member.object_value();
+        if let (Some(rest), Some(inner)) = (rest, &inner) {
+            remove(inner, rest);
+        }
+        if rest.is_none() || inner.is_some_and(|inner| inner.properties().is_empty()) {
+            member.remove();
+        }
+    }
+}
+
 fn below(object: &CstObject, name: &str) -> Result<CstObject, String> {
     object.append(name, CstInputValue::Object(Vec::new())).object_value().ok_or_else(|| format!("{name}: no object"))
 }

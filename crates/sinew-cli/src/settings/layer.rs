@@ -185,6 +185,27 @@ pub(crate) fn write(file: &Path, path: &str, value: &Value) -> Result<(), Error>
     })
 }
 
+/// Removes one key, or all below it, from a settings file and leaves the rest of its text as it is. A key that is not there,
+/// and a file that is not there, are no errors.
+///
+/// # Errors
+/// The key is not known, the file is not JSON or cannot be written.
+pub(crate) fn unset(file: &Path, path: &str) -> Result<(), Error> {
+    check(path, &Value::Null)?;
+    if !table::is_known(path) {
+        // Names its nearest one.
+        check(path, &Value::Bool(true))?;
+    }
+    if !file.is_file() {
+        return Ok(());
+    }
+    files::update(file, |old| {
+        let text = old.unwrap_or_default();
+        edit::unset(text, path)
+            .map_err(|reason| Error::new(ErrorCode::InvalidData, format!("{}: {reason}", file.display())))
+    })
+}
+
 /// Checks a value against the table.
 ///
 /// # Errors

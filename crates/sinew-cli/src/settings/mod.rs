@@ -20,7 +20,7 @@ mod values;
 
 #[cfg(unix)]
 pub(crate) use layer::check;
-pub(crate) use layer::{Layer, Source, add_below, layer, read, without_effect, write};
+pub(crate) use layer::{Layer, Source, add_below, layer, read, unset, without_effect, write};
 pub(crate) use page::{listing, markdown};
 pub(crate) use table::{KEYS, is_known, nearest};
 #[cfg(unix)]

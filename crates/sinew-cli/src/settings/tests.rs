@@ -35,7 +35,7 @@ fn each_default_has_the_type_of_its_key_and_is_the_default_of_the_crates() {
     let settings = Values::default().typed();
     let agent = settings.agent();
     assert_eq!((agent.run.max_turns, agent.retry, agent.compaction, agent.branch_summary), {
-        (200, RetrySettings::default(), CompactionSettings::default(), BranchSummarySettings::default())
+        (1_000, RetrySettings::default(), CompactionSettings::default(), BranchSummarySettings::default())
     });
     assert_eq!(settings.tools(), tools::Settings::default());
     assert_eq!(settings.stream_rules(), StreamSettings::default());
@@ -87,7 +87,7 @@ fn a_wrong_type_is_named_and_the_rest_applies() {
         ],
     );
     let agent = settings.agent();
-    assert_eq!((agent.retry.max_retries, agent.run.max_turns), (5, 200));
+    assert_eq!((agent.retry.max_retries, agent.run.max_turns), (5, 1_000));
     assert!(agent.retry.enabled && settings.stream_rules().enabled);
     assert_eq!(settings.model_roles.clone().into_iter().collect::<Vec<_>>(), [("slow".to_string(), "x".to_string())]);
     assert_eq!(settings.agent().thinking_budgets.into_iter().collect::<Vec<_>>(), [(ThinkingLevel::Low, 9)]);
@@ -121,7 +121,7 @@ fn a_project_does_not_lower_a_guard() {
     assert_eq!(refused.keys().collect::<Vec<_>>(), ["fileGuard", "bashGuard", "env", "maxTurns"]);
     let settings = warned(text, Source::Project, &[]);
     assert_eq!(settings.tools(), tools::Settings::default());
-    assert_eq!(settings.agent().run.max_turns, 200);
+    assert_eq!(settings.agent().run.max_turns, 1_000);
     assert_eq!(settings.symbol_preset, SymbolPreset::Ascii);
     assert!(!warned(text, Source::User, &[]).tools().bash_guard.enabled);
     // Null takes back what the user set: of parents too.

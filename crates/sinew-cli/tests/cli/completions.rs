@@ -45,7 +45,7 @@ fn bash_completes_words_flags_values_and_files() {
         lines(&stage, "bash", &[&["--norc", "-c", code, "bash", "sinew"], words].concat()).unwrap()
     };
     assert_eq!(complete(&["co"]), ["completions", "config"]);
-    assert_eq!(complete(&["config", ""]), ["get", "list", "path", "set"]);
+    assert_eq!(complete(&["config", ""]), ["get", "list", "path", "set", "unset"]);
     assert_eq!(complete(&["mcp", "dis"]), ["disable"]);
     assert_eq!(complete(&["--mo"]), ["--mode", "--model", "--models"]);
     assert_eq!(complete(&["--mode", ""]), ["acp", "json", "rpc", "text"]);

@@ -16,7 +16,7 @@ fn keys_are_read_and_written() {
     let stage = Stage::new();
     let file = stage.agent().join("settings.json");
     check(&stage, &["path"], 0, &format!("{}\n", file.display()), "");
-    check(&stage, &["get", "maxTurns"], 0, "200\n", "");
+    check(&stage, &["get", "maxTurns"], 0, "1000\n", "");
     check(&stage, &["set", "maxTurns", "7"], 0, "", "");
     check(&stage, &["get", "maxTurns"], 0, "7\n", "");
     check(&stage, &["set", "defaultModel", "qwen3:8b"], 0, "", "");
@@ -39,8 +39,8 @@ const DEFAULTS: &str = r#"{
     "defaultThinkingLevel": "medium", "modelRoles": {}, "enabledModels": [], "thinkingBudgets": {},
     "providerTimeouts": {"connectMs": 30000, "idleMs": 300000}, "cacheRetention": "short",
     "excludeTools": [], "toolExecution": "parallel",
-    "steeringMode": "one-at-a-time", "followUpMode": "one-at-a-time", "interruptMode": "immediate",
-    "maxTurns": 200, "doubleEscapeAction": "tree",
+    "steeringMode": "one-at-a-time", "followUpMode": "one-at-a-time", "interruptMode": "wait",
+    "maxTurns": 1000, "doubleEscapeAction": "tree",
     "retry": {"enabled": true, "maxRetries": 3, "baseDelayMs": 2000, "maxDelayMs": 60000},
     "contextPromotion": {"enabled": false},
     "compaction": {"enabled": true, "reserveTokens": 16384, "keepRecentTokens": 20000, "autoContinue": true},
@@ -89,7 +89,7 @@ fn without_nulls(value: &mut Value) {
 fn every_setting_is_listed_with_its_meaning() {
     let ran = Stage::new().run(&["config", "list"]);
     let entry =
-        "maxTurns\n    Limit of requests to the model per prompt. 0: no limit.\n    a whole number; default 200\n";
+        "maxTurns\n    Limit of requests to the model per prompt. 0: no limit.\n    a whole number; default 1000\n";
     assert!(ran.code == Some(0) && ran.stdout.contains(entry), "{}", ran.stdout);
     assert!(ran.stdout.contains("    A project can set it only once you trust the project.\n"), "{}", ran.stdout);
 }

@@ -33,8 +33,8 @@ fn wrong_lines_end_with_2_and_say_what_is_wrong() {
         "",
         "--tools is empty; use --no-tools to offer no tools",
     );
-    check(&stage, &["sessions", "lst"], 2, "", "sinew sessions lst: use list or gc");
-    check(&stage, &["sessions", "list", "all"], 2, "", "sinew sessions list all: use list or gc");
+    check(&stage, &["sessions", "lst"], 2, "", "sinew sessions lst: use list, rm ID or gc");
+    check(&stage, &["sessions", "list", "all"], 2, "", "sinew sessions list all: use list, rm ID or gc");
     check(&stage, &["config", "show"], 2, "", "sinew config show: use sinew config get [KEY]");
     check(&stage, &["-p", "--script", script, "--session=", "hi"], 2, "", "--session needs a value");
     check(
@@ -102,7 +102,11 @@ fn the_last_line_says_how_it_ended() {
     let too_much = json!({"type": "fault", "kind": "overflow"});
     let refused = json!({"type": "fault", "kind": "http", "status": 400, "body": "no such field"});
     for (script, code, last) in [
-        (calls, 4, "Error: Stopped after 1 turns. Send \"continue\" to go on."),
+        (
+            calls,
+            4,
+            "Error: Stopped after 1 turns. Send \"continue\" to go on; --max-turns N, or the setting maxTurns, changes the limit.",
+        ),
         (cut, 0, "Warning: Output limit reached (--max-tokens allows more)"),
         (thought, 0, "Warning: the model gave an empty answer"),
         (text(""), 0, "Warning: the model gave an empty answer"),
@@ -208,19 +212,30 @@ fn built_in_commands_run_or_are_refused_and_never_reach_a_model() {
 }
 
 #[test]
-fn a_silent_standard_input_is_named_and_read_all_the_same() {
-    use std::io::{BufRead, BufReader, Read, Write};
+fn a_silent_standard_input_is_waited_for_where_that_is_asked_for() {
+    use std::io::Write;
     let stage = Stage::scripted(&[text("ok")]);
-    let mut command = stage.command(&["--script", "script.jsonl", "-p", "sum", "up"]);
+    let mut command = stage.command(&["--script", "script.jsonl", "--stdin", "-p", "sum", "up"]);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    stderr.read_line(&mut line).unwrap();
-    assert!(line.starts_with("Waiting for standard input") && line.contains("< /dev/null"), "{line}");
     child.stdin.take().unwrap().write_all(b"one\ntwo\n").unwrap();
-    stderr.read_to_string(&mut line).unwrap();
-    assert!(child.wait().unwrap().success(), "{line}");
+    assert!(child.wait().unwrap().success());
     assert_eq!(stage.said()[0].1, "one\ntwo\n\nsum up");
+}
+
+#[test]
+fn a_standard_input_that_stays_silent_is_left_out() {
+    use std::io::Read;
+    let stage = Stage::scripted(&[text("ok")]);
+    let mut command = stage.command(&["--script", "script.jsonl", "-p", "hi"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    // It stays open until the end of the test.
+    let open = child.stdin.take().unwrap();
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(child.wait().unwrap().success(), "{told}");
+    assert!(told.contains("continuing without it. Use --stdin to wait."), "{told}");
+    assert_eq!(stage.said()[0].1, "hi");
+    drop(open);
 }
 
 #[test]

@@ -230,7 +230,7 @@ fn settings_tell_their_layer_and_are_kept_in_the_one_that_is_chosen() {
         terminal.send("\r");
         terminal.until(|rows| has(rows, "Expected: a whole number"));
         let value = expect.split(' ').nth(1).unwrap();
-        terminal.send(&format!("{}{value}\r", "\x7f".repeat(3)));
+        terminal.send(&format!("{}{value}\r", "\x7f".repeat(4)));
         terminal.until(|rows| rows.iter().any(|row| row.starts_with(&format!("→ {key}")) && row.contains(expect)));
     }
     terminal.send("\x1b");

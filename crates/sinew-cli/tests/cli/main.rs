@@ -80,6 +80,7 @@ mod sessions;
 #[cfg(unix)]
 mod signals;
 mod stage;
+mod subcommands;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]

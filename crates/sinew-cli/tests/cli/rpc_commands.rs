@@ -170,13 +170,46 @@ fn a_command_that_cannot_be_done_says_why() {
 }
 
 #[test]
+fn a_command_that_cannot_be_done_leaves_a_run_alone() {
+    let held = call("held", "bash", json!({"command": "touch begun; read -r x < go; echo \"$x\""}));
+    let stage = Stage::scripted(&[held, text("whole")]);
+    let pipe = stage.path("project/go");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut client = Client::scripted(&stage, &[]);
+    client.begin("prompt", json!({"message": "go"}));
+    stage.wait_for("project/begun");
+    for (name, fields) in [
+        ("branch", json!({"entryId": "none"})),
+        ("branch", json!({})),
+        ("fork", json!({"entryId": "none"})),
+        ("fork", json!({})),
+        ("compact", json!({})),
+        ("compact", json!({"customInstructions": 1})),
+        ("switch_session", json!({"sessionPath": "no/such.jsonl"})),
+        ("new_session", json!({"parentSession": "no/such.jsonl"})),
+        ("navigate_tree", json!({"targetId": "none"})),
+        ("prompt", json!({"message": "not now"})),
+        ("abort_and_prompt", json!({})),
+    ] {
+        client.fails(name, fields.clone());
+        let state = client.data("get_state", json!({}));
+        assert_eq!(state["isStreaming"], json!(true), "{name} {fields}");
+    }
+    std::fs::write(&pipe, "done\n").unwrap();
+    client.event("agent_end");
+    let last = client.data("get_last_assistant_text", json!({}));
+    assert_eq!(last["text"], "whole");
+    assert_eq!(client.end().code, Some(0));
+}
+
+#[test]
 fn what_is_switched_shows_in_the_state_and_stays_in_the_next_session() {
     let stage = Stage::scripted(&[json!({"type": "script", "version": 1, "reasoning": true}), text("answer")]);
     let mut client = Client::scripted(&stage, &[]);
     for (name, fields, key, value) in [
         ("set_steering_mode", json!({"mode": "all"}), "steeringMode", json!("all")),
         ("set_follow_up_mode", json!({"mode": "all"}), "followUpMode", json!("all")),
-        ("set_interrupt_mode", json!({"mode": "wait"}), "interruptMode", json!("wait")),
+        ("set_interrupt_mode", json!({"mode": "immediate"}), "interruptMode", json!("immediate")),
         ("set_auto_compaction", json!({"enabled": false}), "autoCompactionEnabled", json!(false)),
         ("set_auto_retry", json!({"enabled": false}), "autoRetryEnabled", json!(false)),
         ("set_thinking_level", json!({"level": "high"}), "thinkingLevel", json!("high")),

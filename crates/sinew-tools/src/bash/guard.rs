@@ -1,6 +1,8 @@
 //! A speed bump against accidents: it knows some commands in plain form. It is no sandbox, and trivial quoting
 //! passes it.
 
+mod words;
+
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -37,36 +39,21 @@ pub(super) fn check(settings: &GuardSettings, command: &str) -> Verdict {
     verdict
 }
 
-const DISK: &str = r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk)";
-static TO_DISK: LazyLock<Regex> = LazyLock::new(|| Regex::new(&format!(r">\s*{DISK}")).expect("a constant pattern"));
-static DD_TO_DISK: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(&format!("^[\"']?of=[\"']?{DISK}")).expect("a constant pattern"));
+const DISK: &str = "^[\"']?(of=)?[\"']?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk)";
+static DISK_NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(DISK).expect("a constant pattern"));
 
 /// The rule of a command that is an accident in almost every case.
 fn accident(command: &str) -> Option<&'static str> {
-    let lower = command.to_lowercase();
-    let dense: String = lower.split_whitespace().collect();
+    let line = words::read(&command.to_lowercase());
+    let dense: String = line.code.split_whitespace().collect();
     if dense.contains(":(){:|:&};:") {
         return Some("fork bomb");
     }
-    if TO_DISK.is_match(&lower) {
+    if line.targets.iter().any(|target| !target.starts_with("of=") && DISK_NAME.is_match(target)) {
         return Some("write to a disk");
     }
-    lower
-        .split(['\n', ';', '&', '|', '(', ')', '{', '}', '`'])
-        .find_map(|simple| {
-            // A brace that belongs to a variable is no border.
-            let words: Vec<&str> = simple.split_whitespace().collect();
-            of_words(&words)
-        })
-        .or_else(|| lower.contains("${home}").then(|| accident_of_home(&lower)).flatten())
-}
-
-/// `${HOME}` has braces, which otherwise divide commands.
-fn accident_of_home(lower: &str) -> Option<&'static str> {
-    let plain = lower.replace("${home}", "$home");
-    plain.split(['\n', ';', '&', '|', '(', ')']).find_map(|simple| {
-        let words: Vec<&str> = simple.split_whitespace().collect();
+    line.commands.iter().find_map(|words| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         of_words(&words)
     })
 }
@@ -90,7 +77,7 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
         {
             Some("rm -rf of everything")
         }
-        "dd" if arguments.iter().any(|word| DD_TO_DISK.is_match(word)) => Some("dd to a disk"),
+        "dd" if arguments.iter().any(|word| word.contains("of=") && DISK_NAME.is_match(word)) => Some("dd to a disk"),
         "chmod" if (has("777") || has("0777") || has("a+rwx")) && arguments.iter().any(|word| is_root(word)) => {
             Some("chmod 777 /")
         }
@@ -122,7 +109,7 @@ fn is_root(word: &str) -> bool {
 }
 
 fn is_all(word: &str) -> bool {
-    is_root(word) || ["~", "$home"].contains(&bare(word).as_str())
+    is_root(word) || ["~", "$home", "${home}"].contains(&bare(word).as_str())
 }
 
 #[cfg(test)]
@@ -153,6 +140,19 @@ mod tests {
             "git push --force",
             "git  push origin main -f",
             "git -C x push -uf origin",
+            "git commit -m x; rm -rf /",
+            "echo \"$(rm -rf /)\"",
+            "echo `rm -rf /`",
+            "echo \"a `rm -rf ~` b\"",
+            "echo 'a' && rm -rf '/'",
+            "echo x > \"/dev/sda\"",
+            "echo x >| /dev/sda",
+            "bash <<EOF\nrm -rf /\nEOF",
+            "cat <<EOF | sh\nrm -rf /\nEOF",
+            "cat <<EOF\nx\nEOF\nrm -rf /",
+            "(cd x; rm -rf /)",
+            "if true; then rm -rf /; fi",
+            "dd if=x of=\"/dev/sda\"",
         ] {
             assert!(accident(command).is_some(), "{command}");
         }
@@ -169,6 +169,16 @@ mod tests {
             "git push --force-with-lease",
             "git push origin feature",
             "git log -f push-notes",
+            "git commit -m 'docs; rm -rf / is bad'",
+            "git commit -m \"a && rm -rf / (b) > /dev/sda\"",
+            "git commit -m \"it's; rm -rf / is bad\"",
+            "echo a\\; rm -rf / b",
+            "ls # then rm -rf /",
+            "ls\n# rm -rf /\nls",
+            "cat > notes.md <<EOF\nrm -rf /\nEOF",
+            "git commit -F - <<'END'\nrm -rf / is bad\ndd of=/dev/sda\nEND\nls",
+            "rg ':(){ :|:& };:' docs",
+            "printf '%s' 'mkfs.ext4'",
             "dd if=/dev/sda of=disk.img",
             "chmod 777 ./a",
             "echo rm -rf /",

@@ -14,6 +14,7 @@ use sinew::shell::{RunOptions, execute_shell};
 
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, paths};
+use crate::semantics::{Effects, OutputView, Presentation, Semantics, Subject, ToolKind, text};
 use crate::shell::command::{Command, End, Start, Work};
 use crate::shell::output::Output;
 use crate::shell::session::State;
@@ -31,14 +32,33 @@ pub(super) static SPEC: Spec = Spec {
     // What it writes, the calls behind it see; what it would write, the calls before it do not.
     concurrency: Concurrency::Exclusive,
     flags: PLAIN,
-    intent: "command",
+    semantics: Semantics {
+        kind: ToolKind::Execute,
+        effects: Effects { runs_programs: true, ..Effects::NONE },
+        headline: "command",
+        subjects,
+        presentation: Presentation { verb: "Runs", output: OutputView::Terminal },
+        foreign_names: &["Bash"],
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: None,
     run: Run::Future(|host, call| Box::pin(run(host, call))),
 };
 
 /// The range of the seconds that a command may take.
 const RANGE: (f64, f64) = (1.0, 3_600.0);
+
+fn subjects(arguments: &Value) -> Vec<Subject> {
+    let env = arguments.get("env").and_then(Value::as_object).into_iter().flatten();
+    let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    vec![Subject::Command {
+        command: text(arguments, "command").unwrap_or_default().to_string(),
+        cwd: text(arguments, "cwd").map(str::to_string),
+        env: env.map(|(name, text)| (name.clone(), value(text))).collect(),
+    }]
+}
 
 fn parameters(options: &HostOptions) -> Value {
     let timeout = format!("seconds, default: {}, at most 3600", options.settings.bash_timeout_seconds);

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use sinew_llm::fetch::{FetchOptions, Fetched, get};
 use sinew_session::files::size_text;
 
-use super::spec::{Outcome, READ_ONLY, Run, Spec};
+use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, truncate};
+use crate::semantics::{Effects, OutputView, Presentation, Semantics, Subject, ToolKind, text};
 use crate::tool::cancelled;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
@@ -22,10 +23,19 @@ pub(super) static SPEC: Spec = Spec {
     parameters,
     guidelines: &[],
     concurrency: Concurrency::Shared,
-    flags: READ_ONLY,
-    intent: "url",
+    flags: PLAIN,
+    semantics: Semantics {
+        kind: ToolKind::Fetch,
+        effects: Effects { network: true, ..Effects::NONE },
+        headline: "url",
+        subjects: |arguments| vec![Subject::Url(text(arguments, "url").unwrap_or_default().to_string())],
+        presentation: Presentation { verb: "Reads", output: OutputView::Row { plural: "pages" } },
+        foreign_names: &["WebFetch"],
+        ..Semantics::UNKNOWN
+    },
     offered: |options| options.settings.fetch,
     reject_early: None,
+    preview: None,
     run: Run::Future(|host, call| Box::pin(run(host, call))),
 };
 

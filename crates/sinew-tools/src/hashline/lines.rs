@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::parse::{Op, Place};
+use crate::line_patch::{Op, Place};
 
 /// The content of a file, cut into lines. Putting it together again gives the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

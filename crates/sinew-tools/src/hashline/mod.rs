@@ -1,7 +1,6 @@
 //! `edit` by line numbers: a patch names lines of files as a tag knows them.
 
 mod lines;
-mod parse;
 #[cfg(test)]
 mod tests;
 
@@ -14,10 +13,11 @@ use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
 use crate::file_change::FileChange;
+use crate::line_patch::{Op, Place, parse};
+use crate::semantics::Semantics;
 use crate::snapshots;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use lines::{Hunk, Lines, moved};
-use parse::{Op, Place, parse};
 
 pub(super) static SPEC: Spec = Spec {
     name: "edit",
@@ -29,9 +29,10 @@ pub(super) static SPEC: Spec = Spec {
     guidelines: &["In an edit name only lines that you were shown, with the last tag of the file."],
     concurrency: Concurrency::Exclusive,
     flags: ToolFlags { non_abortable: true, ..PLAIN },
-    intent: "input",
+    semantics: Semantics { headline: "input", ..edit::SEMANTICS },
     offered: |options| options.settings.edit.mode == EditMode::Hashline,
     reject_early: None,
+    preview: Some(preview),
     run: Run::Blocking(run),
 };
 
@@ -79,7 +80,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     for section in patch.sections {
         let path = paths::resolve(host, call, &section.path)?;
         let name = paths::shown(&call.cwd, &path);
-        let target = save::look(&path, &name, &host.access(&["edit"], Some(&call.id), &call.cwd))?.with_unsaved(host);
+        let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?.with_unsaved(host);
         match wanted.iter_mut().find(|other| other.target.path == target.path) {
             Some(other) if other.tag == section.tag => other.ops.extend(section.ops),
             Some(_) => return Err(ToolError::Failed(format!("Two tags for {name}: use one, of the last read."))),
@@ -127,7 +128,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<Vec<FileChange>>
         }
         let path = paths::resolve_from(host, cwd, &section.path);
         let name = paths::shown(cwd, &path);
-        let target = save::look(&path, &name, &host.access(&["edit"], None, cwd)).ok()?.with_unsaved(host);
+        let target = save::look(&path, &name, &host.access(SPEC.name, None, cwd)).ok()?.with_unsaved(host);
         let plan = plan(host, FilePatch { target, name, tag: section.tag, ops: section.ops }).ok()?;
         changes.push(edit::change(&plan.name, plan.target.content.as_deref().unwrap_or_default(), &plan.content));
     }

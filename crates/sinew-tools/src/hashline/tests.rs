@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::lines::{Hunk, Lines, moved};
-use super::parse::{Place, parse};
+use crate::line_patch::{Place, parse};
 
 #[track_caller]
 fn refused(input: &str, expect: &str) {

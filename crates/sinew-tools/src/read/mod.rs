@@ -16,8 +16,10 @@ use sinew::search::{FindOptions, GlobOptions};
 use sinew_session::files::{open_plain, opened_path, size_text};
 
 use super::settings::EditMode;
-use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, editor, ls, paths, truncate};
+use crate::notebook;
+use crate::semantics::{self, Effects, OutputView, Presentation, Semantics, Subject, ToolKind};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 pub use picture::block as picture_block;
 use range::Range;
@@ -31,10 +33,21 @@ pub(super) static SPEC: Spec = Spec {
     parameters,
     guidelines: &["Read a file before you change it. Use read, not cat or sed."],
     concurrency: Concurrency::Shared,
-    flags: READ_ONLY,
-    intent: "path",
+    flags: PLAIN,
+    semantics: Semantics {
+        kind: ToolKind::Read,
+        effects: Effects { reads_files: true, lists_files: true, ..Effects::NONE },
+        headline: "path",
+        subjects,
+        title,
+        presentation: Presentation { verb: "Reads", output: OutputView::Row { plural: "files" } },
+        opens_addresses: true,
+        foreign_names: &["Read"],
+        ..Semantics::UNKNOWN
+    },
     offered: always,
     reject_early: None,
+    preview: None,
     run: Run::Blocking(run),
 };
 
@@ -44,6 +57,42 @@ const AROUND: usize = 3;
 const TAGGED: u64 = 64 << 20;
 /// Bytes per line that an explicit limit allows.
 const BYTES_PER_LINE: usize = 512;
+
+impl Host {
+    /// The checks of the files that the user attaches to a message, which the model then reads.
+    #[must_use]
+    pub fn attachment_access(&self, cwd: &Path) -> crate::Access {
+        self.access(SPEC.name, None, cwd)
+    }
+}
+
+/// The file, and the line of a range that stands behind its name.
+fn subjects(arguments: &Value) -> Vec<Subject> {
+    let Some(path) = semantics::text(arguments, "path") else { return Vec::new() };
+    let offset = arguments.get("offset").and_then(Value::as_u64);
+    match range::of_name(path) {
+        // A file of the whole name comes first, if there is one.
+        Some((name, range)) => vec![
+            Subject::Path { path: name.to_string(), line: offset.or(range.offset.map(|line| line as u64)) },
+            Subject::OtherPath(path.to_string()),
+        ],
+        None => vec![Subject::Path { path: path.to_string(), line: offset }],
+    }
+}
+
+/// The file and the lines that a call asks for: `a.rs:10-40`.
+fn title(arguments: &Value) -> Option<String> {
+    let path = semantics::text(arguments, "path")?;
+    let number = |key: &str| arguments.get(key).and_then(Value::as_u64);
+    Some(match (number("offset"), number("limit")) {
+        (None, None) => path.to_string(),
+        (from, None) => format!("{path}:{}-", from.unwrap_or(1)),
+        (from, Some(count)) => {
+            let from = from.unwrap_or(1);
+            format!("{path}:{from}-{}", from.saturating_add(count).saturating_sub(1))
+        }
+    })
+}
 
 fn parameters(_: &HostOptions) -> Value {
     json!({
@@ -156,7 +205,7 @@ fn escaped(path: &str) -> String {
 
 fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outcome {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
-    let access = host.access(&["read"], Some(&call.id), &call.cwd);
+    let access = host.access(SPEC.name, Some(&call.id), &call.cwd);
     match open_plain(path) {
         Ok(file) => {
             access.check_opened(&file, path).map_err(ToolError::Failed)?;
@@ -187,7 +236,7 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
         let mime_type = source::mime_type(&head);
         return Ok(ToolOutput::text(format!("Binary file: {name} ({}, {mime_type}). Not shown.", size_text(size))));
     }
-    let notebook = path.extension().is_some_and(|extension| extension == "ipynb");
+    let notebook = notebook::is_name(path);
     if notebook {
         source.as_notebook().map_err(failed)?;
     }
@@ -208,7 +257,7 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
     if remember && (!window.lines.is_empty() || window.total_bytes == 0) {
         let whole = start == 1 && window.is_whole();
         let shown = window.lines.iter().map(Vec::as_slice);
-        let hash = if notebook { None } else { source.hash() };
+        let hash = source.hash();
         // Of text that was converted the bytes on disk are another matter: only the hash speaks for it.
         if source.is_plain() {
             host.seen.showed(path, hash, whole, start, shown);

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sinew::base::read_limited;
 
+use crate::notebook::Notebook;
 use crate::read_tracker::Hash;
 
 /// Bytes that tell what a file is.
@@ -68,8 +68,8 @@ impl Source {
     /// Shows the cells of a notebook instead of its JSON. What is no notebook stays as it is.
     pub(super) fn as_notebook(&mut self) -> io::Result<()> {
         let bytes = whole(&mut self.input)?;
-        let cells = serde_json::from_slice::<Value>(&bytes).ok().and_then(|book| cells(&book));
-        match cells {
+        let book = std::str::from_utf8(&bytes).ok().and_then(Notebook::parse);
+        match book.map(Notebook::into_text) {
             Some(text) => *self = Source::converted(text, &bytes),
             None => self.input = Box::new(Cursor::new(bytes)),
         }
@@ -114,24 +114,6 @@ impl Source {
 fn whole(input: &mut dyn Read) -> io::Result<Vec<u8>> {
     let text = "it has to be converted and is larger than 64 MB";
     read_limited(input, CONVERTED)?.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, text))
-}
-
-/// The cells of a notebook as text, each below a line `# %% [code] cell:3`.
-fn cells(book: &Value) -> Option<String> {
-    let mut text = String::new();
-    for (index, cell) in book.get("cells")?.as_array()?.iter().enumerate() {
-        let kind = cell["cell_type"].as_str().unwrap_or("raw");
-        text.push_str(&format!("# %% [{kind}] cell:{index}\n"));
-        match &cell["source"] {
-            Value::String(source) => text.push_str(source),
-            Value::Array(lines) => lines.iter().filter_map(Value::as_str).for_each(|line| text.push_str(line)),
-            _ => {}
-        }
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-    }
-    Some(text)
 }
 
 /// Returns the media type that the first bytes of a binary file show.

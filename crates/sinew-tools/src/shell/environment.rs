@@ -13,11 +13,29 @@ const READERS: [&str; 17] = [
 /// The same for commands of git.
 const GIT_READERS: [&str; 5] = ["status", "log", "diff", "show", "blame"];
 
+/// Variables that keep programs from waiting for a person: nobody sees their editor, pager or question. The values are commands
+/// that programs run through a shell or by their name.
+const UNATTENDED: [(&str, &str); 8] = [
+    ("GIT_EDITOR", "echo 'No editor opens here: pass the text as an option, such as -m TEXT or --no-edit.' >&2; false"),
+    (
+        "GIT_SEQUENCE_EDITOR",
+        "echo 'No editor opens here: set GIT_SEQUENCE_EDITOR to a command that edits the list.' >&2; false",
+    ),
+    ("EDITOR", "false"),
+    ("VISUAL", "false"),
+    ("GIT_PAGER", "cat"),
+    ("PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("SSH_ASKPASS", "false"),
+];
+
 /// The user's environment without secrets, with what tells programs where they run.
 pub(crate) fn of_commands(options: &HostOptions) -> Environment {
     let settings = &options.settings;
     let filter = Filter { pass: &settings.pass_through, keys: &settings.provider_keys };
     let mut env: Environment = filter.apply(&options.environment);
+    env.retain(|(name, _)| UNATTENDED.iter().all(|(known, _)| name != known));
+    env.extend(UNATTENDED.iter().map(|(name, value)| ((*name).into(), (*value).into())));
     if settings.ci {
         env.push(("CI".into(), "true".into()));
     }

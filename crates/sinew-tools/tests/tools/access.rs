@@ -18,7 +18,7 @@ struct Swaps {
 }
 
 impl PathPolicy for Swaps {
-    fn path_check(&self, _: &[&str], _: Option<&str>, _: &std::path::Path) -> Option<Arc<dyn PathCheck>> {
+    fn path_check(&self, _: &str, _: Option<&str>, _: &std::path::Path) -> Option<Arc<dyn PathCheck>> {
         let folder = self.folder.clone();
         Some(Arc::new(move |_: &std::path::Path, _: Option<&fs::Metadata>| {
             if !folder.is_symlink() {

@@ -27,6 +27,7 @@ pub(crate) const CASES: &[Case] = &[
     ("commands_of_the_user_get_everything", commands_of_the_user_get_everything),
     ("guard_and_interceptor_refuse", guard_and_interceptor_refuse),
     ("an_abort_keeps_what_was_printed", an_abort_keeps_what_was_printed),
+    ("nothing_waits_for_an_editor_or_a_pager", nothing_waits_for_an_editor_or_a_pager),
 ];
 
 fn the_shell_keeps_its_state() {
@@ -55,6 +56,20 @@ fn the_shell_keeps_its_state() {
     stage.ok("bash", json!({"command": "echo 1%; printf '5%%\\r9%%\\n'"}), "1%\n9%");
     let other = Stage::new();
     other.ok("bash", json!({"command": "echo ${a-none}"}), "none");
+}
+
+fn nothing_waits_for_an_editor_or_a_pager() {
+    let stage = Stage::new();
+    let commit = "git init -q . && git config user.name a && git config user.email a@b && echo x > x && git add x && git commit -a";
+    let (text, error) = stage.call("bash", json!({"command": commit}));
+    assert!(error && text.contains("No editor opens here: pass the text as an option, such as -m TEXT"), "{text}");
+    stage.ok("bash", json!({"command": "git commit -qm x && git -p log --format=%s | cat"}), "x");
+    stage.ok("bash", json!({"command": "git -p log --format=%s"}), "x");
+    let (text, error) =
+        stage.call("bash", json!({"command": "echo y >> x && git commit -qam y && git rebase -i HEAD~1"}));
+    assert!(error && text.contains("GIT_SEQUENCE_EDITOR"), "{text}");
+    stage.ok("bash", json!({"command": "echo $EDITOR $VISUAL $PAGER $GIT_TERMINAL_PROMPT"}), "false false cat 0");
+    stage.ok("bash", json!({"command": "echo $EDITOR", "env": {"EDITOR": "ed"}}), "ed");
 }
 
 fn every_ending_has_its_text() {

@@ -17,7 +17,10 @@ pub(crate) const CASES: &[Case] = &[
     ("one_file_that_cannot_be_shown_hides_no_other", one_file_that_cannot_be_shown_hides_no_other),
     ("patterns_may_lead_elsewhere", patterns_may_lead_elsewhere),
     ("what_stands_there_twice_is_not_edited", what_stands_there_twice_is_not_edited),
-    ("an_edit_of_utf16_says_what_to_do", an_edit_of_utf16_says_what_to_do),
+    ("an_edit_keeps_utf16", an_edit_keeps_utf16),
+    ("a_write_keeps_the_form_of_the_text", a_write_keeps_the_form_of_the_text),
+    ("an_edit_says_how_many_occurrences_it_replaced", an_edit_says_how_many_occurrences_it_replaced),
+    ("a_notebook_is_edited_as_it_is_read", a_notebook_is_edited_as_it_is_read),
     ("a_write_keeps_attributes_and_tells_of_other_names", a_write_keeps_attributes_and_tells_of_other_names),
     ("a_folder_that_cannot_be_written_is_named", a_folder_that_cannot_be_written_is_named),
 ];
@@ -193,14 +196,62 @@ fn what_stands_there_twice_is_not_edited() {
     stage.fails("edit", json!({"path": "a", "oldText": "one", "newText": "y"}), changed);
 }
 
-fn an_edit_of_utf16_says_what_to_do() {
+fn an_edit_keeps_utf16() {
     let stage = Stage::new();
     let wide: Vec<u8> = "\u{feff}one\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     stage.put("a", &wide);
     stage.call("read", json!({"path": "a"}));
-    let text = "Cannot edit a: it is UTF-16. Convert it with bash first: iconv -f UTF-16 -t UTF-8";
+    stage.ok("edit", json!({"path": "a", "oldText": "one", "newText": "zw\u{f6}i"}), "Applied 1 edit to a.");
+    let file = || std::fs::read(stage.cwd().join("a")).unwrap();
+    let encoded = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    assert_eq!(file(), encoded("\u{feff}zw\u{f6}i\n"));
+    stage.put("a", [&wide[..], b"x"].concat());
+    let text = "Cannot edit a: it begins as UTF-16, and parts of it are not. Use bash.";
     stage.fails("edit", json!({"path": "a", "oldText": "one", "newText": "two"}), text);
-    assert_eq!(std::fs::read(stage.cwd().join("a")).unwrap(), wide);
+    assert_eq!(file(), [&wide[..], b"x"].concat());
+}
+
+fn a_write_keeps_the_form_of_the_text() {
+    let stage = Stage::with(Settings { file_guard: FileGuard::Off, ..Settings::default() });
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
+    for (old, new, kept) in [
+        (b"\xef\xbb\xbfa\r\nb\r\n".to_vec(), b"\xef\xbb\xbfx\r\ny".to_vec(), "byte order mark and CRLF line ends"),
+        (wide("\u{feff}a\n"), wide("\u{feff}x\ny"), "encoding UTF-16 BE"),
+        (b"a\nb\r\n".to_vec(), b"x\ny".to_vec(), ""),
+    ] {
+        stage.put("a", &old);
+        let (text, failed) = stage.call("write", json!({"path": "a", "content": "x\ny"}));
+        assert!(!failed, "{text}");
+        assert_eq!(std::fs::read(stage.cwd().join("a")).unwrap(), new);
+        let note = format!("[The file keeps its {kept}.]");
+        assert_eq!(text.contains(&note), !kept.is_empty(), "{text}");
+    }
+}
+
+fn an_edit_says_how_many_occurrences_it_replaced() {
+    let stage = Stage::new();
+    stage.put("a", "x y x\nx\n");
+    stage.call("read", json!({"path": "a"}));
+    let all = json!({"path": "a", "oldText": "x", "newText": "z", "replaceAll": true});
+    stage.ok("edit", all, "Applied 1 edit to a. 3 occurrences replaced.");
+}
+
+/// What a read of a notebook shows is what an edit changes.
+fn a_notebook_is_edited_as_it_is_read() {
+    let stage = Stage::new();
+    let book = "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"source\": [\n    \"a = 1\\n\",\n    \"b\"\n   ]\n  }\n ]\n}\n";
+    stage.put("n.ipynb", book);
+    stage.ok("read", json!({"path": "n.ipynb"}), "1:# %% [code] cell:0\n2:a = 1\n3:b");
+    let edit = |old: &str, new: &str| json!({"path": "n.ipynb", "oldText": old, "newText": new});
+    stage.ok("edit", edit("a = 1\nb\n", "a = 2\nc\n"), "Applied 1 edit to n.ipynb.");
+    let file = || std::fs::read_to_string(stage.cwd().join("n.ipynb")).unwrap();
+    assert_eq!(file(), book.replace("a = 1", "a = 2").replace("\"b\"", "\"c\""));
+    stage.ok("edit", edit("\"a = 2\\n\"", "\"a = 3\\n\""), "Applied 1 edit to n.ipynb.");
+    assert_eq!(file(), book.replace("a = 1", "a = 3").replace("\"b\"", "\"c\""));
+    let (text, failed) = stage.call("edit", edit("# %% [code]", "x"));
+    assert!(failed && text.contains("the lines # %% number the cells of the notebook"), "{text}");
+    let (text, failed) = stage.call("write", json!({"path": "n.ipynb", "content": "# %% [code] cell:0\nx\n"}));
+    assert!(failed && text.contains("the content is no notebook"), "{text}");
 }
 
 fn a_write_keeps_attributes_and_tells_of_other_names() {

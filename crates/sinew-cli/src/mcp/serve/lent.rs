@@ -8,6 +8,7 @@ use sinew_llm::message::{Block, text_of};
 use sinew_mcp::BoxFuture;
 use sinew_mcp::server::{ServedCall, ServedOutput, ServedTool};
 use sinew_tools::schema::validate;
+use sinew_tools::semantics::Subject;
 use sinew_tools::tool::{Call, Concurrency, Tool, ToolError, ToolOutput, Updates};
 use tokio::sync::RwLock;
 
@@ -42,7 +43,7 @@ impl ServedTool for Lent {
     }
 
     fn read_only(&self) -> bool {
-        self.tool.flags().read_only
+        self.tool.semantics().effects.changes_nothing()
     }
 
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ServedOutput> {
@@ -57,7 +58,7 @@ impl ServedTool for Lent {
                     lines.join("\n")
                 ));
             }
-            if let Err(refusal) = self.check_paths(arguments.get("path")) {
+            if let Err(refusal) = self.check_paths(&arguments) {
                 return ServedOutput::error(refusal);
             }
             let job = Call {
@@ -89,13 +90,11 @@ impl ServedTool for Lent {
 
 impl Lent {
     /// Looks at the paths that a call names: one, or a list of them.
-    fn check_paths(&self, named: Option<&Value>) -> Result<(), String> {
-        let one = |value: &Value| value.as_str().map_or(Ok(()), |path| self.roots.check_named(path));
-        match named {
-            Some(Value::Array(list)) => list.iter().try_for_each(one),
-            Some(value) => one(value),
-            None => Ok(()),
-        }
+    fn check_paths(&self, arguments: &Value) -> Result<(), String> {
+        (self.tool.semantics().subjects)(arguments).iter().try_for_each(|subject| match subject {
+            Subject::Path { path, .. } | Subject::OtherPath(path) => self.roots.check_named(path),
+            Subject::Command { .. } | Subject::Url(_) => Ok(()),
+        })
     }
 }
 

@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 use sinew_mcp::server::{ServedTool, ServerOptions, Service, serve};
 use sinew_session::artifacts::Artifacts;
+use sinew_tools::semantics::{OutputView, Semantics, ToolKind};
+use sinew_tools::tool::Tool;
 use sinew_tools::{Host, HostOptions, Searches, Shells};
 
 use crate::failure::Failure;
@@ -31,18 +33,23 @@ use crate::startup::Startup;
 use roots::Roots;
 use web::Place;
 
-/// The agent's tools that may be lent, and what has to be allowed for it.
-const LENT: [(&str, Option<&str>); 7] = [
-    ("grep", None),
-    ("find", None),
-    ("read", None),
-    ("ls", None),
-    ("edit", Some("edit")),
-    ("write", Some("edit")),
-    ("bash", Some("bash")),
-];
-/// The values that `--allow` may have.
-const ALLOWED: [&str; 2] = ["edit", "bash"];
+/// The values that `--allow` may have: tools that change files, and commands.
+const EDITS: &str = "edit";
+const COMMANDS: &str = "bash";
+const ALLOWED: [&str; 2] = [EDITS, COMMANDS];
+
+/// Returns the place of a tool in the list of a client, and the value of `--allow` that it needs. `None` if it is not
+/// served: it acts on the session, on the network or on earlier calls.
+fn served(tool: &dyn Tool) -> Option<(u8, Option<&'static str>)> {
+    let Semantics { kind, presentation, .. } = tool.semantics();
+    match (kind, presentation.output) {
+        (ToolKind::Search, _) => Some((0, None)),
+        (ToolKind::Read, _) => Some((1, None)),
+        (ToolKind::Edit, OutputView::Diff) => Some((2, Some(EDITS))),
+        (ToolKind::Execute, OutputView::Terminal) => Some((3, Some(COMMANDS))),
+        _ => None,
+    }
+}
 
 /// Serves until standard input ends, or over HTTP until a signal comes; gives the exit code.
 ///
@@ -58,11 +65,11 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
     let searches = Arc::new(searches(startup, &roots));
     // Commands of `bash` are the user's own, which no folder holds.
     #[cfg(target_os = "linux")]
-    let _held = match allowed.contains(&"bash") {
+    let _held = match allowed.contains(&COMMANDS) {
         true => Vec::new(),
         false => {
             let (network, index) = (place.is_some(), startup.settings.search.is_indexed());
-            let limits = confine::Limits { edit: allowed.contains(&"edit"), network, index };
+            let limits = confine::Limits { edit: allowed.contains(&EDITS), network, index };
             confine::run(&roots, searches.sinew(), &limits)?
         }
     };
@@ -112,11 +119,17 @@ fn tools(
 ) -> Result<Vec<Arc<dyn ServedTool>>, Failure> {
     let gate = Arc::default();
     let builtin = sinew_tools::builtin(host);
-    let lent = LENT.iter().filter(|(_, needs)| needs.is_none_or(|needs| allowed.contains(&needs)));
-    let mut tools: Vec<Arc<dyn ServedTool>> = lent
-        .filter_map(|(name, _)| builtin.iter().find(|tool| tool.name() == *name))
-        .map(|tool| lent::tool(Arc::clone(tool), roots.clone(), Arc::clone(&gate)))
+    let mut lent: Vec<(u8, Arc<dyn Tool>)> = builtin
+        .into_iter()
+        .filter_map(|tool| {
+            let (place, needs) = served(&*tool)?;
+            needs.is_none_or(|needs| allowed.contains(&needs)).then_some((place, tool))
+        })
         .collect();
+    // What shows content comes before what does not.
+    lent.sort_by_key(|(place, tool)| (*place, !tool.semantics().effects.reads_files));
+    let lent = lent.into_iter().map(|(_, tool)| lent::tool(tool, roots.clone(), Arc::clone(&gate)));
+    let mut tools: Vec<Arc<dyn ServedTool>> = lent.collect();
     // Behind `find`, which it is like.
     let at = tools.len().min(2);
     tools.insert(at, finders::fuzzy_find(Arc::clone(searches), roots.clone()));

@@ -77,7 +77,7 @@ impl Roots {
 }
 
 impl PathPolicy for Roots {
-    fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<Arc<dyn PathCheck>> {
+    fn path_check(&self, _tool: &str, _call: Option<&str>, _cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         Some(Arc::new(self.clone()))
     }
 }

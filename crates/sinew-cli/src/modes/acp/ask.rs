@@ -54,7 +54,7 @@ impl Asker {
             // Without forms only what can be chosen can be asked.
             false if question.options.is_empty() => Some(question.unanswered()),
             false => {
-                let id = self.ids.current("ask");
+                let id = self.ids.current("question");
                 let fields = acp::ToolCallUpdateFields::new().title(question.question.clone());
                 let call = acp::ToolCallUpdate::new(id, fields.kind(acp::ToolKind::Other));
                 let options = (0..).zip(&question.options).map(|(at, option)| {

@@ -8,10 +8,13 @@ use agent_client_protocol_schema::v1 as acp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sinew_agent::event::{Event, ToolResult};
+use sinew_agent::mcp::semantics_of;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, Content, ToolResultMessage, UserMessage};
+use sinew_tools::semantics::{ToolKind, changed_lines};
 
 use super::tool_call::{self, FileChange};
+use crate::modes::turn_limit;
 
 /// The ids of calls within a session: a provider's ids are unique within a message only.
 #[derive(Debug, Default)]
@@ -118,7 +121,7 @@ impl Mapper {
             Event::CredentialDisabled { provider, reason, .. } => {
                 vec![self.warning(&format!("A key of {provider} is not used for now: {reason}"))]
             }
-            Event::LimitReached { max_turns } => vec![self.warning(&format!("Stopped after {max_turns} turns."))],
+            Event::LimitReached { max_turns } => vec![self.warning(&turn_limit(*max_turns))],
             _ => Vec::new(),
         }
     }
@@ -179,7 +182,7 @@ impl Mapper {
 
     /// The fields of a call once its arguments are whole.
     fn whole(&self, tool: &str, arguments: &Value) -> acp::ToolCallUpdateFields {
-        let places = tool_call::locations(&self.cwd, arguments, None);
+        let places = tool_call::locations(&self.cwd, tool, arguments);
         acp::ToolCallUpdateFields::new()
             .title(tool_call::title(tool, arguments, None))
             .locations((!places.is_empty()).then_some(places))
@@ -190,12 +193,13 @@ impl Mapper {
         let own = self.opened(id).unwrap_or_else(|| self.ids.current(id));
         self.open.retain(|(_, open)| *open != own);
         let details = result.details.as_ref();
-        let changes = match tool {
-            "edit" | "write" if !is_error => self.taken(details),
-            _ => Vec::new(),
+        let semantics = semantics_of(tool);
+        let changes = match semantics.effects.writes_files && !is_error {
+            true => self.taken(details),
+            false => Vec::new(),
         };
         let mut updates = vec![update(own, self.result(&result.content, details, &changes, is_error))];
-        if tool == "todo"
+        if semantics.kind == ToolKind::Plan
             && let Some(phases) = details.and_then(|details| details.get("phases"))
         {
             updates.push(acp::SessionUpdate::Plan(tool_call::plan(phases)));
@@ -205,9 +209,8 @@ impl Mapper {
 
     /// The changes of the call that ends. Calls that write run one after another: theirs are the oldest.
     fn taken(&self, details: Option<&Value>) -> Vec<FileChange> {
-        let files = details.and_then(|details| details.get("files")).and_then(Value::as_array);
         let mut changes = self.changes.lock();
-        let count = files.map_or(1, Vec::len).min(changes.len());
+        let count = changed_lines(details).len().min(changes.len());
         changes.drain(..count).collect()
     }
 
@@ -219,10 +222,12 @@ impl Mapper {
         is_error: bool,
     ) -> acp::ToolCallUpdateFields {
         let status = if is_error { acp::ToolCallStatus::Failed } else { acp::ToolCallStatus::Completed };
-        let line = details.and_then(|details| details.get("firstChangedLine")).and_then(Value::as_u64);
-        let line = line.and_then(|line| u32::try_from(line).ok());
-        let places: Vec<acp::ToolCallLocation> =
-            changes.iter().map(|change| acp::ToolCallLocation::new(change.path.clone()).line(line)).collect();
+        let lines = changed_lines(details).into_iter().map(|line| line.and_then(tool_call::to_line));
+        let places: Vec<acp::ToolCallLocation> = changes
+            .iter()
+            .zip(lines)
+            .map(|(change, line)| acp::ToolCallLocation::new(change.path.clone()).line(line))
+            .collect();
         acp::ToolCallUpdateFields::new()
             .status(status)
             .content(tool_call::content(blocks, details, changes))

@@ -9,6 +9,7 @@ use sinew_agent::agent::{IdlePolicy, Snapshots};
 use sinew_jsonrpc::Id;
 use sinew_llm::message::AgentMessage;
 use sinew_session::Body;
+use sinew_tools::semantics::ToolKind;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -239,5 +240,5 @@ fn read(open: &OpenSession) -> Result<Read, sinew::base::Error> {
             messages.push(message);
         }
     }
-    Ok((messages, session.todo()?))
+    Ok((messages, session.todo(&sinew_tools::names_of(ToolKind::Plan).collect::<Vec<_>>())?))
 }

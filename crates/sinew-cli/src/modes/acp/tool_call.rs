@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::v1 as acp;
 use serde_json::Value;
+use sinew_agent::mcp::semantics_of;
 use sinew_llm::message::Block;
+use sinew_tools::semantics::{OutputView, Subject, ToolKind, diff_of};
 
 /// Characters of a title at most.
 const TITLE: usize = 200;
@@ -20,32 +22,28 @@ pub(super) struct FileChange {
     pub(super) new: Vec<u8>,
 }
 
-/// The kind of a tool, by which an editor chooses a picture.
+/// The kind of a tool, by which an editor chooses an icon.
 pub(super) fn kind(tool: &str) -> acp::ToolKind {
-    use acp::ToolKind::{Edit, Execute, Fetch, Other, Read, Search, Think};
-    match tool {
-        "read" | "ls" => Read,
-        "edit" | "write" | "undo_edit" | "undo" => Edit,
-        "grep" | "find" | "tool_search" => Search,
-        "bash" | "job" => Execute,
-        "fetch" | "web_search" => Fetch,
-        "todo" => Think,
-        _ => Other,
+    match semantics_of(tool).kind {
+        ToolKind::Read => acp::ToolKind::Read,
+        ToolKind::Edit => acp::ToolKind::Edit,
+        ToolKind::Search => acp::ToolKind::Search,
+        ToolKind::Execute => acp::ToolKind::Execute,
+        ToolKind::Fetch => acp::ToolKind::Fetch,
+        ToolKind::Plan => acp::ToolKind::Think,
+        ToolKind::Agent | ToolKind::Other => acp::ToolKind::Other,
     }
 }
 
 /// The title of a call: what it is about, in one line.
 pub(super) fn title(tool: &str, arguments: &Value, intent: Option<&str>) -> String {
-    let text = |key: &str| arguments.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let title = match intent {
-        Some(intent) => intent.to_string(),
-        None => match (tool, text("command")) {
-            ("bash", Some(command)) => command.to_string(),
-            _ => match ["pattern", "path", "query", "url"].into_iter().find_map(text) {
-                Some(subject) => format!("{tool} {subject}"),
-                None => tool.to_string(),
-            },
-        },
+    let semantics = semantics_of(tool);
+    let subject = (semantics.title)(arguments).filter(|title| !title.trim().is_empty());
+    let title = match (intent, subject) {
+        (Some(intent), _) => intent.to_string(),
+        (None, Some(command)) if semantics.presentation.output == OutputView::Terminal => command,
+        (None, Some(subject)) => format!("{tool} {subject}"),
+        (None, None) => tool.to_string(),
     };
     let line = sinew::term::sanitize(title.lines().next().unwrap_or_default());
     match line.char_indices().nth(TITLE) {
@@ -54,21 +52,23 @@ pub(super) fn title(tool: &str, arguments: &Value, intent: Option<&str>) -> Stri
     }
 }
 
-/// The file that a call is about, and the line in it.
-pub(super) fn locations(cwd: &Path, arguments: &Value, details: Option<&Value>) -> Vec<acp::ToolCallLocation> {
-    let Some(path) = arguments.get("path").and_then(Value::as_str) else { return Vec::new() };
-    if path.is_empty() || path.contains("://") {
-        return Vec::new();
-    }
-    let number = |value: Option<&Value>| value.and_then(Value::as_u64).and_then(|line| u32::try_from(line).ok());
-    let changed = number(details.and_then(|details| details.get("firstChangedLine")));
-    let line = changed.or_else(|| number(arguments.get("offset")));
-    vec![acp::ToolCallLocation::new(cwd.join(path)).line(line)]
+/// The files that a call names, and the line of each that it names.
+pub(super) fn locations(cwd: &Path, tool: &str, arguments: &Value) -> Vec<acp::ToolCallLocation> {
+    let files = (semantics_of(tool).subjects)(arguments).into_iter().filter_map(|subject| match subject {
+        Subject::Path { path, line } if !path.contains("://") => Some((path, line)),
+        _ => None,
+    });
+    files.map(|(path, line)| acp::ToolCallLocation::new(cwd.join(path)).line(line.and_then(to_line))).collect()
+}
+
+/// A line number of the protocol; `None` if it is too large for one.
+pub(super) fn to_line(line: u64) -> Option<u32> {
+    u32::try_from(line).ok()
 }
 
 /// The result of a call, as an editor shows it.
 pub(super) fn content(blocks: &[Block], details: Option<&Value>, changes: &[FileChange]) -> Vec<acp::ToolCallContent> {
-    let diff = details.and_then(|details| details.get("diff")).and_then(Value::as_str);
+    let diff = diff_of(details);
     let mut shown: Vec<acp::ToolCallContent> = changes.iter().filter_map(whole_diff).collect();
     if let (true, Some(diff)) = (shown.is_empty(), diff) {
         shown.push(text(&format!("```diff\n{}\n```", diff.trim_end())));
@@ -135,7 +135,7 @@ mod tests {
     fn a_title_is_one_line_without_escapes() {
         check_title("bash", &json!({"command": "git push\nrm -rf x"}), None, "git push");
         check_title("read", &json!({"path": "a.rs"}), None, "read a.rs");
-        check_title("grep", &json!({"pattern": "TODO", "path": "src"}), None, "grep TODO");
+        check_title("grep", &json!({"pattern": "TODO", "path": "src"}), None, "grep TODO in src");
         check_title("todo", &json!({"ops": []}), None, "todo");
         check_title("bash", &Value::Null, Some("Look around"), "Look around");
         check_title("bash", &json!({"command": "echo \u{1b}]52;c;eA==\u{7}x"}), None, "echo x");
@@ -145,15 +145,16 @@ mod tests {
 
     #[test]
     fn a_place_is_absolute_and_has_its_line() {
-        let places = |arguments, details| {
-            let places = locations(Path::new("/w"), &arguments, details);
+        let places = |tool, arguments| {
+            let places = locations(Path::new("/w"), tool, &arguments);
             places.into_iter().map(|place| (place.path, place.line)).collect::<Vec<_>>()
         };
-        assert_eq!(places(json!({"path": "a/b", "offset": 7}), None), [(PathBuf::from("/w/a/b"), Some(7))]);
-        let details = json!({"firstChangedLine": 3});
-        assert_eq!(places(json!({"path": "/x"}), Some(&details)), [(PathBuf::from("/x"), Some(3))]);
-        assert_eq!(places(json!({"path": "artifact://1"}), None), []);
-        assert_eq!(places(json!({"command": "ls"}), None), []);
+        assert_eq!(places("read", json!({"path": "a/b", "offset": 7})), [(PathBuf::from("/w/a/b"), Some(7))]);
+        assert_eq!(places("read", json!({"path": "a/b:7-9"})), [(PathBuf::from("/w/a/b"), Some(7))]);
+        let patch = json!({"input": "@a.rs#0123abcd\ndelete 3\n@/x#new\ninsert start\n|@b#new"});
+        assert_eq!(places("edit", patch), [(PathBuf::from("/w/a.rs"), None), (PathBuf::from("/x"), None)]);
+        assert_eq!(places("read", json!({"path": "artifact://1"})), []);
+        assert_eq!(places("bash", json!({"command": "ls"})), []);
     }
 
     #[test]

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sinew::base::Error;
+use sinew_agent::mcp::semantics_of;
 use sinew_llm::models::plain_json;
 use sinew_session::files::read_text;
+use sinew_tools::semantics::OutputView;
 use sinew_tools::tool::Boxed;
 use sinew_tools::{Approval, ApprovalRequest, Ask, Question, RuleScope};
 use tokio::runtime::Handle;
@@ -63,7 +65,7 @@ pub(super) fn preview(
     request: Box<ApprovalRequest>,
     send: oneshot::Sender<Approval>,
 ) -> Option<(Box<ApprovalRequest>, oneshot::Sender<Approval>)> {
-    if !matches!(request.tool.as_str(), "edit" | "write") {
+    if semantics_of(&request.tool).presentation.output != OutputView::Diff {
         return Some((request, send));
     }
     runtime.spawn_blocking(move || {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::Value;
+use sinew_agent::mcp::semantics_of;
 use sinew_llm::message::BashExecution;
+use sinew_tools::semantics::OutputView;
 use sinew_tui::theme::{Theme, Token};
 use sinew_tui::{
     AnsiReader, Attrs, Block, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
@@ -68,13 +70,13 @@ enum Body {
 
 impl ToolBlock {
     pub(super) fn new(name: &str, args: &Value) -> ToolBlock {
-        let body = match name {
-            "edit" | "write" | "hashline" => Body::Diff,
-            _ => Body::Tail,
+        let body = match semantics_of(name).presentation.output {
+            OutputView::Diff => Body::Diff,
+            OutputView::Tail | OutputView::Terminal | OutputView::Row { .. } => Body::Tail,
         };
         ToolBlock {
             name: name.to_string(),
-            subject: subject(args),
+            subject: subject(name, args),
             output: String::new(),
             body,
             state: State::Running,
@@ -88,7 +90,7 @@ impl ToolBlock {
 
     /// A command that the user runs.
     pub(super) fn command(command: &str) -> ToolBlock {
-        ToolBlock { name: "!".into(), ..ToolBlock::new("bash", &Value::from(command)) }
+        ToolBlock::new("!", &Value::from(command))
     }
 
     /// Shows all output, or no longer.
@@ -238,18 +240,14 @@ impl Block for ToolBlock {
     }
 }
 
-/// Returns what a call is about, in one line: the argument that a reader looks for, else all of them.
-pub(super) fn subject(args: &Value) -> String {
-    let text = |key: &str| args.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let named = ["command", "pattern", "path", "url", "query", "title"].into_iter().find_map(text);
-    let subject = match (named, text("path"), args) {
-        // A search in a folder.
-        (Some(pattern), Some(path), _) if pattern != path => format!("{pattern} in {path}"),
-        (Some(named), ..) => named.to_string(),
-        (None, _, Value::String(text)) => text.clone(),
-        (None, _, Value::Object(fields)) if fields.is_empty() => String::new(),
-        (None, ..) => args.to_string(),
+/// Returns what a call acts on, in one line: its title, or all of its arguments if it has none.
+pub(super) fn subject(tool: &str, args: &Value) -> String {
+    let untitled = || match args {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) if fields.is_empty() => String::new(),
+        other => other.to_string(),
     };
+    let subject = (semantics_of(tool).title)(args).unwrap_or_else(untitled);
     let mut lines = subject.lines();
     let first = lines.next().unwrap_or_default().to_string();
     match lines.count() {
@@ -313,6 +311,10 @@ mod tests {
         let diff = "--- a/a.sql\n+++ b/a.sql\n@@ -1,2 +1,2 @@\n--- old remark\n -- kept\n+++ i\n";
         block.finish("Edited".into(), Some(diff), false, None);
         assert_eq!(shown(block)[0], "● edit a.sql +1 −1");
+        // A patch by lines names its file in its text.
+        let mut block = ToolBlock::new("edit", &json!({"input": "@a.rs#0123abcd\nreplace 1..1\n|new"}));
+        block.finish("@a.rs#1".into(), Some("-old\n+new"), false, None);
+        assert_eq!(shown(block), ["● edit a.rs +1 −1", "- old", "+ new"]);
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
         block.finish("No such text".into(), None, true, None);
         assert_eq!(shown(block), ["✗ edit a.rs", "  No such text"]);

@@ -1,13 +1,11 @@
 //! Calls that read or search: one row for all of a tool that follow one another.
 
 use serde_json::Value;
+use sinew_agent::mcp::semantics_of;
+use sinew_tools::semantics::OutputView;
 use sinew_tui::{AnsiReader, Block, Layout, Line, Rendered, Row, WrapMode, wrap};
 
 use super::blocks::{BOLD, DIM, DONE, State, subject};
-
-/// The tools whose calls stand together, and the word for several.
-const TOOLS: &[(&str, &str)] =
-    &[("read", "files"), ("grep", "searches"), ("find", "searches"), ("ls", "folders"), ("fetch", "pages")];
 
 /// Calls of one tool. They settle when something else follows.
 pub(super) struct ReadBlock {
@@ -28,7 +26,7 @@ struct Call {
 impl ReadBlock {
     /// Tells whether calls of a tool stand together.
     pub(super) fn has(tool: &str) -> bool {
-        TOOLS.iter().any(|(known, _)| *known == tool)
+        plural(tool).is_some()
     }
 
     pub(super) fn new(tool: &str, is_unfolded: bool) -> ReadBlock {
@@ -39,8 +37,7 @@ impl ReadBlock {
     pub(super) fn add(&mut self, tool: &str, id: &str, args: &Value) -> bool {
         let takes = tool == self.tool && !self.is_followed;
         if takes {
-            let range = if tool == "read" { range(args) } else { String::new() };
-            let subject = subject(args) + &range;
+            let subject = subject(tool, args);
             self.calls.push(Call { id: id.into(), subject, output: String::new(), state: State::Running });
             self.version += 1;
         }
@@ -81,7 +78,7 @@ impl ReadBlock {
         };
         let mut head = state.symbol(layout.theme);
         head.push(&self.tool, BOLD);
-        let several = TOOLS.iter().find(|(tool, _)| *tool == self.tool).map_or("calls", |(_, several)| several);
+        let several = plural(&self.tool).unwrap_or("calls");
         match self.calls.len() {
             1 => head.push(" ", BOLD),
             count => head.push(&format!(" {count} {several}: "), BOLD),
@@ -144,13 +141,11 @@ impl Block for ReadBlock {
     }
 }
 
-/// The lines that a call reads, where it says so: `:10-40`.
-fn range(args: &Value) -> String {
-    let number = |key: &str| args.get(key).and_then(Value::as_u64);
-    match (number("offset"), number("limit")) {
-        (None, None) => String::new(),
-        (from, None) => format!(":{}-", from.unwrap_or(1)),
-        (from, Some(count)) => format!(":{}-{}", from.unwrap_or(1), (from.unwrap_or(1) + count).saturating_sub(1)),
+/// The noun for several calls of a tool; `None` if each of its calls has a block of its own.
+fn plural(tool: &str) -> Option<&'static str> {
+    match semantics_of(tool).presentation.output {
+        OutputView::Row { plural } => Some(plural),
+        _ => None,
     }
 }
 

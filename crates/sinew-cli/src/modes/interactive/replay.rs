@@ -8,7 +8,9 @@ use sinew_tui::{BlockId, Line, Mark, MarkdownBlock, Screen, TextBlock, ThoughtBl
 use super::blocks::{BOLD, DIFF, DIM, DONE, ERROR, ToolBlock};
 use super::pictures::{PictureBlock, caption};
 use super::reads::ReadBlock;
-use super::transcript::{Looks, begin_tool, diff_of, end_reads, end_tool, ending, line, show_result_pictures, text_of};
+use sinew_tools::semantics::diff_of;
+
+use super::transcript::{Looks, begin_tool, end_reads, end_tool, ending, line, show_result_pictures, text_of};
 
 /// Shows messages that are complete, of a session that goes on; gives the pictures that are to be made ready.
 pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) -> Vec<BlockId> {

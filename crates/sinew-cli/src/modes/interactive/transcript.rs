@@ -8,6 +8,7 @@ use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, ImageBlock, StopReason};
+use sinew_tools::semantics::diff_of;
 use sinew_tui::{BlockId, MarkdownBlock, Screen, Style, TextBlock, ThoughtBlock};
 
 use super::blocks::{DIM, ERROR, NOTICE, ToolBlock};
@@ -362,9 +363,7 @@ pub(super) fn notice(event: &Event) -> Option<(String, Style)> {
         }
         Event::ModelFallback { from, to, reason } => (format!("⋯ {to} answers instead of {from}: {reason}"), NOTICE),
         Event::TtsrTriggered { rules } => (format!("⋯ the answer broke a rule: {}", rules.join(", ")), NOTICE),
-        Event::LimitReached { max_turns } => {
-            (format!("■ stopped after {max_turns} turns: \"continue\" goes on"), NOTICE)
-        }
+        Event::LimitReached { max_turns } => (format!("■ {}", crate::modes::turn_limit(*max_turns)), NOTICE),
         Event::CredentialDisabled { provider, reason, .. } => {
             (format!("⋯ a key of {provider} is not used for a while: {reason}"), NOTICE)
         }
@@ -388,12 +387,4 @@ pub(super) fn text_of(content: &[Block]) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// The change that a tool made, as a unified diff.
-pub(super) fn diff_of(details: Option<&Value>) -> Option<String> {
-    let details = details?;
-    let one = |value: &Value| value.get("diff").and_then(Value::as_str).map(str::to_string);
-    let several = || details.get("files")?.as_array().map(|files| files.iter().filter_map(one).collect::<String>());
-    one(details).or_else(several).filter(|diff| !diff.is_empty())
 }

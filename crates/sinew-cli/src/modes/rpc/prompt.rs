@@ -37,15 +37,15 @@ impl From<Behavior> for Delivery {
 }
 
 pub(super) async fn prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
-    submit(&rpc, "prompt", given, None, reply).await;
+    read_and_submit(&rpc, "prompt", given, None, reply).await;
 }
 
 pub(super) async fn steer(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
-    submit(&rpc, "steer", given, Some(Delivery::Steer), reply).await;
+    read_and_submit(&rpc, "steer", given, Some(Delivery::Steer), reply).await;
 }
 
 pub(super) async fn follow_up(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
-    submit(&rpc, "follow_up", given, Some(Delivery::FollowUp), reply).await;
+    read_and_submit(&rpc, "follow_up", given, Some(Delivery::FollowUp), reply).await;
 }
 
 pub(super) async fn abort(rpc: Arc<Rpc>, _: Fields) -> Answer {
@@ -54,8 +54,14 @@ pub(super) async fn abort(rpc: Arc<Rpc>, _: Fields) -> Answer {
 }
 
 pub(super) async fn abort_and_prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
-    rpc.control.abort().await;
-    submit(&rpc, "abort_and_prompt", given, None, reply).await;
+    // Read first, so that a prompt that cannot be read ends nothing.
+    match fields("abort_and_prompt", given) {
+        Ok(prompt) => {
+            rpc.control.abort().await;
+            submit(&rpc, prompt, None, reply).await;
+        }
+        Err(error) => reply.send(Err(error)).await,
+    }
 }
 
 /// Takes back the messages that wait, and gives their texts.
@@ -64,12 +70,17 @@ pub(super) async fn clear_queue(rpc: Arc<Rpc>, _: Fields) -> Answer {
     Ok(Some(json!({"steering": steering, "followUp": follow_up})))
 }
 
-/// Reads a prompt, answers when it is accepted, and sees its run to the end.
-async fn submit(rpc: &Rpc, name: &str, given: Fields, delivery: Option<Delivery>, reply: Reply) {
-    let Prompt { message, images, streaming_behavior } = match fields(name, given) {
-        Ok(prompt) => prompt,
-        Err(error) => return reply.send(Err(error)).await,
-    };
+/// Reads a prompt and submits it.
+async fn read_and_submit(rpc: &Rpc, name: &str, given: Fields, delivery: Option<Delivery>, reply: Reply) {
+    match fields(name, given) {
+        Ok(prompt) => submit(rpc, prompt, delivery, reply).await,
+        Err(error) => reply.send(Err(error)).await,
+    }
+}
+
+/// Submits a prompt, answers when it is accepted, and sees its run to the end.
+async fn submit(rpc: &Rpc, prompt: Prompt, delivery: Option<Delivery>, reply: Reply) {
+    let Prompt { message, images, streaming_behavior } = prompt;
     let delivery = delivery.or(streaming_behavior.map(Delivery::from));
     let open = rpc.control.session();
     let submission = match rpc.control.submit(&open, Message { text: message, images, delivery }).await {

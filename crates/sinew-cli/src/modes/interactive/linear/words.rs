@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use sinew_agent::event::{Event, ToolResult};
+use sinew_agent::mcp::semantics_of;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block};
+use sinew_tools::semantics::{OutputView, diff_of};
 use sinew_tui::{LinearOutput, Pace, Speech};
 
 use super::super::blocks::subject;
@@ -69,7 +71,7 @@ impl Words {
             },
             Event::MessageEnd { message: AgentMessage::Assistant(message) } => self.end(output, message),
             Event::ToolExecutionStart { tool_name, args, .. } => {
-                output.say(&format!("{}: {}", verb(tool_name), subject(args)));
+                output.say(&call(tool_name, args));
             }
             Event::ToolExecutionEnd { tool_name, result, is_error, .. } => {
                 tool_end(output, tool_name, result, *is_error)
@@ -121,24 +123,16 @@ impl Words {
     }
 }
 
-/// The verb of a tool.
-fn verb(tool: &str) -> String {
-    match tool {
-        "bash" => "Runs".into(),
-        "read" | "fetch" => "Reads".into(),
-        "edit" | "hashline" => "Edits".into(),
-        "write" => "Writes".into(),
-        "grep" | "find" => "Searches".into(),
-        "ls" => "Lists".into(),
-        other => format!("Calls {other}"),
-    }
+/// Says what a call does: `Reads: a.rs`.
+fn call(tool: &str, args: &Value) -> String {
+    format!("{}: {}", semantics_of(tool).verb(tool), subject(tool, args))
 }
 
 fn tool_end(output: &mut LinearOutput, tool: &str, result: &ToolResult, is_error: bool) {
     let text = text_of(&result.content);
-    let diff = result.details.as_ref().and_then(|details| details.get("diff")).and_then(Value::as_str);
+    let diff = diff_of(result.details.as_ref());
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    match (is_error, tool, diff.filter(|diff| !diff.is_empty())) {
+    match (is_error, semantics_of(tool).presentation.output, diff) {
         (true, ..) => {
             output.say(&format!("Failed: {}", lines.first().copied().unwrap_or_default()));
             output.say(&tail(lines.get(1..).unwrap_or_default()).join("\n"));
@@ -151,7 +145,7 @@ fn tool_end(output: &mut LinearOutput, tool: &str, result: &ToolResult, is_error
                 output.say(&format!("Not said: {} more lines", lines.len() - DIFF));
             }
         }
-        (false, "bash", None) => {
+        (false, OutputView::Terminal, None) => {
             output.say(&tail(&lines).join("\n"));
             output.say("Done, exit 0");
         }
@@ -176,7 +170,7 @@ fn say_message(output: &mut LinearOutput, message: &AgentMessage) {
                     Block::Text(text) if !text.text.trim().is_empty() => {
                         output.say(&format!("Assistant: {}", text.text.trim()));
                     }
-                    Block::ToolCall(call) => output.say(&format!("{}: {}", verb(&call.name), subject(&call.arguments))),
+                    Block::ToolCall(call) => output.say(&self::call(&call.name, &call.arguments)),
                     _ => {}
                 }
             }

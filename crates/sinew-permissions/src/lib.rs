@@ -9,10 +9,9 @@
 //!
 //! **Paths.** `*` and `?` stay within a name, `**` does not; relative ones begin in the session's folder, and a name without a
 //! folder fits at any depth where it denies or asks. A call fits by the path as it is written and by where its links lead,
-//! when it starts; and the tools show again what they opened, by its own path, before they use it (`opened.rs`). `grep`,
-//! `find` and `ls` fit by the path they begin at; a file below it that a rule of `deny` keeps from `grep` or `read` is left
-//! out of a search, and one of `find` out of its list. A rule holds every tool that has the effect of the one that it
-//! names (`HELD_WITH`).
+//! when it starts; and the tools show again what they opened, by its own path, before they use it (`opened.rs`). A search
+//! fits by the path it begins at; a file below it that a rule of `deny` excludes is left out of its result. A rule for
+//! `read` or `write` also restricts every other tool that reads or writes files (`sinew_tools::restricting_names`).
 //!
 //! **Commands.** Every simple command that the line shows is compared, without its quotes, variables before it and
 //! redirections: those of pipelines, lists, loops, functions, substitutions and here-documents, and those that
@@ -52,20 +51,40 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use sinew::base::Result;
 use sinew_llm::fetch::AddressCheck;
 use sinew_llm::message::ToolCall;
-use sinew_tools::tool::Boxed;
+use sinew_tools::semantics::ToolKind;
 use sinew_tools::{Approval, Ask, RuleScope};
 use tokio::sync::Notify;
 
-use crate::extension::{Context, Extension, Verdict};
 use line::ShellState;
 pub use own_files::OwnFiles;
 pub use rules::Rules;
 use rules::{Answer, Rule, SessionView, Subject};
 use sinew_tools::PathCheck;
 
-/// The rules as a hook. It stands behind all others, so that it sees what they make of a call.
+/// The session in which a call is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct CallSite<'a> {
+    /// The id of the session.
+    pub session: &'a str,
+    /// The directory in which it works.
+    pub cwd: &'a Path,
+    /// Somebody can be asked.
+    pub has_ui: bool,
+}
+
+/// The decision about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It may run.
+    Allow,
+    /// It must not; the model reads why.
+    Block(String),
+}
+
+/// The rules, and what the user has said about calls since they were read.
 pub struct Permissions {
     rules: Rules,
     home: Option<PathBuf>,
@@ -122,13 +141,13 @@ impl Permissions {
         Cow::Owned(rules)
     }
 
-    fn answer(&self, call: &ToolCall, context: &Context) -> Answer {
-        let shell = self.shell(&context.session);
-        self.in_force(&context.session).answer(call, self.view(context, &shell))
+    fn answer(&self, call: &ToolCall, site: CallSite<'_>) -> Answer {
+        let shell = self.shell(site.session);
+        self.in_force(site.session).answer(call, self.view(site, &shell))
     }
 
-    fn view<'a>(&'a self, context: &'a Context, shell: &'a ShellState) -> SessionView<'a> {
-        SessionView { cwd: &context.cwd, home: self.home.as_deref(), shell }
+    fn view<'a>(&'a self, site: CallSite<'a>, shell: &'a ShellState) -> SessionView<'a> {
+        SessionView { cwd: site.cwd, home: self.home.as_deref(), shell }
     }
 
     /// The shell of a session, by the lines that ran in it.
@@ -137,29 +156,30 @@ impl Permissions {
     }
 
     /// Notes what a call that runs leaves in the shell of its session.
-    fn note_shell(&self, call: &ToolCall, context: &Context) {
+    fn note_shell(&self, call: &ToolCall, site: CallSite<'_>) {
         let alone = |name: &str| call.arguments.get(name).and_then(Value::as_bool) == Some(true);
         // A job runs in a copy of the shell.
-        if call.name != "bash" || self.rules.is_empty() || alone("background") {
+        let runs_line = sinew_tools::semantics_of(&call.name).kind == ToolKind::Execute;
+        if !runs_line || self.rules.is_empty() || alone("background") {
             return;
         }
-        let shell = self.shell(&context.session);
-        if let Subject::Line(line) = Subject::of(call, self.view(context, &shell)) {
-            self.shells.lock().insert(context.session.clone(), line.after().clone());
+        let shell = self.shell(site.session);
+        if let Subject::Line(line) = Subject::of(call, self.view(site, &shell)) {
+            self.shells.lock().insert(site.session.to_string(), line.after().clone());
         }
     }
 
     /// Answers a call, and asks the user where a rule says so.
-    async fn verdict(&self, call: &ToolCall, context: &Context) -> Result<Verdict, String> {
-        let denied = |rule: String| Ok(Verdict::Block(format!("Denied by permission rule: {rule}")));
-        let rule = match self.answer(call, context) {
+    async fn decide(&self, call: &ToolCall, site: CallSite<'_>) -> Result<Decision> {
+        let denied = |rule: String| Ok(Decision::Block(format!("Denied by permission rule: {rule}")));
+        let rule = match self.answer(call, site) {
             Answer::Runs => {
                 // The user has added a rule for this call, so he is not asked again about the files that it opens.
-                let shell = self.shell(&context.session);
-                if self.rules.answer(call, self.view(context, &shell)) != Answer::Runs {
+                let shell = self.shell(site.session);
+                if self.rules.answer(call, self.view(site, &shell)) != Answer::Runs {
                     self.remember(call);
                 }
-                return Ok(Verdict::Allow);
+                return Ok(Decision::Allow);
             }
             Answer::Denied(rule) => return denied(rule),
             Answer::Unsure(rule, reason) => {
@@ -169,41 +189,39 @@ impl Permissions {
             }
             Answer::Asks(rule) => rule,
         };
-        let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
-        let approval = match self.is_granted(&context.session, call) {
+        let Some(ask) = self.ask.as_ref().filter(|_| site.has_ui) else { return denied(rule) };
+        let approval = match self.is_granted(site.session, call) {
             true => Approval::Once,
-            false => self.asked(&**ask, call, context, rule.clone()).await,
+            false => self.asked(&**ask, call, site, rule.clone()).await,
         };
         match approval {
             Approval::Same => {
-                let granted = (context.session.clone(), call.name.clone(), call.arguments.clone());
+                let granted = (site.session.to_string(), call.name.clone(), call.arguments.clone());
                 self.granted.lock().push(granted);
             }
             Approval::Once => {}
-            Approval::Rule(text, scope) => match Rule::given(&text) {
-                Ok(rule) => {
-                    let only = (scope == RuleScope::Session).then(|| context.session.clone());
-                    self.added.lock().push((only, rule));
-                    self.changed.notify_waiters();
-                }
-                Err(reason) => return Err(format!("{text}: {reason}")),
-            },
+            Approval::Rule(text, scope) => {
+                let rule = Rule::given(&text)?;
+                let only = (scope == RuleScope::Session).then(|| site.session.to_string());
+                self.added.lock().push((only, rule));
+                self.changed.notify_waiters();
+            }
             Approval::No(None) => return denied(rule),
-            Approval::No(Some(text)) => return Ok(Verdict::Block(format!("The user refused this call: {text}"))),
+            Approval::No(Some(text)) => return Ok(Decision::Block(format!("The user refused this call: {text}"))),
         }
         self.remember(call);
-        Ok(Verdict::Allow)
+        Ok(Decision::Allow)
     }
 
     /// Asks the user, unless a rule that he adds meanwhile lets the call run.
-    async fn asked(&self, ask: &dyn Ask, call: &ToolCall, context: &Context, rule: String) -> Approval {
-        let request = suggest::request(&self.rules, call, self.view(context, &self.shell(&context.session)), rule);
+    async fn asked(&self, ask: &dyn Ask, call: &ToolCall, site: CallSite<'_>, rule: String) -> Approval {
+        let request = suggest::request(&self.rules, call, self.view(site, &self.shell(site.session)), rule);
         let mut answered = ask.approve(&request);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             // Heard from here on, so that no rule is missed.
             changed.as_mut().enable();
-            if self.answer(call, context) == Answer::Runs {
+            if self.answer(call, site) == Answer::Runs {
                 return Approval::Once;
             }
             tokio::select! {
@@ -222,47 +240,51 @@ impl Permissions {
     }
 }
 
-impl Extension for Permissions {
-    fn name(&self) -> Cow<'static, str> {
-        "permissions".into()
-    }
-
-    fn asks_person(&self) -> bool {
+impl Permissions {
+    /// Returns true if somebody can be asked about a call.
+    #[must_use]
+    pub fn asks_person(&self) -> bool {
         self.ask.is_some()
     }
 
-    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
+    /// The check of the files that `tool` opens in a call, or that the user attaches; `None` if no rule could refuse one.
+    #[must_use]
+    pub fn path_check(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         let asked = |call: &str| self.allowed.lock().iter().any(|id| id == call);
         // What the user attaches, and what he was asked about, needs no second word.
         let may_ask = call.is_some_and(|call| !asked(call));
-        let check = opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref());
+        let check = opened::check(&self.rules, tool, may_ask, cwd, self.home.as_deref());
         match &self.own {
             Some(own) if call.is_some() => {
-                Some(own_files::check(own, &self.rules, tools, cwd, self.home.as_deref(), check))
+                Some(own_files::check(own, &self.rules, tool, cwd, self.home.as_deref(), check))
             }
             _ => check,
         }
     }
 
-    fn address_check(&self, tool: &str, call: &str) -> Option<AddressCheck> {
+    /// The check of the addresses to which a server leads a call of `tool`; `None` if no rule could refuse one.
+    #[must_use]
+    pub fn address_check(&self, tool: &str, call: &str) -> Option<AddressCheck> {
         let may_ask = !self.allowed.lock().iter().any(|id| id == call);
         opened::address_check(&self.rules, tool, may_ask)
     }
 
-    fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
-        Box::pin(async move {
-            if let Some(own) = &self.own {
-                let (rules, shell) = (self.in_force(&context.session), self.shell(&context.session));
-                if let Some(reason) = own.refusal(&rules, call, self.view(context, &shell)) {
-                    return Ok(Verdict::Block(reason));
-                }
+    /// Decides about a call before it runs, and asks the user where a rule says so.
+    ///
+    /// # Errors
+    /// Returns an error if the user answers with a rule that does not parse.
+    pub async fn judge(&self, call: &ToolCall, site: CallSite<'_>) -> Result<Decision> {
+        if let Some(own) = &self.own {
+            let (rules, shell) = (self.in_force(site.session), self.shell(site.session));
+            if let Some(reason) = own.refusal(&rules, call, self.view(site, &shell)) {
+                return Ok(Decision::Block(reason));
             }
-            let verdict = self.verdict(call, context).await?;
-            if verdict == Verdict::Allow {
-                self.note_shell(call, context);
-            }
-            Ok(verdict)
-        })
+        }
+        let decision = self.decide(call, site).await?;
+        if decision == Decision::Allow {
+            self.note_shell(call, site);
+        }
+        Ok(decision)
     }
 }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sinew::base::{Error, Result};
 use sinew_llm::message::ToolCall;
+use sinew_tools::semantics;
 
 use super::line::{Line, ShellState, Surroundings};
 use super::paths::Depth;
@@ -69,9 +71,9 @@ impl Rules {
                 continue;
             };
             for rule in list {
-                match rule.as_str().map_or_else(|| Err(NO_RULE.into()), Rule::given) {
-                    Ok(rule) => place.push(rule),
-                    Err(reason) => warnings.push(format!("permissions.{key}: {rule}: {reason}")),
+                match rule.as_str().and_then(|text| Rule::given(text).ok()) {
+                    Some(rule) => place.push(rule),
+                    None => warnings.push(format!("permissions.{key}: {rule}: {NO_RULE}")),
                 }
             }
         }
@@ -82,7 +84,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if `rule` does not parse.
-    pub fn deny(&mut self, rule: &str) -> Result<(), String> {
+    pub fn deny(&mut self, rule: &str) -> Result<()> {
         self.deny.push(Rule::given(rule)?);
         Ok(())
     }
@@ -92,7 +94,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if `rule` does not parse.
-    pub fn grant(&mut self, rule: &str) -> Result<(), String> {
+    pub fn grant(&mut self, rule: &str) -> Result<()> {
         self.granted.push(Rule::given(rule)?);
         Ok(())
     }
@@ -134,7 +136,7 @@ impl Rules {
                     let reason = line.unknown().unwrap_or("an expansion or an argument could make it fit");
                     Answer::Unsure(rule.text.clone(), reason.to_string())
                 }
-                Subject::Paths { .. } | Subject::Address(_) | Subject::Text(_) => Answer::Asks(rule.text.clone()),
+                Subject::Paths { .. } | Subject::Address { .. } | Subject::Text(_) => Answer::Asks(rule.text.clone()),
             };
         }
         if self.granted.iter().any(|rule| rule.covers(call, subject)) {
@@ -156,26 +158,6 @@ pub(super) struct SessionView<'a> {
     pub(super) shell: &'a ShellState,
 }
 
-/// Tools whose effect another one has too: what a rule keeps from the second name, it keeps from the first. An edit shows
-/// the file that it changes, so what may not be read may not be edited.
-pub(super) const HELD_WITH: [(&str, &[&str]); 5] = [
-    ("edit", &["write", "read"]),
-    ("undo_edit", &["write", "edit", "read"]),
-    ("grep", &["read"]),
-    ("find", &["read"]),
-    ("ls", &["read"]),
-];
-
-/// Tools that do no more than another one: what is allowed to the second name is allowed to the first.
-pub(super) const ALLOWED_WITH: [(&str, &str); 5] =
-    [("edit", "write"), ("undo_edit", "write"), ("grep", "read"), ("find", "read"), ("ls", "read")];
-
-/// The names by which a rule may deny the effect of a tool, or ask about it.
-pub(super) fn held_names(tool: &str) -> impl Iterator<Item = &str> {
-    let others = HELD_WITH.iter().filter(move |(name, _)| *name == tool).flat_map(|(_, others)| others.iter().copied());
-    std::iter::once(tool).chain(others)
-}
-
 /// The subject of a call.
 pub(super) enum Subject {
     /// Paths, each as written and as links lead.
@@ -186,27 +168,31 @@ pub(super) enum Subject {
         home: Option<PathBuf>,
     },
     Line(Box<Line>),
-    /// An address, in spellings that mean the same.
-    Address(Vec<String>),
+    /// An address as it is written, and in spellings that mean the same.
+    Address {
+        url: String,
+        spellings: Vec<String>,
+    },
     Text(String),
 }
 
 impl Subject {
     pub(super) fn of(call: &ToolCall, view: SessionView<'_>) -> Subject {
         let SessionView { cwd, home, shell } = view;
-        let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str);
-        if call.name == "bash" {
-            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
-            let env = call.arguments.get("env").and_then(Value::as_object).into_iter().flatten();
-            let env: Vec<(String, String)> = env.map(|(name, value)| (name.clone(), text(value))).collect();
-            let folder = argument("cwd").and_then(|folder| sinew_tools::spelled(home, cwd, folder).into_iter().next());
-            let around = Surroundings { cwd, folder: folder.as_deref(), env: &env, shell };
-            return Subject::Line(Box::new(Line::read(argument("command").unwrap_or_default(), around)));
+        let mut named = Vec::new();
+        for subject in (sinew_tools::semantics_of(&call.name).subjects)(&call.arguments) {
+            match subject {
+                semantics::Subject::Command { command, cwd: folder, env } => {
+                    let folder = folder.and_then(|folder| sinew_tools::spelled(home, cwd, &folder).into_iter().next());
+                    let around = Surroundings { cwd, folder: folder.as_deref(), env: &env, shell };
+                    return Subject::Line(Box::new(Line::read(&command, around)));
+                }
+                semantics::Subject::Url(url) => {
+                    return Subject::Address { spellings: addresses::spellings(&url), url };
+                }
+                semantics::Subject::Path { path, .. } | semantics::Subject::OtherPath(path) => named.push(path),
+            }
         }
-        if let Some(url) = argument("url").filter(|_| call.name == "fetch") {
-            return Subject::Address(addresses::spellings(url));
-        }
-        let named = paths::of_call(call);
         if named.is_empty() {
             return Subject::Text(call.arguments.to_string());
         }
@@ -234,8 +220,8 @@ impl Rule {
         Some(Rule { text: text.to_string(), tool: Pattern::text(tool), inner })
     }
 
-    pub(super) fn given(text: &str) -> Result<Rule, String> {
-        let rule = Rule::read(&spelling::native(text)).ok_or(NO_RULE)?;
+    pub(super) fn given(text: &str) -> Result<Rule> {
+        let rule = Rule::read(&spelling::native(text)).ok_or_else(|| Error::invalid(format!("{text}: {NO_RULE}")))?;
         Ok(Rule { text: text.trim().to_string(), ..rule })
     }
 
@@ -251,13 +237,14 @@ impl Rule {
 
     /// Returns whether the rule is about a tool, or about the effect of one.
     pub(super) fn holds_tool(&self, tool: &str) -> bool {
-        held_names(tool).any(|name| self.tool.fits(name))
+        let effects = sinew_tools::semantics_of(tool).effects;
+        self.tool.fits(tool) || sinew_tools::restricting_names(effects).into_iter().any(|name| self.tool.fits(name))
     }
 
     /// Returns whether the rule allows the effect of a tool.
     pub(super) fn allows_tool(&self, tool: &str) -> bool {
-        let wider = ALLOWED_WITH.iter().any(|(name, other)| *name == tool && self.tool.fits(other));
-        wider || self.tool.fits(tool)
+        let effects = sinew_tools::semantics_of(tool).effects;
+        self.tool.fits(tool) || sinew_tools::allowing_name(effects).is_some_and(|name| self.tool.fits(name))
     }
 
     pub(super) fn fit(&self, call: &ToolCall, subject: &Subject) -> Fit {
@@ -265,12 +252,12 @@ impl Rule {
             return Fit::No;
         }
         let Some(inner) = &self.inner else { return Fit::Yes };
-        if let Some(fit) = self.domain_fit(call) {
+        if let Some(fit) = self.domain_fit(subject) {
             return fit;
         }
         match subject {
             Subject::Line(line) => line.fit(&Pattern::text(inner)),
-            Subject::Address(spellings) => {
+            Subject::Address { spellings, .. } => {
                 let pattern = addresses::pattern(inner);
                 if spellings.iter().any(|text| pattern.fits(text)) { Fit::Yes } else { Fit::No }
             }
@@ -287,10 +274,10 @@ impl Rule {
         }
     }
 
-    /// The fit to the host of an address, for the rules of `fetch` that name one.
-    pub(super) fn domain_fit(&self, call: &ToolCall) -> Option<Fit> {
-        let url = call.arguments.get("url").and_then(Value::as_str);
-        spelling::domain_fit(self.inner.as_deref()?, url).filter(|_| call.name == "fetch")
+    /// Returns how the rule fits the host of an address; `None` if the rule names no host, or the call no address.
+    fn domain_fit(&self, subject: &Subject) -> Option<Fit> {
+        let Subject::Address { url, .. } = subject else { return None };
+        spelling::domain_fit(self.inner.as_deref()?, url)
     }
 
     /// Returns whether the rule fits all of a call, so that it may run.
@@ -299,12 +286,12 @@ impl Rule {
             return false;
         }
         let Some(inner) = &self.inner else { return true };
-        if let Some(fit) = self.domain_fit(call) {
+        if let Some(fit) = self.domain_fit(subject) {
             return fit == Fit::Yes;
         }
         match subject {
             Subject::Line(line) => line.covered(&Pattern::text(inner)),
-            Subject::Address(spellings) => {
+            Subject::Address { spellings, .. } => {
                 let pattern = addresses::pattern(inner);
                 spellings.iter().any(|text| pattern.fits(text))
             }

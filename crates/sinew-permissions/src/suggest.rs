@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
+use sinew_tools::semantics::ToolKind;
 use sinew_tools::{ApprovalRequest, RuleScope};
 
-use super::rules::{Answer, Rule, Rules, SessionView, Subject};
+use super::rules::{Answer, NO_RULE, Rule, Rules, SessionView, Subject};
 
 /// Builds the question about a call that `rule` asks about.
 pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rule: String) -> ApprovalRequest {
@@ -15,7 +16,7 @@ pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rul
     let subject = Subject::of(call, view);
     let unsure = match &subject {
         Subject::Line(line) => line.unknown().map(str::to_string),
-        Subject::Paths { .. } | Subject::Address(_) | Subject::Text(_) => None,
+        Subject::Paths { .. } | Subject::Address { .. } | Subject::Text(_) => None,
     };
     let mut patterns: Vec<String> = Vec::new();
     for text in candidates(call) {
@@ -44,7 +45,7 @@ pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rul
 
 /// Says why a rule would not let a call run, now and, where it is kept, at the next start.
 fn check(rules: &Rules, call: &ToolCall, view: SessionView<'_>, text: &str, scope: RuleScope) -> Result<(), String> {
-    let rule = Rule::given(text)?;
+    let rule = Rule::given(text).map_err(|_| NO_RULE.to_string())?;
     if !rule.covers(call, &Subject::of(call, view)) {
         return Err("this rule does not fit the call".into());
     }
@@ -82,7 +83,7 @@ fn candidates(call: &ToolCall) -> Vec<String> {
         texts.push(format!("{name}({url})"));
         let host = url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('/')?.0)));
         texts.extend(host.map(|(scheme, host)| format!("{name}({scheme}://{host}/*)")));
-    } else if call.name != "bash" {
+    } else if sinew_tools::semantics_of(name).kind != ToolKind::Execute {
         texts.push(name.clone());
     }
     texts

@@ -1,6 +1,6 @@
 use serde_json::json;
+use sinew_tools::tool::Boxed;
 use sinew_tools::{ApprovalRequest, Question};
-use tokio_util::sync::CancellationToken;
 
 use super::*;
 
@@ -292,8 +292,9 @@ fn paths_are_compared_where_they_lead() {
     check("edit", json!({"input": "@file#12345678\nreplace 1..1\n|x"}), "secret");
     check("edit", json!({"input": "@../secret/new #new\ninsert start\n|x"}), "secret");
     check("edit", json!({"path": "../x"}), "edit(~/x)");
+    check("write", json!({"path": "../x"}), "edit(~/x)");
     check("read", json!({"path": "sub/prod.env:3"}), "read(sub/prod.env)");
-    for path in ["a", "sub/x", "../secrets", "loop", "../x"] {
+    for path in ["a", "sub/x", "../secrets", "loop"] {
         check("write", json!({"path": path}), "");
     }
     check("read", json!({"path": "sub"}), "");
@@ -348,17 +349,16 @@ async fn without_a_user_nobody_says_yes() {
         let rules = rules(json!({"ask": ["bash(ls*)"]}));
         let ask = ask.map(|says| Arc::new(says) as Arc<dyn Ask>);
         let permissions = Permissions::new(rules, None, ask);
-        let context =
-            Context { cwd: "/w".into(), session: "s".into(), has_ui, cancel: CancellationToken::new(), file: None };
-        permissions.before_tool_call(&call("bash", json!({"command": "ls"})), &context).await.unwrap()
+        let site = CallSite { cwd: Path::new("/w"), session: "s", has_ui };
+        permissions.judge(&call("bash", json!({"command": "ls"})), site).await.unwrap()
     };
-    let denied = Verdict::Block("Denied by permission rule: bash(ls*)".into());
+    let denied = Decision::Block("Denied by permission rule: bash(ls*)".into());
     assert_eq!(verdict(false, None).await, denied);
     assert_eq!(verdict(false, Some(Says(Some("Yes")))).await, denied);
     assert_eq!(verdict(true, None).await, denied);
     assert_eq!(verdict(true, Some(Says(None))).await, denied);
     assert_eq!(verdict(true, Some(Says(Some("No")))).await, denied);
-    assert_eq!(verdict(true, Some(Says(Some("Yes")))).await, Verdict::Allow);
+    assert_eq!(verdict(true, Some(Says(Some("Yes")))).await, Decision::Allow);
 }
 
 /// Answers each question by what `say` makes of its number, and keeps what was asked.
@@ -392,12 +392,12 @@ fn answers<F: Fn(usize) -> Option<Approval> + Send + Sync>(say: F) -> Arc<Answer
     Arc::new(Answers { say, asked: Mutex::default() })
 }
 
-fn place(session: &str) -> Context {
-    Context { cwd: "/w".into(), session: session.into(), file: None, has_ui: true, cancel: CancellationToken::new() }
+fn site(session: &str) -> CallSite<'_> {
+    CallSite { cwd: Path::new("/w"), session, has_ui: true }
 }
 
-async fn verdict(permissions: &Permissions, command: &str, session: &str) -> Result<Verdict, String> {
-    permissions.before_tool_call(&call("bash", json!({"command": command})), &place(session)).await
+async fn verdict(permissions: &Permissions, command: &str, session: &str) -> Result<Decision> {
+    permissions.judge(&call("bash", json!({"command": command})), site(session)).await
 }
 
 #[tokio::test]
@@ -405,7 +405,7 @@ async fn item_72_a_rule_for_the_session_covers_its_pattern_there_and_nothing_els
     let rule = Approval::Rule("bash(cargo test *)".into(), RuleScope::Session);
     let ask = answers(move |number| Some(if number == 1 { rule.clone() } else { Approval::No(None) }));
     let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(Arc::clone(&ask) as _));
-    let allowed = Ok(Verdict::Allow);
+    let allowed = Ok(Decision::Allow);
     assert_eq!(verdict(&permissions, "cargo test --all", "a").await, allowed);
     assert_eq!(verdict(&permissions, "cargo test -p x", "a").await, allowed);
     assert_eq!(ask.asked.lock().len(), 1, "the second was not asked about");
@@ -423,7 +423,7 @@ async fn a_call_that_may_run_again_may_do_so_in_its_session_alone() {
     let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(Arc::clone(&ask) as _));
     for (command, session, asked) in [("ls", "a", 1), ("ls", "a", 1), ("ls -l", "a", 2), ("ls", "b", 3), ("ls", "b", 3)]
     {
-        assert_eq!(verdict(&permissions, command, session).await, Ok(Verdict::Allow));
+        assert_eq!(verdict(&permissions, command, session).await, Ok(Decision::Allow));
         assert_eq!(ask.asked.lock().len(), asked, "{command} in {session}");
     }
 }
@@ -435,7 +435,7 @@ async fn a_rule_answers_the_calls_that_wait_and_that_it_fits() {
     let ask = answers(move |number| (number == 2).then(|| rule.clone()));
     let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(ask as _));
     let (first, second) = tokio::join!(verdict(&permissions, "ls a", "s"), verdict(&permissions, "ls b", "s"));
-    assert_eq!((first, second), (Ok(Verdict::Allow), Ok(Verdict::Allow)));
+    assert_eq!((first, second), (Ok(Decision::Allow), Ok(Decision::Allow)));
 }
 
 #[tokio::test]
@@ -443,7 +443,7 @@ async fn the_words_of_a_refusal_reach_the_model() {
     let ask = answers(|_| Some(Approval::No(Some("use make".into()))));
     let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(ask as _));
     let verdict = verdict(&permissions, "cargo test", "s").await;
-    assert_eq!(verdict, Ok(Verdict::Block("The user refused this call: use make".into())));
+    assert_eq!(verdict, Ok(Decision::Block("The user refused this call: use make".into())));
 }
 
 #[test]
@@ -486,14 +486,14 @@ fn a_rule_of_the_command_line_lets_a_tool_open_what_another_rule_asks_about() {
     let mut rules = rules(json!({"ask": ["read(secret/**)"], "deny": ["read(secret/never*)"]}));
     rules.grant("read(secret/a*)").unwrap();
     let permissions = Permissions::new(rules, None, None);
-    let check = permissions.path_check(&["read"], Some("1"), Path::new("/w")).unwrap();
+    let check = permissions.path_check("read", Some("1"), Path::new("/w")).unwrap();
     for (path, opens) in [("/w/secret/a.txt", true), ("/w/secret/b.txt", false), ("/w/other", true)] {
         assert_eq!(check.check(Path::new(path), None).is_ok(), opens, "{path}");
     }
     let mut rules = self::rules(json!({"ask": ["read(secret/**)"], "deny": ["read(secret/never*)"]}));
     rules.grant("read").unwrap();
     let permissions = Permissions::new(rules, None, None);
-    let check = permissions.path_check(&["read"], Some("1"), Path::new("/w")).unwrap();
+    let check = permissions.path_check("read", Some("1"), Path::new("/w")).unwrap();
     assert!(check.check(Path::new("/w/secret/never"), None).is_err(), "what a rule denies stays denied");
     assert!(check.check(Path::new("/w/secret/b.txt"), None).is_ok());
 }
@@ -527,7 +527,7 @@ fn a_file_is_kept_by_each_of_its_names() {
     ] {
         let path = cwd.join(file);
         let facts = fs::metadata(&path).unwrap();
-        let check = permissions.path_check(&[tool], Some("1"), &cwd);
+        let check = permissions.path_check(tool, Some("1"), &cwd);
         let answer = check.is_none_or(|check| check.check(&path, Some(&facts)).is_ok());
         assert_eq!(answer, opens, "{tool} {file}");
     }

@@ -90,6 +90,18 @@ pub(super) fn parse(input: &str) -> Result<Patch, String> {
     Ok(patch)
 }
 
+/// The paths of the headers in a patch that may be incomplete. A faulty header counts with all of its text.
+pub(super) fn paths(input: &str) -> impl Iterator<Item = String> {
+    let header = |line: &str| match line.starts_with('|') {
+        true => None,
+        false => line.trim().strip_prefix('@').map(|header| match section(header) {
+            Ok(section) => section.path,
+            Err(_) => header.trim().to_string(),
+        }),
+    };
+    input.lines().filter_map(header).filter(|path| !path.is_empty()).collect::<Vec<_>>().into_iter()
+}
+
 fn check(patch: &mut Patch) -> Result<(), String> {
     if patch.sections.is_empty() {
         return Err("The patch is empty: write @path#tag and changes below it.".into());

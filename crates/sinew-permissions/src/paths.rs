@@ -4,64 +4,10 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::Value;
-use sinew_llm::message::ToolCall;
-
 use super::pattern::{Pattern, path_text};
 
 /// Links that are followed at most, as the system does.
 const LINKS: usize = 40;
-/// Tools that work in the session's folder where no path is given.
-const HERE: [&str; 3] = ["grep", "find", "ls"];
-
-/// The paths that a call names, as it writes them. Empty for tools that take none.
-pub(super) fn of_call(call: &ToolCall) -> Vec<String> {
-    let mut found = Vec::new();
-    match call.arguments.get("path") {
-        Some(Value::String(path)) => {
-            found.push(path.clone());
-            match call.name.as_str() {
-                // `name:10-20` is a range of the file `name`.
-                "read" => found.extend(path.match_indices(':').map(|(at, _)| path[..at].to_string())),
-                // One text may name several.
-                "grep" => found.extend(path.split([',', ' ', '\n']).map(str::to_string)),
-                _ => {}
-            }
-        }
-        Some(Value::Array(paths)) => found.extend(paths.iter().filter_map(Value::as_str).map(str::to_string)),
-        _ if HERE.contains(&call.name.as_str()) => found.push(".".into()),
-        _ => {}
-    }
-    // A pattern of names begins at a folder too.
-    let pattern = match call.name.as_str() {
-        "find" => call.arguments.get("pattern"),
-        "grep" => call.arguments.get("glob"),
-        _ => None,
-    };
-    if let Some(Value::String(pattern)) = pattern {
-        let pattern = path_text(pattern);
-        let plain: Vec<&str> = pattern.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
-        let folder = plain.join("/");
-        if pattern.starts_with(['/', '~']) || Path::new(&*pattern).is_absolute() {
-            found.push(if folder.is_empty() { "/".into() } else { folder });
-        } else if !folder.is_empty() {
-            found.extend(found.clone().iter().map(|root| format!("{}/{folder}", root.trim_end_matches('/'))));
-        }
-    }
-    if call.name == "edit"
-        && let Some(Value::String(patch)) = call.arguments.get("input")
-    {
-        let headers = patch.lines().filter_map(|line| line.trim().strip_prefix('@'));
-        for header in headers {
-            // The tag stands behind the last `#`; a name may hold one too.
-            let header = header.trim();
-            found.push(header.to_string());
-            found.extend(header.match_indices(['#', ' ']).map(|(at, _)| header[..at].trim().to_string()));
-        }
-    }
-    found.retain(|path| !path.is_empty());
-    found
-}
 
 /// The target of a path: links followed, also in the middle and at the end, and beyond what exists. Without `.` and
 /// `..`.

@@ -1,22 +1,9 @@
 //! Rules as another program spells them: `Bash(git push:*)`, `Read(./x)`, `WebFetch(domain:x)`, `mcp__server__tool`.
 
+use sinew_tools::semantics::ToolKind;
+
 use super::pattern::{Fit, Pattern};
 
-/// Tools by the names that Claude Code gives them.
-const NAMES: [(&str, &str); 12] = [
-    ("Bash", "bash"),
-    ("Read", "read"),
-    ("Write", "write"),
-    ("Edit", "edit"),
-    ("MultiEdit", "edit"),
-    ("Grep", "grep"),
-    ("Glob", "find"),
-    ("LS", "ls"),
-    ("WebFetch", "fetch"),
-    ("TodoWrite", "todo"),
-    ("AskUserQuestion", "ask"),
-    ("TaskOutput", "job"),
-];
 /// Begins a pattern that is compared with the host of an address.
 const DOMAIN: &str = "domain:";
 
@@ -27,11 +14,11 @@ pub(super) fn native(text: &str) -> String {
         Some((tool, inner)) => (tool.trim(), inner.strip_suffix(')')),
         None => (text, None),
     };
-    let named = NAMES.iter().find(|(name, _)| *name == tool).map(|(_, own)| *own);
+    let named = sinew_tools::named_by_foreign_rule(tool);
     let server = server_tool(tool);
     let name = named.or(server.as_deref()).unwrap_or(tool);
-    let inner = inner.map(|inner| match name {
-        "bash" => command(inner.trim()),
+    let inner = inner.map(|inner| match sinew_tools::semantics_of(name).kind {
+        ToolKind::Execute => command(inner.trim()),
         // There `//x` begins at the root of the file system.
         _ if named.is_some() && inner.starts_with("//") => inner[1..].to_string(),
         _ => inner.to_string(),
@@ -58,10 +45,10 @@ fn server_tool(tool: &str) -> Option<String> {
 }
 
 /// The fit of a rule about the host of an address; none for other rules.
-pub(super) fn domain_fit(inner: &str, url: Option<&str>) -> Option<Fit> {
+pub(super) fn domain_fit(inner: &str, url: &str) -> Option<Fit> {
     let domain = inner.strip_prefix(DOMAIN)?.trim().to_lowercase();
-    let host = url.and_then(|url| url::Url::parse(url.trim()).ok());
-    let Some(host) = host.as_ref().and_then(url::Url::host_str) else { return Some(Fit::Maybe) };
+    let url = url::Url::parse(url.trim()).ok();
+    let Some(host) = url.as_ref().and_then(url::Url::host_str) else { return Some(Fit::Maybe) };
     let host = host.trim_end_matches('.').to_lowercase();
     Some(if Pattern::text(&domain).fits(&host) { Fit::Yes } else { Fit::No })
 }
@@ -97,7 +84,7 @@ mod tests {
     fn a_domain_is_compared_with_the_host() {
         let fit = |rule: &str, url: &str| {
             let rule = native(rule);
-            domain_fit(rule.strip_prefix("fetch(").unwrap().strip_suffix(')').unwrap(), Some(url))
+            domain_fit(rule.strip_prefix("fetch(").unwrap().strip_suffix(')').unwrap(), url)
         };
         for (rule, url, expect) in [
             ("WebFetch(domain:example.com)", "https://example.com/a", Fit::Yes),

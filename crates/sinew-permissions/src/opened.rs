@@ -31,17 +31,17 @@ struct PathRule {
 #[cfg(unix)]
 const COMPARED: usize = 200_000;
 
-/// The verdict of the rules on paths that one of `tools` opens. With `may_ask`, a rule of `ask` refuses: the user was not
+/// The verdict of the rules on paths that `tool` opens. With `may_ask`, a rule of `ask` refuses: the user was not
 /// asked about this path.
 pub(super) fn check(
     rules: &Rules,
-    tools: &[&str],
+    tool: &str,
     may_ask: bool,
     cwd: &Path,
     home: Option<&Path>,
 ) -> Option<Arc<dyn PathCheck>> {
     let held = |list: &[Rule]| -> Vec<PathRule> {
-        let list = list.iter().filter(|rule| tools.iter().any(|tool| rule.holds_tool(tool)));
+        let list = list.iter().filter(|rule| rule.holds_tool(tool));
         list.map(|rule| PathRule::new(rule, cwd, home, Depth::Any)).collect()
     };
     let deny = held(&rules.deny);
@@ -50,7 +50,7 @@ pub(super) fn check(
         return None;
     }
     let outdoing = |list: &[Rule]| -> Vec<PathRule> {
-        let list = list.iter().filter(|rule| !ask.is_empty() && tools.iter().any(|tool| rule.allows_tool(tool)));
+        let list = list.iter().filter(|rule| !ask.is_empty() && rule.allows_tool(tool));
         list.map(|rule| PathRule::new(rule, cwd, home, Depth::Here)).collect()
     };
     let (allow, granted) = (outdoing(&rules.allow), outdoing(&rules.granted));

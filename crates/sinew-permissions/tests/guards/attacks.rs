@@ -1,15 +1,14 @@
 //! The table of attempts against permission rules, and of everyday calls that no rule may stop.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use sinew_agent::extension::{Context, Extension, Verdict};
-use sinew_agent::permissions::{Permissions, Rules};
 use sinew_llm::message::ToolCall;
+use sinew_permissions::{CallSite, Decision, Permissions, Rules};
 use sinew_tools::tool::Boxed;
 use sinew_tools::{Ask, Question};
-use tokio_util::sync::CancellationToken;
 
 /// A user who permits the earlier calls of a session, and refuses the one that is judged.
 struct User {
@@ -55,18 +54,17 @@ fn rules_judge_the_whole_call() {
             *if runs { &mut harmless } else { &mut attempts } += 1;
             let user = Arc::new(User { permits: AtomicBool::new(true) });
             let permissions = Permissions::new(rules.clone(), Some("/home/me".into()), Some(Arc::clone(&user) as _));
-            let cancel = CancellationToken::new();
-            let context = Context { cwd: "/w".into(), session: "s".into(), file: None, has_ui: true, cancel };
+            let site = CallSite { cwd: Path::new("/w"), session: "s", has_ui: true };
             let calls = calls(entry);
-            let mut verdict = Verdict::Allow;
+            let mut verdict = Decision::Allow;
             for (at, call) in calls.iter().enumerate() {
                 user.permits.store(at + 1 < calls.len(), Ordering::Relaxed);
-                verdict = runtime.block_on(permissions.before_tool_call(call, &context)).unwrap();
-                if verdict != Verdict::Allow {
+                verdict = runtime.block_on(permissions.judge(call, site)).unwrap();
+                if verdict != Decision::Allow {
                     break;
                 }
             }
-            if (verdict == Verdict::Allow) != runs {
+            if (verdict == Decision::Allow) != runs {
                 wrong.push(format!("{}: {entry}: {verdict:?}", group["kind"]));
             }
         }

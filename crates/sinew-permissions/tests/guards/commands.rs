@@ -1,21 +1,21 @@
 //! Rules for commands against what bash really runs.
 
 use std::fs;
+use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::json;
-use sinew_agent::extension::{Extension, Verdict};
-use sinew_agent::permissions::{Permissions, Rules};
+use sinew_permissions::{CallSite, Decision, Permissions, Rules};
 
+use crate::call;
 use crate::lines::{MAY_RUN, PLAIN, RUN};
-use crate::{call, context};
 
-fn asked(line: &str) -> Verdict {
+fn asked(line: &str) -> Decision {
     let (rules, _) = Rules::read(&json!({"deny": ["bash(git push*)"]}));
     let permissions = Permissions::new(rules, None, None);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let (call, context) = (call("bash", json!({"command": line})), context());
-    runtime.block_on(permissions.before_tool_call(&call, &context)).unwrap()
+    let site = CallSite { cwd: Path::new("/"), session: "s1", has_ui: false };
+    runtime.block_on(permissions.judge(&call("bash", json!({"command": line})), site)).unwrap()
 }
 
 /// A folder with a program `git` that notes in `ran` that it was told to push.
@@ -53,20 +53,20 @@ fn lines_that_run_a_denied_command_are_refused() {
     let (folder, ran) = fake_git();
     let mut shown = 0;
     for line in RUN {
-        assert_ne!(asked(line), Verdict::Allow, "{line:?}");
+        assert_ne!(asked(line), Decision::Allow, "{line:?}");
         shown += usize::from(pushes(folder.path(), &ran, line));
     }
     // The table is true: bash did push by these lines, but for programs that are not installed.
     assert!(shown > RUN.len() / 2, "{shown} of {}", RUN.len());
     for line in MAY_RUN {
-        assert_ne!(asked(line), Verdict::Allow, "{line:?}");
+        assert_ne!(asked(line), Decision::Allow, "{line:?}");
     }
 }
 
 #[test]
 fn common_lines_are_not_refused() {
     for line in PLAIN {
-        assert_eq!(asked(line), Verdict::Allow, "{line:?}");
+        assert_eq!(asked(line), Decision::Allow, "{line:?}");
     }
 }
 
@@ -190,7 +190,7 @@ proptest! {
         let picks = before.into_iter().chain([0]).chain(behind);
         let line: String = picks.map(|pick| PIECES[pick]).collect();
         // Only a line that would be let run has to be run.
-        if asked(&line) == Verdict::Allow {
+        if asked(&line) == Decision::Allow {
             let (folder, ran) = fake_git();
             prop_assert!(!pushes(folder.path(), &ran, &line), "{:?}", line);
         }

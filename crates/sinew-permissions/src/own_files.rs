@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use serde_json::Value;
 use sinew_llm::message::ToolCall;
-use sinew_tools::PathCheck;
+use sinew_tools::{PathCheck, semantics};
 
 use super::paths;
 use super::paths::Depth;
@@ -89,17 +88,19 @@ impl OwnFiles {
 
     /// Returns the first path of a call that is one of these files; none where the call may run.
     fn named_by(&self, call: &ToolCall, cwd: &Path, home: Option<&Path>) -> Option<String> {
-        let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
-        if call.name != "bash" {
-            let meets = |text: &String| self.meets(text, cwd, home, false);
-            return paths::of_call(call).into_iter().find(meets);
-        }
-        let folder = text("cwd").unwrap_or(".");
-        let cwd = sinew_tools::spelled(home, cwd, folder).into_iter().next().unwrap_or_else(|| cwd.to_path_buf());
-        let values = call.arguments.get("env").and_then(Value::as_object).into_iter().flatten();
-        let values = values.filter_map(|(_, value)| value.as_str());
-        let mut lines = values.chain(text("command")).chain(text("cwd"));
-        lines.find_map(|line| self.in_line(line, &cwd, home))
+        let subjects = (sinew_tools::semantics_of(&call.name).subjects)(&call.arguments);
+        subjects.into_iter().find_map(|subject| match subject {
+            semantics::Subject::Path { path, .. } | semantics::Subject::OtherPath(path) => {
+                self.meets(&path, cwd, home, false).then_some(path)
+            }
+            semantics::Subject::Command { command, cwd: folder, env } => {
+                let spelled = sinew_tools::spelled(home, cwd, folder.as_deref().unwrap_or("."));
+                let cwd = spelled.into_iter().next().unwrap_or_else(|| cwd.to_path_buf());
+                let mut lines = env.iter().map(|(_, value)| value).chain([&command]).chain(&folder);
+                lines.find_map(|line| self.in_line(line, &cwd, home))
+            }
+            semantics::Subject::Url(_) => None,
+        })
     }
 
     /// Returns the first word of a command line that names one of these files, or a folder that has them all.
@@ -169,8 +170,8 @@ impl OwnFiles {
         if rules.granted.iter().chain(&rules.allow).any(allows) {
             return None;
         }
-        let example = if call.name == "bash" { "bash(COMMAND)".into() } else { format!("{}({word})", call.name) };
-        Some(refused(&word, &example))
+        let inner = if matches!(subject, Subject::Line(_)) { "COMMAND" } else { &word };
+        Some(refused(&word, &format!("{}({inner})", call.name)))
     }
 
     /// Returns true if a rule means these files, and not just every file.
@@ -200,21 +201,20 @@ struct OwnCheck {
     tool: String,
 }
 
-/// Adds these files to a check of what `tools` open.
+/// Adds these files to a check of what `tool` opens.
 pub(super) fn check(
     own: &Arc<OwnFiles>,
     rules: &Rules,
-    tools: &[&str],
+    tool: &str,
     cwd: &Path,
     home: Option<&Path>,
     inner: Option<Arc<dyn PathCheck>>,
 ) -> Arc<dyn PathCheck> {
-    let is_meant = |rule: &&Rule| tools.iter().any(|tool| rule.tool.fits(tool)) && own.is_named(rule, cwd, home);
+    let is_meant = |rule: &&Rule| rule.allows_tool(tool) && own.is_named(rule, cwd, home);
     let rules = rules.granted.iter().chain(&rules.allow).filter(is_meant);
     let named =
         rules.filter_map(|rule| rule.inner.as_ref()).flat_map(|inner| paths::patterns(inner, cwd, home, Depth::Here));
-    let tool = tools.first().copied().unwrap_or("read").to_string();
-    Arc::new(OwnCheck { own: Arc::clone(own), inner, named: named.collect(), tool })
+    Arc::new(OwnCheck { own: Arc::clone(own), inner, named: named.collect(), tool: tool.to_string() })
 }
 
 impl PathCheck for OwnCheck {
@@ -240,7 +240,7 @@ impl PathCheck for OwnCheck {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::Permissions;
     use super::super::ShellState;
@@ -352,7 +352,7 @@ mod tests {
             for rules in [granted, allowed] {
                 assert_eq!(refusal(&rules, tool, arguments.clone()).is_none(), runs, "{rule} {tool}");
                 if tool != "bash" {
-                    let check = check(&own(), &rules, &[tool], Path::new(CWD), Some(Path::new(HOME)), None);
+                    let check = check(&own(), &rules, tool, Path::new(CWD), Some(Path::new(HOME)), None);
                     let opened = check.check(Path::new("/u/.sinew/agent/settings.json"), None);
                     assert_eq!(opened.is_ok(), runs, "{rule} {tool}");
                 }
@@ -363,7 +363,6 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn another_name_of_a_key_file_is_not_opened() {
-        use crate::extension::Extension;
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join(".sinew/agent")).unwrap();
@@ -374,7 +373,7 @@ mod tests {
         std::os::unix::fs::symlink(root.join(".sinew/agent/auth.json"), root.join("w/soft")).unwrap();
         let own = Arc::new(OwnFiles::new(&root.join(".sinew"), &root.join(".sinew/agent"), None));
         let permissions = Permissions::new(Rules::default(), Some(root.clone()), None).protecting(own);
-        let check = permissions.path_check(&["read"], Some("1"), &root.join("w")).unwrap();
+        let check = permissions.path_check("read", Some("1"), &root.join("w")).unwrap();
         for (name, opens) in
             [("w/hard", false), ("w/soft", false), ("w/plain", true), (".sinew/agent/auth.json", false)]
         {
@@ -384,6 +383,6 @@ mod tests {
         }
         assert!(check.allows_below(&root.join("w")) && !check.allows_below(&root));
         // The user attaches what he likes.
-        assert!(permissions.path_check(&["read"], None, &root.join("w")).is_none());
+        assert!(permissions.path_check("read", None, &root.join("w")).is_none());
     }
 }

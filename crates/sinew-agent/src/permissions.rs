@@ -1,0 +1,42 @@
+//! The permission rules as the hook behind all others, so that they judge what the others make of a call.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use sinew_llm::fetch::AddressCheck;
+use sinew_llm::message::ToolCall;
+use sinew_permissions::{CallSite, Decision, Permissions};
+use sinew_tools::PathCheck;
+use sinew_tools::tool::Boxed;
+
+use crate::extension::{Context, Extension, Verdict};
+
+impl Extension for Permissions {
+    fn name(&self) -> Cow<'static, str> {
+        "permissions".into()
+    }
+
+    fn asks_person(&self) -> bool {
+        Permissions::asks_person(self)
+    }
+
+    fn path_check(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
+        Permissions::path_check(self, tool, call, cwd)
+    }
+
+    fn address_check(&self, tool: &str, call: &str) -> Option<AddressCheck> {
+        Permissions::address_check(self, tool, call)
+    }
+
+    fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
+        Box::pin(async move {
+            let site = CallSite { session: &context.session, cwd: &context.cwd, has_ui: context.has_ui };
+            match self.judge(call, site).await {
+                Ok(Decision::Allow) => Ok(Verdict::Allow),
+                Ok(Decision::Block(reason)) => Ok(Verdict::Block(reason)),
+                Err(error) => Err(error.message().to_string()),
+            }
+        })
+    }
+}

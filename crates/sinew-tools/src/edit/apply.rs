@@ -1,0 +1,226 @@
+//! Edits of a text: each names a text that the file has, and what takes its place.
+
+use std::path::Path;
+
+use icu_normalizer::{
+    ComposingNormalizerBorrowed as ComposingNormalizer, DecomposingNormalizerBorrowed as DecomposingNormalizer,
+};
+use serde::Deserialize;
+
+use super::find::{Found, closest, find};
+use super::view::Stage;
+use crate::notebook::Notebook;
+use crate::text_form::{TextForm, with_line_ends};
+
+/// One edit.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Change {
+    pub(super) old_text: String,
+    pub(super) new_text: String,
+    #[serde(default)]
+    pub(super) replace_all: bool,
+}
+
+/// The content of a file after the edits.
+#[derive(Debug)]
+pub(super) struct EditedFile {
+    /// The text as a read shows it, without line numbers, before and after.
+    pub(super) old: Vec<u8>,
+    pub(super) new: Vec<u8>,
+    /// The bytes of the file.
+    pub(super) bytes: Vec<u8>,
+    pub(super) stages: Vec<Stage>,
+    /// The texts that were replaced.
+    pub(super) occurrences: usize,
+    pub(super) notes: Vec<String>,
+}
+
+/// The reason why a file cannot be edited.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    NotFound(String),
+    Ambiguous(String),
+    /// Another one, whatever the file holds.
+    Impossible(String),
+}
+
+impl Fault {
+    /// The text for the model.
+    pub(super) fn into_text(self) -> String {
+        match self {
+            Fault::NotFound(text) | Fault::Ambiguous(text) | Fault::Impossible(text) => text,
+        }
+    }
+}
+
+/// The texts that take the place of others: from, to and the new text, in order.
+type Places = Vec<(usize, usize, String)>;
+
+/// Applies all edits to the file `path` with the content `bytes`, or none. The edits name the text as a read shows it: decoded,
+/// and the cells of a notebook instead of its JSON.
+pub(super) fn apply(
+    (name, path): (&str, &Path),
+    bytes: &[u8],
+    edits: &[Change],
+    fuzzy: bool,
+) -> Result<EditedFile, Fault> {
+    let form = TextForm::of(bytes);
+    if !form.is_whole(bytes) {
+        let text = format!("Cannot edit {name}: it begins as UTF-16, and parts of it are not. Use bash.");
+        return Err(Fault::Impossible(text));
+    }
+    let is_end = edits.iter().any(|edit| edit.old_text.is_empty());
+    if let Some(notebook) = Notebook::open(path, bytes) {
+        if is_end {
+            let text = format!("Cannot add to {name}: name a text of a cell in oldText. Use bash to add a cell.");
+            return Err(Fault::Impossible(text));
+        }
+        match replaced(name, notebook.text().as_bytes(), edits, fuzzy) {
+            Ok((mut edited, places)) => {
+                edited.bytes = notebook.with(&places).map_err(|text| Fault::Impossible(format!("{name}: {text}")))?;
+                return Ok(edited);
+            }
+            // It may be a text of the JSON.
+            Err(Fault::NotFound(text)) => {
+                return replaced(name, bytes, edits, fuzzy)
+                    .map(|(edited, _)| edited)
+                    .map_err(|_| Fault::NotFound(text));
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    let old = form.decode(bytes);
+    let (edited, _) = if is_end { put_at_end(name, &old, edits)? } else { replaced(name, &old, edits, fuzzy)? };
+    Ok(EditedFile { bytes: form.encode(&edited.new), ..edited })
+}
+
+/// An empty old text: the new one is a new file, or the end of an existing one.
+fn put_at_end(name: &str, file: &[u8], edits: &[Change]) -> Result<(EditedFile, Places), Fault> {
+    let [edit] = edits else {
+        return Err(Fault::Impossible(format!("An empty oldText must be the only edit of {name}.")));
+    };
+    let end = file.len();
+    let new = with_line_ends(&edit.new_text.replace("\r\n", "\n"), file, (end, end));
+    Ok(put(file, vec![(end, end, new)], vec![Stage::Exact], Vec::new()))
+}
+
+/// Applies all edits to `file`, or none.
+pub(super) fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -> Result<(EditedFile, Places), Fault> {
+    let bom = if file.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let (mut notes, mut stages, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, edit) in edits.iter().enumerate() {
+        let which = if edits.len() > 1 { format!("edits[{index}]: ") } else { String::new() };
+        let clean = |text: &str| text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+        let (old, new) = (clean(&edit.old_text), clean(&edit.new_text));
+        let found = find_edit(&file[bom..], &old, &new, edit.replace_all, fuzzy, &mut notes);
+        let Some(Found { stage, places: found }) = found else {
+            let mut text =
+                format!("{which}Could not find the text in {name}. It must match exactly, including white space.");
+            if let Some((_, region)) = closest(&file[bom..], &old) {
+                text.push_str(&format!("\nThe closest lines are:\n{region}"));
+            }
+            return Err(Fault::NotFound(text));
+        };
+        if found.len() > 1 && !edit.replace_all {
+            return Err(Fault::Ambiguous(format!(
+                "{which}Found {} occurrences of the text in {name}. Add surrounding lines to make it unique, or set \
+                 replaceAll to true.",
+                found.len()
+            )));
+        }
+        if stage != Stage::Exact {
+            notes.push(format!("{which}matched with {}", stage.name()));
+        }
+        stages.push(stage);
+        for (from, to, new) in found {
+            let (from, to) = (from + bom, to + bom);
+            warn(file, from, to, &new, &mut notes);
+            let new = with_line_ends(&new, file, (from, to));
+            places.push((from, to, index, new));
+        }
+    }
+    places.sort_by_key(|(from, to, index, _)| (*from, *to, *index));
+    for pair in places.windows(2) {
+        if pair[1].0 < pair[0].1 {
+            let (one, other) = (pair[0].2.min(pair[1].2), pair[0].2.max(pair[1].2));
+            return Err(Fault::Impossible(format!("edits[{one}] and edits[{other}] overlap in {name}. Merge them.")));
+        }
+    }
+    notes.dedup();
+    notes.truncate(20);
+    let places = places.into_iter().map(|(from, to, _, new)| (from, to, new)).collect();
+    Ok(put(file, places, stages, notes))
+}
+
+/// Puts new texts in their places.
+fn put(file: &[u8], places: Places, stages: Vec<Stage>, notes: Vec<String>) -> (EditedFile, Places) {
+    let mut content = Vec::with_capacity(file.len());
+    let mut at = 0;
+    for (from, to, new) in &places {
+        content.extend_from_slice(&file[at..*from]);
+        content.extend_from_slice(new.as_bytes());
+        at = *to;
+    }
+    content.extend_from_slice(&file[at..]);
+    let occurrences = places.len();
+    (EditedFile { old: file.to_vec(), bytes: content.clone(), new: content, stages, occurrences, notes }, places)
+}
+
+fn find_edit(file: &[u8], old: &str, new: &str, all: bool, fuzzy: bool, notes: &mut Vec<String>) -> Option<Found> {
+    if let Some(found) = find(file, old, new, false, all) {
+        return Some(found);
+    }
+    // The same characters, composed or decomposed as the file has them.
+    let composed = |text: &str| ComposingNormalizer::new_nfc().normalize(text).into_owned();
+    let decomposed = |text: &str| DecomposingNormalizer::new_nfd().normalize(text).into_owned();
+    let forms = [(composed(old), composed(new), "NFC"), (decomposed(old), decomposed(new), "NFD")];
+    for (old, new, form) in forms.iter().filter(|(form, ..)| form != old) {
+        if let Some(found) = find(file, old, new, false, all) {
+            notes.push(format!("the file has these characters in the form {form}, and so has the new text"));
+            return Some(found);
+        }
+    }
+    if let Some(bare) = without_numbers(old)
+        && let Some(found) = find(file, &bare, &without_numbers(new).unwrap_or_else(|| new.to_string()), fuzzy, all)
+    {
+        notes.push("line numbers were taken off the texts".into());
+        return Some(found);
+    }
+    if fuzzy { find(file, old, new, true, all) } else { None }
+}
+
+/// The text without the `<n>:` that each of its lines begins with.
+fn without_numbers(text: &str) -> Option<String> {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let (number, rest) = line.split_once(':')?;
+        let number = number.trim_start();
+        if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        out.push_str(rest);
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// Says what looks like a mistake.
+fn warn(file: &[u8], from: usize, to: usize, new: &str, notes: &mut Vec<String>) {
+    let old = &file[from..to];
+    for [open, close] in [b"{}", b"[]", b"()"] {
+        let balance = |text: &[u8]| {
+            let count = |wanted: u8| i64::try_from(memchr::memchr_iter(wanted, text).count()).unwrap_or(i64::MAX);
+            count(*open) - count(*close)
+        };
+        if balance(old) != balance(new.as_bytes()) {
+            notes.push(format!("Warning: the balance of {}{} changed", char::from(*open), char::from(*close)));
+        }
+    }
+    let rest = &file[to..];
+    let rest =
+        rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")).unwrap_or(if new.ends_with('\n') { rest } else { b"" });
+    let next = crate::read_tracker::lines(rest).next().unwrap_or_default();
+    if !next.trim_ascii().is_empty() && new.lines().last().is_some_and(|last| last.as_bytes() == next) {
+        notes.push("Warning: the last line of the replacement equals the line after it".into());
+    }
+}

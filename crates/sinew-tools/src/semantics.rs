@@ -1,0 +1,367 @@
+//! The meaning of tools: what a call acts on, what it can change, and how it is shown.
+//!
+//! Permissions, plan mode, compaction, the screen, the protocols and exports read this and no tool's name, so that a tool
+//! is described in its own module and nowhere else.
+
+use serde_json::Value;
+
+/// The meaning of the calls of one tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Semantics {
+    /// The sort of work, by which calls are grouped and get their icon.
+    pub kind: ToolKind,
+    /// What a call can do to the machine.
+    pub effects: Effects,
+    /// The argument that says most about a call; empty: none does.
+    pub headline: &'static str,
+    /// Lists what a call acts on. Its arguments may still be streaming: any JSON at all.
+    pub subjects: fn(&Value) -> Vec<Subject>,
+    /// Says in one line what a call acts on. `None` if its arguments say nothing that is worth a line.
+    pub title: fn(&Value) -> Option<String>,
+    /// Lists the changes of files that a call proposes, as its arguments write them.
+    pub changes: fn(&Value) -> Vec<ProposedChange>,
+    /// The arguments that [`Semantics::changes`] reads.
+    pub change_arguments: &'static [&'static str],
+    /// How calls and their results are shown.
+    pub presentation: Presentation,
+    /// Its path can be an address instead: `artifact://`, `skill://`, `rule://`, `mcp://`.
+    pub opens_addresses: bool,
+    /// Other names by which models call it.
+    pub aliases: &'static [&'static str],
+    /// Names of the tool in the permission rules of other agents.
+    pub foreign_names: &'static [&'static str],
+}
+
+/// The sort of work that a tool does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    /// Shows files or directories.
+    Read,
+    /// Changes files.
+    Edit,
+    /// Finds files, text or tools.
+    Search,
+    /// Runs programs.
+    Execute,
+    /// Gets something from the network.
+    Fetch,
+    /// Keeps the list of tasks.
+    Plan,
+    /// Starts another agent.
+    Agent,
+    /// Anything else.
+    Other,
+}
+
+/// The effects that a call can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Effects {
+    /// Shows the content of files.
+    pub reads_files: bool,
+    /// Shows names and sizes of files.
+    pub lists_files: bool,
+    /// Creates, changes or deletes files.
+    pub writes_files: bool,
+    /// Starts or ends programs, which can do anything.
+    pub runs_programs: bool,
+    /// Connects to other machines.
+    pub network: bool,
+    /// Can do what nobody here knows: a tool of a server or of a host program.
+    pub unknown: bool,
+}
+
+impl Effects {
+    /// No effect beside the answer.
+    pub const NONE: Effects = Effects {
+        reads_files: false,
+        lists_files: false,
+        writes_files: false,
+        runs_programs: false,
+        network: false,
+        unknown: false,
+    };
+
+    /// Returns true if a call leaves files and programs as they are, so that it may run in plan mode.
+    #[must_use]
+    pub const fn changes_nothing(self) -> bool {
+        !self.writes_files && !self.runs_programs && !self.unknown
+    }
+}
+
+/// A thing that a call acts on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A file or directory, as the call writes it.
+    Path {
+        /// The text of the path.
+        path: String,
+        /// The line that the call names, from 1.
+        line: Option<u64>,
+    },
+    /// Another path that a text may mean: `a.rs` for `a.rs:10-20`. Rules judge it too; nobody is shown it.
+    OtherPath(String),
+    /// A line of bash.
+    Command {
+        /// The line.
+        command: String,
+        /// The directory that the call names.
+        cwd: Option<String>,
+        /// The variables that the call sets.
+        env: Vec<(String, String)>,
+    },
+    /// An address.
+    Url(String),
+}
+
+/// A change of a file that a call proposes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProposedChange {
+    /// The whole new content of the file.
+    Content(String),
+    /// One text instead of another.
+    Replacement {
+        /// The text that goes.
+        old: String,
+        /// The text that comes.
+        new: String,
+    },
+    /// A patch in a format of its own.
+    Patch(String),
+    /// Arguments that do not have the shape of the tool.
+    Malformed(Value),
+}
+
+/// How the calls of a tool are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Presentation {
+    /// The verb of a sentence about a call, in the third person (`Runs`); empty: `Calls <name>`.
+    pub verb: &'static str,
+    /// How a result is shown.
+    pub output: OutputView,
+}
+
+/// How the result of a call is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputView {
+    /// Its last lines.
+    Tail,
+    /// The last lines of a program, which wrote them for a terminal.
+    Terminal,
+    /// One row, which it shares with the calls of the same tool beside it.
+    Row {
+        /// The noun for several calls: `files`.
+        plural: &'static str,
+    },
+    /// The difference that it made to files.
+    Diff,
+}
+
+impl Semantics {
+    /// A tool of which nothing is known but its arguments.
+    pub const UNKNOWN: Semantics = Semantics {
+        kind: ToolKind::Other,
+        effects: Effects { unknown: true, ..Effects::NONE },
+        headline: "",
+        subjects: paths,
+        title: first_named,
+        changes: |_| Vec::new(),
+        change_arguments: &[],
+        presentation: Presentation { verb: "", output: OutputView::Tail },
+        opens_addresses: false,
+        aliases: &[],
+        foreign_names: &[],
+    };
+
+    /// Returns true if a call shows a file as it is.
+    #[must_use]
+    pub fn shows_content(&self) -> bool {
+        self.kind == ToolKind::Read && self.effects.reads_files
+    }
+
+    /// Returns the verb of a sentence about a call of the tool `name`.
+    #[must_use]
+    pub fn verb(&self, name: &str) -> String {
+        match self.presentation.verb {
+            "" => format!("Calls {name}"),
+            verb => verb.to_string(),
+        }
+    }
+
+    /// Returns the first file that a call names for people, and its line.
+    #[must_use]
+    pub fn location(&self, arguments: &Value) -> Option<(String, Option<u64>)> {
+        (self.subjects)(arguments).into_iter().find_map(|subject| match subject {
+            Subject::Path { path, line } => Some((path, line)),
+            _ => None,
+        })
+    }
+
+    /// Returns the files that a call names for people.
+    #[must_use]
+    pub fn files(&self, arguments: &Value) -> Vec<String> {
+        let subjects = (self.subjects)(arguments).into_iter();
+        subjects
+            .filter_map(|subject| if let Subject::Path { path, .. } = subject { Some(path) } else { None })
+            .collect()
+    }
+}
+
+/// Returns the text of an argument that is not empty.
+pub(crate) fn text<'a>(arguments: &'a Value, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// The path of a call, or its paths: the argument `path`.
+pub(crate) fn paths(arguments: &Value) -> Vec<Subject> {
+    let path = |text: &str| Subject::Path { path: text.to_string(), line: None };
+    match arguments.get("path") {
+        Some(Value::String(text)) if !text.is_empty() => vec![path(text)],
+        Some(Value::Array(list)) => {
+            list.iter().filter_map(Value::as_str).filter(|text| !text.is_empty()).map(path).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The paths of a search: where it begins, by default in the session's directory, and where `pattern` leads from there.
+pub(crate) fn searched(arguments: &Value, pattern: &str) -> Vec<Subject> {
+    let mut found = paths(arguments);
+    if found.is_empty() {
+        found.push(Subject::OtherPath(".".into()));
+    }
+    let Some(pattern) = text(arguments, pattern) else { return found };
+    // Windows writes both.
+    let pattern = if cfg!(windows) { pattern.replace('\\', "/") } else { pattern.to_string() };
+    let plain: Vec<&str> = pattern.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
+    let folder = plain.join("/");
+    if pattern.starts_with(['/', '~']) || std::path::Path::new(&pattern).is_absolute() {
+        found.push(Subject::OtherPath(if folder.is_empty() { "/".into() } else { folder }));
+    } else if !folder.is_empty() {
+        let below = |subject: &Subject| match subject {
+            Subject::Path { path, .. } | Subject::OtherPath(path) => {
+                Some(Subject::OtherPath(format!("{}/{folder}", path.trim_end_matches('/'))))
+            }
+            _ => None,
+        };
+        let below: Vec<Subject> = found.iter().filter_map(below).collect();
+        found.extend(below);
+    }
+    found
+}
+
+/// The first of the arguments that usually say what a call is about; of a search also its directory.
+pub(crate) fn first_named(arguments: &Value) -> Option<String> {
+    let named =
+        ["command", "pattern", "path", "url", "query", "title"].into_iter().find_map(|key| text(arguments, key));
+    match (named, text(arguments, "path"), arguments) {
+        (Some(pattern), Some(path), _) if pattern != path => Some(format!("{pattern} in {path}")),
+        (Some(named), ..) => Some(named.to_string()),
+        (None, _, Value::String(text)) if !text.is_empty() => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the unified diff of all changes that a result reports in its details.
+#[must_use]
+pub fn diff_of(details: Option<&Value>) -> Option<String> {
+    let details = details?;
+    let one = |value: &Value| value.get("diff").and_then(Value::as_str).map(str::to_string);
+    let several = || details.get("files")?.as_array().map(|files| files.iter().filter_map(one).collect::<String>());
+    one(details).or_else(several).filter(|diff| !diff.is_empty())
+}
+
+/// Returns the number of files that a result with changes reports, and the first changed line of each where it is known.
+#[must_use]
+pub fn changed_lines(details: Option<&Value>) -> Vec<Option<u64>> {
+    let line = |value: &Value| value.get("firstChangedLine").and_then(Value::as_u64);
+    match details.and_then(|details| details.get("files")).and_then(Value::as_array) {
+        Some(files) => files.iter().map(line).collect(),
+        None => vec![details.and_then(line)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::semantics_of;
+
+    /// The paths that rules judge, those in brackets are shown to nobody; then the title.
+    #[track_caller]
+    fn check(tool: &str, arguments: Value, paths: &[&str], title: Option<&str>) {
+        let semantics = semantics_of(tool);
+        let named = (semantics.subjects)(&arguments).into_iter().map(|subject| match subject {
+            Subject::Path { path, line: None } => path,
+            Subject::Path { path, line: Some(line) } => format!("{path} line {line}"),
+            Subject::OtherPath(path) => format!("({path})"),
+            Subject::Command { command, cwd, env } => format!("$ {command} {cwd:?} {env:?}"),
+            Subject::Url(url) => url,
+        });
+        assert_eq!(named.collect::<Vec<_>>(), paths, "{tool} {arguments}");
+        assert_eq!((semantics.title)(&arguments).as_deref(), title, "{tool} {arguments}");
+    }
+
+    #[test]
+    fn a_tool_names_what_its_calls_act_on() {
+        check("read", json!({"path": "a.rs"}), &["a.rs"], Some("a.rs"));
+        check("read", json!({"path": "a.rs:3-5"}), &["a.rs line 3", "(a.rs:3-5)"], Some("a.rs:3-5"));
+        check("read", json!({"path": "a.rs", "offset": 3, "limit": 2}), &["a.rs line 3"], Some("a.rs:3-4"));
+        check("write", json!({"path": "a", "content": "b"}), &["a"], Some("a"));
+        check("edit", json!({"path": "a", "oldText": "b", "newText": "c"}), &["a"], Some("a"));
+        let patch = "@a#0123abcd\nreplace 1..1\n|@b#new\n@c d#new\ninsert start\n|x";
+        check("edit", json!({"input": patch}), &["a", "c d"], Some("a, c d"));
+        check("undo_edit", json!({"path": "a"}), &["a"], Some("a"));
+        check("grep", json!({"pattern": "x"}), &["(.)"], Some("x"));
+        check("grep", json!({"pattern": "x", "path": "a, b"}), &["a, b", "(a)", "(b)"], Some("x in a, b"));
+        check(
+            "grep",
+            json!({"pattern": "x", "path": ["a", "b"], "glob": "c/*"}),
+            &["a", "b", "(a/c)", "(b/c)"],
+            Some("x"),
+        );
+        check("find", json!({"pattern": "src/**", "path": "a/"}), &["a/", "(a/src)"], Some("src/** in a/"));
+        check("find", json!({"pattern": "/etc/*"}), &["(.)", "(/etc)"], Some("/etc/*"));
+        check("ls", json!({}), &["(.)"], None);
+        let command = json!({"command": "ls", "cwd": "a", "env": {"B": "c"}});
+        check("bash", command, &["$ ls Some(\"a\") [(\"B\", \"c\")]"], Some("ls"));
+        check("fetch", json!({"url": "http://a/"}), &["http://a/"], Some("http://a/"));
+        check("todo", json!({"ops": []}), &[], None);
+        check("mcp_a_b", json!({"path": "a", "query": "b"}), &["a"], Some("a"));
+    }
+
+    #[test]
+    fn arguments_of_any_shape_are_read() {
+        for tool in crate::names().chain(["mcp_a_b"]) {
+            let semantics = semantics_of(tool);
+            for odd in
+                [json!(null), json!([1]), json!("x"), json!({"path": {}, "command": [], "edits": 1, "input": "@"})]
+            {
+                let _ = ((semantics.subjects)(&odd), (semantics.title)(&odd), (semantics.changes)(&odd));
+            }
+        }
+    }
+
+    #[test]
+    fn rules_for_reading_and_writing_restrict_every_tool_that_does_it() {
+        let restricted = |name: &str| crate::restricting_names(semantics_of(name).effects);
+        assert_eq!(restricted("edit"), ["write", "edit", "read"]);
+        assert_eq!(restricted("undo_edit"), ["write", "edit", "read"]);
+        assert_eq!(restricted("write"), ["write", "edit"]);
+        for tool in ["read", "grep", "find", "ls"] {
+            assert_eq!(restricted(tool), ["read"], "{tool}");
+        }
+        for tool in ["bash", "job", "fetch", "todo", "ask", "mcp_a_b"] {
+            assert!(restricted(tool).is_empty(), "{tool}");
+            assert_eq!(crate::allowing_name(semantics_of(tool).effects), None, "{tool}");
+        }
+        assert_eq!(crate::allowing_name(semantics_of("undo_edit").effects), Some("write"));
+        assert_eq!(crate::allowing_name(semantics_of("ls").effects), Some("read"));
+    }
+
+    #[test]
+    fn plan_mode_has_the_tools_that_change_nothing() {
+        let names = crate::names().filter(|name| semantics_of(name).effects.changes_nothing());
+        assert_eq!(names.collect::<Vec<_>>(), ["read", "grep", "find", "ls", "fetch", "todo", "ask"]);
+    }
+}
