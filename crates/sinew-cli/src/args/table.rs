@@ -184,7 +184,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Resources, "", "no-themes", Nothing, Ignored, ""),
     flag(Resources, "", "no-extensions", Nothing, Ignored, ""),
     flag(Resources, "", "no-mcp", Nothing, Switch(|args| &mut args.resources.no_mcp), "do not use MCP servers"),
-    flag(Run, "", "stdin", Nothing, Switch(|args| &mut args.run.stdin), "wait for standard input, even if nothing arrives for 3 seconds"),
+    flag(Run, "", "stdin", Nothing, Switch(|args| &mut args.run.stdin), "wait for standard input even if it is silent for 3 seconds"),
     flag(Run, "", "max-turns", Value("N"), Number(|args| &mut args.run.max_turns), "limit the number of requests to the model; 0: no limit"),
     flag(Run, "", "max-cost", Value("DOLLARS"), Parsed(max_cost), "send no more requests once this much was spent"),
     flag(Run, "", "cwd", Value("DIR"), Text(|args| &mut args.run.cwd), "work in this directory"),

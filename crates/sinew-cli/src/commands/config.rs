@@ -19,7 +19,7 @@ Usage:
   sinew config get                show the value of every setting, as JSON
   sinew config get KEY            show one, or all below it: compaction, compaction.enabled
   sinew config set KEY VALUE      change your settings; the comments of the file stay
-  sinew config unset KEY          take a setting back to its default
+  sinew config unset KEY          reset a setting to its default
   sinew config list               list every setting with type, default and meaning
   sinew config path               show the file of your settings
 
@@ -48,7 +48,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
         ["unset", key] => unset(&file, key).map(Some),
         ["list"] => print(&settings::listing()).map(Some),
         ["list", "markdown"] => print(&settings::markdown()).map(Some),
-        ["get" | "set" | "list" | "path", ..] => Err(Failure::usage(USAGE)),
+        ["get" | "set" | "unset" | "list" | "path", ..] => Err(Failure::usage(USAGE)),
         [other] => Err(Failure::usage(format!("sinew config {other}: {USAGE}. Use -p to send a message"))),
         _ => Ok(None),
     }

@@ -131,7 +131,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("toolExecution", Word(&["parallel", "sequential"]), "\"parallel\"", Trusted, "Whether the tool calls of a turn run in parallel."),
     key("steeringMode", DELIVERY, "\"one-at-a-time\"", Trusted, "How many queued steering messages are sent at a time."),
     key("followUpMode", DELIVERY, "\"one-at-a-time\"", Trusted, "How many queued follow-up messages are sent at a time."),
-    key("interruptMode", Word(&["immediate", "wait"]), "\"wait\"", Trusted, "Whether a steering message waits for running tools (`wait`) or stops them (`immediate`)."),
+    key("interruptMode", Word(&["immediate", "wait"]), "\"wait\"", Trusted, "Whether a steering message waits for running tools (`wait`) or stops them (`immediate`). Other tools are skipped."),
     key("maxTurns", Number, "1000", Trusted, "Limit of requests to the model per prompt. 0: no limit."),
     key("doubleEscapeAction", Word(&["tree", "branch", "none"]), "\"tree\"", Trusted, "What pressing Esc twice in an empty editor opens."),
     key("retry.enabled", Flag, "true", Trusted, "Retry failed requests."),
