@@ -122,6 +122,25 @@
 //! # }
 //! ```
 //!
+//! # Patches
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use sinew::{base::CancelToken, patch::{ApplyOptions, apply_to_directory}};
+//!
+//! let root = tempfile::tempdir()?;
+//! std::fs::write(root.path().join("x"), "one\ntwo\n")?;
+//! let patch = b"*** Begin Patch\n*** Update File: x\n@@\n one\n-two\n+2\n*** End Patch\n";
+//! let report = apply_to_directory(root.path(), patch, ApplyOptions::default(), &CancelToken::never())?;
+//! assert_eq!((report.files[0].added, report.files[0].removed), (1, 1));
+//! assert_eq!(std::fs::read(root.path().join("x"))?, b"one\n2\n");
+//! # Ok(())
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+//!
 //! # HTML
 //!
 //! ```
@@ -270,6 +289,7 @@ pub use sinew_highlight as highlight;
 pub use sinew_html as html;
 pub use sinew_image as image;
 pub use sinew_lock as lock;
+pub use sinew_patch as patch;
 pub use sinew_pool as pool;
 pub use sinew_process as process;
 pub use sinew_profile as profile;
