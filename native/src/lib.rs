@@ -24,6 +24,7 @@ mod html;
 mod image;
 mod keys;
 mod output_sink;
+mod patch;
 mod process;
 mod profile;
 mod pty;

@@ -18,6 +18,7 @@ export * from "./image.js";
 export * from "./keys.js";
 export * from "./list-workspace.js";
 export * from "./output-sink.js";
+export * from "./patch.js";
 export * from "./process.js";
 export * from "./profile.js";
 export * from "./pty.js";

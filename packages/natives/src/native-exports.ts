@@ -16,6 +16,7 @@ export const EXPORTS: readonly string[] = [
   "TtyWriterHandle",
   "WorkspaceHandle",
   "acquireFileLock",
+  "applyPatch",
   "countAmbiguous",
   "cpuSupportsModern",
   "diff",

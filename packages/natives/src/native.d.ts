@@ -287,6 +287,44 @@ export declare class OutputSink {
    dump(): SinkDump
 }
 
+/** The directory that is patched, and how. */
+export interface PatchRequest {
+  /** The directory below which files may change. */
+  root: string
+  /** Whether nothing is written. */
+  dryRun?: boolean
+  /** The context lines at each end of a hunk that need not match. */
+  fuzz?: number
+  /** The time limit in milliseconds. */
+  timeoutMs?: number
+}
+
+/** The change of one file. */
+export interface PatchedFile {
+  /** `"created"`, `"modified"`, `"deleted"`, `"renamed"` or `"copied"`. */
+  action: string
+  /** The path below the root. */
+  path: string
+  /** The path before a rename, or of the file that was copied. */
+  from?: string
+  /** The number of added lines. */
+  added: number
+  /** The number of removed lines. */
+  removed: number
+  /** Where each hunk was applied. */
+  hunks: Array<PatchedHunk>
+}
+
+/** Where a hunk was applied. */
+export interface PatchedHunk {
+  /** The first line in the new text, from 1. */
+  line: number
+  /** The lines between the announced place and this one. */
+  offset: number
+  /** The context lines at each end that did not match. */
+  fuzz: number
+}
+
 /** A decoded picture. */
 export declare class Picture {
   /** Cuts a part out. */
@@ -660,6 +698,9 @@ export interface WorkspaceState {
 
 /** Waits for the lock of a file. */
 export declare function acquireFileLock(path: string, shared: boolean, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<FileLockHandle>
+
+/** Applies a patch to a directory. A text crosses as JavaScript holds it and is turned into UTF-8 on the pool; bytes are copied before. */
+export declare function applyPatch(text: string | Uint8Array, options: PatchRequest, abort?: Abort): Promise<Array<PatchedFile>>
 
 export declare function countAmbiguous(text: string): number
 
