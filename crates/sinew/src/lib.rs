@@ -278,7 +278,7 @@
 //! ```
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use sinew_base as base;
@@ -298,6 +298,7 @@ pub use sinew_shell as shell;
 pub use sinew_system as system;
 pub use sinew_term as term;
 pub use sinew_walk as walk;
+pub use sinew_watch as watch;
 
 /// The state that the calls of one host share.
 #[derive(Debug)]
@@ -363,6 +364,26 @@ impl Sinew {
             home: self.home.clone(),
             ..search::WorkspaceOptions::default()
         }
+    }
+}
+
+impl Sinew {
+    /// Watches a directory with the queue of events that all workspaces share, and with the user's own ignore file.
+    ///
+    /// # Errors
+    /// Those of [`watch::TreeWatcher::open`].
+    pub fn watch(
+        &self,
+        root: &Path,
+        options: watch::WatchOptions,
+        cancel: &base::CancelToken,
+    ) -> base::Result<watch::TreeWatcher> {
+        #[cfg(target_os = "linux")]
+        let queue = self.workspaces.queue();
+        #[cfg(not(target_os = "linux"))]
+        let queue = std::sync::Arc::default();
+        let options = watch::WatchOptions { global_excludes: self.global_excludes.clone(), ..options };
+        watch::TreeWatcher::open(root, options, queue, self.pool.clone(), cancel)
     }
 }
 
