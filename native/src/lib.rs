@@ -38,6 +38,7 @@ mod system;
 mod task;
 mod text;
 mod tty_writer;
+mod watch;
 mod workspace;
 mod workspace_changes;
 mod workspace_progress;

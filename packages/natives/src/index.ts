@@ -28,4 +28,5 @@ export * from "./stdin-buffer.js";
 export * from "./system.js";
 export * from "./text.js";
 export * from "./tty-writer.js";
+export * from "./watch.js";
 export * from "./workspace.js";

@@ -612,6 +612,43 @@ export declare enum UseKind {
   Edit = 'edit'
 }
 
+/** Changes, and how they were found. */
+export interface WatchBatch {
+  mode: string
+  events: Array<WatchedChange>
+}
+
+/** A directory that is watched until it is closed or collected, or its thread ends. */
+export declare class WatchHandle {
+  /** How changes were found when the directory was opened. */
+  get mode(): string
+  /** Waits for the next batch; null once the watcher is closed. */
+   next(): Promise<WatchBatch | null>
+  /** Ends the wait; later ones end at once. */
+   close(): void
+}
+
+/** How a directory is watched. */
+export interface WatchRequest {
+  /** Globs of paths that are left out. */
+  ignore?: Array<string>
+  /** Whether ignore files count. */
+  gitignore?: boolean
+  /** Whether folders below are watched too. */
+  recursive?: boolean
+  /** The time in which changes are gathered, in milliseconds. */
+  debounceMs?: number
+  /** The most watches. */
+  maxWatches?: number
+}
+
+/** A change of a path. */
+export interface WatchedChange {
+  kind: string
+  path: string
+  to?: string
+}
+
 /** The calls that ended lately, summed up. */
 export interface WorkProfile {
   folded: string
@@ -783,6 +820,9 @@ export declare function openPty(cols: number, rows: number): PtyPair
 
 /** Starts a writer for a descriptor. */
 export declare function openTtyWriter(fd: number): TtyWriterHandle
+
+/** Reads a directory and begins to watch it. */
+export declare function openWatch(path: string, options: WatchRequest, abort?: Abort | undefined | null): Promise<WatchHandle>
 
 /** Opens a folder. */
 export declare function openWorkspace(request: WorkspaceRequest, abort?: Abort | undefined | null): Promise<WorkspaceHandle>

@@ -115,6 +115,15 @@ const USES = {
       assert.equal((await workspace.grep({ pattern: "alpha" })).totalMatches, 1);
       await workspace.close();
     }),
+  Watcher: ({ Watcher }) => assert.throws(() => new Watcher({}), { code: "ERR_ILLEGAL_CONSTRUCTOR" }),
+  watch: ({ watch }) =>
+    withFolder(async (path) => {
+      const opened = watch(path, {}, () => {});
+      if (process.platform !== "linux") return assert.rejects(opened, { code: "ERR_UNSUPPORTED" });
+      const watcher = await opened;
+      watcher.close();
+      await watcher.closed;
+    }),
   applyPatch: ({ applyPatch }) =>
     withFolder(async (path) => {
       const patch = "*** Begin Patch\n*** Update File: one.txt\n@@\n alpha\n-beta\n+gamma\n*** End Patch\n";

@@ -46,6 +46,12 @@ const PAIRS: &[Pair] = &[
         ..NONE
     },
     Pair {
+        typescript: ("watch.ts", &["WatchOptions"]),
+        rust: ("sinew-watch/src/types.rs", "WatchOptions"),
+        renamed: &[("debounceMs", "debounce")],
+        ..NONE
+    },
+    Pair {
         typescript: ("patch.ts", &["ApplyPatchOptions"]),
         rust: ("sinew-patch/src/directory.rs", "ApplyOptions"),
         only_typescript: &["root"],
