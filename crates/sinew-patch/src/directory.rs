@@ -44,7 +44,7 @@ pub fn apply_to_directory(
     #[cfg(not(unix))]
     {
         let _ = (root, options, Patch::parse(text)?);
-        Err(Error::new(ErrorCode::Unsupported, "patches are applied to directories on Unix only"))
+        Err(Error::new(sinew_base::ErrorCode::Unsupported, "patches are applied to directories on Unix only"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where no directory can be watched.
 
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,18 +15,18 @@ pub struct WatchQueue {}
 
 /// Ends the wait of a [`TreeWatcher`] from another thread.
 #[derive(Debug, Clone)]
-pub enum WatchCloser {}
+pub struct WatchCloser(Infallible);
 
 impl WatchCloser {
     /// Ends the wait.
     pub fn close(&self) {
-        match *self {}
+        match self.0 {}
     }
 }
 
 /// A directory of which changes are reported: there is none.
 #[derive(Debug)]
-pub enum TreeWatcher {}
+pub struct TreeWatcher(Infallible);
 
 impl TreeWatcher {
     /// Fails.
@@ -39,13 +40,13 @@ impl TreeWatcher {
     /// Returns how changes are found now.
     #[must_use]
     pub fn mode(&self) -> WatchMode {
-        match *self {}
+        match self.0 {}
     }
 
     /// Returns a handle by which another thread ends [`TreeWatcher::wait`].
     #[must_use]
     pub fn closer(&self) -> WatchCloser {
-        match *self {}
+        match self.0 {}
     }
 
     /// Waits for changes.
@@ -53,6 +54,6 @@ impl TreeWatcher {
     /// # Errors
     /// None.
     pub fn wait(&mut self) -> Result<Option<Vec<Change>>> {
-        match *self {}
+        match self.0 {}
     }
 }

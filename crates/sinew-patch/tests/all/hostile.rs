@@ -24,7 +24,7 @@ fn check(patch: &str, expect: &str) {
     symlink("../outside", root.join("out")).unwrap();
     symlink("d", root.join("in")).unwrap();
     symlink("/", root.join("all")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, root.join("pipe"), rustix::fs::Mode::RWXU).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
     let patch = patch.replace("@T@", top.to_str().unwrap());
     let before = fingerprint(&top);
     for dry_run in [true, false] {
