@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use sinew_base::CancelToken;
-use sinew_patch::{ApplyOptions, apply_to_directory};
+use sinew_patch::{ApplyOptions, Patch, apply_to_directory, apply_to_text};
 
 use crate::tree::fingerprint;
 
@@ -139,4 +139,46 @@ fn what_git_would_pass_over_without_a_word_is_refused() {
     check("diff --git a/f b/f\nold mode 100644\nnew mode 160000\n", "a submodule");
     check("diff --git a/f b/f\nold mode 100644\nnew mode 120000\n", "cannot turn a file into a symbolic link");
     check("", "the text contains no patch");
+}
+
+#[test]
+fn damaged_patches_are_errors_and_never_panics() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let begin =
+        "*** Begin Patch\n*** Update File: f\n@@ a\n b\n-c\n+C\n*** End of File\n*** Add File: n\n+x\n*** End Patch\n";
+    let diff = change("f") + "@@ -3,2 +3,3 @@\n a\n+b\n c\n\\ No newline at end of file\n" + &create("new/n");
+    let moved = "diff --git \"a/d\\tx\" b/new/y\nsimilarity index 90%\nrename from d/x\nrename to new/y\n--- a/d/x\n+++ b/new/y\n@@ -1 +1 @@\n-a\n+b\n";
+    let sources = [begin, &diff, moved];
+    let pieces: [&[u8]; 12] = [
+        b"\n",
+        b"@@",
+        b" -1,9 +0,0 @@\n",
+        b"+",
+        b"-",
+        b" ",
+        b"\\ No newline at end of file\n",
+        b"***",
+        b"diff --git ",
+        b"\"",
+        b"99999999999999999999",
+        b"\xff",
+    ];
+    let (mut parsed, mut applied) = (0, 0);
+    for _ in 0..30_000 {
+        let mut text = random.choice(sources).unwrap().as_bytes().to_vec();
+        for _ in 0..random.usize(1..4) {
+            let (at, end) = (random.usize(0..text.len()), random.usize(0..12));
+            let end = (at + end).min(text.len());
+            let piece: &[u8] = if random.bool() { b"" } else { random.choice(pieces).unwrap() };
+            text.splice(at..end, piece.iter().copied());
+        }
+        let Ok(patch) = Patch::parse(&text) else { continue };
+        parsed += 1;
+        for file in &patch.files {
+            let fuzz = random.usize(0..4);
+            applied +=
+                usize::from(apply_to_text(file, b"line 1\nline 2\na\nb\nc", fuzz, &CancelToken::never()).is_ok());
+        }
+    }
+    assert!(parsed > 1_000 && applied > 500, "{parsed} parsed, {applied} applied");
 }
