@@ -30,6 +30,8 @@ const MENU = [
       ["Guides", [
         ["docs/natives/search.md", "package/search", "Search"],
         ["docs/natives/workspaces.md", "package/workspaces", "Workspaces"],
+        ["docs/natives/watching.md", "package/watching", "Watching files"],
+        ["docs/natives/patches.md", "package/patches", "Patches"],
         ["docs/natives/shells.md", "package/shells", "Shells and processes"],
         ["docs/natives/terminal.md", "package/terminal", "Terminal text and keys"],
         ["docs/natives/highlighting.md", "package/highlighting", "Highlighting"],

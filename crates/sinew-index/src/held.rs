@@ -16,12 +16,12 @@ use crate::status::{Freshness, IndexCounts, IndexOptions, IndexState, IndexStatu
 use crate::store::{RootId, Store, folder_of_all, random_id};
 use crate::surprises::Surprises;
 use crate::touched::{RecentFiles, Touched, folder_of};
-use crate::watch::{Event, WatchQueue, Watcher};
+use sinew_watch::{Event, FolderWatches, WatchQueue};
 
 /// The root's present folder with all that is known of it.
 pub(crate) struct Held {
     pub(crate) tree: Tree,
-    watcher: Watcher,
+    watcher: FolderWatches,
     mounts: Mounts,
     /// Places below the root on which something is mounted.
     pub(crate) mounted: Vec<Vec<u8>>,
@@ -62,7 +62,7 @@ impl Held {
         pool: &Pool,
         cancel: &CancelToken,
     ) -> Result<Held> {
-        let watcher = Watcher::new(Arc::clone(queue), !options.sweep, options.max_watches);
+        let watcher = FolderWatches::new(Arc::clone(queue), !options.sweep, options.max_watches);
         let mounts = Mounts::open();
         let scan = ScanOptions {
             skip_node_modules: !root.iter().any(|name| name == "node_modules"),

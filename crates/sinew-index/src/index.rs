@@ -20,8 +20,8 @@ use crate::part::{PartView, RowState};
 use crate::plan::Plan;
 use crate::progress::{BuildProgress, Progress};
 use crate::status::{BuildPolicy, IndexCounts, IndexOptions, IndexState, IndexStatus, StoredIndex};
-use crate::watch::WatchQueue;
 use background::Background;
+use sinew_watch::WatchQueue;
 
 /// The time between two looks at the cancellation while another call holds the index.
 const CANCEL_POLL: Duration = Duration::from_millis(5);

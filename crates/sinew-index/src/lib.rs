@@ -59,8 +59,6 @@ mod store;
 mod surprises;
 #[cfg(target_os = "linux")]
 mod touched;
-#[cfg(target_os = "linux")]
-mod watch;
 
 #[cfg(target_os = "linux")]
 pub use changes::Changes;
@@ -77,6 +75,6 @@ pub use plan::Plan;
 pub use postings::{Postings, PostingsBuilder};
 pub use progress::{BuildPhase, BuildProgress};
 pub use segment::{FileKind, FilePath, FileRecord, Segment, SegmentFiles, SegmentId};
-pub use status::{BuildPolicy, Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus, StoredIndex};
 #[cfg(target_os = "linux")]
-pub use watch::WatchQueue;
+pub use sinew_watch::WatchQueue;
+pub use status::{BuildPolicy, Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus, StoredIndex};

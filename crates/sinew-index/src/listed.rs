@@ -11,11 +11,11 @@ use sinew_walk::{FolderObserver, ListedFolder, Stamp};
 use crate::part::{StampSeen, stamp_number};
 use crate::segment::SegmentFiles;
 use crate::touched::prefix_of;
-use crate::watch::Watcher;
+use sinew_watch::FolderWatches;
 
 /// An observer that notes the stamps of the files of some parts, as of after their folders got their watches.
 pub(crate) struct ListedStamps<'a> {
-    watcher: &'a Watcher,
+    watcher: &'a FolderWatches,
     key: [u8; 16],
     parts: Vec<ListedPart<'a>>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct SeenFiles {
 impl ListedStamps<'_> {
     /// Watches folders, and notes stamps under a key where there are parts, each with its sorted files.
     pub(crate) fn new<'a>(
-        watcher: &'a Watcher,
+        watcher: &'a FolderWatches,
         key: [u8; 16],
         parts: impl IntoIterator<Item = &'a SegmentFiles>,
     ) -> ListedStamps<'a> {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::part::look_at;
     use crate::segment::{FileKind, FileRecord};
-    use crate::watch::WatchQueue;
+    use sinew_watch::WatchQueue;
 
     #[test]
     fn item_4_what_was_seen_in_a_listing_is_what_a_path_leads_to() {
@@ -131,7 +131,7 @@ mod tests {
         std::fs::write(root.join(".ignore"), "ignored\n").unwrap();
         std::fs::hard_link(root.join("a"), root.join("b/second")).unwrap();
         let (never, pool) = (CancelToken::never(), Pool::new("test", 2));
-        let watcher = Watcher::new(Arc::new(WatchQueue::default()), true, None);
+        let watcher = FolderWatches::new(Arc::new(WatchQueue::default()), true, None);
         let key = [7; 16];
         let part = |paths: &[&str]| {
             let mut files = SegmentFiles::default();

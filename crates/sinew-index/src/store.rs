@@ -20,7 +20,7 @@ use crate::part::Part;
 use crate::segment::{Segment, SegmentId};
 use crate::storage::Storage;
 use crate::varint::Bytes;
-use crate::watch::is_local;
+use sinew_watch::is_local;
 
 /// The lock of those that use an index. Its time is that of the last use.
 pub(crate) const USE_LOCK: &str = "use.lock";

@@ -70,6 +70,12 @@ impl Workspaces {
         Ok(Workspace { open: index, last: Arc::default() })
     }
 
+    /// Returns the queue of changes, which other watches of the program share.
+    #[must_use]
+    pub fn queue(&self) -> Arc<WatchQueue> {
+        Arc::clone(&self.queue)
+    }
+
     /// Returns the indexes on disk in the folder `cache`, those that were used last first.
     #[must_use]
     pub fn stored(cache: &Path) -> Vec<StoredIndex> {

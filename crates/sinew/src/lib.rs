@@ -122,6 +122,25 @@
 //! # }
 //! ```
 //!
+//! # Patches
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use sinew::{base::CancelToken, patch::{ApplyOptions, apply_to_directory}};
+//!
+//! let root = tempfile::tempdir()?;
+//! std::fs::write(root.path().join("x"), "one\ntwo\n")?;
+//! let patch = b"*** Begin Patch\n*** Update File: x\n@@\n one\n-two\n+2\n*** End Patch\n";
+//! let report = apply_to_directory(root.path(), patch, ApplyOptions::default(), &CancelToken::never())?;
+//! assert_eq!((report.files[0].added, report.files[0].removed), (1, 1));
+//! assert_eq!(std::fs::read(root.path().join("x"))?, b"one\n2\n");
+//! # Ok(())
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+//!
 //! # HTML
 //!
 //! ```
@@ -259,7 +278,7 @@
 //! ```
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use sinew_base as base;
@@ -270,6 +289,7 @@ pub use sinew_highlight as highlight;
 pub use sinew_html as html;
 pub use sinew_image as image;
 pub use sinew_lock as lock;
+pub use sinew_patch as patch;
 pub use sinew_pool as pool;
 pub use sinew_process as process;
 pub use sinew_profile as profile;
@@ -278,6 +298,7 @@ pub use sinew_shell as shell;
 pub use sinew_system as system;
 pub use sinew_term as term;
 pub use sinew_walk as walk;
+pub use sinew_watch as watch;
 
 /// The state that the calls of one host share.
 #[derive(Debug)]
@@ -343,6 +364,26 @@ impl Sinew {
             home: self.home.clone(),
             ..search::WorkspaceOptions::default()
         }
+    }
+}
+
+impl Sinew {
+    /// Watches a directory with the queue of events that all workspaces share, and with the user's own ignore file.
+    ///
+    /// # Errors
+    /// Those of [`watch::TreeWatcher::open`].
+    pub fn watch(
+        &self,
+        root: &Path,
+        options: watch::WatchOptions,
+        cancel: &base::CancelToken,
+    ) -> base::Result<watch::TreeWatcher> {
+        #[cfg(target_os = "linux")]
+        let queue = self.workspaces.queue();
+        #[cfg(not(target_os = "linux"))]
+        let queue = std::sync::Arc::default();
+        let options = watch::WatchOptions { global_excludes: self.global_excludes.clone(), ..options };
+        watch::TreeWatcher::open(root, options, queue, self.pool.clone(), cancel)
     }
 }
 

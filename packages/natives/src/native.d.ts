@@ -287,6 +287,44 @@ export declare class OutputSink {
    dump(): SinkDump
 }
 
+/** The directory that is patched, and how. */
+export interface PatchRequest {
+  /** The directory below which files may change. */
+  root: string
+  /** Whether nothing is written. */
+  dryRun?: boolean
+  /** The context lines at each end of a hunk that need not match. */
+  fuzz?: number
+  /** The time limit in milliseconds. */
+  timeoutMs?: number
+}
+
+/** The change of one file. */
+export interface PatchedFile {
+  /** `"created"`, `"modified"`, `"deleted"`, `"renamed"` or `"copied"`. */
+  action: string
+  /** The path below the root. */
+  path: string
+  /** The path before a rename, or of the file that was copied. */
+  from?: string
+  /** The number of added lines. */
+  added: number
+  /** The number of removed lines. */
+  removed: number
+  /** Where each hunk was applied. */
+  hunks: Array<PatchedHunk>
+}
+
+/** Where a hunk was applied. */
+export interface PatchedHunk {
+  /** The first line in the new text, from 1. */
+  line: number
+  /** The lines between the announced place and this one. */
+  offset: number
+  /** The context lines at each end that did not match. */
+  fuzz: number
+}
+
 /** A decoded picture. */
 export declare class Picture {
   /** Cuts a part out. */
@@ -574,6 +612,43 @@ export declare enum UseKind {
   Edit = 'edit'
 }
 
+/** Changes, and how they were found. */
+export interface WatchBatch {
+  mode: string
+  events: Array<WatchedChange>
+}
+
+/** A directory that is watched until it is closed or collected, or its thread ends. */
+export declare class WatchHandle {
+  /** How changes were found when the directory was opened. */
+  get mode(): string
+  /** Waits for the next batch; null once the watcher is closed. */
+   next(): Promise<WatchBatch | null>
+  /** Ends the wait; later ones end at once. */
+   close(): void
+}
+
+/** How a directory is watched. */
+export interface WatchRequest {
+  /** Globs of paths that are left out. */
+  ignore?: Array<string>
+  /** Whether ignore files count. */
+  gitignore?: boolean
+  /** Whether folders below are watched too. */
+  recursive?: boolean
+  /** The time in which changes are gathered, in milliseconds. */
+  debounceMs?: number
+  /** The most watches. */
+  maxWatches?: number
+}
+
+/** A change of a path. */
+export interface WatchedChange {
+  kind: string
+  path: string
+  to?: string
+}
+
 /** The calls that ended lately, summed up. */
 export interface WorkProfile {
   folded: string
@@ -661,6 +736,9 @@ export interface WorkspaceState {
 /** Waits for the lock of a file. */
 export declare function acquireFileLock(path: string, shared: boolean, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<FileLockHandle>
 
+/** Applies a patch to a directory. A text crosses as JavaScript holds it and is turned into UTF-8 on the pool; bytes are copied before. */
+export declare function applyPatch(text: string | Uint8Array, options: PatchRequest, abort?: Abort): Promise<Array<PatchedFile>>
+
 export declare function countAmbiguous(text: string): number
 
 /** Returns whether the processor has all of x86-64-v3. */
@@ -742,6 +820,9 @@ export declare function openPty(cols: number, rows: number): PtyPair
 
 /** Starts a writer for a descriptor. */
 export declare function openTtyWriter(fd: number): TtyWriterHandle
+
+/** Reads a directory and begins to watch it. */
+export declare function openWatch(path: string, options: WatchRequest, abort?: Abort | undefined | null): Promise<WatchHandle>
 
 /** Opens a folder. */
 export declare function openWorkspace(request: WorkspaceRequest, abort?: Abort | undefined | null): Promise<WorkspaceHandle>

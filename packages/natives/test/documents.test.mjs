@@ -42,7 +42,7 @@ test("all blocks of code are programs or commands", () => {
 
 test("every exported domain has an example in the README or a guide", () => {
   const text = [README, ...GUIDE_PAGES].flatMap(blocksOf).map(({ code }) => code).join("");
-  const domains = ["grep", "glob", "fuzzyFind", "visibleWidth", "parseKey", "StdinBuffer", "highlightCode", "diff", "unifiedDiff", "FileLock", "Shell", "executeShell", "PtySession", "Process", "PhotonImage", "fitImage", "htmlToMarkdown", "copyToClipboard", "getSystemInfo", "getWorkProfile"];
+  const domains = ["grep", "glob", "fuzzyFind", "visibleWidth", "parseKey", "StdinBuffer", "highlightCode", "diff", "unifiedDiff", "applyPatch", "watch", "FileLock", "Shell", "executeShell", "PtySession", "Process", "PhotonImage", "fitImage", "htmlToMarkdown", "copyToClipboard", "getSystemInfo", "getWorkProfile"];
   assert.deepEqual(domains.filter((name) => !new RegExp(`\\b${name}\\b`).test(text)), []);
 });
 

@@ -115,6 +115,22 @@ const USES = {
       assert.equal((await workspace.grep({ pattern: "alpha" })).totalMatches, 1);
       await workspace.close();
     }),
+  Watcher: ({ Watcher }) => assert.throws(() => new Watcher({}), { code: "ERR_ILLEGAL_CONSTRUCTOR" }),
+  watch: ({ watch }) =>
+    withFolder(async (path) => {
+      const opened = watch(path, {}, () => {});
+      if (process.platform !== "linux") return assert.rejects(opened, { code: "ERR_UNSUPPORTED" });
+      const watcher = await opened;
+      watcher.close();
+      await watcher.closed;
+    }),
+  applyPatch: ({ applyPatch }) =>
+    withFolder(async (path) => {
+      const patch = "*** Begin Patch\n*** Update File: one.txt\n@@\n alpha\n-beta\n+gamma\n*** End Patch\n";
+      const applied = applyPatch(patch, { root: path });
+      if (WINDOWS) await assert.rejects(applied, { code: "ERR_UNSUPPORTED" });
+      else assert.equal((await applied).files[0].action, "modified");
+    }),
   copyToClipboard: async ({ copyToClipboard }) => assert.equal(await copyToClipboard("smoke"), undefined),
   diff: async ({ diff }) => assert.deepEqual((await diff("a \ud83d b", "a \ud83d c", { unit: "word" })).map(({ text }) => text), ["a \ud83d ", "b", "c"]),
   unifiedDiff: async ({ unifiedDiff }) => assert.match(await unifiedDiff("a", "\u65e5"), /^-a$/m),

@@ -45,6 +45,18 @@ const PAIRS: &[Pair] = &[
         rust: ("sinew-diff/src/unified.rs", "UnifiedOptions"),
         ..NONE
     },
+    Pair {
+        typescript: ("watch.ts", &["WatchOptions"]),
+        rust: ("sinew-watch/src/types.rs", "WatchOptions"),
+        renamed: &[("debounceMs", "debounce")],
+        ..NONE
+    },
+    Pair {
+        typescript: ("patch.ts", &["ApplyPatchOptions"]),
+        rust: ("sinew-patch/src/directory.rs", "ApplyOptions"),
+        only_typescript: &["root"],
+        ..NONE
+    },
     Pair { typescript: ("html.ts", &["HtmlToMarkdownOptions"]), rust: ("sinew-html/src/lib.rs", "Options"), ..NONE },
     Pair { typescript: ("image.ts", &["FitImageOptions"]), rust: ("sinew-image/src/fit.rs", "FitOptions"), ..NONE },
     Pair {

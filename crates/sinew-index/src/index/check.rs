@@ -79,7 +79,7 @@ mod tests {
     use crate::part::RowState;
     use crate::plan::Plan;
     use crate::status::{BuildPolicy, Freshness, IndexOptions, IndexStatus};
-    use crate::watch::WatchQueue;
+    use sinew_watch::WatchQueue;
 
     struct Watched {
         place: tempfile::TempDir,

@@ -10,7 +10,7 @@ use super::worker_output::{WorkerOutput, name_of};
 use crate::entry::{IGNORED, KEPT, bits_of};
 use crate::ignore::{Context, IgnoreFilesPresent, Node, RuleLog, Verdict};
 use crate::sys::{self, Folder, FolderId};
-use crate::{Detail, FileType, ScanOptions};
+use crate::{Detail, FileType, GlobSet, ScanOptions};
 
 /// The longest path of a folder that is entered: a path is held once per entry below it.
 const MAX_FOLDER_PATH: usize = 32 << 10;
@@ -57,6 +57,8 @@ impl FolderRead {
 pub(super) struct FolderReader {
     pub(super) options: ScanOptions,
     pub(super) handle: sys::Root,
+    /// Paths that are left out whatever ignore rules say.
+    pub(super) exclude: Option<Arc<GlobSet>>,
     context: Context,
     /// The number of the next folder that is found.
     next: AtomicU32,
@@ -87,7 +89,7 @@ impl FolderReader {
         };
         let handle = open().map_err(|cause| root_error(&options, &cause))?;
         let first = Task { id: 0, path: Vec::new(), rules, ignored: false, ancestors: None };
-        Ok((FolderReader { options, handle, context, next: AtomicU32::new(1) }, first))
+        Ok((FolderReader { options, handle, exclude: None, context, next: AtomicU32::new(1) }, first))
     }
 
     /// Reads a folder into `output` and pushes the tasks of the folders in it, in path order, to `tasks`. Returns the open
@@ -268,6 +270,11 @@ impl FolderReader {
             if (ignored && options.gitignore) || (!options.hidden && name[0] == b'.' && !kept_by_rule) {
                 continue;
             }
+            if let Some(exclude) = &self.exclude
+                && exclude.is_match(&path_below(&task.path, name), is_dir)
+            {
+                continue;
+            }
             if is_dir && options.skip_node_modules && name == b"node_modules" {
                 output.skipped_modules = true;
                 continue;
@@ -300,6 +307,10 @@ impl FolderReader {
         output.items.truncate(kept);
         Ok(())
     }
+}
+
+fn path_below(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }
 
 /// The error of a root that cannot be read.

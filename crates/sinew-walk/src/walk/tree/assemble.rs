@@ -58,8 +58,8 @@ impl Tree {
             global_excludes,
         } = options;
         let held = &self.reader.options;
-        let is_other = *follow_links || max_depth.is_some() || *detail != Detail::Path;
-        if !gitignore || is_other || *global_excludes != held.global_excludes {
+        let is_other = *follow_links || *max_depth != held.max_depth || *detail != Detail::Path;
+        if *gitignore != held.gitignore || is_other || *global_excludes != held.global_excludes {
             return Ok(None);
         }
         let Some(base) = relative(root, &held.root) else { return Ok(None) };

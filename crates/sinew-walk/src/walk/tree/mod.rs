@@ -23,7 +23,7 @@ use super::worker_output::{Item, WorkerOutput, name_of};
 use crate::entry::{IGNORED, TYPE, bits_of};
 use crate::ignore::{Node, RuleLog};
 use crate::stamp::{Source, Stamp};
-use crate::{Detail, FileType, Scan, ScanOptions, sys};
+use crate::{Detail, FileType, GlobSet, Scan, ScanOptions, sys};
 use assemble::ScanKey;
 use kept_names::KeptNames;
 
@@ -161,16 +161,27 @@ impl Tree {
         pool: &Pool,
         cancel: &CancelToken,
     ) -> Result<Tree> {
-        let options = ScanOptions {
-            hidden: true,
-            gitignore: true,
-            follow_links: false,
-            max_depth: None,
-            detail: Detail::Path,
-            ..options.clone().canonical()?
-        };
+        let options = ScanOptions { gitignore: true, max_depth: None, ..options.clone() };
+        Tree::open_filtered(&options, None, observer, pool, cancel)
+    }
+
+    /// Reads a folder as [`Tree::open`] does, without what `exclude` matches; paths are relative to the root. Here
+    /// `options.gitignore` and `options.max_depth` count too: a folder below the depth is neither read nor watched.
+    ///
+    /// # Errors
+    /// Those of [`Tree::open`].
+    pub fn open_filtered(
+        options: &ScanOptions,
+        exclude: Option<Arc<GlobSet>>,
+        observer: &dyn FolderObserver,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<Tree> {
+        let options =
+            ScanOptions { hidden: true, follow_links: false, detail: Detail::Path, ..options.clone().canonical()? };
         let mut above = RuleLog::with_sources();
-        let (reader, first) = FolderReader::open_with(options, &mut above)?;
+        let (mut reader, first) = FolderReader::open_with(options, &mut above)?;
+        reader.exclude = exclude;
         let mut tree = Tree {
             reader,
             above,

@@ -135,7 +135,8 @@ impl Tree {
     /// Reads everything anew.
     fn reopen(&mut self, observer: &dyn FolderObserver, pool: &Pool, cancel: &CancelToken) -> Result<TreeUpdate> {
         let collecting = Collecting { observer, entered: Mutex::default() };
-        let opened = Tree::open(&self.reader.options, &collecting, pool, cancel);
+        let exclude = self.reader.exclude.clone();
+        let opened = Tree::open_filtered(&self.reader.options, exclude, &collecting, pool, cancel);
         let mut released = collecting.entered.into_inner();
         let opened = opened.map(|tree| released.extend(std::mem::replace(self, tree).watched.into_keys()));
         self.release(released, observer);

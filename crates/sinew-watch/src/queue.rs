@@ -36,10 +36,15 @@ enum Trust {
 
 /// One event: the watch, what happened, and the name in the watched folder; none where it happened to the folder itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
-    pub(crate) watch: i32,
-    pub(crate) flags: ReadFlags,
-    pub(crate) name: Option<Vec<u8>>,
+pub struct Event {
+    /// The watch of the folder.
+    pub watch: i32,
+    /// The kinds of the change.
+    pub flags: ReadFlags,
+    /// The number that the two events of one rename share.
+    pub cookie: u32,
+    /// The name in the folder.
+    pub name: Option<Vec<u8>>,
 }
 
 /// The queue of events that the indexes of one program share.
@@ -59,20 +64,30 @@ struct Shared {
     owners: HashMap<i32, SmallVec<[u64; 2]>>,
     inboxes: HashMap<u64, Inbox>,
     next: u64,
-    /// Events are read and given to nobody.
-    #[cfg(test)]
+    /// Events are read and given to nobody, for tests.
     deaf: bool,
 }
 
-/// The events that one index has not taken yet.
-#[derive(Debug, Default)]
+/// Called when an inbox that was empty has events, on the thread that reads the queue.
+pub(crate) type Waker = Box<dyn Fn() + Send + Sync>;
+
+/// The events that one owner of watches has not taken yet.
+#[derive(Default)]
 struct Inbox {
     events: Vec<Event>,
     lost: bool,
+    waker: Option<Waker>,
+}
+
+impl std::fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inbox").field("events", &self.events.len()).field("lost", &self.lost).finish_non_exhaustive()
+    }
 }
 
 impl Inbox {
     fn add(&mut self, event: &Event) {
+        self.wake();
         if self.events.len() < MAX_EVENTS {
             self.events.push(event.clone());
         } else {
@@ -80,7 +95,19 @@ impl Inbox {
         }
     }
 
+    /// Empties the inbox. Returns its events, and whether some were lost.
+    fn take(&mut self) -> (Vec<Event>, bool) {
+        (std::mem::take(&mut self.events), std::mem::take(&mut self.lost))
+    }
+
+    fn wake(&self) {
+        if let (Some(waker), true, false) = (&self.waker, self.events.is_empty(), self.lost) {
+            waker();
+        }
+    }
+
     fn lose(&mut self) {
+        self.wake();
         self.lost = true;
         self.events = Vec::new();
     }
@@ -97,11 +124,15 @@ impl Shared {
                 Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => {
                     self.inboxes.values_mut().for_each(Inbox::lose);
                 }
-                #[cfg(test)]
                 Ok(_) if self.deaf => {}
                 Ok(event) => {
                     let name = event.file_name().map(CStr::to_bytes).filter(|name| !name.is_empty());
-                    let event = Event { watch: event.wd(), flags: event.events(), name: name.map(<[u8]>::to_vec) };
+                    let event = Event {
+                        watch: event.wd(),
+                        flags: event.events(),
+                        cookie: event.cookie(),
+                        name: name.map(<[u8]>::to_vec),
+                    };
                     for owner in self.owners.get(&event.watch).into_iter().flatten() {
                         if let Some(inbox) = self.inboxes.get_mut(owner) {
                             inbox.add(&event);
@@ -136,8 +167,8 @@ impl Shared {
     }
 }
 
-/// The watches of one tree.
-pub(crate) struct Watcher {
+/// The watches of the folders of one tree. It is the observer by which a [`sinew_walk::Tree`] has its folders watched.
+pub struct FolderWatches {
     queue: Arc<WatchQueue>,
     /// The number in the queue; none where the system gives none, or none is wanted.
     number: Option<u64>,
@@ -150,13 +181,24 @@ pub(crate) struct Watcher {
     untrusted: AtomicBool,
 }
 
-impl Watcher {
+impl FolderWatches {
     /// Joins a queue. Without `wants_events`, or where the system refuses, nothing is announced.
-    pub(crate) fn new(queue: Arc<WatchQueue>, wants_events: bool, max_watches: Option<usize>) -> Watcher {
+    #[must_use]
+    pub fn new(queue: Arc<WatchQueue>, wants_events: bool, max_watches: Option<usize>) -> FolderWatches {
+        FolderWatches::with_waker(queue, wants_events, max_watches, None)
+    }
+
+    /// Joins a queue whose events may be read by others; `waker` is called when they read events of this tree.
+    pub(crate) fn with_waker(
+        queue: Arc<WatchQueue>,
+        wants_events: bool,
+        max_watches: Option<usize>,
+        waker: Option<Waker>,
+    ) -> FolderWatches {
         let granted = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
         let granted = granted.ok().and_then(|text| text.trim().parse::<usize>().ok()).unwrap_or(8_192);
-        let number = if wants_events { queue.join() } else { None };
-        Watcher {
+        let number = if wants_events { queue.join(waker) } else { None };
+        FolderWatches {
             queue,
             number,
             wants_events,
@@ -169,7 +211,8 @@ impl Watcher {
     }
 
     /// Says why no folder has a watch.
-    pub(crate) fn refusal(&self) -> &'static str {
+    #[must_use]
+    pub fn refusal(&self) -> &'static str {
         match self.number {
             _ if !self.wants_events => "a look at every file was asked for",
             None => "the system gives no queue of events",
@@ -180,32 +223,47 @@ impl Watcher {
         }
     }
 
+    /// The descriptor that is readable when the system has announced something to anyone who shares the queue.
+    pub(crate) fn descriptor(&self) -> Option<Arc<OwnedFd>> {
+        self.number?;
+        self.queue.shared.lock().queue.clone()
+    }
+
+    /// Returns true without any watch.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns the number of watches.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.watches.lock().len()
     }
 
     /// Tells whether a folder was met where not even stamps can be trusted.
-    pub(crate) fn is_untrusted(&self) -> bool {
+    #[must_use]
+    pub fn is_untrusted(&self) -> bool {
         self.untrusted.load(Ordering::Relaxed)
     }
 
     /// Reads the queue to its end and gives each event of this tree to `each`; false where events were lost.
-    pub(crate) fn drain(&self, mut each: impl FnMut(Event)) -> bool {
+    pub fn drain(&self, mut each: impl FnMut(Event)) -> bool {
         let Some(number) = self.number else { return true };
         let inbox = {
             let _alone = self.queue.making.write();
             let mut shared = self.queue.shared.lock();
             shared.read();
-            shared.inboxes.get_mut(&number).map(std::mem::take).unwrap_or_default()
+            shared.inboxes.get_mut(&number).map(Inbox::take).unwrap_or_default()
         };
-        for event in inbox.events {
+        let (events, lost) = inbox;
+        for event in events {
             if event.flags.contains(ReadFlags::IGNORED) {
                 self.watches.lock().remove(&event.watch);
             }
             each(event);
         }
-        !inbox.lost
+        !lost
     }
 
     fn trust(&self, folder: BorrowedFd<'_>, device: u64) -> Trust {
@@ -219,9 +277,9 @@ impl Watcher {
 }
 
 impl WatchQueue {
-    /// Loses every event from now on, or none any more.
-    #[cfg(test)]
-    pub(crate) fn lose_events(&self, lose: bool) {
+    /// Loses every event from now on, or none any more: for tests of what happens then.
+    #[doc(hidden)]
+    pub fn lose_events(&self, lose: bool) {
         let _alone = self.making.write();
         let mut shared = self.shared.lock();
         shared.read();
@@ -229,14 +287,14 @@ impl WatchQueue {
     }
 
     /// Gives a number to one more index and opens the queue for the first one.
-    fn join(&self) -> Option<u64> {
+    fn join(&self, waker: Option<Waker>) -> Option<u64> {
         let mut shared = self.shared.lock();
         if shared.queue.is_none() {
             shared.queue = Some(Arc::new(inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?));
         }
         shared.next += 1;
         let number = shared.next;
-        shared.inboxes.insert(number, Inbox::default());
+        shared.inboxes.insert(number, Inbox { waker, ..Inbox::default() });
         Some(number)
     }
 
@@ -250,7 +308,7 @@ impl WatchQueue {
     }
 }
 
-impl Drop for Watcher {
+impl Drop for FolderWatches {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
         let _alone = self.queue.making.write();
@@ -266,7 +324,7 @@ impl Drop for Watcher {
     }
 }
 
-impl FolderObserver for Watcher {
+impl FolderObserver for FolderWatches {
     fn enter(&self, folder: BorrowedFd<'_>, stamp: &Stamp) -> Option<i32> {
         if self.trust(folder, stamp.device) != Trust::Events {
             return None;
@@ -320,7 +378,8 @@ fn mask() -> WatchFlags {
 }
 
 /// Tells whether files in a folder can be locked and flushed as on a disk of this machine.
-pub(crate) fn is_local(folder: BorrowedFd<'_>) -> bool {
+#[must_use]
+pub fn is_local(folder: BorrowedFd<'_>) -> bool {
     trust_of(folder) != Trust::Nothing
 }
 
@@ -359,15 +418,16 @@ mod tests {
             .map(|path| std::fs::create_dir(&path).and_then(|()| File::open(path)).unwrap())
             .collect();
         let queue = Arc::new(WatchQueue::default());
-        let watcher = Watcher::new(Arc::clone(&queue), true, None);
-        let enter = |watcher: &Watcher, folder: &File| watcher.enter(folder.as_fd(), &Stamp::of_file(folder).unwrap());
+        let watcher = FolderWatches::new(Arc::clone(&queue), true, None);
+        let enter =
+            |watcher: &FolderWatches, folder: &File| watcher.enter(folder.as_fd(), &Stamp::of_file(folder).unwrap());
         std::thread::scope(|threads| {
             // Others come and go in the same folders; one has no room.
             for budget in [0, 64] {
                 let (queue, folders) = (&queue, &folders);
                 threads.spawn(move || {
                     for _ in 0..20 {
-                        let other = Watcher::new(Arc::clone(queue), true, Some(budget));
+                        let other = FolderWatches::new(Arc::clone(queue), true, Some(budget));
                         folders.iter().filter_map(|folder| enter(&other, folder)).for_each(|watch| other.leave(watch));
                     }
                 });
@@ -378,7 +438,7 @@ mod tests {
             }
         });
         if watcher.len() < folders.len() {
-            assert!(watcher.is_untrusted() || watcher.len() == 0, "no event is announced here");
+            assert!(watcher.is_untrusted() || watcher.is_empty(), "no event is announced here");
             return;
         }
         for folder in 0..folders.len() {

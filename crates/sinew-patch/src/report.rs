@@ -1,0 +1,78 @@
+//! The result of an applied patch.
+
+/// What happened to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It did not exist before.
+    Created,
+    /// Its content or mode changed, or the patch left it as it was.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It has another name.
+    Renamed,
+    /// It is a copy.
+    Copied,
+}
+
+impl Action {
+    /// The name of the action in results: `"created"`, `"modified"`, `"deleted"`, `"renamed"` or `"copied"`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Action::Created => "created",
+            Action::Modified => "modified",
+            Action::Deleted => "deleted",
+            Action::Renamed => "renamed",
+            Action::Copied => "copied",
+        }
+    }
+}
+
+/// Where a hunk or a chunk was applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HunkPlace {
+    /// The first line of the hunk in the new text, from 1.
+    pub line: usize,
+    /// How many lines below the announced place it was applied; negative above it. 0 for a chunk of the Begin Patch form.
+    pub offset: i64,
+    /// The context lines at each end that did not match. 0 for a chunk of the Begin Patch form.
+    pub fuzz: usize,
+}
+
+/// The change of one file of a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileReport {
+    /// What happened.
+    pub action: Action,
+    /// The path below the root, with `/` between its parts.
+    pub path: Vec<u8>,
+    /// The path before a rename, or the path that was copied.
+    pub from: Option<Vec<u8>>,
+    /// The number of added lines.
+    pub added: usize,
+    /// The number of removed lines.
+    pub removed: usize,
+    /// Where each hunk or chunk was applied, in the order of the patch.
+    pub places: Vec<HunkPlace>,
+}
+
+/// What a patch changed, or would change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatchReport {
+    /// One entry for each file of the patch, in its order. A file that is named twice has two.
+    pub files: Vec<FileReport>,
+}
+
+/// A text that a patch was applied to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedText {
+    /// The new text.
+    pub text: Vec<u8>,
+    /// Where each hunk or chunk was applied, in their order.
+    pub places: Vec<HunkPlace>,
+    /// The number of added lines.
+    pub added: usize,
+    /// The number of removed lines.
+    pub removed: usize,
+}

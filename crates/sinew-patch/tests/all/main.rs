@@ -1,0 +1,11 @@
+//! Patches on real directories: the suites, `git apply` as an oracle, and hostile patches.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::print_stdout, reason = "a suite says how many of its rows passed")]
+
+mod directory;
+mod git;
+mod hostile;
+mod suites;
+mod tree;
