@@ -1,0 +1,124 @@
+//! Reads the files that a scan found changed: their digests, and copies for the store.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+
+use sha1::{Digest, Sha1};
+use sinew_base::{CancelToken, Result};
+
+use crate::attributes;
+use crate::directory::{Directory, as_name};
+use crate::options::Limits;
+use crate::pack::{PackWriter, digest};
+use crate::row::{Content, Gap, GitId, Hash, Kind, Row, parent_of};
+use crate::scan::now;
+
+/// Reads files; with a pack, what is read is kept.
+pub(crate) struct ContentReader<'a, 'p> {
+    root: &'a Directory,
+    limits: Limits,
+    pack: Option<&'a mut PackWriter<'p>>,
+    /// The bytes that were added to the pack.
+    added: u64,
+    /// The directory of the last file.
+    folder: Option<(Vec<u8>, Directory)>,
+    buffer: Vec<u8>,
+    /// The error that ended writing to the store.
+    pub(crate) failure: Option<io::Error>,
+}
+
+/// Returns the id that git gives to a file with this content.
+pub(crate) fn git_id(bytes: &[u8]) -> GitId {
+    let mut sha = Sha1::new();
+    sha.update(format!("blob {}\0", bytes.len()));
+    sha.update(bytes);
+    sha.finalize().into()
+}
+
+impl<'a, 'p> ContentReader<'a, 'p> {
+    pub(crate) fn new(root: &'a Directory, limits: Limits, pack: Option<&'a mut PackWriter<'p>>) -> Self {
+        ContentReader { root, limits, pack, added: 0, folder: None, buffer: Vec::new(), failure: None }
+    }
+
+    /// Reads every row that is [`Content::Pending`]. `cancel` is looked at before each file.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub(crate) fn read_all(&mut self, rows: &mut [Row], cancel: &CancelToken) -> Result<()> {
+        for row in rows.iter_mut().filter(|row| row.content == Content::Pending) {
+            cancel.check()?;
+            self.read(row);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, row: &mut Row) {
+        if row.size > self.limits.file {
+            row.content = Content::Missing(Gap::TooLarge);
+            return;
+        }
+        if self.pack.is_some() && self.added.saturating_add(row.size) > self.limits.checkpoint {
+            row.content = Content::Missing(Gap::OverBudget);
+            return;
+        }
+        let read = self.open(row).and_then(|file| self.load(&file, row));
+        row.content = match read {
+            Ok(true) => self.keep(),
+            Ok(false) => Content::Missing(Gap::TooLarge),
+            Err(_) => Content::Missing(Gap::Unreadable),
+        };
+    }
+
+    fn open(&mut self, row: &Row) -> io::Result<File> {
+        let parent = parent_of(&row.path);
+        if self.folder.as_ref().is_none_or(|(path, _)| path != parent) {
+            self.folder = Some((parent.to_vec(), self.root.open_below(parent)?));
+        }
+        let name = &row.path[if parent.is_empty() { 0 } else { parent.len() + 1 }..];
+        match &self.folder {
+            Some((_, folder)) => Ok(folder.open_file(as_name(name))?),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Reads a file into the buffer; the row becomes that of what was read. Returns false if the file grew over the limit.
+    fn load(&mut self, file: &File, row: &mut Row) -> io::Result<bool> {
+        let before = Row::of(&row.path, &rustix::fs::fstat(file)?, now());
+        self.buffer.clear();
+        file.take(self.limits.file.saturating_add(1)).read_to_end(&mut self.buffer)?;
+        let after = Row::of(&row.path, &rustix::fs::fstat(file)?, now());
+        // Somebody writes to it: the next scan looks again.
+        let is_torn = !before.has_same_stamp(&after) || self.buffer.len() as u64 != after.size;
+        let racy = after.racy || is_torn;
+        *row = Row { racy, kind: Kind::File, attributes: self.attributes(file), ..after };
+        Ok(self.buffer.len() as u64 <= self.limits.file)
+    }
+
+    /// Keeps the extended attributes of a file. Where the store fails, the content will fail too.
+    fn attributes(&mut self, file: &File) -> Option<Hash> {
+        let pack = self.pack.as_mut()?;
+        let bytes = attributes::read(file.as_fd())?;
+        let hash = digest(&bytes);
+        self.added += pack.add(hash, &bytes).ok()?;
+        Some(hash)
+    }
+
+    fn keep(&mut self) -> Content {
+        let hash = digest(&self.buffer);
+        if let Some(pack) = &mut self.pack {
+            match pack.add(hash, &self.buffer) {
+                Ok(added) => self.added += added,
+                Err(cause) => {
+                    // A full or broken disk fails for the next file too.
+                    self.failure = Some(cause);
+                    self.pack = None;
+                }
+            }
+        }
+        if self.failure.is_some() {
+            return Content::Missing(Gap::StoreFailed);
+        }
+        Content::Stored(hash, git_id(&self.buffer))
+    }
+}

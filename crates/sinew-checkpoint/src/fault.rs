@@ -1,0 +1,20 @@
+//! Points at which a test ends the process, to prove that the next start repairs what was left.
+
+/// Marks a point between two changes on disk.
+#[cfg(not(test))]
+pub(crate) fn point() {}
+
+/// Counts a point between two changes on disk; kills the process at the one that the test chose.
+#[cfg(test)]
+pub(crate) fn point() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
+    let chosen = || std::env::var("SINEW_TEST_FAULT").ok().and_then(|text| text.parse().ok());
+    if LEFT.load(Ordering::Relaxed) == u64::MAX {
+        LEFT.store(chosen().unwrap_or(u64::MAX - 1), Ordering::Relaxed);
+    }
+    if LEFT.fetch_sub(1, Ordering::Relaxed) == 1 {
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
+    }
+}

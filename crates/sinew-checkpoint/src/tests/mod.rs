@@ -1,0 +1,4 @@
+//! Tests of whole calls on real directories.
+
+mod child;
+mod stories;
