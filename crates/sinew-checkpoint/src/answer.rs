@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::manifest::CheckpointKind;
+use crate::options::CheckpointKind;
 
 /// A checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use crate::directory::Directory;
 use crate::gc;
 use crate::git_objects::GitObjects;
 use crate::journal::{self, Journal};
-use crate::manifest::{CheckpointKind, Head};
-use crate::options::{Limits, OpenOptions, RestoreOptions, TakeOptions};
+use crate::manifest::Head;
+use crate::options::{CheckpointKind, Limits, OpenOptions, RestoreOptions, TakeOptions};
 use crate::pack::PackWriter;
 use crate::plan::{self, Planner, Span, Steps};
 use crate::restore::Restorer;
@@ -64,13 +64,14 @@ impl Checkpoints {
     /// A store that cannot be created or read is no error: checkpoints are kept in memory then, and their coverage says so.
     ///
     /// # Errors
-    /// `NotFound` or `NotADirectory` for the directory; `InvalidArgument` if the store lies inside it.
+    /// `NotFound` or `NotADirectory` for the directory; `InvalidArgument` if the store lies inside it, and not in a path that is skipped.
     pub fn open(root: &Path, options: &OpenOptions) -> Result<Checkpoints> {
         let failed = |cause: &io::Error| Error::io(format!("checkpoints: failed to open {root:?}"), cause);
         let root = std::fs::canonicalize(root).map_err(|cause| failed(&cause))?;
         let directory = Directory::open(&root).map_err(|errno| failed(&errno.into()))?;
         let base = resolve(&options.store);
-        if base.starts_with(&root) {
+        let is_skipped = options.skip.iter().any(|path| base.starts_with(resolve(path)));
+        if base.starts_with(&root) && !is_skipped {
             return Err(Error::invalid(format!(
                 "checkpoints: the store {:?} lies inside the directory {root:?}; choose a folder outside of it",
                 options.store
@@ -535,6 +536,6 @@ fn store_problem(cause: &io::Error) -> String {
     match cause.kind() {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "store is read-only".into(),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "store is full".into(),
-        _ => format!("store cannot be written: {}", crate::restore::io_words(cause)),
+        _ => format!("store cannot be written: {}", crate::stage::io_words(cause)),
     }
 }

@@ -5,33 +5,56 @@
 //! restore would do, and [`Checkpoints::restore`] does it: it never touches what somebody else changed meanwhile, unless
 //! forced, and never the data of a repository.
 //!
-//! Checkpoints need a Unix system; elsewhere the crate is empty.
-#![cfg(unix)]
+//! Checkpoints need a Unix system; elsewhere [`Checkpoints::open`] fails with `Unsupported`.
 
 mod answer;
+#[cfg(unix)]
 mod attributes;
+#[cfg(unix)]
 mod changes;
+#[cfg(unix)]
 mod checkpoints;
+#[cfg(unix)]
 mod codec;
+#[cfg(unix)]
 mod contents;
+#[cfg(unix)]
 mod directory;
+#[cfg(unix)]
 mod fault;
+#[cfg(unix)]
 mod gc;
+#[cfg(unix)]
 mod git_index;
+#[cfg(unix)]
 mod git_objects;
+#[cfg(unix)]
 mod journal;
+#[cfg(unix)]
 mod manifest;
 mod options;
+#[cfg(unix)]
 mod pack;
+#[cfg(unix)]
 mod plan;
+#[cfg(unix)]
 mod repository;
+#[cfg(unix)]
 mod restore;
+#[cfg(unix)]
 mod row;
+#[cfg(unix)]
 mod scan;
+#[cfg(unix)]
 mod stage;
+#[cfg(unix)]
 mod state;
+#[cfg(unix)]
 mod store;
+#[cfg(not(unix))]
+mod unsupported;
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests;
 
@@ -39,6 +62,8 @@ pub use answer::{
     Action, Change, ChangeKind, Changes, Checkpoint, Collected, Coverage, EntryKind, Plan, PlanEntry, RepositoryMove,
     Restored, Usage,
 };
+#[cfg(unix)]
 pub use checkpoints::Checkpoints;
-pub use manifest::CheckpointKind;
-pub use options::{Force, Limits, OpenOptions, RestoreOptions, TakeOptions};
+pub use options::{CheckpointKind, Force, Limits, OpenOptions, RestoreOptions, TakeOptions};
+#[cfg(not(unix))]
+pub use unsupported::Checkpoints;

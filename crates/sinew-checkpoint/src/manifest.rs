@@ -3,53 +3,12 @@
 use sinew_base::Result;
 
 use crate::codec::{Reader, Writer, damaged};
+use crate::options::CheckpointKind;
 use crate::row::{Content, Gap, Kind, Row};
 use crate::state::Delta;
 
 /// The first bytes of a manifest; the last one is the version of the format.
 const MAGIC: &[u8; 8] = b"sinewck\x01";
-
-/// The reason why a checkpoint was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CheckpointKind {
-    /// Somebody asked for it.
-    #[default]
-    Manual,
-    /// Work begins here: the first end of a span.
-    Start,
-    /// Work ends here: the last end of a span.
-    End,
-    /// Some paths are about to be written by the caller.
-    Note,
-    /// Made by a restore before its first write: restoring it undoes the restore.
-    Redo,
-    /// Made by a restore after its last write.
-    Restored,
-}
-
-impl CheckpointKind {
-    const ALL: [CheckpointKind; 6] = [
-        CheckpointKind::Manual,
-        CheckpointKind::Start,
-        CheckpointKind::End,
-        CheckpointKind::Note,
-        CheckpointKind::Redo,
-        CheckpointKind::Restored,
-    ];
-
-    /// Returns the word that programs use.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            CheckpointKind::Manual => "manual",
-            CheckpointKind::Start => "start",
-            CheckpointKind::End => "end",
-            CheckpointKind::Note => "note",
-            CheckpointKind::Redo => "redo",
-            CheckpointKind::Restored => "restored",
-        }
-    }
-}
 
 /// What is known of a checkpoint beside its entries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

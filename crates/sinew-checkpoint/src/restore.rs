@@ -16,14 +16,8 @@ use crate::journal::{Journal, OWNER, set_directory_mode};
 use crate::plan::{PathKey, Step, Steps};
 use crate::row::{Kind, Row, is_within, parent_of};
 use crate::scan::{now, shown};
-use crate::stage::{Stage, builds_directory, cannot, is_still, words};
+use crate::stage::{Stage, builds_directory, cannot, io_words, is_still, words};
 use crate::state::{Delta, State};
-
-/// The system's words without the number of the error.
-pub(crate) fn io_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.rfind(" (os error").map_or(text.clone(), |at| text[..at].to_lowercase())
-}
 
 /// A restore that runs.
 pub(crate) struct Restorer<'a> {
@@ -438,26 +432,32 @@ impl Restorer<'_> {
     fn delta(&self) -> Delta {
         let mut rows: HashMap<&[u8], Option<Row>> = HashMap::new();
         for step in self.steps.values().filter(|step| step.action.reason().is_none()) {
-            let stat = self.root.open_parent(&step.path).and_then(|(parent, name)| parent.stat(name));
-            let row = stat.ok().flatten().map(|stat| {
-                let mut row = Row::of(&step.path, &stat, now());
-                match &step.then {
-                    Some(then) if then.kind == row.kind => {
-                        row.content = then.content.clone();
-                        row.attributes = then.attributes;
-                        // The journal sets the permissions of directories after this.
-                        row.mode = then.mode;
-                    }
-                    _ => {}
+            let names = step.now.as_ref().map(|now| self.now.names_of(now)).unwrap_or_default();
+            // A name that came or went changes what is known of the others of the same file.
+            for path in names.into_iter().chain(step.link_to.as_deref()) {
+                if let Some(now) = self.now.find(path).filter(|_| !self.steps.contains_key(&PathKey(path.into()))) {
+                    rows.insert(path, self.row_at(path, Some(now)));
                 }
-                row
-            });
-            rows.insert(&step.path, row);
+            }
+            rows.insert(&step.path, self.row_at(&step.path, step.then.as_ref()));
         }
         let mut delta: Delta = rows.into_iter().map(|(path, row)| (path.into(), row)).collect();
         delta.retain(|(path, row)| row.is_some() || self.now.find(path).is_some());
         delta.sort_by(|one, two| crate::row::compare_paths(&one.0, &two.0));
         delta
+    }
+
+    /// Returns the row of a path as it is now, with the content that it has for certain.
+    fn row_at(&self, path: &[u8], like: Option<&Row>) -> Option<Row> {
+        let stat = self.root.open_parent(path).and_then(|(parent, name)| parent.stat(name)).ok().flatten()?;
+        let mut row = Row::of(path, &stat, now());
+        if let Some(like) = like.filter(|like| like.kind == row.kind) {
+            row.content = like.content.clone();
+            row.attributes = like.attributes;
+            // The journal sets the permissions of directories after this.
+            row.mode = like.mode;
+        }
+        Some(row)
     }
 }
 

@@ -30,9 +30,14 @@ pub(crate) fn cannot(error: impl std::fmt::Display) -> Action {
 }
 
 /// The system's words without the number of the error.
-pub(crate) fn words(error: Errno) -> String {
-    let text = io::Error::from(error).to_string();
+pub(crate) fn io_words(error: &io::Error) -> String {
+    let text = error.to_string();
     text.rfind(" (os error").map_or(text.clone(), |at| text[..at].to_lowercase())
+}
+
+/// The same for an error of rustix.
+pub(crate) fn words(error: Errno) -> String {
+    io_words(&error.into())
 }
 
 impl<'a> Stage<'a> {
@@ -74,7 +79,7 @@ impl<'a> Stage<'a> {
             }
             (Kind::File, content) => {
                 let bytes = self.content(content)?;
-                self.write(directory, name, row, &bytes).map_err(|error| cannot(crate::restore::io_words(&error)))
+                self.write(directory, name, row, &bytes).map_err(|error| cannot(io_words(&error)))
             }
             _ => Err(Action::Cannot("it is not kept".into())),
         }

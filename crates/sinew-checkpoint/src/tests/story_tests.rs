@@ -203,7 +203,7 @@ impl Story<'_> {
         self.checkpoints = None;
         let spans = options.spans.iter().flatten().map(|(start, end)| format!("{start},{end}"));
         Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "tests::child::restores_what_the_environment_names", "--nocapture"])
+            .args(["--exact", "tests::child_tests::does_what_the_environment_names", "--nocapture"])
             .env("SINEW_TEST_ROOT", self.root())
             .env("SINEW_TEST_STORE", self.folder.join("store"))
             .env("SINEW_TEST_RESTORE", id)
