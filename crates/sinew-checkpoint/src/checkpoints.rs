@@ -41,6 +41,9 @@ pub struct Checkpoints {
     memory: Mutex<Memory>,
 }
 
+/// From this many bytes of changed files on, those that git has are not copied.
+const FEW_BYTES: u64 = 4 << 20;
+
 /// What is known of the store without reading it.
 #[derive(Debug, Default)]
 struct Memory {
@@ -85,15 +88,9 @@ impl Checkpoints {
             }
         }
         let store = Store::open(&base, &root).map_err(|cause| store_problem(&cause));
-        let checkpoints = Checkpoints {
-            root,
-            directory,
-            store,
-            limits: options.limits,
-            skip,
-            git: GitObjects::default(),
-            memory: Mutex::default(),
-        };
+        let git = GitObjects::new(store.as_ref().map(|store| store.folder.join("git")).unwrap_or_default());
+        let checkpoints =
+            Checkpoints { root, directory, store, limits: options.limits, skip, git, memory: Mutex::default() };
         if let Ok(store) = &checkpoints.store
             && let Ok(Some(_lock)) = store.try_lock()
         {
@@ -167,10 +164,19 @@ impl Checkpoints {
     ) -> Result<(State, Option<io::Error>)> {
         let options = ScanOptions { scope, skip: &self.skip };
         let mut rows = scan(&self.directory, latest, options, cancel)?.into_rows();
-        let mut reader = ContentReader::new(&self.directory, self.limits, pack);
+        let pending: u64 = rows.iter().filter(|row| row.content == Content::Pending).map(|row| row.size).sum();
+        // What git has is not looked up for a few files: to copy them is less work than to read git's indexes.
+        let mut state = State::new(rows);
+        let mut git = (pack.is_some() && pending > FEW_BYTES).then(|| self.git.source(&self.root, &state));
+        rows = state.into_rows();
+        let mut reader = ContentReader::new(&self.directory, self.limits, pack, git.as_mut());
         reader.read_all(&mut rows, cancel)?;
-        let failure = reader.failure.take();
-        Ok((State::new(rows), failure))
+        let mut failure = reader.failure.take();
+        if let Some(git) = git {
+            failure = failure.or(git.finish().err());
+        }
+        state = State::new(rows);
+        Ok((state, failure))
     }
 
     /// Remembers the directory as it is now. If nothing changed since the latest checkpoint, nothing is written, and the
@@ -241,7 +247,7 @@ impl Checkpoints {
         if let Ok(store) = &self.store
             && store.contents.total() > self.limits.directory
         {
-            gc::collect(store, &self.limits, cancel)?;
+            gc::collect(store, &self.git, &self.limits, cancel)?;
         }
         Ok(written)
     }
@@ -355,7 +361,7 @@ impl Checkpoints {
     pub fn gc(&self, cancel: &CancelToken) -> Result<Collected> {
         let _lock = self.lock(cancel)?;
         let Ok(store) = &self.store else { return Ok(Collected::default()) };
-        gc::collect(store, &self.limits, cancel)
+        gc::collect(store, &self.git, &self.limits, cancel)
     }
 
     /// Returns what changed between two checkpoints.

@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 
-use sha1::{Digest, Sha1};
 use sinew_base::{CancelToken, Result};
 
 use crate::attributes;
 use crate::directory::{Directory, as_name};
+use crate::git_index::blob_id;
+use crate::git_objects::GitSource;
 use crate::options::Limits;
 use crate::pack::{PackWriter, digest};
-use crate::row::{Content, Gap, GitId, Hash, Kind, Row, parent_of};
+use crate::row::{Content, Gap, Hash, Kind, Row, parent_of};
 use crate::scan::now;
 
 /// Reads files; with a pack, what is read is kept.
@@ -19,6 +20,8 @@ pub(crate) struct ContentReader<'a, 'p> {
     root: &'a Directory,
     limits: Limits,
     pack: Option<&'a mut PackWriter<'p>>,
+    /// Git's objects, which need no copy.
+    git: Option<&'a mut GitSource>,
     /// The bytes that were added to the pack.
     added: u64,
     /// The directory of the last file.
@@ -28,17 +31,14 @@ pub(crate) struct ContentReader<'a, 'p> {
     pub(crate) failure: Option<io::Error>,
 }
 
-/// Returns the id that git gives to a file with this content.
-pub(crate) fn git_id(bytes: &[u8]) -> GitId {
-    let mut sha = Sha1::new();
-    sha.update(format!("blob {}\0", bytes.len()));
-    sha.update(bytes);
-    sha.finalize().into()
-}
-
 impl<'a, 'p> ContentReader<'a, 'p> {
-    pub(crate) fn new(root: &'a Directory, limits: Limits, pack: Option<&'a mut PackWriter<'p>>) -> Self {
-        ContentReader { root, limits, pack, added: 0, folder: None, buffer: Vec::new(), failure: None }
+    pub(crate) fn new(
+        root: &'a Directory,
+        limits: Limits,
+        pack: Option<&'a mut PackWriter<'p>>,
+        git: Option<&'a mut GitSource>,
+    ) -> Self {
+        ContentReader { root, limits, pack, git, added: 0, folder: None, buffer: Vec::new(), failure: None }
     }
 
     /// Reads every row that is [`Content::Pending`]. `cancel` is looked at before each file.
@@ -56,10 +56,6 @@ impl<'a, 'p> ContentReader<'a, 'p> {
     fn read(&mut self, row: &mut Row) {
         if row.size > self.limits.file {
             row.content = Content::Missing(Gap::TooLarge);
-            return;
-        }
-        if self.pack.is_some() && self.added.saturating_add(row.size) > self.limits.checkpoint {
-            row.content = Content::Missing(Gap::OverBudget);
             return;
         }
         let read = self.open(row).and_then(|file| self.load(&file, row));
@@ -105,6 +101,13 @@ impl<'a, 'p> ContentReader<'a, 'p> {
     }
 
     fn keep(&mut self) -> Content {
+        let id = blob_id(&self.buffer);
+        if self.git.as_mut().is_some_and(|git| git.keep(&id)) {
+            return Content::Git(id);
+        }
+        if self.pack.is_some() && self.added.saturating_add(self.buffer.len() as u64) > self.limits.checkpoint {
+            return Content::Missing(Gap::OverBudget);
+        }
         let hash = digest(&self.buffer);
         if let Some(pack) = &mut self.pack {
             match pack.add(hash, &self.buffer) {
@@ -119,6 +122,6 @@ impl<'a, 'p> ContentReader<'a, 'p> {
         if self.failure.is_some() {
             return Content::Missing(Gap::StoreFailed);
         }
-        Content::Stored(hash, git_id(&self.buffer))
+        Content::Stored(hash, id)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use sinew_base::{CancelToken, Error, Result};
@@ -10,9 +11,10 @@ use sinew_lock::{FileLock, Mode};
 
 use crate::answer::{Collected, Usage};
 use crate::fault;
+use crate::git_objects::GitObjects;
 use crate::manifest::Head;
 use crate::options::Limits;
-use crate::row::{Content, Hash, Kind, Row};
+use crate::row::{Content, GitId, Hash, Kind, Row};
 use crate::state::{Delta, State};
 use crate::store::{Store, moved_name};
 
@@ -35,6 +37,8 @@ pub(crate) fn size_of(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+        // A file that git holds too takes no room of its own.
+        Ok(metadata) if metadata.nlink() > 1 => 0,
         Ok(metadata) => metadata.len(),
         Err(_) => 0,
     };
@@ -51,7 +55,7 @@ pub(crate) fn usage(store: &Store) -> io::Result<Usage> {
 ///
 /// # Errors
 /// The system's, or cancelled; the store is whole then, and the next collection goes on.
-pub(crate) fn collect(store: &Store, limits: &Limits, cancel: &CancelToken) -> Result<Collected> {
+pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: &CancelToken) -> Result<Collected> {
     let before = size_of(&store.folder);
     let items = read(store, cancel)?;
     let removed = choose(store, &items, limits);
@@ -61,7 +65,7 @@ pub(crate) fn collect(store: &Store, limits: &Limits, cancel: &CancelToken) -> R
         store.remove(id)?;
         fault::point();
     }
-    sweep(store, cancel)?;
+    sweep(store, git, cancel)?;
     let mut freed = before.saturating_sub(size_of(&store.folder));
     freed += remove_other_stores(store, limits.total).map_err(|cause| failed(&cause))?;
     let removed = items.into_iter().map(|item| item.head.id).filter(|id| removed.contains(id)).collect();
@@ -183,12 +187,16 @@ fn rebase(store: &Store, items: &[Item], removed: &HashSet<String>, cancel: &Can
 }
 
 /// Removes contents that no checkpoint needs. A pack of which more than half is needed stays as it is.
-fn sweep(store: &Store, cancel: &CancelToken) -> Result<()> {
+fn sweep(store: &Store, git: &GitObjects, cancel: &CancelToken) -> Result<()> {
     let mut needed: HashSet<Hash> = HashSet::new();
     let mut moved: HashSet<String> = HashSet::new();
+    let mut ids: HashSet<GitId> = HashSet::new();
     for item in read(store, cancel)? {
         for row in item.delta.iter().filter_map(|(_, row)| row.as_ref()) {
             needed.extend(hashes_of(row));
+            if let Content::Git(id) | Content::Stored(_, id) = &row.content {
+                ids.insert(*id);
+            }
             if row.kind == Kind::File && !row.is_kept() {
                 moved.insert(moved_name(row));
             }
@@ -210,6 +218,7 @@ fn sweep(store: &Store, cancel: &CancelToken) -> Result<()> {
         write().map_err(|cause| Error::io("gc: failed to write", &cause))?;
         fault::point();
     }
+    git.sweep(&ids).map_err(|cause| failed(&cause))?;
     for entry in fs::read_dir(store.folder.join("moved")).map_err(|cause| failed(&cause))?.flatten() {
         if !entry.file_name().to_str().is_some_and(|name| moved.contains(name)) {
             fs::remove_file(entry.path()).map_err(|cause| failed(&cause))?;

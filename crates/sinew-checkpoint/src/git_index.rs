@@ -30,6 +30,14 @@ pub(crate) struct IndexEntry {
     pub(crate) path: Vec<u8>,
 }
 
+/// Returns the id that git gives to a file with this content.
+pub(crate) fn blob_id(bytes: &[u8]) -> GitId {
+    let mut sha = Sha1::new();
+    sha.update(format!("blob {}\0", bytes.len()));
+    sha.update(bytes);
+    sha.finalize().into()
+}
+
 /// Returns the entries of an index. `None` for an index that is damaged, split, sparse, of another version or of a
 /// repository with SHA-256 ids.
 pub(crate) fn entries(index: &[u8]) -> Option<Vec<IndexEntry>> {

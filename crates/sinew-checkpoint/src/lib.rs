@@ -29,6 +29,8 @@ mod git_index;
 #[cfg(unix)]
 mod git_objects;
 #[cfg(unix)]
+mod git_pack;
+#[cfg(unix)]
 mod journal;
 #[cfg(unix)]
 mod manifest;

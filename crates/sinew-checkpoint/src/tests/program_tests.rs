@@ -140,3 +140,66 @@ fn a_repository_that_moved_is_named_with_the_command_that_moves_it_back() {
         assert_eq!(plan.repositories, [], "{work}");
     }
 }
+
+/// A tree whose old contents git has; the work; whether the store may copy them all the same.
+fn check_git(name: &str, setup: &str, work: &str, is_copied: bool) {
+    let project = Project::new();
+    // Enough bytes that git is asked.
+    project.run("git init -q -b main; for i in $(seq 40); do seq $((i * 1000)) $((i * 1000 + 30000)) > n$i; done; git add -A; git commit -qm 1");
+    project.run(setup);
+    let checkpoints = project.open();
+    let before = project.tree();
+    let start = take(&checkpoints);
+    let packs = crate::gc::size_of(&project.store());
+    assert_eq!(packs > 1_000_000, is_copied, "{name}: the store has {packs} bytes");
+    project.run(work);
+    let end = take(&checkpoints);
+    checkpoints.gc(&sinew_base::CancelToken::never()).unwrap();
+    let undone = restore(&project.open(), &start, &span(&start, &end));
+    assert_eq!(undone.done, undone.planned, "{name}: {:?}", undone.plan);
+    let mut lines = difference(&before, &project.tree());
+    lines.retain(|line| !line.starts_with(".git: "));
+    assert_eq!(lines, [""; 0], "{name}");
+}
+
+#[test]
+fn what_git_holds_is_not_copied_and_outlives_git() {
+    let remove = "rm n1 n2 n3; echo x >> n4; rm -rf .git";
+    for (name, setup, work, is_copied) in [
+        ("loose", "", remove, false),
+        (
+            "packed with differences",
+            "for i in 1 2 3; do echo $i >> n1; git commit -qam $i; done; git gc -q --aggressive",
+            remove,
+            false,
+        ),
+        (
+            "local changes",
+            "git gc -q; echo local >> n2; git update-index --assume-unchanged n3; echo local >> n3",
+            remove,
+            false,
+        ),
+        ("converted", "git gc -q; echo '* text eol=crlf' > .gitattributes; rm n*; git checkout -q -- .", remove, true),
+        (
+            "alternates",
+            "git gc -q; mv .git $OUT/origin; git clone -q --shared --no-checkout $OUT/origin t; mv t/.git .; rmdir t; git reset -q",
+            "rm n1; rm -rf $OUT/origin",
+            false,
+        ),
+        (
+            "linked work tree",
+            "git gc -q; mv .git $OUT/main; git --git-dir $OUT/main worktree add -q --no-checkout t; mv t/.git .; rmdir t",
+            "rm n1; rm -rf $OUT/main",
+            false,
+        ),
+        ("other ids", "rm -rf .git; git init -q --object-format=sha256; git add -A; git commit -qm 1", remove, true),
+        (
+            "pruned",
+            "git gc -q",
+            "rm n1 n2; git checkout -q --orphan o; git rm -rq --cached .; echo y > y; git add y; git commit -qm o; git branch -D main; git reflog expire --expire=now --all; git gc -q --prune=now",
+            false,
+        ),
+    ] {
+        check_git(name, setup, work, is_copied);
+    }
+}
