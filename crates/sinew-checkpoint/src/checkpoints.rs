@@ -1,5 +1,6 @@
 //! The checkpoints of one directory.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use sinew_lock::FileLock;
+use sinew_pool::Pool;
 
 use crate::answer::{Changes, Checkpoint, Collected, Coverage, Plan, Restored, Usage};
 use crate::changes;
@@ -170,13 +172,26 @@ impl Checkpoints {
         let mut git = (pack.is_some() && pending > FEW_BYTES).then(|| self.git.source(&self.root, &state));
         rows = state.into_rows();
         let mut reader = ContentReader::new(&self.directory, self.limits, pack, git.as_mut());
-        reader.read_all(&mut rows, cancel)?;
+        let ignored = if pending > self.limits.checkpoint { self.ignored(cancel)? } else { HashSet::new() };
+        reader.read_all(&mut rows, &ignored, cancel)?;
         let mut failure = reader.failure.take();
         if let Some(git) = git {
             failure = failure.or(git.finish().err());
         }
         state = State::new(rows);
         Ok((state, failure))
+    }
+
+    /// Returns the files that ignore rules name, which are the first to be left out where not all can be kept.
+    fn ignored(&self, cancel: &CancelToken) -> Result<HashSet<Box<[u8]>>> {
+        let options = sinew_walk::ScanOptions {
+            gitignore: false,
+            skip_node_modules: false,
+            ..sinew_walk::ScanOptions::new(&self.root)
+        };
+        // The calling thread does the work.
+        let scan = sinew_walk::scan(&options, &Pool::new("sinew-checkpoint", 1), cancel)?;
+        Ok(scan.iter().filter(|entry| entry.ignored()).map(|entry| entry.bytes().into()).collect())
     }
 
     /// Remembers the directory as it is now. If nothing changed since the latest checkpoint, nothing is written, and the
@@ -217,7 +232,7 @@ impl Checkpoints {
     fn take_locked(
         &self,
         head: Head,
-        changed: Option<&std::collections::HashSet<Vec<u8>>>,
+        changed: Option<&HashSet<Vec<u8>>>,
         always: bool,
         cancel: &CancelToken,
     ) -> Result<(Latest, Option<String>)> {

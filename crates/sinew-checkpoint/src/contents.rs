@@ -1,5 +1,6 @@
 //! Reads the files that a scan found changed: their digests, and copies for the store.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -41,14 +42,24 @@ impl<'a, 'p> ContentReader<'a, 'p> {
         ContentReader { root, limits, pack, git, added: 0, folder: None, buffer: Vec::new(), failure: None }
     }
 
-    /// Reads every row that is [`Content::Pending`]. `cancel` is looked at before each file.
+    /// Reads every row that is [`Content::Pending`]: first those that are not `ignored`, for which the limit of the
+    /// checkpoint is meant. `cancel` is looked at before each file.
     ///
     /// # Errors
     /// The call is cancelled.
-    pub(crate) fn read_all(&mut self, rows: &mut [Row], cancel: &CancelToken) -> Result<()> {
-        for row in rows.iter_mut().filter(|row| row.content == Content::Pending) {
-            cancel.check()?;
-            self.read(row);
+    pub(crate) fn read_all(
+        &mut self,
+        rows: &mut [Row],
+        ignored: &HashSet<Box<[u8]>>,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        for is_ignored in [false, true] {
+            for row in rows.iter_mut().filter(|row| row.content == Content::Pending) {
+                if is_ignored || !ignored.contains(&row.path) {
+                    cancel.check()?;
+                    self.read(row);
+                }
+            }
         }
         Ok(())
     }

@@ -203,3 +203,16 @@ fn changes_are_told_apart() {
     let renamed = changes.entries.iter().find(|change| change.change == ChangeKind::Renamed).unwrap();
     assert_eq!(renamed.from.as_deref(), Some(&b"c"[..]));
 }
+
+#[test]
+fn where_not_all_can_be_kept_ignored_files_are_left_out_first() {
+    let project = Project::with_limits(crate::Limits { checkpoint: 3_000, ..Default::default() });
+    project.run("git init -q; echo a-build > .gitignore; mkdir a-build; for i in 1 2 3; do head -c 900 /dev/urandom > a-build/$i; head -c 900 /dev/urandom > z$i; done");
+    let checkpoints = project.open();
+    let taken = checkpoints.take(&TakeOptions::default(), &CancelToken::never()).unwrap();
+    assert_eq!(taken.coverage.to_string(), "3 files beyond the limit of one checkpoint");
+    project.run("rm z*; echo x >> a-build/1");
+    let restored = restore(&checkpoints, &taken.id, &Default::default());
+    let reasons = [("a-build/1".to_string(), "its old content was beyond the limit of one checkpoint".to_string())];
+    assert_eq!((restored.done, kept(&restored.plan)), (3, reasons.to_vec()));
+}
