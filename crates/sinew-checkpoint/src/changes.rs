@@ -19,6 +19,11 @@ pub(crate) fn entry_kind(kind: Kind) -> EntryKind {
     }
 }
 
+/// Returns a path as callers see it: the directory itself is `.`.
+pub(crate) fn public_path(path: &[u8]) -> Vec<u8> {
+    if path.is_empty() { b".".to_vec() } else { path.to_vec() }
+}
+
 /// Returns what happened between two rows of one path; `None` if nothing did. `regrouped` says whether the file has other
 /// names now.
 pub(crate) fn change_of(old: Option<&Row>, new: Option<&Row>, regrouped: bool) -> Option<ChangeKind> {
@@ -57,19 +62,19 @@ pub(crate) fn changes(from: &State, to: &State) -> (Vec<Change>, bool) {
         match change {
             ChangeKind::Created => created.push(row),
             ChangeKind::Deleted => deleted.push(row),
-            _ => entries.push(Change { path: row.path.to_vec(), change, kind: entry_kind(row.kind), from: None }),
+            _ => entries.push(Change { path: public_path(&row.path), change, kind: entry_kind(row.kind), from: None }),
         }
     });
     let mut renames = renames(&deleted, &created);
     for row in created {
         let from = renames.iter().position(|(_, to)| *to == &*row.path).map(|at| renames[at].0.to_vec());
         let change = if from.is_some() { ChangeKind::Renamed } else { ChangeKind::Created };
-        entries.push(Change { path: row.path.to_vec(), change, kind: entry_kind(row.kind), from });
+        entries.push(Change { path: public_path(&row.path), change, kind: entry_kind(row.kind), from });
     }
     renames.sort_unstable();
     for row in deleted.into_iter().filter(|row| renames.binary_search_by_key(&&*row.path, |(from, _)| *from).is_err()) {
         let (change, kind) = (ChangeKind::Deleted, entry_kind(row.kind));
-        entries.push(Change { path: row.path.to_vec(), change, kind, from: None });
+        entries.push(Change { path: public_path(&row.path), change, kind, from: None });
     }
     entries.sort_by(|one, two| crate::row::compare_paths(&one.path, &two.path));
     let is_truncated = entries.len() > MOST_CHANGES;

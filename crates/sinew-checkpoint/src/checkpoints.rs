@@ -119,6 +119,10 @@ impl Checkpoints {
     /// Takes the lock of the store, and repairs what the last owner left.
     fn lock(&self, cancel: &CancelToken) -> Result<Option<FileLock>> {
         let Ok(store) = &self.store else { return Ok(None) };
+        if !store.folder.join("temporary").is_dir() {
+            // Somebody deleted the store.
+            store.create(&self.root).map_err(|cause| Error::io("checkpoints: failed to create the store", &cause))?;
+        }
         let lock = store.lock(cancel)?;
         self.clean(store)?;
         store.contents.refresh().map_err(|cause| Error::io("checkpoints: failed to read the store", &cause))?;
@@ -129,7 +133,11 @@ impl Checkpoints {
     fn latest(&self) -> Option<Latest> {
         let mut memory = self.memory.lock();
         let newest = self.store.as_ref().ok().and_then(|store| store.names().ok()?.pop());
-        let Some(newest) = newest else { return memory.latest.clone() };
+        let Some(newest) = newest else {
+            // What was in a store that was deleted is lost; what never was there is in memory.
+            let is_unsaved = |latest: &Latest| memory.unsaved.iter().any(|(head, _)| head.id == latest.head.id);
+            return memory.latest.clone().filter(|latest| is_unsaved(latest));
+        };
         let is_known = |latest: &Latest| latest.head.id >= newest;
         if !memory.latest.as_ref().is_some_and(is_known) {
             let store = self.store.as_ref().ok()?;

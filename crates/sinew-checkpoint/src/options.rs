@@ -22,6 +22,7 @@ pub enum CheckpointKind {
 
 impl CheckpointKind {
     /// Every kind, in the order of the files of the store.
+    #[cfg(unix)]
     pub(crate) const ALL: [CheckpointKind; 6] = [
         CheckpointKind::Manual,
         CheckpointKind::Start,

@@ -196,9 +196,9 @@ impl Planner<'_> {
     }
 
     fn action(&self, path: &[u8], then: Option<&Row>, now: Option<&Row>) -> Action {
-        let special = "a pipe, socket or device is not kept";
-        if now.is_some_and(|row| row.kind == Kind::Special) && then.is_none_or(|row| row.kind != Kind::Special) {
-            return Action::Cannot("a pipe, socket or device is not deleted, because it cannot be made again".into());
+        let is_special = |row: &Row| row.kind == Kind::Special && !row.is_fifo();
+        if now.is_some_and(is_special) && then.is_none_or(|then| now.is_none_or(|now| !now.has_same_content(then))) {
+            return Action::Cannot("a socket or device is not deleted, because it cannot be made again".into());
         }
         let Some(then) = then else {
             let repository = self.created_repository(path);
@@ -209,8 +209,9 @@ impl Planner<'_> {
             };
         };
         match (then.kind, &then.content) {
-            (Kind::Special, _) if now.is_some_and(|now| now.kind == Kind::Special) => Action::Restore,
-            (Kind::Special, _) => Action::Cannot(special.into()),
+            (Kind::Special, _) if is_special(then) && now.is_none_or(|now| !now.has_same_content(then)) => {
+                Action::Cannot("a socket or device is not kept".into())
+            }
             (Kind::File, _) if now.is_some_and(|now| now.has_same_content(then)) => Action::Restore,
             (Kind::File, content) if !(self.has_content)(then) => Action::Cannot(missing(content)),
             _ => Action::Restore,
@@ -373,7 +374,7 @@ pub(crate) fn entries(steps: &Steps) -> Vec<PlanEntry> {
     steps
         .values()
         .map(|step| PlanEntry {
-            path: step.path.to_vec(),
+            path: crate::changes::public_path(&step.path),
             action: step.action.clone(),
             change: step.change,
             kind: kind(step),

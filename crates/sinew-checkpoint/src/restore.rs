@@ -449,7 +449,11 @@ impl Restorer<'_> {
 
     /// Returns the row of a path as it is now, with the content that it has for certain.
     fn row_at(&self, path: &[u8], like: Option<&Row>) -> Option<Row> {
-        let stat = self.root.open_parent(path).and_then(|(parent, name)| parent.stat(name)).ok().flatten()?;
+        let stat = if path.is_empty() {
+            self.root.own_stat().ok()?
+        } else {
+            self.root.open_parent(path).and_then(|(parent, name)| parent.stat(name)).ok().flatten()?
+        };
         let mut row = Row::of(path, &stat, now());
         if let Some(like) = like.filter(|like| like.kind == row.kind) {
             row.content = like.content.clone();

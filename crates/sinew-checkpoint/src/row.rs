@@ -15,6 +15,9 @@ const CLOCK_STEP: i64 = 50_000_000;
 /// The same on file systems that store whole seconds or pairs of them.
 const COARSE_CLOCK_STEP: i64 = 2_100_000_000;
 
+/// The content of a pipe, which can be made again; sockets and devices have none.
+pub(crate) const FIFO: &[u8] = b"fifo";
+
 /// The type of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -49,7 +52,7 @@ pub(crate) enum Content {
     Stored(Hash, GitId),
     /// A file whose content is the git object of this id.
     Git(GitId),
-    /// The target of a link.
+    /// The target of a link; [`FIFO`] for a pipe.
     Target(Box<[u8]>),
     /// Where a repository is: see [`crate::repository::Position`].
     Position(Box<[u8]>),
@@ -148,7 +151,7 @@ impl Row {
             (Content::Git(one) | Content::Stored(_, one), Content::Git(two) | Content::Stored(_, two)) => one == two,
             _ if self.kind == Kind::File => self.is_same_version(other),
             // A directory that could not be listed is still a directory.
-            _ if matches!(self.kind, Kind::Directory | Kind::Special) => true,
+            _ if self.kind == Kind::Directory => true,
             (one, two) => one == two,
         }
     }
@@ -157,6 +160,11 @@ impl Row {
     pub(crate) fn is_equal(&self, other: &Row) -> bool {
         let modes = matches!(self.kind, Kind::Link | Kind::Repository) || self.mode == other.mode;
         modes && self.has_same_content(other)
+    }
+
+    /// Returns true for a pipe.
+    pub(crate) fn is_fifo(&self) -> bool {
+        self.kind == Kind::Special && self.content == Content::Target(FIFO.into())
     }
 
     /// Returns true if the content can be read back from the store or from git.

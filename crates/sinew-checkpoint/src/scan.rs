@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::fs::FileType;
 use sinew_base::{CancelTicker, CancelToken, Result};
 
 use crate::directory::{Directory, as_name, joined};
 use crate::repository;
-use crate::row::{Content, Gap, Kind, Row, compare_paths};
+use crate::row::{Content, FIFO, Gap, Kind, Row, compare_paths};
 use crate::state::State;
 
 /// The beginning of the names of the directories in which restores put files together.
@@ -52,6 +53,10 @@ pub(crate) fn scan(
     cancel: &CancelToken,
 ) -> Result<State> {
     let mut scanner = Scanner { root, previous, options, rows: Vec::new(), directories: vec![Vec::new()] };
+    if let Ok(stat) = root.own_stat() {
+        // The directory itself has permissions too.
+        scanner.rows.push(Row::of(b"", &stat, now()));
+    }
     let mut ticker = CancelTicker::new(cancel);
     while let Some(path) = scanner.directories.pop() {
         if scanner.must_list(&path) {
@@ -152,6 +157,9 @@ impl Scanner<'_> {
                     Ok(target) => Content::Target(target.to_bytes().into()),
                     Err(_) => Content::Missing(Gap::Unreadable),
                 };
+            }
+            Kind::Special if cfg!(target_os = "linux") && FileType::from_raw_mode(stat.st_mode) == FileType::Fifo => {
+                row.content = Content::Target(FIFO.into());
             }
             Kind::File | Kind::Special | Kind::Repository => {}
         }

@@ -77,6 +77,12 @@ impl<'a> Stage<'a> {
             (Kind::Link, Content::Target(target)) => {
                 rustix::fs::symlinkat(as_name(target), directory, name).map_err(|error| cannot(words(error)))
             }
+            #[cfg(target_os = "linux")]
+            (Kind::Special, _) if row.is_fifo() => {
+                rustix::fs::mknodat(directory, name, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+                    .and_then(|()| directory.set_mode(name, row.mode))
+                    .map_err(|error| cannot(words(error)))
+            }
             (Kind::File, content) => {
                 let bytes = self.content(content)?;
                 self.write(directory, name, row, &bytes).map_err(|error| cannot(io_words(&error)))

@@ -45,16 +45,22 @@ impl Store {
     pub(crate) fn open(base: &Path, root: &Path) -> io::Result<Store> {
         let name = hex(&digest(root.as_os_str().as_bytes())[..12]);
         let folder = base.join(name);
-        for part in ["packs", "manifests", "temporary", "moved"] {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder.join(part))?;
-        }
         let contents = Contents::new(folder.join("packs"), folder.join("temporary"));
         let store = Store { base: base.into(), folder, contents };
-        let label = store.folder.join("directory");
-        if !label.exists() {
-            store.write_file(&label, root.as_os_str().as_bytes())?;
-        }
+        store.create(root)?;
         Ok(store)
+    }
+
+    /// Creates the folders of the store that are missing.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn create(&self, root: &Path) -> io::Result<()> {
+        for part in ["packs", "manifests", "temporary", "moved"] {
+            DirBuilder::new().recursive(true).mode(0o700).create(self.folder.join(part))?;
+        }
+        let label = self.folder.join("directory");
+        if label.exists() { Ok(()) } else { self.write_file(&label, root.as_os_str().as_bytes()) }
     }
 
     /// Takes the lock by which takes, restores and collections of all processes follow each other.

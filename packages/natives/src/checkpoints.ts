@@ -2,7 +2,7 @@
  * Checkpoints of a directory: remember it, compare two moments, restore it.
  * @module
  */
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { type CallOptions, called, underSignal } from "./call.js";
 import { native } from "./loader.js";
 import type { CheckpointAnswer, CheckpointsHandle, PlanAnswer, RestoreRequest } from "./native.js";
@@ -52,7 +52,7 @@ export interface NoteOptions extends CallOptions {
 export interface RestoreOptions extends CallOptions {
   /** The ids of the checkpoints at the start and the end of each stretch of work: only changes inside them are undone. Default: everything since. */
   spans?: (readonly [string, string])[] | undefined;
-  /** Paths below the root: only they and what is below them are restored. Default: all. */
+  /** Paths, absolute or from the root: only they and what is below them are restored. Default: all. */
   paths?: (string | Uint8Array)[] | undefined;
   /** Restores kept paths all the same: every one, or these and what is below them. Default: false. */
   force?: boolean | (string | Uint8Array)[] | undefined;
@@ -177,12 +177,12 @@ const OPEN: Table = { ...CALL, store: "string" };
 const TAKE: Table = { ...CALL, label: "string", kind: ["manual", "start", "end"], session: "string" };
 const NOTE: Table = { ...CALL, session: "string" };
 
-/** Passes paths on as bytes. */
-function pathList(where: string, value: unknown): Buffer[] {
+/** Passes paths on as bytes, relative to the root. A path outside of it names nothing in it. */
+function pathList(where: string, value: unknown, root: string): Buffer[] {
   if (!Array.isArray(value)) throw typeError(where, "an array of paths", value);
   return value.map((path: unknown, at) => {
     if (path instanceof Uint8Array) return Buffer.from(path);
-    return Buffer.from(text(`${where}[${at}]`, path).replace(/^\.\/|\/+$|^\.$/g, ""));
+    return Buffer.from(relative(root, resolve(root, text(`${where}[${at}]`, path))));
   });
 }
 
@@ -195,7 +195,7 @@ function byteCount(where: string, value: unknown): number {
   return Math.min(value, Number.MAX_SAFE_INTEGER);
 }
 
-function requestOf(call: string, given: RestoreOptions): { request: RestoreRequest; signal: AbortSignal | undefined } {
+function requestOf(call: string, given: RestoreOptions, root: string): { request: RestoreRequest; signal: AbortSignal | undefined } {
   const { signal, timeoutMs } = check(call, { ...CALL }, given) as CallOptions;
   const { spans, paths, force } = given;
   const request: RestoreRequest = { force: force === true };
@@ -207,8 +207,8 @@ function requestOf(call: string, given: RestoreOptions): { request: RestoreReque
       return span.map((id) => text(`${call}: spans[${at}]`, id));
     });
   }
-  if (paths !== undefined && paths !== null) request.paths = pathList(`${call}: paths`, paths);
-  if (Array.isArray(force)) request.forcePaths = pathList(`${call}: force`, force);
+  if (paths !== undefined && paths !== null) request.paths = pathList(`${call}: paths`, paths, root);
+  if (Array.isArray(force)) request.forcePaths = pathList(`${call}: force`, force, root);
   else if (force !== undefined && force !== null && typeof force !== "boolean") throw typeError(`${call}: force`, "a boolean or an array of paths", force);
   return { request, signal };
 }
@@ -316,20 +316,20 @@ export class Checkpoints {
   async take(options: TakeOptions | null = {}): Promise<Checkpoint> {
     const { signal, ...request } = check("Checkpoints.take", TAKE, options ?? {}) as Omit<TakeOptions, "changed">;
     const changed = options?.changed;
-    const columns = changed ? { changed: pathList("Checkpoints.take: changed", changed) } : {};
+    const columns = changed ? { changed: pathList("Checkpoints.take: changed", changed, this.root) } : {};
     return checkpointOf(await underSignal(signal, (abort) => this.#handle.take({ ...request, ...columns }, abort)));
   }
 
   /**
    * Remembers some paths right before the caller writes to them. Only their directories are read.
    *
-   * @param paths Paths below the root; a `Buffer` for names that are not UTF-8.
+   * @param paths Paths, absolute or from the root; a `Buffer`, from the root, for names that are not UTF-8.
    * @param options The session.
    * @throws As `take`.
    */
   async note(paths: (string | Uint8Array)[], options: NoteOptions | null = {}): Promise<Checkpoint> {
     const { session, timeoutMs, signal } = check("Checkpoints.note", NOTE, options ?? {}) as NoteOptions;
-    const list = pathList("Checkpoints.note: paths", paths);
+    const list = pathList("Checkpoints.note: paths", paths, this.root);
     return checkpointOf(await underSignal(signal, (abort) => this.#handle.note(list, session, timeoutMs, abort)));
   }
 
@@ -370,7 +370,7 @@ export class Checkpoints {
    */
   async plan(id: string, options: RestoreOptions | null = {}): Promise<RestorePlan> {
     const checkpoint = text("Checkpoints.plan: id", id);
-    const { request, signal } = requestOf("Checkpoints.plan", options ?? {});
+    const { request, signal } = requestOf("Checkpoints.plan", options ?? {}, this.root);
     return planOf(await underSignal(signal, (abort) => this.#handle.plan(checkpoint, request, abort)));
   }
 
@@ -384,7 +384,7 @@ export class Checkpoints {
    */
   async restore(id: string, options: RestoreOptions | null = {}): Promise<RestoreResult> {
     const checkpoint = text("Checkpoints.restore: id", id);
-    const { request, signal } = requestOf("Checkpoints.restore", options ?? {});
+    const { request, signal } = requestOf("Checkpoints.restore", options ?? {}, this.root);
     const { plan, redo, done, planned } = await underSignal(signal, (abort) => this.#handle.restore(checkpoint, request, abort));
     return { ...planOf(plan), redo: redo ?? null, done, planned };
   }

@@ -93,6 +93,19 @@ test("names that are not UTF-8 cross as bytes", { skip: process.platform !== "li
   assert.deepEqual([done, existsSync(path), existsSync(join(project, "other"))], [1, false, true]);
 });
 
+test("paths are absolute or taken from the root", unix, async (t) => {
+  const { checkpoints, project, write, read } = await opened(t);
+  for (const path of ["src/a", "./src/a", "src/", join(project, "src", "a"), "src/../src/a", ".", ""]) {
+    const { id } = await checkpoints.take();
+    write("src/a", `${path}!`);
+    const plan = await checkpoints.plan(id, { paths: [path] });
+    assert.deepEqual(plan.entries.map(({ path }) => path), ["src/a"], path);
+    await checkpoints.restore(id, { paths: [path] });
+    assert.equal(read("src/a"), "a\n", path);
+  }
+  assert.deepEqual((await checkpoints.plan((await checkpoints.take()).id, { paths: ["..", "sr"] })).entries, []);
+});
+
 test("a repository that moved is named and not written", unix, async (t) => {
   const { checkpoints, project, write } = await opened(t);
   const git = (...args) => execFileSync("git", ["-c", "user.name=N", "-c", "user.email=e@example.com", ...args], { cwd: project });

@@ -79,6 +79,7 @@ pub(super) type Tree = BTreeMap<Vec<u8>, String>;
 /// Reads a tree without the data of repositories.
 pub(super) fn tree(root: &Path) -> Tree {
     let mut entries = Tree::new();
+    entries.insert(b".".to_vec(), format!("directory {:o}", fs::metadata(root).unwrap().permissions().mode() & 0o7777));
     let mut names: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
     let mut folders = vec![root.to_path_buf()];
     let mut paths = Vec::new();

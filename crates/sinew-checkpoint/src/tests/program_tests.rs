@@ -94,6 +94,8 @@ X"#;
             "git init -q; echo '*.log' > .gitignore; echo secret > a.log",
             "echo more >> a.log; echo new > b.log",
         ),
+        ("permissions of the directory itself", "chmod 750 .", "echo x > x; chmod 500 ."),
+        ("pipes", "mkfifo -m 640 pipe; mkfifo both", "rm pipe both; echo f > both; mkfifo made; chmod 600 made"),
         ("background jobs", "", "for i in 1 2 3; do (echo job >> src/f$i.txt; echo $i > job$i) & done; wait"),
     ] {
         check(name, setup, work);

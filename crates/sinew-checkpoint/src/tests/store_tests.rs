@@ -193,3 +193,18 @@ fn a_cancelled_call_writes_nothing() {
     assert_eq!(checkpoints.list().unwrap().len(), 1);
     project.run("[ $(cat a) = 2 ]");
 }
+
+#[test]
+fn a_store_that_was_deleted_begins_anew() {
+    let project = Project::new();
+    project.run("echo 1 > a");
+    let checkpoints = project.open();
+    let lost = take(&checkpoints);
+    fs::remove_dir_all(project.store()).unwrap();
+    let error = checkpoints.restore(&lost, &Default::default(), &CancelToken::never()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::NotFound);
+    let start = take(&checkpoints);
+    project.run("echo 2 > a");
+    restore(&project.open(), &start, &Default::default());
+    project.run("[ $(cat a) = 1 ]");
+}
