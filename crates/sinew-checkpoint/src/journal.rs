@@ -1,13 +1,15 @@
 //! What an unfinished restore has to clean up: written before it is needed, read by the next start.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crate::codec::{Reader, Writer};
-use crate::directory::{Directory, as_name};
+use crate::directory::{Directory, as_name, joined};
 use crate::fault;
 use crate::pack::{create_private, sync_directory};
+use crate::row::{Kind, Row};
 use crate::scan::TEMPORARY_PREFIX;
 use crate::store::Store;
 
@@ -122,7 +124,7 @@ impl Journal {
 }
 
 fn permissions(stat: &rustix::fs::Stat) -> u32 {
-    crate::row::Row::of(b"", stat, 0).mode
+    Row::of(b"", stat, 0).mode
 }
 
 /// Sets the permissions of a directory below the root, or of the root itself.
@@ -162,9 +164,35 @@ pub(crate) fn recover(store: &Store, root: &Directory) -> io::Result<()> {
     close_directories(root, &opened);
     if let Some(name) = temporary.filter(|name| name.starts_with(TEMPORARY_PREFIX.as_bytes()) && !name.contains(&b'/'))
     {
+        rescue(store, root, &name)?;
         root.remove_tree(as_name(&name))?;
     }
     fs::remove_file(path)
+}
+
+/// Moves files into the store that were taken away and that nobody has a copy of: the redo checkpoint of the restore, whose
+/// id is part of the name, tells which.
+fn rescue(store: &Store, root: &Directory, name: &[u8]) -> io::Result<()> {
+    let id = String::from_utf8_lossy(&name[TEMPORARY_PREFIX.len()..]);
+    let (Ok((state, _)), Ok(top)) = (store.state(&id), root.open_below(name)) else { return Ok(()) };
+    let is_unkept = |row: &&Row| row.kind == Kind::File && !row.is_kept();
+    let unkept: HashMap<(u64, u64), &Row> =
+        state.rows().iter().filter(is_unkept).map(|row| ((row.device, row.inode), row)).collect();
+    let mut folders = if unkept.is_empty() { Vec::new() } else { vec![Vec::new()] };
+    while let Some(folder) = folders.pop() {
+        let directory = top.open_below(&folder)?;
+        for entry in directory.names()? {
+            let Some(stat) = directory.stat(as_name(&entry))? else { continue };
+            let found = Row::of(&entry, &stat, 0);
+            if found.kind == Kind::Directory {
+                folders.push(joined(&folder, &entry));
+            } else if let Some(row) = unkept.get(&(found.device, found.inode)).filter(|row| row.is_same_version(&found))
+            {
+                rustix::fs::renameat(&directory, as_name(&entry), rustix::fs::CWD, store.moved_path(row))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Reads the records of a journal up to the first that was not written whole.

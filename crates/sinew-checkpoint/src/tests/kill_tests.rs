@@ -7,10 +7,11 @@ use crate::Limits;
 
 /// Every way in which an entry is put back, few entries of each.
 const SETUP: &str = "mkdir -p s/dir/deep ro gone/below x; for i in 1 2; do echo a$i > s/dir/a$i; done; echo d > s/dir/deep/d; \
-    echo f > s/file; echo r > ro/r; chmod 555 ro; echo g > gone/below/g; chmod 500 gone; echo m > m; echo k > k; ln k k2; ln -s m l";
+    echo f > s/file; echo r > ro/r; chmod 555 ro; echo g > gone/below/g; chmod 500 gone; echo m > m; echo k > k; ln k k2; ln -s m l; echo small > grown";
 const WORK: &str = "rm -r s/dir; echo swapped > s/dir; rm s/file; mkdir s/file; echo y > s/file/y; chmod 755 ro gone; rm ro/r; echo n > ro/n; \
     chmod 555 ro; rm -r gone; echo new > m; echo new > made; chmod 600 x; rm k2; rm l; ln -s k l; mkdir -p deep/er; echo e > deep/er/e; \
-    head -c 3000 /dev/zero > large";
+    head -c 3000 /dev/zero > large; \
+    head -c 2000 /dev/zero > grown";
 
 fn child(project: &Project, action: &str, id: &str, spans: &str, point: u64) -> bool {
     Command::new(std::env::current_exe().unwrap())
@@ -61,8 +62,12 @@ fn a_restore_can_be_killed_at_any_point_and_repeated() {
         let again = restore(&checkpoints, &start, &span(&start, &end));
         assert_eq!(again.done, again.planned, "point {point}: {:?}", again.plan);
         assert_eq!(difference(&before, &project.tree()), [""; 0], "point {point}");
-        let temporary = project.store().read_dir().unwrap().next().unwrap().unwrap().path().join("temporary");
-        assert_eq!(temporary.read_dir().unwrap().count(), 0, "point {point}");
+        let store = project.store().read_dir().unwrap().next().unwrap().unwrap().path();
+        assert_eq!(store.join("temporary").read_dir().unwrap().count(), 0, "point {point}");
+        let mut moved: Vec<u64> =
+            store.join("moved").read_dir().unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).collect();
+        moved.sort_unstable();
+        assert_eq!(moved, [2_000, 3_000], "point {point}: what is too large to copy is in the store");
         if finished {
             break;
         }
