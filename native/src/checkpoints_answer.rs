@@ -2,7 +2,7 @@
 
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
-use sinew::checkpoint::{Changes, Checkpoint, Plan, Restored};
+use sinew::checkpoint::{Changes, Checkpoint, Plan, RestoreResult};
 
 /// A checkpoint.
 #[napi(object)]
@@ -117,8 +117,8 @@ pub struct RestoredAnswer {
     pub planned: u32,
 }
 
-impl From<Restored> for RestoredAnswer {
-    fn from(Restored { plan, redo, done, planned }: Restored) -> RestoredAnswer {
+impl From<RestoreResult> for RestoredAnswer {
+    fn from(RestoreResult { plan, redo, done, planned }: RestoreResult) -> RestoredAnswer {
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         RestoredAnswer { plan: plan.into(), redo, done: count(done), planned: count(planned) }
     }

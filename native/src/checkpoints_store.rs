@@ -4,7 +4,7 @@ use napi::Env;
 use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use sinew::base::CancelToken;
-use sinew::checkpoint::{Checkpoints, Collected, Usage};
+use sinew::checkpoint::{Checkpoints, CollectResult, Usage};
 
 use crate::abort::{self, Abort};
 use crate::checkpoints::CheckpointsHandle;
@@ -51,8 +51,8 @@ pub struct CollectedAnswer {
     pub freed_bytes: f64,
 }
 
-impl From<Collected> for CollectedAnswer {
-    fn from(Collected { removed, freed }: Collected) -> CollectedAnswer {
+impl From<CollectResult> for CollectedAnswer {
+    fn from(CollectResult { removed, freed }: CollectResult) -> CollectedAnswer {
         CollectedAnswer { removed, freed_bytes: freed as f64 }
     }
 }

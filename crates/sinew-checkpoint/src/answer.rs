@@ -208,7 +208,7 @@ impl Plan {
 
 /// What a restore did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Restored {
+pub struct RestoreResult {
     /// The plan as it was carried out: what failed is [`Action::Cannot`], what changed meanwhile [`Action::Keep`].
     pub plan: Plan,
     /// The checkpoint that undoes this restore; `None` if nothing was to be done.
@@ -232,7 +232,7 @@ pub struct Usage {
 
 /// What a collection removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Collected {
+pub struct CollectResult {
     /// The checkpoints that were removed, oldest first.
     pub removed: Vec<String>,
     /// The bytes that were freed.

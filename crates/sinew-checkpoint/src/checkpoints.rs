@@ -10,7 +10,7 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use sinew_lock::FileLock;
 use sinew_pool::Pool;
 
-use crate::answer::{Changes, Checkpoint, Collected, Coverage, Plan, Restored, Usage};
+use crate::answer::{Changes, Checkpoint, CollectResult, Coverage, Plan, RestoreResult, Usage};
 use crate::changes;
 use crate::contents::ContentReader;
 use crate::directory::Directory;
@@ -49,14 +49,14 @@ const FEW_BYTES: u64 = 4 << 20;
 /// What is known of the store without reading it.
 #[derive(Debug, Default)]
 struct Memory {
-    latest: Option<Latest>,
+    latest: Option<LatestCheckpoint>,
     /// Checkpoints that could not be written: they serve comparisons, and restores as far as contents are kept.
     unsaved: Vec<(Head, Arc<State>)>,
 }
 
 /// The newest checkpoint, with the stamps of the latest scan.
 #[derive(Debug, Clone)]
-struct Latest {
+struct LatestCheckpoint {
     head: Head,
     state: Arc<State>,
     /// The rows of the manifests since the last one that lists every entry.
@@ -130,20 +130,22 @@ impl Checkpoints {
     }
 
     /// Returns the newest checkpoint. One that cannot be read is treated as missing: the next one lists every entry.
-    fn latest(&self) -> Option<Latest> {
+    fn latest(&self) -> Option<LatestCheckpoint> {
         let mut memory = self.memory.lock();
         let newest = self.store.as_ref().ok().and_then(|store| store.names().ok()?.pop());
         let Some(newest) = newest else {
             // What was in a store that was deleted is lost; what never was there is in memory.
-            let is_unsaved = |latest: &Latest| memory.unsaved.iter().any(|(head, _)| head.id == latest.head.id);
+            let is_unsaved =
+                |latest: &LatestCheckpoint| memory.unsaved.iter().any(|(head, _)| head.id == latest.head.id);
             return memory.latest.clone().filter(|latest| is_unsaved(latest));
         };
-        let is_known = |latest: &Latest| latest.head.id >= newest;
+        let is_known = |latest: &LatestCheckpoint| latest.head.id >= newest;
         if !memory.latest.as_ref().is_some_and(is_known) {
             let store = self.store.as_ref().ok()?;
             let head = store.head(&newest).ok();
             let loaded = head.and_then(|head| Some((head, store.state(&newest).ok()?)));
-            memory.latest = loaded.map(|(head, (state, chained))| Latest { head, state: Arc::new(state), chained });
+            memory.latest =
+                loaded.map(|(head, (state, chained))| LatestCheckpoint { head, state: Arc::new(state), chained });
         }
         memory.latest.clone()
     }
@@ -243,7 +245,7 @@ impl Checkpoints {
         changed: Option<&HashSet<Vec<u8>>>,
         always: bool,
         cancel: &CancelToken,
-    ) -> Result<(Latest, Option<String>)> {
+    ) -> Result<(LatestCheckpoint, Option<String>)> {
         let latest = self.latest();
         let empty = State::default();
         let before = latest.as_ref().map_or(&empty, |latest| &*latest.state);
@@ -256,7 +258,7 @@ impl Checkpoints {
         let (mut state, mut failure) = self.read_tree(before, scope, pack.as_mut(), cancel)?;
         let delta = before.delta(&state);
         if let Some(latest) = latest.as_ref().filter(|_| delta.is_empty() && !always) {
-            let latest = Latest { state: Arc::new(state), ..latest.clone() };
+            let latest = LatestCheckpoint { state: Arc::new(state), ..latest.clone() };
             self.memory.lock().latest = Some(latest.clone());
             return Ok((latest, self.store.as_ref().err().cloned()));
         }
@@ -301,15 +303,15 @@ impl Checkpoints {
         &self,
         mut head: Head,
         state: State,
-        latest: Option<&Latest>,
+        latest: Option<&LatestCheckpoint>,
         failure: Option<io::Error>,
-    ) -> Result<(Latest, Option<String>)> {
+    ) -> Result<(LatestCheckpoint, Option<String>)> {
         let mut chained = 0;
         let mut problem = self.store.as_ref().err().cloned().or(failure.as_ref().map(store_problem));
         if let Ok(store) = &self.store {
             let empty = State::default();
             // A manifest that lists everything is written when the chain costs as much to read.
-            let is_saved = |latest: &&Latest| store.head(&latest.head.id).is_ok();
+            let is_saved = |latest: &&LatestCheckpoint| store.head(&latest.head.id).is_ok();
             let base = latest.filter(|latest| latest.chained < state.rows().len().max(100)).filter(is_saved);
             head.base = base.map(|latest| latest.head.id.clone());
             let delta = base.map_or(&empty, |latest| &*latest.state).delta(&state);
@@ -317,12 +319,12 @@ impl Checkpoints {
             if let Err(cause) = store.write(&head, &delta) {
                 problem = Some(store_problem(&cause));
             } else if problem.is_none() {
-                let latest = Latest { head, state: Arc::new(state), chained };
+                let latest = LatestCheckpoint { head, state: Arc::new(state), chained };
                 self.memory.lock().latest = Some(latest.clone());
                 return Ok((latest, None));
             }
         }
-        let latest = Latest { head, state: Arc::new(state), chained };
+        let latest = LatestCheckpoint { head, state: Arc::new(state), chained };
         let mut memory = self.memory.lock();
         memory.unsaved.push((latest.head.clone(), Arc::clone(&latest.state)));
         memory.latest = Some(latest.clone());
@@ -381,9 +383,9 @@ impl Checkpoints {
     ///
     /// # Errors
     /// The store cannot be written, or the call is cancelled; what was removed before stays removed.
-    pub fn gc(&self, cancel: &CancelToken) -> Result<Collected> {
+    pub fn gc(&self, cancel: &CancelToken) -> Result<CollectResult> {
         let _lock = self.lock(cancel)?;
-        let Ok(store) = &self.store else { return Ok(Collected::default()) };
+        let Ok(store) = &self.store else { return Ok(CollectResult::default()) };
         gc::collect(store, &self.git, &self.limits, cancel)
     }
 
@@ -483,7 +485,7 @@ impl Checkpoints {
     /// # Errors
     /// `NotFound` or `InvalidData` if a checkpoint is not in the store any more; the store cannot be written, so that
     /// nothing could be redone; cancelled before the first change.
-    pub fn restore(&self, id: &str, options: &RestoreOptions, cancel: &CancelToken) -> Result<Restored> {
+    pub fn restore(&self, id: &str, options: &RestoreOptions, cancel: &CancelToken) -> Result<RestoreResult> {
         let _lock = self.lock(cancel)?;
         let store = self.store.as_ref().map_err(|problem| {
             Error::new(ErrorCode::Io, format!("restore: {problem}, so that nothing could be redone"))
@@ -499,7 +501,7 @@ impl Checkpoints {
         let (steps, plan) = self.steps(&spans, &now, options);
         let planned = plan.count();
         if planned == 0 {
-            return Ok(Restored { plan, ..Restored::default() });
+            return Ok(RestoreResult { plan, ..RestoreResult::default() });
         }
         let unwritable = |cause: &io::Error| Error::io("restore: failed to write the checkpoint for redo", cause);
         match failure {
@@ -515,7 +517,7 @@ impl Checkpoints {
         let steps = self.carry_out(store, &redo_id, steps, &now, &latest, cancel)?;
         let plan = Plan { entries: plan::entries(&steps), ..plan };
         let done = plan.count();
-        Ok(Restored { plan, redo: Some(redo_id), done, planned })
+        Ok(RestoreResult { plan, redo: Some(redo_id), done, planned })
     }
 
     /// Carries out the steps and writes the checkpoint of what they led to.
@@ -525,7 +527,7 @@ impl Checkpoints {
         redo: &str,
         steps: Steps,
         now: &State,
-        latest: &Latest,
+        latest: &LatestCheckpoint,
         cancel: &CancelToken,
     ) -> Result<Steps> {
         let failed = |cause: &io::Error| Error::io("restore: failed to prepare", cause);

@@ -9,7 +9,7 @@ use std::path::Path;
 use sinew_base::{CancelToken, Error, Result};
 use sinew_lock::{FileLock, Mode};
 
-use crate::answer::{Collected, Usage};
+use crate::answer::{CollectResult, Usage};
 use crate::fault;
 use crate::git_objects::GitObjects;
 use crate::manifest::Head;
@@ -55,7 +55,7 @@ pub(crate) fn usage(store: &Store) -> io::Result<Usage> {
 ///
 /// # Errors
 /// The system's, or cancelled; the store is whole then, and the next collection goes on.
-pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: &CancelToken) -> Result<Collected> {
+pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: &CancelToken) -> Result<CollectResult> {
     let before = size_of(&store.folder);
     let items = read(store, cancel)?;
     let removed = choose(store, &items, limits);
@@ -69,7 +69,7 @@ pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: 
     let mut freed = before.saturating_sub(size_of(&store.folder));
     freed += remove_other_stores(store, limits.total).map_err(|cause| failed(&cause))?;
     let removed = items.into_iter().map(|item| item.head.id).filter(|id| removed.contains(id)).collect();
-    Ok(Collected { removed, freed })
+    Ok(CollectResult { removed, freed })
 }
 
 /// Reads every checkpoint. One that is damaged, or that builds on one, is removed: it could only be applied in part.

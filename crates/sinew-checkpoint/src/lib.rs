@@ -61,8 +61,8 @@ mod unsupported;
 mod tests;
 
 pub use answer::{
-    Action, Change, ChangeKind, Changes, Checkpoint, Collected, Coverage, EntryKind, Plan, PlanEntry, RepositoryMove,
-    Restored, Usage,
+    Action, Change, ChangeKind, Changes, Checkpoint, CollectResult, Coverage, EntryKind, Plan, PlanEntry,
+    RepositoryMove, RestoreResult, Usage,
 };
 #[cfg(unix)]
 pub use checkpoints::Checkpoints;

@@ -32,11 +32,11 @@ struct Location {
 pub(crate) struct Contents {
     packs: PathBuf,
     temporary: PathBuf,
-    known: Mutex<Known>,
+    known: Mutex<ContentIndex>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ContentIndex {
     packs: HashSet<String>,
     locations: HashMap<Hash, Location>,
 }
@@ -73,7 +73,7 @@ impl Contents {
         }
         let gone = known.packs.difference(&names).next().is_some();
         if gone {
-            *known = Known::default();
+            *known = ContentIndex::default();
         }
         for name in names.iter().filter(|name| !known.packs.contains(*name)).cloned().collect::<Vec<_>>() {
             for (hash, offset, length) in index(&self.packs.join(&name)).unwrap_or_default() {

@@ -29,7 +29,7 @@ pub(crate) struct Restorer<'a> {
 }
 
 /// An entry that is ready to be renamed into place.
-struct Staged {
+struct StagedEntry {
     /// Its name in the temporary directory.
     name: String,
     path: Box<[u8]>,
@@ -99,11 +99,11 @@ impl Restorer<'_> {
     }
 
     /// Puts a file or link together.
-    fn stage_file(&mut self, path: &PathKey) -> Option<Staged> {
+    fn stage_file(&mut self, path: &PathKey) -> Option<StagedEntry> {
         let name = self.stage.new_name();
         let row = self.steps[path].then.clone()?;
         match self.stage.make(&self.stage.directory, name.as_bytes(), &row) {
-            Ok(()) => Some(Staged { name, path: path.0.clone() }),
+            Ok(()) => Some(StagedEntry { name, path: path.0.clone() }),
             Err(action) => {
                 self.set(&path.0, action);
                 None
@@ -112,7 +112,7 @@ impl Restorer<'_> {
     }
 
     /// Puts a directory together with all that is restored below it. What comes from elsewhere follows later.
-    fn stage_tree(&mut self, top: &PathKey, late: &mut Vec<PathKey>, cancel: &CancelToken) -> Option<Staged> {
+    fn stage_tree(&mut self, top: &PathKey, late: &mut Vec<PathKey>, cancel: &CancelToken) -> Option<StagedEntry> {
         let name = self.stage.new_name();
         let below: Vec<PathKey> = self.paths(|step| step.action == Action::Restore && is_within(&step.path, &top.0));
         let mut directories: Vec<(Vec<u8>, u32)> = Vec::new();
@@ -152,7 +152,7 @@ impl Restorer<'_> {
             self.set(&top.0, cannot(words(error)));
             return None;
         }
-        Some(Staged { name, path: top.0.clone() })
+        Some(StagedEntry { name, path: top.0.clone() })
     }
 
     /// Opens the directory of a path for changes of its names.
@@ -167,7 +167,7 @@ impl Restorer<'_> {
     }
 
     /// Renames what was put together into place.
-    fn place(&mut self, staged: &Staged) {
+    fn place(&mut self, staged: &StagedEntry) {
         let done = self.try_place(staged);
         if let Err(action) = done {
             // What was to be inside stays out too.
@@ -177,7 +177,7 @@ impl Restorer<'_> {
         }
     }
 
-    fn try_place(&mut self, staged: &Staged) -> Result<(), Action> {
+    fn try_place(&mut self, staged: &StagedEntry) -> Result<(), Action> {
         let (parent, name) = self.open_parent(&staged.path)?;
         let old = self.steps[&PathKey(staged.path.clone())].now.clone();
         let Some(old) = old else {
@@ -288,7 +288,7 @@ impl Restorer<'_> {
                 linkat(&directory, anchor, &self.stage.directory, &*name, AtFlags::empty())
             });
             linked.map_err(|error| cannot(words(error)))?;
-            return self.try_place(&Staged { name, path: path.0.clone() });
+            return self.try_place(&StagedEntry { name, path: path.0.clone() });
         }
         let source = self.source(then);
         let (parent, name) = self.open_parent(&path.0)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
-use crate::answer::{Changes, Checkpoint, Collected, Plan, Restored, Usage};
+use crate::answer::{Changes, Checkpoint, CollectResult, Plan, RestoreResult, Usage};
 use crate::options::{OpenOptions, RestoreOptions, TakeOptions};
 
 /// The checkpoints of a directory; on this system there are none.
@@ -64,7 +64,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// None.
-    pub fn gc(&self, _cancel: &CancelToken) -> Result<Collected> {
+    pub fn gc(&self, _cancel: &CancelToken) -> Result<CollectResult> {
         match self.never {}
     }
 
@@ -88,7 +88,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// None.
-    pub fn restore(&self, _id: &str, _options: &RestoreOptions, _cancel: &CancelToken) -> Result<Restored> {
+    pub fn restore(&self, _id: &str, _options: &RestoreOptions, _cancel: &CancelToken) -> Result<RestoreResult> {
         match self.never {}
     }
 }

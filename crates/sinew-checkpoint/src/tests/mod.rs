@@ -17,7 +17,7 @@ use std::process::Command;
 use sinew_base::CancelToken;
 use tempfile::TempDir;
 
-use crate::{Checkpoints, Limits, OpenOptions, Plan, RestoreOptions, Restored, TakeOptions};
+use crate::{Checkpoints, Limits, OpenOptions, Plan, RestoreOptions, RestoreResult, TakeOptions};
 
 /// A directory with its store beside it.
 pub(super) struct Project {
@@ -130,7 +130,7 @@ pub(super) fn span(start: &str, end: &str) -> RestoreOptions {
     RestoreOptions { spans: Some(vec![(start.into(), end.into())]), ..RestoreOptions::default() }
 }
 
-pub(super) fn restore(checkpoints: &Checkpoints, id: &str, options: &RestoreOptions) -> Restored {
+pub(super) fn restore(checkpoints: &Checkpoints, id: &str, options: &RestoreOptions) -> RestoreResult {
     checkpoints.restore(id, options, &CancelToken::never()).unwrap()
 }
 
