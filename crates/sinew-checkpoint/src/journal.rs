@@ -99,12 +99,19 @@ impl Journal {
         Ok(())
     }
 
-    /// Changes what a directory gets at the end.
+    /// Changes the permissions that a directory gets at the end. Returns false if they can be set at once.
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn set_final_mode(&mut self, path: &[u8], mode: u32) -> io::Result<bool> {
-        let Some(at) = self.opened.iter().position(|opened| opened.path == path) else { return Ok(false) };
+    pub(crate) fn set_final_mode(&mut self, root: &Directory, path: &[u8], mode: u32) -> io::Result<bool> {
+        let Some(at) = self.opened.iter().position(|opened| opened.path == path) else {
+            if path.is_empty() {
+                // The root holds the temporary directory until the end.
+                let meanwhile = permissions(&root.own_stat()?);
+                self.announce(path, meanwhile, mode)?;
+            }
+            return Ok(path.is_empty());
+        };
         let OpenedDirectory { path, meanwhile, .. } = self.opened.remove(at);
         self.announce(&path, meanwhile, mode)?;
         Ok(true)
@@ -115,9 +122,10 @@ impl Journal {
     /// # Errors
     /// The system's; the next start tries again.
     pub(crate) fn finish(self, root: &Directory) -> io::Result<()> {
-        close_directories(root, &self.opened);
-        fault::point();
+        // First the temporary directory: the root may become read-only.
         root.remove_tree(as_name(self.temporary.as_bytes()))?;
+        fault::point();
+        close_directories(root, &self.opened);
         fault::point();
         fs::remove_file(&self.path)
     }
@@ -161,12 +169,12 @@ pub(crate) fn recover(store: &Store, root: &Directory) -> io::Result<()> {
         Err(cause) => return Err(cause),
     };
     let (temporary, opened) = read(&bytes);
-    close_directories(root, &opened);
     if let Some(name) = temporary.filter(|name| name.starts_with(TEMPORARY_PREFIX.as_bytes()) && !name.contains(&b'/'))
     {
         rescue(store, root, &name)?;
         root.remove_tree(as_name(&name))?;
     }
+    close_directories(root, &opened);
     fs::remove_file(path)
 }
 

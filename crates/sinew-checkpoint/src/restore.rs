@@ -416,7 +416,7 @@ impl Restorer<'_> {
         let is_directory = |row: &Option<Row>| row.as_ref().is_some_and(|row| row.kind == Kind::Directory);
         for path in self.paths(|step| step.action == Action::Restore && is_directory(&step.then)).into_iter().rev() {
             let Some(then) = self.steps[&path].then.clone() else { continue };
-            let changed = match self.journal.set_final_mode(&path.0, then.mode) {
+            let changed = match self.journal.set_final_mode(self.root, &path.0, then.mode) {
                 // The end of the journal sets it.
                 Ok(true) => continue,
                 Ok(false) => set_directory_mode(self.root, &path.0, then.mode).map_err(|error| cannot(words(error))),
