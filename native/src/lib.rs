@@ -9,6 +9,10 @@
 
 mod abort;
 mod cache;
+mod checkpoints;
+mod checkpoints_answer;
+mod checkpoints_request;
+mod checkpoints_store;
 mod chunk;
 mod clipboard;
 mod column_text;

@@ -31,6 +31,7 @@ const MENU = [
         ["docs/natives/search.md", "package/search", "Search"],
         ["docs/natives/workspaces.md", "package/workspaces", "Workspaces"],
         ["docs/natives/watching.md", "package/watching", "Watching files"],
+        ["docs/natives/checkpoints.md", "package/checkpoints", "Checkpoints"],
         ["docs/natives/patches.md", "package/patches", "Patches"],
         ["docs/natives/shells.md", "package/shells", "Shells and processes"],
         ["docs/natives/terminal.md", "package/terminal", "Terminal text and keys"],

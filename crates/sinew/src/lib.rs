@@ -263,6 +263,32 @@
 //! # }
 //! ```
 //!
+//! # Checkpoints
+//!
+//! A checkpoint remembers a directory; a restore undoes what changed since, whoever did it.
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use sinew::{base::CancelToken, checkpoint::{Checkpoints, OpenOptions, RestoreOptions, TakeOptions}};
+//!
+//! let (project, store) = (tempfile::tempdir()?, tempfile::tempdir()?);
+//! let file = project.path().join("a.txt");
+//! std::fs::write(&file, "before")?;
+//!
+//! let never = CancelToken::never();
+//! let options = OpenOptions { store: store.path().into(), ..OpenOptions::default() };
+//! let checkpoints = Checkpoints::open(project.path(), &options)?;
+//! let before = checkpoints.take(&TakeOptions::default(), &never)?;
+//! std::fs::write(&file, "after")?;
+//! let restored = checkpoints.restore(&before.id, &RestoreOptions::default(), &never)?;
+//! assert_eq!((std::fs::read_to_string(&file)?.as_str(), restored.done), ("before", 1));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+//!
 //! # Clipboard
 //!
 //! On Linux the program names the display; without one there is nothing to read and writing is an error.
@@ -282,6 +308,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use sinew_base as base;
+pub use sinew_checkpoint as checkpoint;
 pub use sinew_clipboard as clipboard;
 pub use sinew_diff as diff;
 pub use sinew_fuzzy as fuzzy;
@@ -363,6 +390,18 @@ impl Sinew {
             cache: self.index_cache.clone(),
             home: self.home.clone(),
             ..search::WorkspaceOptions::default()
+        }
+    }
+
+    /// Returns the options of checkpoints with the settings of this handle: the store lies in the user's folder of the
+    /// agent, which no checkpoint contains. Without a home the caller has to name a store.
+    #[must_use]
+    pub fn checkpoint_options(&self) -> checkpoint::OpenOptions {
+        let own = self.home.as_ref().map(|home| home.join(".sinew"));
+        checkpoint::OpenOptions {
+            store: own.as_ref().map(|own| own.join("checkpoints")).unwrap_or_default(),
+            skip: own.into_iter().collect(),
+            ..checkpoint::OpenOptions::default()
         }
     }
 }

@@ -6,6 +6,7 @@
  */
 export type { CallOptions } from "./call.js";
 export * from "./cache.js";
+export * from "./checkpoints.js";
 export * from "./clipboard.js";
 export * from "./diff.js";
 export * from "./file-lock.js";

@@ -3,6 +3,7 @@
 /** Every name that the addon must export. */
 export const EXPORTS: readonly string[] = [
   "Abort",
+  "CheckpointsHandle",
   "DesktopClipboard",
   "FileLockHandle",
   "HighlightState",
@@ -45,6 +46,7 @@ export const EXPORTS: readonly string[] = [
   "matchesKittySequence",
   "matchesLegacySequence",
   "nativeVersion",
+  "openCheckpoints",
   "openPty",
   "openTtyWriter",
   "openWatch",

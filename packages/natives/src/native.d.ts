@@ -25,6 +25,69 @@ export interface ChangesAnswer {
   paths: Array<string>
 }
 
+/** A checkpoint. */
+export interface CheckpointAnswer {
+  id: string
+  time: number
+  kind: string
+  label?: string
+  session?: string
+  coverage: string
+}
+
+/** Differences. */
+export interface CheckpointChangesAnswer {
+  paths: Buffer
+  ends: Array<number>
+  changes: Array<string>
+  kinds: Array<string>
+  from: Buffer
+  /** Where each old path ends; one that ends where the one before it does is none. */
+  fromEnds: Array<number>
+  truncated: boolean
+  coverage: string
+}
+
+/** The checkpoints of a directory. */
+export declare class CheckpointsHandle {
+  /** The directory, all links resolved. */
+   root(): string
+  /** Remembers the directory. */
+   take(request: TakeRequest, abort?: Abort | undefined | null): Promise<CheckpointAnswer>
+  /** Remembers some paths before they are written. */
+   note(paths: Array<Buffer>, session?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<CheckpointAnswer>
+  /** Lists all checkpoints. */
+   list(): Promise<CheckpointAnswer[]>
+  /** Compares two checkpoints. */
+   changes(from: string, to: string, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<CheckpointChangesAnswer>
+  /** Says what a restore would do. */
+   plan(id: string, request: RestoreRequest, abort?: Abort | undefined | null): Promise<PlanAnswer>
+  /** Undoes changes. */
+   restore(id: string, request: RestoreRequest, abort?: Abort | undefined | null): Promise<RestoredAnswer>
+  /** Says what the store holds. */
+   usage(): Promise<UsageAnswer>
+  /** Brings the store within its limits. */
+   gc(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<CollectedAnswer>
+}
+
+/** What is opened. */
+export interface CheckpointsRequest {
+  root: string
+  store?: string
+  maxFileBytes?: number
+  maxCheckpointBytes?: number
+  maxSessionBytes?: number
+  maxDirectoryBytes?: number
+  maxTotalBytes?: number
+  timeoutMs?: number
+}
+
+/** What a collection removed. */
+export interface CollectedAnswer {
+  removed: Array<string>
+  freedBytes: number
+}
+
 /** Rows as columns; `sinew_search::Rows` describes the numbers. */
 export interface Columns {
   text: string
@@ -345,6 +408,21 @@ export declare class Picture {
    terminal(protocol: string, options: TerminalRequest, abort?: Abort | undefined | null): Promise<string>
 }
 
+/** A plan. */
+export interface PlanAnswer {
+  paths: Buffer
+  ends: Array<number>
+  actions: Array<string>
+  /** Empty without one. */
+  reasons: Array<string>
+  changes: Array<string>
+  kinds: Array<string>
+  /** Empty without one. */
+  notes: Array<string>
+  repositories: Array<RepositoryAnswer>
+  coverage: string
+}
+
 /** A handle that stays with its process. It holds nothing of the system between calls. */
 export declare class ProcessHandle {
   /** Its number. */
@@ -444,6 +522,33 @@ export interface PtyTerminal {
   fd: number
   /** The path of the program's end. */
   name: string
+}
+
+/** A repository that moved. */
+export interface RepositoryAnswer {
+  path: Buffer
+  from?: string
+  to?: string
+  index: boolean
+  command?: string
+}
+
+/** What is restored. */
+export interface RestoreRequest {
+  /** Starts and ends in turn. */
+  spans?: Array<string>
+  paths?: Array<Buffer>
+  force: boolean
+  forcePaths?: Array<Buffer>
+  timeoutMs?: number
+}
+
+/** What a restore did. */
+export interface RestoredAnswer {
+  plan: PlanAnswer
+  redo?: string
+  done: number
+  planned: number
 }
 
 export interface SearchAnswer {
@@ -558,6 +663,16 @@ export interface SystemFacts {
   availableMemory: number
 }
 
+/** A checkpoint to be taken. */
+export interface TakeRequest {
+  label?: string
+  kind?: 'manual' | 'start' | 'end'
+  session?: string
+  /** Directories that may have changed. */
+  changed?: Array<Buffer>
+  timeoutMs?: number
+}
+
 /** The place of a picture in a terminal. */
 export interface TerminalRequest {
   /** Columns that it covers. */
@@ -603,6 +718,13 @@ export interface UnifiedRequest {
   context?: number
   /** The time limit in milliseconds. */
   timeoutMs?: number
+}
+
+/** What a store holds. */
+export interface UsageAnswer {
+  checkpoints: number
+  directoryBytes: number
+  totalBytes: number
 }
 
 /** The kinds of use of a path. */
@@ -814,6 +936,9 @@ export declare function matchesLegacySequence(data: string, keyName: string): bo
 
 /** The version compiled into the addon; the loader compares it with the package's. */
 export declare function nativeVersion(): string
+
+/** Opens the checkpoints of a directory. */
+export declare function openCheckpoints(request: CheckpointsRequest, abort?: Abort | undefined | null): Promise<CheckpointsHandle>
 
 /** Opens a terminal. */
 export declare function openPty(cols: number, rows: number): PtyPair

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -56,6 +56,16 @@ const [FAILS, PRINTS] = process.platform === "win32" ? [["cmd", "/c", "exit 1"],
 
 /** One use of each export. */
 const USES = {
+  Checkpoints: ({ Checkpoints }) =>
+    withFolder(async (path) => {
+      const [project, store] = [join(path, "project"), join(path, "store")];
+      mkdirSync(project);
+      if (process.platform === "win32") return assert.rejects(Checkpoints.open(project, { store }), { code: "ERR_UNSUPPORTED" });
+      const checkpoints = await Checkpoints.open(project, { store });
+      const { id } = await checkpoints.take();
+      writeFileSync(join(project, "new"), "x");
+      assert.equal((await checkpoints.restore(id)).done, 1);
+    }),
   CommandError: ({ CommandError, run }) => assert.rejects(run(FAILS, { reject: true }), CommandError),
   Ellipsis: ({ Ellipsis }) => assert.equal(typeof Ellipsis.Unicode, "number"),
   FileLock: ({ FileLock }) =>

@@ -1,0 +1,572 @@
+//! The checkpoints of one directory.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
+use sinew_lock::FileLock;
+use sinew_pool::Pool;
+
+use crate::answer::{Changes, Checkpoint, CollectResult, Coverage, Plan, RestoreResult, Usage};
+use crate::changes;
+use crate::contents::ContentReader;
+use crate::directory::Directory;
+use crate::gc;
+use crate::git_objects::GitObjects;
+use crate::journal::{self, Journal};
+use crate::manifest::Head;
+use crate::options::{CheckpointKind, Limits, OpenOptions, RestoreOptions, TakeOptions};
+use crate::pack::PackWriter;
+use crate::plan::{self, Planner, Span, Steps};
+use crate::restore::Restorer;
+use crate::row::{Content, Gap, Row, compare_paths};
+use crate::scan::{ScanOptions, Scope, scan};
+use crate::stage::Stage;
+use crate::state::State;
+use crate::store::{Store, now_ms};
+
+/// Remembers a directory at moments, compares them and restores it, whoever changed it.
+///
+/// The store lies outside of the directory and serves all processes: takes and restores follow each other. Nothing inside
+/// the data of a repository is ever written, and no program is started.
+#[derive(Debug)]
+pub struct Checkpoints {
+    root: PathBuf,
+    directory: Directory,
+    store: Result<Store, String>,
+    limits: Limits,
+    skip: Vec<(u64, u64)>,
+    git: GitObjects,
+    memory: Mutex<Memory>,
+}
+
+/// From this many bytes of changed files on, those that git has are not copied.
+const FEW_BYTES: u64 = 4 << 20;
+
+/// What is known of the store without reading it.
+#[derive(Debug, Default)]
+struct Memory {
+    latest: Option<LatestCheckpoint>,
+    /// Checkpoints that could not be written: they serve comparisons, and restores as far as contents are kept.
+    unsaved: Vec<(Head, Arc<State>)>,
+}
+
+/// The newest checkpoint, with the stamps of the latest scan.
+#[derive(Debug, Clone)]
+struct LatestCheckpoint {
+    head: Head,
+    state: Arc<State>,
+    /// The rows of the manifests since the last one that lists every entry.
+    chained: usize,
+}
+
+impl Checkpoints {
+    /// Opens the checkpoints of a directory and finishes what a killed restore left behind.
+    ///
+    /// A store that cannot be created or read is no error: checkpoints are kept in memory then, and their coverage says so.
+    ///
+    /// # Errors
+    /// `NotFound` or `NotADirectory` for the directory; `InvalidArgument` if the store lies inside it, and not in a path that is skipped.
+    pub fn open(root: &Path, options: &OpenOptions) -> Result<Checkpoints> {
+        let failed = |cause: &io::Error| Error::io(format!("checkpoints: failed to open {root:?}"), cause);
+        let root = std::fs::canonicalize(root).map_err(|cause| failed(&cause))?;
+        let directory = Directory::open(&root).map_err(|errno| failed(&errno.into()))?;
+        let base = resolve(&options.store);
+        let is_skipped = options.skip.iter().any(|path| base.starts_with(resolve(path)));
+        if base.starts_with(&root) && !is_skipped {
+            return Err(Error::invalid(format!(
+                "checkpoints: the store {:?} lies inside the directory {root:?}; choose a folder outside of it",
+                options.store
+            )));
+        }
+        let mut skip = Vec::new();
+        for path in &options.skip {
+            if let Ok(stat) = rustix::fs::stat(path) {
+                let row = Row::of(b"", &stat, 0);
+                skip.push((row.device, row.inode));
+            }
+        }
+        let store = Store::open(&base, &root).map_err(|cause| store_problem(&cause));
+        let git = GitObjects::new(store.as_ref().map(|store| store.folder.join("git")).unwrap_or_default());
+        let checkpoints =
+            Checkpoints { root, directory, store, limits: options.limits, skip, git, memory: Mutex::default() };
+        if let Ok(store) = &checkpoints.store
+            && let Ok(Some(_lock)) = store.try_lock()
+        {
+            checkpoints.clean(store)?;
+        }
+        Ok(checkpoints)
+    }
+
+    /// Returns the directory, all links resolved.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Repairs what a process that was killed left. The caller has the lock.
+    fn clean(&self, store: &Store) -> Result<()> {
+        journal::recover(store, &self.directory)
+            .map_err(|cause| Error::io("checkpoints: failed to clean up after a restore", &cause))?;
+        // Files that stay are tried again; they do no harm.
+        let _ = store.remove_temporary();
+        Ok(())
+    }
+
+    /// Takes the lock of the store, and repairs what the last owner left.
+    fn lock(&self, cancel: &CancelToken) -> Result<Option<FileLock>> {
+        let Ok(store) = &self.store else { return Ok(None) };
+        if !store.folder.join("temporary").is_dir() {
+            // Somebody deleted the store.
+            store.create(&self.root).map_err(|cause| Error::io("checkpoints: failed to create the store", &cause))?;
+        }
+        let lock = store.lock(cancel)?;
+        self.clean(store)?;
+        store.contents.refresh().map_err(|cause| Error::io("checkpoints: failed to read the store", &cause))?;
+        Ok(Some(lock))
+    }
+
+    /// Returns the newest checkpoint. One that cannot be read is treated as missing: the next one lists every entry.
+    fn latest(&self) -> Option<LatestCheckpoint> {
+        let mut memory = self.memory.lock();
+        let newest = self.store.as_ref().ok().and_then(|store| store.names().ok()?.pop());
+        let Some(newest) = newest else {
+            // What was in a store that was deleted is lost; what never was there is in memory.
+            let is_unsaved =
+                |latest: &LatestCheckpoint| memory.unsaved.iter().any(|(head, _)| head.id == latest.head.id);
+            return memory.latest.clone().filter(|latest| is_unsaved(latest));
+        };
+        let is_known = |latest: &LatestCheckpoint| latest.head.id >= newest;
+        if !memory.latest.as_ref().is_some_and(is_known) {
+            let store = self.store.as_ref().ok()?;
+            let head = store.head(&newest).ok();
+            let loaded = head.and_then(|head| Some((head, store.state(&newest).ok()?)));
+            memory.latest =
+                loaded.map(|(head, (state, chained))| LatestCheckpoint { head, state: Arc::new(state), chained });
+        }
+        memory.latest.clone()
+    }
+
+    /// Returns the state of a checkpoint.
+    fn state(&self, id: &str) -> Result<Arc<State>> {
+        {
+            let memory = self.memory.lock();
+            let unsaved = memory.unsaved.iter().find(|(head, _)| head.id == id);
+            let latest = memory.latest.as_ref().filter(|latest| latest.head.id == id).map(|latest| &latest.state);
+            if let Some(state) = unsaved.map(|(_, state)| state).or(latest) {
+                return Ok(Arc::clone(state));
+            }
+        }
+        match &self.store {
+            Ok(store) => Ok(Arc::new(store.state(id)?.0)),
+            Err(problem) => Err(Error::new(ErrorCode::NotFound, format!("checkpoint {id} is not there: {problem}"))),
+        }
+    }
+
+    /// Scans the directory and reads what changed since `latest`; with a pack, keeps it.
+    fn read_tree(
+        &self,
+        latest: &State,
+        scope: Scope<'_>,
+        pack: Option<&mut PackWriter<'_>>,
+        cancel: &CancelToken,
+    ) -> Result<(State, Option<io::Error>)> {
+        let options = ScanOptions { scope, skip: &self.skip };
+        let mut rows = scan(&self.directory, latest, options, cancel)?.into_rows();
+        let pending: u64 = rows.iter().filter(|row| row.content == Content::Pending).map(|row| row.size).sum();
+        // What git has is not looked up for a few files: to copy them is less work than to read git's indexes.
+        let mut state = State::new(rows);
+        let mut git = (pack.is_some() && pending > FEW_BYTES).then(|| self.git.source(&self.root, &state));
+        rows = state.into_rows();
+        let mut reader = ContentReader::new(&self.directory, self.limits, pack, git.as_mut());
+        let ignored = if pending > self.limits.checkpoint { self.ignored(cancel)? } else { HashSet::new() };
+        reader.read_all(&mut rows, &ignored, cancel)?;
+        let mut failure = reader.failure.take();
+        if let Some(git) = git {
+            failure = failure.or(git.finish().err());
+        }
+        state = State::new(rows);
+        Ok((state, failure))
+    }
+
+    /// Returns the files that ignore rules name, which are the first to be left out where not all can be kept.
+    fn ignored(&self, cancel: &CancelToken) -> Result<HashSet<Box<[u8]>>> {
+        let options = sinew_walk::ScanOptions {
+            gitignore: false,
+            skip_node_modules: false,
+            ..sinew_walk::ScanOptions::new(&self.root)
+        };
+        // The calling thread does the work.
+        let scan = sinew_walk::scan(&options, &Pool::new("sinew-checkpoint", 1), cancel)?;
+        Ok(scan.iter().filter(|entry| entry.ignored()).map(|entry| entry.bytes().into()).collect())
+    }
+
+    /// Remembers the directory as it is now. If nothing changed since the latest checkpoint, nothing is written, and the
+    /// answer has its id. `cancel` is looked at before each file and every 128 entries.
+    ///
+    /// # Errors
+    /// Cancelled, or the lock of the store could not be had. A store that cannot be written is part of the coverage.
+    pub fn take(&self, options: &TakeOptions, cancel: &CancelToken) -> Result<Checkpoint> {
+        let _lock = self.lock(cancel)?;
+        let head = Head {
+            kind: options.kind,
+            label: options.label.clone(),
+            session: options.session.clone(),
+            ..Head::default()
+        };
+        let changed = options.changed.as_ref().map(|paths| paths.iter().cloned().collect());
+        let (latest, problem) = self.take_locked(head, changed.as_ref(), false, cancel)?;
+        Ok(self.checkpoint(&latest.head, Some((&latest.state, problem)), options))
+    }
+
+    fn checkpoint(&self, head: &Head, state: Option<(&State, Option<String>)>, options: &TakeOptions) -> Checkpoint {
+        let mut coverage = Coverage::default();
+        if let Some((state, problem)) = state {
+            coverage = changes::coverage(state, self.limits.file);
+            coverage.gaps.extend(problem);
+        }
+        Checkpoint {
+            id: head.id.clone(),
+            time: head.time,
+            kind: options.kind,
+            label: options.label.clone(),
+            session: options.session.clone(),
+            coverage,
+        }
+    }
+
+    /// Takes a checkpoint under the lock; returns it, and why it could not be written.
+    fn take_locked(
+        &self,
+        head: Head,
+        changed: Option<&HashSet<Vec<u8>>>,
+        always: bool,
+        cancel: &CancelToken,
+    ) -> Result<(LatestCheckpoint, Option<String>)> {
+        let latest = self.latest();
+        let empty = State::default();
+        let before = latest.as_ref().map_or(&empty, |latest| &*latest.state);
+        let scope = match changed {
+            Some(changed) if latest.is_some() => Scope::Directories(changed),
+            _ => Scope::All,
+        };
+        let id = self.new_name()?;
+        let mut pack = self.store.as_ref().ok().map(|store| store.contents.writer(&id));
+        let (mut state, mut failure) = self.read_tree(before, scope, pack.as_mut(), cancel)?;
+        let delta = before.delta(&state);
+        if let Some(latest) = latest.as_ref().filter(|_| delta.is_empty() && !always) {
+            let latest = LatestCheckpoint { state: Arc::new(state), ..latest.clone() };
+            self.memory.lock().latest = Some(latest.clone());
+            return Ok((latest, self.store.as_ref().err().cloned()));
+        }
+        if let Some(pack) = pack.filter(|_| failure.is_none()) {
+            failure = pack.finish().err();
+        }
+        if failure.is_some() || self.store.is_err() {
+            state = self.without_lost(state);
+        }
+        let written = self.write(Head { id, time: now_ms(), ..head }, state, latest.as_ref(), failure)?;
+        if let Ok(store) = &self.store
+            && store.contents.total() > self.limits.directory
+        {
+            gc::collect(store, &self.git, &self.limits, cancel)?;
+        }
+        Ok(written)
+    }
+
+    /// Marks the files whose content did not reach the store.
+    fn without_lost(&self, state: State) -> State {
+        let mut rows = state.into_rows();
+        for row in &mut rows {
+            if let Content::Stored(hash, _) = &row.content
+                && !self.store.as_ref().is_ok_and(|store| store.contents.has(hash))
+            {
+                row.content = Content::Missing(Gap::StoreFailed);
+                row.racy = true;
+            }
+        }
+        State::new(rows)
+    }
+
+    fn new_name(&self) -> Result<String> {
+        match &self.store {
+            Ok(store) => store.new_name().map_err(|cause| Error::io("checkpoints: failed to read the store", &cause)),
+            Err(_) => Ok(format!("{:010}-memory", self.memory.lock().unsaved.len() + 1)),
+        }
+    }
+
+    /// Writes a checkpoint; one that cannot be written stays in memory.
+    fn write(
+        &self,
+        mut head: Head,
+        state: State,
+        latest: Option<&LatestCheckpoint>,
+        failure: Option<io::Error>,
+    ) -> Result<(LatestCheckpoint, Option<String>)> {
+        let mut chained = 0;
+        let mut problem = self.store.as_ref().err().cloned().or(failure.as_ref().map(store_problem));
+        if let Ok(store) = &self.store {
+            let empty = State::default();
+            // A manifest that lists everything is written when the chain costs as much to read.
+            let is_saved = |latest: &&LatestCheckpoint| store.head(&latest.head.id).is_ok();
+            let base = latest.filter(|latest| latest.chained < state.rows().len().max(100)).filter(is_saved);
+            head.base = base.map(|latest| latest.head.id.clone());
+            let delta = base.map_or(&empty, |latest| &*latest.state).delta(&state);
+            chained = base.map_or(0, |latest| latest.chained + delta.len());
+            if let Err(cause) = store.write(&head, &delta) {
+                problem = Some(store_problem(&cause));
+            } else if problem.is_none() {
+                let latest = LatestCheckpoint { head, state: Arc::new(state), chained };
+                self.memory.lock().latest = Some(latest.clone());
+                return Ok((latest, None));
+            }
+        }
+        let latest = LatestCheckpoint { head, state: Arc::new(state), chained };
+        let mut memory = self.memory.lock();
+        memory.unsaved.push((latest.head.clone(), Arc::clone(&latest.state)));
+        memory.latest = Some(latest.clone());
+        Ok((latest, problem))
+    }
+
+    /// Remembers some paths right before the caller writes to them, at the cost of their directories alone.
+    ///
+    /// # Errors
+    /// As [`Checkpoints::take`].
+    pub fn note(&self, paths: &[Vec<u8>], session: Option<&str>, cancel: &CancelToken) -> Result<Checkpoint> {
+        let _lock = self.lock(cancel)?;
+        let changed = paths.iter().map(|path| crate::row::parent_of(path).to_vec()).collect();
+        let claims = paths.iter().map(|path| path.as_slice().into()).collect();
+        let session = session.map(str::to_string);
+        let head = Head { kind: CheckpointKind::Note, session: session.clone(), claims, ..Head::default() };
+        let (latest, problem) = self.take_locked(head, Some(&changed), false, cancel)?;
+        let options = TakeOptions { kind: CheckpointKind::Note, session, ..TakeOptions::default() };
+        Ok(self.checkpoint(&latest.head, Some((&latest.state, problem)), &options))
+    }
+
+    /// Returns all checkpoints of the directory, oldest first. One that cannot be read is left out. Their coverage is not
+    /// computed: it is empty.
+    ///
+    /// # Errors
+    /// The store cannot be listed.
+    pub fn list(&self) -> Result<Vec<Checkpoint>> {
+        let mut heads = Vec::new();
+        if let Ok(store) = &self.store {
+            let names = store.names().map_err(|cause| Error::io("checkpoints: failed to read the store", &cause))?;
+            heads.extend(names.iter().filter_map(|name| store.head(name).ok()));
+        }
+        heads.extend(self.memory.lock().unsaved.iter().map(|(head, _)| head.clone()));
+        let checkpoint = |head: Head| Checkpoint {
+            id: head.id,
+            time: head.time,
+            kind: head.kind,
+            label: head.label,
+            session: head.session,
+            coverage: Coverage::default(),
+        };
+        Ok(heads.into_iter().map(checkpoint).collect())
+    }
+
+    /// Returns what the store holds.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn usage(&self) -> Result<Usage> {
+        let Ok(store) = &self.store else { return Ok(Usage::default()) };
+        gc::usage(store).map_err(|cause| Error::io("checkpoints: failed to read the store", &cause))
+    }
+
+    /// Brings the store within its limits: removes the oldest checkpoints, and contents that no other needs. The newest
+    /// checkpoint stays. A take does the same when the directory's limit is exceeded.
+    ///
+    /// # Errors
+    /// The store cannot be written, or the call is cancelled; what was removed before stays removed.
+    pub fn gc(&self, cancel: &CancelToken) -> Result<CollectResult> {
+        let _lock = self.lock(cancel)?;
+        let Ok(store) = &self.store else { return Ok(CollectResult::default()) };
+        gc::collect(store, &self.git, &self.limits, cancel)
+    }
+
+    /// Returns what changed between two checkpoints.
+    ///
+    /// # Errors
+    /// `NotFound` or `InvalidData` if one of them is not in the store any more.
+    pub fn changes(&self, from: &str, to: &str, cancel: &CancelToken) -> Result<Changes> {
+        let (from, to) = (self.state(from)?, self.state(to)?);
+        cancel.check()?;
+        let (entries, is_truncated) = changes::changes(&from, &to);
+        let mut coverage = changes::coverage(&from, self.limits.file);
+        for gap in changes::coverage(&to, self.limits.file).gaps {
+            if !coverage.gaps.contains(&gap) {
+                coverage.gaps.push(gap);
+            }
+        }
+        Ok(Changes { entries, is_truncated, coverage })
+    }
+
+    /// Returns the spans of a restore: those that the caller named, from the checkpoint on, or everything since.
+    fn spans(&self, id: &str, options: &RestoreOptions, now: &Arc<State>) -> Result<Vec<Span>> {
+        let named = match &options.spans {
+            Some(spans) => Some(spans.clone()),
+            None => self.span_of_redo(id)?.map(|span| vec![span]),
+        };
+        let Some(mut named) = named else {
+            return Ok(vec![Span { start: self.state(id)?, end: Arc::clone(now) }]);
+        };
+        named.sort();
+        let mut joined: Vec<(String, String)> = Vec::new();
+        for (start, end) in named {
+            if end < start {
+                return Err(Error::invalid(format!("restore: the span [{start:?}, {end:?}] ends before it starts")));
+            }
+            let start = start.max(id.to_string());
+            match joined.last_mut() {
+                _ if end <= start => {}
+                Some(last) if start <= last.1 => last.1 = end.max(last.1.clone()),
+                _ => joined.push((start, end)),
+            }
+        }
+        joined.iter().map(|(start, end)| Ok(Span { start: self.state(start)?, end: self.state(end)? })).collect()
+    }
+
+    /// Returns the span of the restore that a redo checkpoint belongs to.
+    fn span_of_redo(&self, id: &str) -> Result<Option<(String, String)>> {
+        let Ok(store) = &self.store else { return Ok(None) };
+        if store.head(id)?.kind != CheckpointKind::Redo {
+            return Ok(None);
+        }
+        let names = store.names().map_err(|cause| Error::io("checkpoints: failed to read the store", &cause))?;
+        let later = names.iter().filter(|name| name.as_str() > id).filter_map(|name| store.head(name).ok());
+        let end = later.filter(|head| head.redo.as_deref() == Some(id)).map(|head| head.id).next();
+        Ok(end.map(|end| (id.to_string(), end)))
+    }
+
+    fn steps(&self, spans: &[Span], now: &State, options: &RestoreOptions) -> (Steps, Plan) {
+        let has_content = |row: &Row| match &row.content {
+            Content::Stored(hash, id) => {
+                self.store.as_ref().is_ok_and(|store| store.contents.has(hash)) || self.git.has(id)
+            }
+            Content::Git(id) => self.git.has(id),
+            // It may lie elsewhere in the tree, or have been moved into the store by an undo.
+            _ => {
+                now.rows().iter().any(|other| other.path != row.path && other.is_same_version(row))
+                    || self.store.as_ref().is_ok_and(|store| store.moved_path(row).exists())
+            }
+        };
+        let paths = options.paths.as_deref();
+        let planner = Planner { spans, now, paths, force: &options.force, has_content: &has_content };
+        if spans.is_empty() {
+            return (Steps::new(), Plan::default());
+        }
+        let steps = planner.steps();
+        let plan = plan::plan(&planner, &steps, &self.root, self.limits.file);
+        (steps, plan)
+    }
+
+    /// Returns what [`Checkpoints::restore`] would do. Nothing is written, neither to the directory nor to the store.
+    ///
+    /// # Errors
+    /// `NotFound` or `InvalidData` if a checkpoint is not in the store any more; cancelled.
+    pub fn plan(&self, id: &str, options: &RestoreOptions, cancel: &CancelToken) -> Result<Plan> {
+        let _lock = self.lock(cancel)?;
+        let latest = self.latest();
+        let empty = State::default();
+        let before = latest.as_ref().map_or(&empty, |latest| &*latest.state);
+        let now = Arc::new(self.read_tree(before, Scope::All, None, cancel)?.0);
+        let spans = self.spans(id, options, &now)?;
+        Ok(self.steps(&spans, &now, options).1)
+    }
+
+    /// Undoes changes since a checkpoint: all of them, or those inside the spans. For the `redo` of an earlier restore,
+    /// what that restore changed. After `cancel` no further entry is begun; the answer says which were not.
+    ///
+    /// # Errors
+    /// `NotFound` or `InvalidData` if a checkpoint is not in the store any more; the store cannot be written, so that
+    /// nothing could be redone; cancelled before the first change.
+    pub fn restore(&self, id: &str, options: &RestoreOptions, cancel: &CancelToken) -> Result<RestoreResult> {
+        let _lock = self.lock(cancel)?;
+        let store = self.store.as_ref().map_err(|problem| {
+            Error::new(ErrorCode::Io, format!("restore: {problem}, so that nothing could be redone"))
+        })?;
+        let latest = self.latest();
+        let empty = State::default();
+        let before = latest.as_ref().map_or(&empty, |latest| &*latest.state);
+        let redo_id = self.new_name()?;
+        let mut pack = store.contents.writer(&redo_id);
+        let (state, failure) = self.read_tree(before, Scope::All, Some(&mut pack), cancel)?;
+        let now = Arc::new(state);
+        let spans = self.spans(id, options, &now)?;
+        let (steps, plan) = self.steps(&spans, &now, options);
+        let planned = plan.count();
+        if planned == 0 {
+            return Ok(RestoreResult { plan, ..RestoreResult::default() });
+        }
+        let unwritable = |cause: &io::Error| Error::io("restore: failed to write the checkpoint for redo", cause);
+        match failure {
+            Some(cause) => return Err(unwritable(&cause)),
+            None => pack.finish().map_err(|cause| unwritable(&cause))?,
+        }
+        let head = Head { id: redo_id.clone(), time: now_ms(), kind: CheckpointKind::Redo, ..Head::default() };
+        let (latest, problem) = self.write(head, (*now).clone(), latest.as_ref(), None)?;
+        if let Some(problem) = problem {
+            return Err(Error::new(ErrorCode::Io, format!("restore: {problem}, so that nothing could be redone")));
+        }
+        cancel.check()?;
+        let steps = self.carry_out(store, &redo_id, steps, &now, &latest, cancel)?;
+        let plan = Plan { entries: plan::entries(&steps), ..plan };
+        let done = plan.count();
+        Ok(RestoreResult { plan, redo: Some(redo_id), done, planned })
+    }
+
+    /// Carries out the steps and writes the checkpoint of what they led to.
+    fn carry_out(
+        &self,
+        store: &Store,
+        redo: &str,
+        steps: Steps,
+        now: &State,
+        latest: &LatestCheckpoint,
+        cancel: &CancelToken,
+    ) -> Result<Steps> {
+        let failed = |cause: &io::Error| Error::io("restore: failed to prepare", cause);
+        let mut journal = Journal::begin(store, redo).map_err(|cause| failed(&cause))?;
+        journal.open_directory(&self.directory, b"").map_err(|cause| failed(&cause))?;
+        let stage = Stage::create(store, &self.git, &self.directory, &journal.temporary)
+            .map_err(|errno| failed(&errno.into()))?;
+        let restorer = Restorer { root: &self.directory, stage, journal, steps, now };
+        let (steps, mut delta) =
+            restorer.run(cancel).map_err(|cause| Error::io("restore: failed to clean up", &cause))?;
+        delta.sort_by(|one, two| compare_paths(&one.0, &two.0));
+        let state = now.clone().apply(&delta);
+        let head = Head {
+            id: self.new_name()?,
+            time: now_ms(),
+            kind: CheckpointKind::Restored,
+            redo: Some(redo.to_string()),
+            ..Head::default()
+        };
+        self.write(head, state, Some(latest), None)?;
+        Ok(steps)
+    }
+}
+
+/// Returns a path with all links resolved, also where its last names do not exist yet.
+fn resolve(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    for folder in absolute.ancestors() {
+        if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(folder), absolute.strip_prefix(folder)) {
+            return real.join(rest);
+        }
+    }
+    absolute
+}
+
+fn store_problem(cause: &io::Error) -> String {
+    match cause.kind() {
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => "store is read-only".into(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "store is full".into(),
+        _ => format!("store cannot be written: {}", crate::stage::io_words(cause)),
+    }
+}

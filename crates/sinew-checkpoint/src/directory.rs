@@ -1,0 +1,177 @@
+//! Directories as descriptors: every path is opened below the root, and no link is followed.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::io::{Errno, Result};
+
+use crate::row::parent_of;
+
+/// The longest path that is opened in one step, in bytes; the system's limit is 4,096.
+#[cfg(target_os = "linux")]
+const MAX_OPEN_PATH: usize = 4_000;
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Directory(OwnedFd);
+
+fn directory_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+/// Turns bytes of the system into a name or path.
+pub(crate) fn as_name(bytes: &[u8]) -> &OsStr {
+    OsStr::from_bytes(bytes)
+}
+
+impl Directory {
+    /// Opens a directory by its path.
+    pub(crate) fn open(path: &Path) -> Result<Directory> {
+        Ok(Directory(openat(CWD, path, directory_flags() - OFlags::NOFOLLOW, Mode::empty())?))
+    }
+
+    /// Opens a directory below. A link anywhere in the path is an error: `ELOOP`, or `ENOTDIR` for the last name.
+    pub(crate) fn open_below(&self, path: &[u8]) -> Result<Directory> {
+        if path.is_empty() {
+            return Ok(Directory(openat(&self.0, c".", directory_flags(), Mode::empty())?));
+        }
+        #[cfg(target_os = "linux")]
+        if path.len() <= MAX_OPEN_PATH {
+            use rustix::fs::ResolveFlags;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            match rustix::fs::openat2(&self.0, as_name(path), directory_flags(), Mode::empty(), resolve) {
+                // Old kernels do not have the call, and some containers forbid it.
+                Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
+                opened => return opened.map(Directory),
+            }
+        }
+        let mut names = path.split(|byte| *byte == b'/');
+        let first = names.next().unwrap_or_default();
+        let mut directory = openat(&self.0, as_name(first), directory_flags(), Mode::empty())?;
+        for name in names {
+            directory = openat(&directory, as_name(name), directory_flags(), Mode::empty())?;
+        }
+        Ok(Directory(directory))
+    }
+
+    /// Opens the directory that a path below lies in; returns it with the last name.
+    pub(crate) fn open_parent<'p>(&self, path: &'p [u8]) -> Result<(Directory, &'p OsStr)> {
+        let parent = parent_of(path);
+        let name = &path[if parent.is_empty() { 0 } else { parent.len() + 1 }..];
+        Ok((self.open_below(parent)?, as_name(name)))
+    }
+
+    /// Asks for an entry of this directory; for the link itself where it is one. `None` if there is no such entry.
+    pub(crate) fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
+        match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks for the directory itself.
+    pub(crate) fn own_stat(&self) -> Result<Stat> {
+        rustix::fs::fstat(&self.0)
+    }
+
+    /// Opens a regular file of this directory for reading. What is a pipe by now does not block, and is an error.
+    pub(crate) fn open_file(&self, name: &OsStr) -> Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
+        match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
+            FileType::RegularFile => Ok(file),
+            _ => Err(Errno::INVAL),
+        }
+    }
+
+    /// Sets the permissions of an entry that is no link.
+    pub(crate) fn set_mode(&self, name: &OsStr, mode: u32) -> Result<()> {
+        let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd;
+            // A descriptor without rights pins the entry, so that a link that took its place is not followed.
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let pinned = openat(&self.0, name, flags, Mode::empty())?;
+            if FileType::from_raw_mode(rustix::fs::fstat(&pinned)?.st_mode) == FileType::Symlink {
+                return Err(Errno::LOOP);
+            }
+            rustix::fs::chmod(format!("/proc/self/fd/{}", pinned.as_raw_fd()), mode)
+        }
+        #[cfg(not(target_os = "linux"))]
+        rustix::fs::chmodat(&self.0, name, mode, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Returns the names of the directory, unsorted.
+    pub(crate) fn names(&self) -> Result<Vec<Box<[u8]>>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(name.into());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Removes an entry of this directory with all that lies below it; modes that forbid it are changed.
+    pub(crate) fn remove_tree(&self, name: &OsStr) -> Result<()> {
+        let Some(stat) = self.stat(name)? else { return Ok(()) };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            return rustix::fs::unlinkat(&self.0, name, AtFlags::empty());
+        }
+        if stat.st_mode & 0o700 != 0o700 {
+            self.set_mode(name, 0o700)?;
+        }
+        // Files first, directories from the bottom: no recursion, so depth costs memory and not stack.
+        let top = self.open_below(name.as_bytes())?;
+        let mut directories: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut at = 0;
+        while at < directories.len() {
+            let path = directories[at].clone();
+            at += 1;
+            let directory = top.open_below(&path)?;
+            for entry in directory.names()? {
+                let entry_name = as_name(&entry);
+                match directory.stat(entry_name)? {
+                    Some(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+                        if stat.st_mode & 0o700 != 0o700 {
+                            directory.set_mode(entry_name, 0o700)?;
+                        }
+                        directories.push(joined(&path, &entry));
+                    }
+                    Some(_) => rustix::fs::unlinkat(&directory, entry_name, AtFlags::empty())?,
+                    None => {}
+                }
+            }
+        }
+        for path in directories.iter().skip(1).rev() {
+            let (parent, last) = top.open_parent(path)?;
+            rustix::fs::unlinkat(&parent, last, AtFlags::REMOVEDIR)?;
+        }
+        rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)
+    }
+}
+
+/// Returns a path with one more name.
+pub(crate) fn joined(path: &[u8], name: &[u8]) -> Vec<u8> {
+    if path.is_empty() { name.to_vec() } else { [path, b"/", name].concat() }
+}
+
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl From<OwnedFd> for Directory {
+    fn from(descriptor: OwnedFd) -> Directory {
+        Directory(descriptor)
+    }
+}

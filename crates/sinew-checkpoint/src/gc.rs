@@ -1,0 +1,255 @@
+//! Keeps stores within their limits: removes the oldest checkpoints, and the contents that no other needs.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use sinew_base::{CancelToken, Error, Result};
+use sinew_lock::{FileLock, Mode};
+
+use crate::answer::{CollectResult, Usage};
+use crate::fault;
+use crate::git_objects::GitObjects;
+use crate::manifest::Head;
+use crate::options::Limits;
+use crate::row::{Content, GitId, Hash, Kind, Row};
+use crate::state::{Delta, State};
+use crate::store::{Store, moved_name};
+
+/// A checkpoint while it is decided what goes.
+struct Item {
+    head: Head,
+    delta: Delta,
+    /// Bytes of its manifest.
+    size: u64,
+    /// Bytes of the contents that it added.
+    added: u64,
+}
+
+fn failed(cause: &io::Error) -> Error {
+    Error::io("gc: failed to read the store", cause)
+}
+
+/// Returns the bytes of all files below a folder.
+pub(crate) fn size_of(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+        // A file that git holds too takes no room of its own.
+        Ok(metadata) if metadata.nlink() > 1 => 0,
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).sum()
+}
+
+/// Returns what the store holds.
+pub(crate) fn usage(store: &Store) -> io::Result<Usage> {
+    Ok(Usage { checkpoints: store.names()?.len(), directory: size_of(&store.folder), total: size_of(&store.base) })
+}
+
+/// Removes what the limits do not allow, oldest first, and contents that no checkpoint needs. The newest checkpoint stays.
+/// The caller has the lock. `cancel` is looked at before each checkpoint.
+///
+/// # Errors
+/// The system's, or cancelled; the store is whole then, and the next collection goes on.
+pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: &CancelToken) -> Result<CollectResult> {
+    let before = size_of(&store.folder);
+    let items = read(store, cancel)?;
+    let removed = choose(store, &items, limits);
+    rebase(store, &items, &removed, cancel)?;
+    // From the newest: the others do not build on what is gone, should this be interrupted.
+    for id in items.iter().rev().map(|item| &item.head.id).filter(|id| removed.contains(id.as_str())) {
+        store.remove(id)?;
+        fault::point();
+    }
+    sweep(store, git, cancel)?;
+    let mut freed = before.saturating_sub(size_of(&store.folder));
+    freed += remove_other_stores(store, limits.total).map_err(|cause| failed(&cause))?;
+    let removed = items.into_iter().map(|item| item.head.id).filter(|id| removed.contains(id)).collect();
+    Ok(CollectResult { removed, freed })
+}
+
+/// Reads every checkpoint. One that is damaged, or that builds on one, is removed: it could only be applied in part.
+fn read(store: &Store, cancel: &CancelToken) -> Result<Vec<Item>> {
+    let lengths: HashMap<String, u64> = store
+        .contents
+        .by_pack()
+        .into_iter()
+        .map(|(name, contents)| (name, contents.iter().map(|(_, length)| length).sum()))
+        .collect();
+    let mut items: Vec<Item> = Vec::new();
+    for name in store.names().map_err(|cause| failed(&cause))? {
+        cancel.check()?;
+        let whole = store
+            .manifest(&name)
+            .ok()
+            .filter(|(head, _)| head.base.as_ref().is_none_or(|base| items.iter().any(|item| item.head.id == *base)));
+        let Some((head, delta)) = whole else {
+            store.remove(&name)?;
+            continue;
+        };
+        let size = fs::metadata(store.folder.join("manifests").join(&name)).map_or(0, |metadata| metadata.len());
+        let added = lengths.get(&name).copied().unwrap_or(0);
+        items.push(Item { head, delta, size, added });
+    }
+    Ok(items)
+}
+
+/// Returns the checkpoints that are over a limit.
+fn choose(store: &Store, items: &[Item], limits: &Limits) -> HashSet<String> {
+    let mut removed = HashSet::new();
+    let mut sessions: HashMap<&str, u64> = HashMap::new();
+    for item in items.iter().rev().skip(1) {
+        if let Some(session) = &item.head.session {
+            let used = sessions.entry(session).or_default();
+            *used += item.size + item.added;
+            if *used > limits.session {
+                removed.insert(item.head.id.clone());
+            }
+        }
+    }
+    // The first checkpoint that stays, so that all that stays fits.
+    let sizes = sizes_from(store, items);
+    let first = sizes
+        .iter()
+        .position(|size| *size <= limits.directory)
+        .unwrap_or(items.len())
+        .min(items.len().saturating_sub(1));
+    removed.extend(items[..first].iter().map(|item| item.head.id.clone()));
+    removed
+}
+
+/// Returns the bytes of the store if the checkpoints from each index on stay.
+fn sizes_from(store: &Store, items: &[Item]) -> Vec<u64> {
+    let lengths: HashMap<Hash, u64> = store.contents.by_pack().into_values().flatten().collect();
+    // The last checkpoint that needs each content.
+    let mut needed: HashMap<Hash, usize> = HashMap::new();
+    let mut present: HashMap<&[u8], Vec<Hash>> = HashMap::new();
+    for (at, item) in items.iter().enumerate() {
+        if item.head.base.is_none() {
+            for hash in present.drain().flat_map(|(_, hashes)| hashes) {
+                needed.insert(hash, at.saturating_sub(1));
+            }
+        }
+        for (path, row) in &item.delta {
+            for hash in present.remove(&**path).into_iter().flatten() {
+                needed.insert(hash, at - 1);
+            }
+            if let Some(row) = row {
+                present.insert(path, hashes_of(row).collect());
+            }
+        }
+    }
+    for hash in present.into_values().flatten() {
+        needed.insert(hash, items.len());
+    }
+    let mut sizes = vec![0; items.len() + 1];
+    for (hash, length) in &lengths {
+        let last = needed.get(hash).copied().unwrap_or(0).min(items.len());
+        sizes[..=last].iter_mut().for_each(|size| *size += length);
+    }
+    for (at, item) in items.iter().enumerate() {
+        sizes[..=at].iter_mut().for_each(|size| *size += item.size);
+    }
+    sizes.pop();
+    sizes
+}
+
+fn hashes_of(row: &Row) -> impl Iterator<Item = Hash> {
+    let content = match &row.content {
+        Content::Stored(hash, _) => Some(*hash),
+        _ => None,
+    };
+    content.into_iter().chain(row.attributes)
+}
+
+/// Writes the checkpoints that build on removed ones anew, on the one before them that stays.
+fn rebase(store: &Store, items: &[Item], removed: &HashSet<String>, cancel: &CancelToken) -> Result<()> {
+    let mut before: Option<&Item> = None;
+    for item in items.iter().filter(|item| !removed.contains(&item.head.id)) {
+        if item.head.base.as_ref().is_some_and(|base| removed.contains(base)) {
+            cancel.check()?;
+            let state = store.state(&item.head.id)?.0;
+            let base = before.map(|item| item.head.id.clone());
+            let start = match &base {
+                Some(base) => store.state(base)?.0,
+                None => State::default(),
+            };
+            let head = Head { base, ..item.head.clone() };
+            store.write(&head, &start.delta(&state)).map_err(|cause| Error::io("gc: failed to write", &cause))?;
+        }
+        before = Some(item);
+    }
+    Ok(())
+}
+
+/// Removes contents that no checkpoint needs. A pack of which more than half is needed stays as it is.
+fn sweep(store: &Store, git: &GitObjects, cancel: &CancelToken) -> Result<()> {
+    let mut needed: HashSet<Hash> = HashSet::new();
+    let mut moved: HashSet<String> = HashSet::new();
+    let mut ids: HashSet<GitId> = HashSet::new();
+    for item in read(store, cancel)? {
+        for row in item.delta.iter().filter_map(|(_, row)| row.as_ref()) {
+            needed.extend(hashes_of(row));
+            if let Content::Git(id) | Content::Stored(_, id) = &row.content {
+                ids.insert(*id);
+            }
+            if row.kind == Kind::File && !row.is_kept() {
+                moved.insert(moved_name(row));
+            }
+        }
+    }
+    for (name, contents) in store.contents.by_pack() {
+        cancel.check()?;
+        let whole: u64 = contents.iter().map(|(_, length)| length).sum();
+        let kept: Vec<&(Hash, u64)> = contents.iter().filter(|(hash, _)| needed.contains(hash)).collect();
+        let live: u64 = kept.iter().map(|(_, length)| length).sum();
+        if !kept.is_empty() && live.saturating_mul(2) > whole {
+            continue;
+        }
+        let write = || -> io::Result<()> {
+            // A content that cannot be read is lost already.
+            let contents = kept.iter().filter_map(|(hash, _)| Some((*hash, store.contents.read(hash).ok()?))).collect();
+            store.contents.rewrite(&name, contents)
+        };
+        write().map_err(|cause| Error::io("gc: failed to write", &cause))?;
+        fault::point();
+    }
+    git.sweep(&ids).map_err(|cause| failed(&cause))?;
+    for entry in fs::read_dir(store.folder.join("moved")).map_err(|cause| failed(&cause))?.flatten() {
+        if !entry.file_name().to_str().is_some_and(|name| moved.contains(name)) {
+            fs::remove_file(entry.path()).map_err(|cause| failed(&cause))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the stores of other directories, those that were used longest ago first, until all fit.
+fn remove_other_stores(store: &Store, limit: u64) -> io::Result<u64> {
+    let mut others = Vec::new();
+    for entry in fs::read_dir(&store.base)?.flatten() {
+        let path = entry.path();
+        // Only what is a store for certain is deleted.
+        if path != store.folder && path.join("manifests").is_dir() && path.join("directory").is_file() {
+            let used = fs::metadata(path.join("manifests")).and_then(|metadata| metadata.modified())?;
+            others.push((used, path));
+        }
+    }
+    others.sort();
+    let mut total = size_of(&store.base);
+    let mut freed = 0;
+    for (_, path) in others {
+        if total <= limit {
+            break;
+        }
+        let Ok(Some(_lock)) = FileLock::try_acquire(&path.join("lock"), Mode::Exclusive) else { continue };
+        let size = size_of(&path);
+        fs::remove_dir_all(&path)?;
+        total -= size.min(total);
+        freed += size;
+    }
+    Ok(freed)
+}

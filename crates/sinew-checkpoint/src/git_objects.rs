@@ -1,0 +1,217 @@
+//! Git's objects as old contents: a file whose content git has is not copied. What a checkpoint relies on is hard-linked
+//! into the store, because the work that is to be undone may delete it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+
+use crate::directory::as_name;
+use crate::git_index::blob_id;
+use crate::git_pack::{PackIndex, read_loose, read_packed};
+use crate::pack::sync_directory;
+use crate::row::{GitId, Kind};
+use crate::scan::shown;
+use crate::state::State;
+use crate::store::hex;
+
+/// The most object folders that are looked at: of the repository, of nested ones, and of those that they borrow from.
+const MAX_FOLDERS: usize = 32;
+
+/// The objects that the store holds: packs, and files named by their ids.
+#[derive(Debug)]
+pub(crate) struct GitObjects {
+    folder: PathBuf,
+    packs: Mutex<HashMap<String, Option<PackIndex>>>,
+}
+
+impl GitObjects {
+    /// The objects of a store, whose folder need not exist.
+    pub(crate) fn new(folder: PathBuf) -> GitObjects {
+        GitObjects { folder, packs: Mutex::default() }
+    }
+
+    /// Reads the indexes that came since the last call, and forgets those that are gone.
+    fn refresh(&self, packs: &mut HashMap<String, Option<PackIndex>>) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names: Vec<String> =
+            entries.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".idx")?.to_string())).collect();
+        packs.retain(|name, _| names.contains(name));
+        for name in names {
+            let open = || PackIndex::open(&self.folder.join(format!("{name}.idx")));
+            packs.entry(name.clone()).or_insert_with(open);
+        }
+    }
+
+    /// Returns true if the store holds the object.
+    pub(crate) fn has(&self, id: &GitId) -> bool {
+        if self.folder.join(hex(id)).exists() {
+            return true;
+        }
+        let mut packs = self.packs.lock();
+        self.refresh(&mut packs);
+        packs.values().flatten().any(|index| index.find(id).is_some())
+    }
+
+    /// Returns the content of a blob; `None` if the store does not hold it, or if it is damaged.
+    pub(crate) fn read(&self, id: &GitId) -> Option<Vec<u8>> {
+        let is_right = |content: &Vec<u8>| blob_id(content) == *id;
+        if let Some(content) = read_loose(&self.folder.join(hex(id))).filter(is_right) {
+            return Some(content);
+        }
+        let mut packs = self.packs.lock();
+        self.refresh(&mut packs);
+        let mut found = packs
+            .iter()
+            .filter_map(|(name, index)| read_packed(&self.folder.join(format!("{name}.pack")), index.as_ref()?, id));
+        found.find(is_right)
+    }
+
+    /// Looks for the objects of the repositories of a directory.
+    pub(crate) fn source(&self, root: &Path, state: &State) -> GitSource {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for row in state.rows().iter().filter(|row| row.kind == Kind::Repository) {
+            add_folder(&root.join(as_name(&row.path)), &mut folders);
+        }
+        let mut packs = Vec::new();
+        for folder in &folders {
+            let entries = fs::read_dir(folder.join("pack")).into_iter().flatten().flatten();
+            for path in
+                entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "idx"))
+            {
+                packs.extend(PackIndex::open(&path).map(|index| SourcePack { path, index, is_kept: None }));
+            }
+        }
+        GitSource { target: self.folder.clone(), folders, packs, is_changed: false }
+    }
+
+    /// Removes what no checkpoint needs.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn sweep(&self, needed: &std::collections::HashSet<GitId>) -> io::Result<()> {
+        let mut packs = self.packs.lock();
+        self.refresh(&mut packs);
+        for (name, index) in packs.iter() {
+            let is_needed = index.as_ref().is_some_and(|index| needed.iter().any(|id| index.find(id).is_some()));
+            if !is_needed {
+                fs::remove_file(self.folder.join(format!("{name}.idx")))?;
+            }
+        }
+        let kept: std::collections::HashSet<String> = needed.iter().map(|id| hex(id)).collect();
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let has_index = |name: &str| self.folder.join(format!("{name}.idx")).exists();
+            let stays = match name.split_once('.') {
+                None => kept.contains(&name),
+                Some((name, _)) => has_index(name),
+            };
+            if !stays {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds the object folder of a repository, and those that it borrows from.
+fn add_folder(data: &Path, folders: &mut Vec<PathBuf>) {
+    let read = |path: &Path| fs::read(path).ok().map(|bytes| shown(bytes.trim_ascii()));
+    // A file leads to the data of a submodule or of a linked work tree.
+    let data = match read(data).as_deref().and_then(|text| text.strip_prefix("gitdir:")) {
+        Some(target) => data.parent().unwrap_or(data).join(target.trim()),
+        None => data.to_path_buf(),
+    };
+    let data = read(&data.join("commondir")).map_or(data.clone(), |common| data.join(common));
+    // Ids of the other length are not compared.
+    let config = read(&data.join("config")).unwrap_or_default().to_lowercase();
+    if config.contains("objectformat") && config.contains("sha256") {
+        return;
+    }
+    let mut next = vec![data.join("objects")];
+    while let Some(folder) = next.pop() {
+        let Ok(folder) = fs::canonicalize(folder) else { continue };
+        if folders.len() >= MAX_FOLDERS || folders.contains(&folder) {
+            continue;
+        }
+        let alternates = read(&folder.join("info/alternates")).unwrap_or_default();
+        next.extend(alternates.lines().filter(|line| !line.starts_with('#')).map(|line| folder.join(line)));
+        folders.push(folder);
+    }
+}
+
+#[derive(Debug)]
+struct SourcePack {
+    path: PathBuf,
+    index: PackIndex,
+    /// Whether the store has a link to it; not tried yet without a value.
+    is_kept: Option<bool>,
+}
+
+/// The objects of the repositories of a directory, to be kept as they are needed.
+#[derive(Debug)]
+pub(crate) struct GitSource {
+    target: PathBuf,
+    folders: Vec<PathBuf>,
+    packs: Vec<SourcePack>,
+    is_changed: bool,
+}
+
+impl GitSource {
+    /// Makes the store hold an object. Returns false if git does not have it, or if its file cannot be linked into the
+    /// store: on another file system, say.
+    pub(crate) fn keep(&mut self, id: &GitId) -> bool {
+        for pack in self.packs.iter_mut().filter(|pack| pack.is_kept != Some(false)) {
+            if pack.index.find(id).is_none() {
+                continue;
+            }
+            if pack.is_kept.is_none() {
+                pack.is_kept = Some(link_pack(&pack.path, &self.target).is_ok());
+                self.is_changed = true;
+            }
+            if pack.is_kept == Some(true) {
+                return true;
+            }
+        }
+        let name = hex(id);
+        let target = self.target.join(&name);
+        for folder in &self.folders {
+            let path = folder.join(&name[..2]).join(&name[2..]);
+            // A file that is damaged already would be no old content.
+            if path.is_file() && link(&path, &target).is_ok() {
+                self.is_changed = true;
+                return read_loose(&target).is_some_and(|content| blob_id(&content) == *id);
+            }
+        }
+        false
+    }
+
+    /// Makes the links last.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        if self.is_changed { sync_directory(&self.target) } else { Ok(()) }
+    }
+}
+
+/// Links a pack and its index; the index comes last, because it is what is looked for.
+fn link_pack(index: &Path, target: &Path) -> io::Result<()> {
+    for path in [index.with_extension("pack"), index.to_path_buf()] {
+        link(&path, &target.join(path.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+fn link(path: &Path, target: &Path) -> io::Result<()> {
+    if let Some(folder) = target.parent().filter(|folder| !folder.exists()) {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    match fs::hard_link(path, target) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
+    }
+}

@@ -1,0 +1,71 @@
+//! Checkpoints of a directory: remember it, compare two moments, restore it.
+//!
+//! [`Checkpoints::take`] records names, sizes, times and permissions of everything below a directory and keeps the contents
+//! of files in a store outside of it. [`Checkpoints::changes`] compares two checkpoints. [`Checkpoints::plan`] says what a
+//! restore would do, and [`Checkpoints::restore`] does it: it never touches what somebody else changed meanwhile, unless
+//! forced, and never the data of a repository.
+//!
+//! Checkpoints need a Unix system; elsewhere [`Checkpoints::open`] fails with `Unsupported`.
+
+mod answer;
+#[cfg(unix)]
+mod attributes;
+#[cfg(unix)]
+mod changes;
+#[cfg(unix)]
+mod checkpoints;
+#[cfg(unix)]
+mod codec;
+#[cfg(unix)]
+mod contents;
+#[cfg(unix)]
+mod directory;
+#[cfg(unix)]
+mod fault;
+#[cfg(unix)]
+mod gc;
+#[cfg(unix)]
+mod git_index;
+#[cfg(unix)]
+mod git_objects;
+#[cfg(unix)]
+mod git_pack;
+#[cfg(unix)]
+mod journal;
+#[cfg(unix)]
+mod manifest;
+mod options;
+#[cfg(unix)]
+mod pack;
+#[cfg(unix)]
+mod plan;
+#[cfg(unix)]
+mod repository;
+#[cfg(unix)]
+mod restore;
+#[cfg(unix)]
+mod row;
+#[cfg(unix)]
+mod scan;
+#[cfg(unix)]
+mod stage;
+#[cfg(unix)]
+mod state;
+#[cfg(unix)]
+mod store;
+#[cfg(not(unix))]
+mod unsupported;
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests;
+
+pub use answer::{
+    Action, Change, ChangeKind, Changes, Checkpoint, CollectResult, Coverage, EntryKind, Plan, PlanEntry,
+    RepositoryMove, RestoreResult, Usage,
+};
+#[cfg(unix)]
+pub use checkpoints::Checkpoints;
+pub use options::{CheckpointKind, Force, Limits, OpenOptions, RestoreOptions, TakeOptions};
+#[cfg(not(unix))]
+pub use unsupported::Checkpoints;

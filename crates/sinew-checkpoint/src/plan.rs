@@ -1,0 +1,393 @@
+//! Decides what a restore does with each path.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use crate::answer::{Action, ChangeKind, EntryKind, Plan, PlanEntry, RepositoryMove};
+use crate::changes::{change_of, entry_kind, is_regrouped};
+use crate::options::Force;
+use crate::repository::{self, Position};
+use crate::row::{Content, Gap, Kind, Row, compare_paths, is_within, parent_of};
+use crate::scan::shown;
+use crate::state::{State, merge};
+
+/// A stretch of work: the states at its ends.
+#[derive(Debug, Clone)]
+pub(crate) struct Span {
+    pub(crate) start: Arc<State>,
+    pub(crate) end: Arc<State>,
+}
+
+/// What is done with one path.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) path: Box<[u8]>,
+    /// What it was, and becomes.
+    pub(crate) then: Option<Row>,
+    /// What it is.
+    pub(crate) now: Option<Row>,
+    pub(crate) action: Action,
+    pub(crate) change: ChangeKind,
+    /// Another name of the same file, if the file had several: the file becomes a hard link to it.
+    pub(crate) link_to: Option<Box<[u8]>>,
+    pub(crate) note: Option<String>,
+}
+
+/// What a plan is made from.
+pub(crate) struct Planner<'a> {
+    /// In order of time, at least one.
+    pub(crate) spans: &'a [Span],
+    pub(crate) now: &'a State,
+    pub(crate) paths: Option<&'a [Vec<u8>]>,
+    pub(crate) force: &'a Force,
+    /// Tells whether the content of a file can be had.
+    pub(crate) has_content: &'a dyn Fn(&Row) -> bool,
+}
+
+/// The steps by path, in an order in which a directory comes before what is below it.
+pub(crate) type Steps = BTreeMap<PathKey, Step>;
+
+/// A path that sorts as [`compare_paths`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PathKey(pub(crate) Box<[u8]>);
+
+impl PartialOrd for PathKey {
+    fn partial_cmp(&self, other: &PathKey) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for PathKey {
+    fn cmp(&self, other: &PathKey) -> std::cmp::Ordering {
+        compare_paths(&self.0, &other.0)
+    }
+}
+
+fn key(path: &[u8]) -> PathKey {
+    PathKey(path.into())
+}
+
+fn is_same(one: Option<&Row>, two: Option<&Row>) -> bool {
+    match (one, two) {
+        (None, None) => true,
+        (Some(one), Some(two)) => one.is_equal(two),
+        _ => false,
+    }
+}
+
+impl Planner<'_> {
+    /// Decides about every path that the spans changed.
+    pub(crate) fn steps(&self) -> Steps {
+        let mut steps = Steps::new();
+        for path in self.changed_paths() {
+            if let Some(step) = self.step(&path) {
+                steps.insert(PathKey(path), step);
+            }
+        }
+        self.add_missing_parents(&mut steps);
+        self.keep_below_unrestored(&mut steps);
+        self.keep_full_directories(&mut steps);
+        steps
+    }
+
+    fn is_forced(&self, path: &[u8]) -> bool {
+        match self.force {
+            Force::None => false,
+            Force::All => true,
+            Force::Paths(paths) => paths.iter().any(|folder| is_within(path, folder)),
+        }
+    }
+
+    fn is_wanted(&self, path: &[u8]) -> bool {
+        self.paths.is_none_or(|paths| paths.iter().any(|folder| is_within(path, folder)))
+    }
+
+    /// Returns the paths that differ between the ends of a span.
+    fn changed_paths(&self) -> Vec<Box<[u8]>> {
+        let mut paths: HashSet<Box<[u8]>> = HashSet::new();
+        for Span { start, end } in self.spans {
+            merge(start, end, |old, new| {
+                let Some(row) = new.or(old) else { return };
+                let is_changed = change_of(old, new, is_regrouped(start, old, end, new)).is_some();
+                if is_changed && self.is_wanted(&row.path) && row.kind != Kind::Repository {
+                    paths.insert(row.path.clone());
+                }
+            });
+        }
+        let mut paths: Vec<Box<[u8]>> = paths.into_iter().collect();
+        paths.sort_by(|one, two| compare_paths(one, two));
+        paths
+    }
+
+    /// Follows the changes of a path backwards; returns what it becomes, or the reason why it stays.
+    fn fold(&self, path: &[u8]) -> (Option<&Row>, Option<String>) {
+        let mut value = self.now.find(path);
+        let mut first = None;
+        let mut reason = None;
+        for (at, Span { start, end }) in self.spans.iter().enumerate().rev() {
+            let (old, new) = (start.find(path), end.find(path));
+            if is_same(old, new) && !is_regrouped(start, old, end, new) {
+                continue;
+            }
+            first = Some(old);
+            if is_same(value, new) || is_same(value, old) {
+                value = old;
+                continue;
+            }
+            if reason.is_none() {
+                let is_last = at + 1 == self.spans.len() || is_same(value, self.now.find(path));
+                reason = Some(match (value, new) {
+                    _ if !is_last => "changed by someone else in between".to_string(),
+                    (None, Some(_)) => "deleted or moved since".into(),
+                    (Some(_), None) => "created again since".into(),
+                    _ => "changed since".into(),
+                });
+            }
+        }
+        match reason {
+            None => (value, None),
+            Some(reason) => (first.flatten(), Some(reason)),
+        }
+    }
+
+    fn step(&self, path: &[u8]) -> Option<Step> {
+        let now = self.now.find(path);
+        let (then, reason) = self.fold(path);
+        let state = &*self.spans[0].start;
+        let link_to = then.and_then(|row| self.anchor(row));
+        let is_linked = match (&link_to, now) {
+            (Some(anchor), Some(now)) => self.now.find(anchor).is_some_and(|other| other.is_same_inode(now)),
+            (Some(_), None) => false,
+            // A file that stood alone is copied if its content now hangs together with other names.
+            (None, Some(now)) => {
+                now.kind != Kind::File
+                    || self.now.names_of(now).len() < 2
+                    || then.is_some_and(|then| then.is_same_inode(now) || state.names_of(then).len() > 1)
+            }
+            (None, None) => true,
+        };
+        if reason.is_none() && is_same(then, now) && is_linked {
+            return None;
+        }
+        let forced = reason.is_some() && self.is_forced(path);
+        let change = change_of(then, now, !is_linked)?;
+        let action = match reason {
+            Some(reason) if !forced => Action::Keep(reason),
+            _ => self.action(path, then, now),
+        };
+        let is_shared = [(then, state), (now, self.now)]
+            .into_iter()
+            .any(|(row, state)| row.is_some_and(|row| state.is_shared_outside(row)));
+        let note = is_shared.then(|| "shared with a file outside".to_string());
+        Some(Step { path: path.into(), then: then.cloned(), now: now.cloned(), action, change, link_to, note })
+    }
+
+    /// Returns the name of the file at which its other names are linked: one that is as it was, else the first.
+    fn anchor(&self, row: &Row) -> Option<Box<[u8]>> {
+        let state = &*self.spans[0].start;
+        let names = state.names_of(row);
+        if names.len() < 2 {
+            return None;
+        }
+        let untouched =
+            |name: &&&[u8]| self.now.find(name).is_some_and(|now| now.is_equal(row) && now.is_same_inode(row));
+        let anchor = names.iter().find(untouched).or(names.first())?;
+        (**anchor != *row.path).then(|| (*anchor).into())
+    }
+
+    fn action(&self, path: &[u8], then: Option<&Row>, now: Option<&Row>) -> Action {
+        let is_special = |row: &Row| row.kind == Kind::Special && !row.is_fifo();
+        if now.is_some_and(is_special) && then.is_none_or(|then| now.is_none_or(|now| !now.has_same_content(then))) {
+            return Action::Cannot("a socket or device is not deleted, because it cannot be made again".into());
+        }
+        let Some(then) = then else {
+            let repository = self.created_repository(path);
+            return match repository {
+                Some(repository) => Action::Keep(format!("part of the repository {}, which is new", shown(repository))),
+                None if self.spans[0].start.knows(path) => Action::Delete,
+                None => Action::Keep("it is not known whether it existed".into()),
+            };
+        };
+        match (then.kind, &then.content) {
+            (Kind::Special, _) if is_special(then) && now.is_none_or(|now| !now.has_same_content(then)) => {
+                Action::Cannot("a socket or device is not kept".into())
+            }
+            (Kind::File, _) if now.is_some_and(|now| now.has_same_content(then)) => Action::Restore,
+            (Kind::File, content) if !(self.has_content)(then) => Action::Cannot(missing(content)),
+            _ => Action::Restore,
+        }
+    }
+
+    /// Returns the directory of a repository that the spans created, if `path` lies in one that is all new.
+    fn created_repository<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
+        let start = &self.spans[0].start;
+        let mut folder = path;
+        while !folder.is_empty() {
+            if start.find(folder).is_some() {
+                return None;
+            }
+            let data = crate::directory::joined(folder, b".git");
+            let is_data = |row: &Row| row.kind == Kind::Repository;
+            if self.now.find(&data).is_some_and(is_data) || self.now.find(folder).is_some_and(is_data) {
+                return Some(folder);
+            }
+            folder = parent_of(folder);
+        }
+        None
+    }
+
+    /// Adds the directories that a restored entry needs and that someone else removed.
+    fn add_missing_parents(&self, steps: &mut Steps) {
+        let restored: Vec<Box<[u8]>> =
+            steps.values().filter(|step| step.action == Action::Restore).map(|step| step.path.clone()).collect();
+        for path in restored {
+            let mut folder = parent_of(&path);
+            while !folder.is_empty() && self.now.find(folder).is_none() && !steps.contains_key(&key(folder)) {
+                let Some(then) = self.spans[0].start.find(folder).filter(|row| row.kind == Kind::Directory) else {
+                    break;
+                };
+                let step = Step {
+                    path: folder.into(),
+                    then: Some(then.clone()),
+                    now: None,
+                    action: Action::Restore,
+                    change: ChangeKind::Deleted,
+                    link_to: None,
+                    note: None,
+                };
+                steps.insert(key(folder), step);
+                folder = parent_of(folder);
+            }
+        }
+    }
+
+    /// Keeps what lies below something that stays and is no directory.
+    fn keep_below_unrestored(&self, steps: &mut Steps) {
+        let blocked: Vec<(PathKey, Box<[u8]>)> = steps
+            .iter()
+            .filter(|(_, step)| step.action == Action::Restore)
+            .filter_map(|(path, step)| {
+                let mut folder = parent_of(&step.path);
+                while !folder.is_empty() {
+                    let becomes_directory = match steps.get(&key(folder)) {
+                        Some(step) if step.action == Action::Restore => {
+                            step.then.as_ref().is_some_and(|row| row.kind == Kind::Directory)
+                        }
+                        _ => self.now.find(folder).is_some_and(|row| row.kind == Kind::Directory),
+                    };
+                    if !becomes_directory {
+                        return Some((path.clone(), folder.into()));
+                    }
+                    folder = parent_of(folder);
+                }
+                None
+            })
+            .collect();
+        for (path, folder) in blocked {
+            if let Some(step) = steps.get_mut(&path) {
+                step.action = Action::Keep(format!("{} is no directory now", shown(&folder)));
+            }
+        }
+    }
+
+    /// Keeps directories that would have to go and that hold something that stays.
+    fn keep_full_directories(&self, steps: &mut Steps) {
+        let goes = |step: &Step| match step.action {
+            Action::Delete => true,
+            Action::Restore => step.then.as_ref().is_none_or(|row| row.kind != Kind::Directory),
+            _ => false,
+        };
+        let candidates: Vec<PathKey> = steps
+            .iter()
+            .filter(|(_, step)| goes(step) && step.now.as_ref().is_some_and(|row| row.kind == Kind::Directory))
+            .map(|(path, _)| path.clone())
+            .collect();
+        // From the bottom, so that a directory that stays keeps the one that holds it.
+        for path in candidates.into_iter().rev() {
+            let stays = self.now.subtree(&path.0).iter().skip(1).find(|row| {
+                // Only direct entries: what is deeper has kept its own directory already.
+                parent_of(&row.path) == &*path.0
+                    && steps.get(&PathKey(row.path.clone())).is_none_or(|step| step.action != Action::Delete)
+            });
+            if let (Some(row), Some(step)) = (stays, steps.get_mut(&path)) {
+                step.action = Action::Keep(format!("holds {}, which stays", shown(&row.path)));
+            }
+        }
+    }
+
+    /// Returns the repositories whose position differs between the ends of the spans.
+    pub(crate) fn repositories(&self, root: &std::path::Path) -> Vec<RepositoryMove> {
+        let mut moves: BTreeMap<Box<[u8]>, RepositoryMove> = BTreeMap::new();
+        for Span { start, end } in self.spans {
+            merge(start, end, |old, new| {
+                let is_data = |row: &Row| row.kind == Kind::Repository;
+                let (was, is) = (old.filter(|row| is_data(row)), new.filter(|row| is_data(row)));
+                let content = |row: Option<&Row>| row.map(|row| row.content.clone());
+                let Some(row) = was.or(is).filter(|_| content(was) != content(is)) else { return };
+                if !self.is_wanted(&row.path) || moves.contains_key(&row.path) {
+                    return;
+                }
+                let now = self.now.find(&row.path).filter(|row| is_data(row));
+                if content(was) != content(now) {
+                    moves.insert(row.path.clone(), repository_move(root, &row.path, was, now));
+                }
+            });
+        }
+        moves.into_values().collect()
+    }
+}
+
+fn repository_move(root: &std::path::Path, path: &[u8], was: Option<&Row>, now: Option<&Row>) -> RepositoryMove {
+    let position = |row: Option<&Row>| {
+        row.map(|row| match &row.content {
+            Content::Position(bytes) => Position::decode(bytes),
+            _ => Position::default(),
+        })
+    };
+    let (then, now) = (position(was), position(now));
+    let command = match (&then, &now) {
+        (Some(then), Some(now)) => {
+            repository::command(&root.join(crate::directory::as_name(parent_of(path))), now, then)
+        }
+        _ => None,
+    };
+    let index = matches!((&then, &now), (Some(then), Some(now)) if then.index != now.index);
+    let shown = |position: Option<Position>| position.map(|position| position.shown());
+    RepositoryMove { path: path.into(), from: shown(then), to: shown(now), index, command }
+}
+
+fn missing(content: &Content) -> String {
+    match content {
+        Content::Missing(Gap::TooLarge) => "its old content was too large to keep",
+        Content::Missing(Gap::OverBudget) => "its old content was beyond the limit of one checkpoint",
+        Content::Missing(Gap::Unreadable) | Content::Pending => "its old content could not be read",
+        Content::Missing(Gap::StoreFailed) => "its old content was not kept, because the store could not be written",
+        _ => "its old content is no longer in the store",
+    }
+    .to_string()
+}
+
+/// Turns steps into the entries of a plan.
+pub(crate) fn entries(steps: &Steps) -> Vec<PlanEntry> {
+    let kind =
+        |step: &Step| step.then.as_ref().or(step.now.as_ref()).map_or(EntryKind::File, |row| entry_kind(row.kind));
+    steps
+        .values()
+        .map(|step| PlanEntry {
+            path: crate::changes::public_path(&step.path),
+            action: step.action.clone(),
+            change: step.change,
+            kind: kind(step),
+            note: step.note.clone(),
+        })
+        .collect()
+}
+
+/// Makes a plan of steps.
+pub(crate) fn plan(planner: &Planner<'_>, steps: &Steps, root: &std::path::Path, file_limit: u64) -> Plan {
+    Plan {
+        entries: entries(steps),
+        repositories: planner.repositories(root),
+        coverage: crate::changes::coverage(&planner.spans[0].start, file_limit),
+    }
+}

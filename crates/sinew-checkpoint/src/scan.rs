@@ -1,0 +1,178 @@
+//! Reads a directory with all that lies below it: names and what the system says of them, never contents.
+
+use std::collections::HashSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::FileType;
+use sinew_base::{CancelTicker, CancelToken, Result};
+
+use crate::directory::{Directory, as_name, joined};
+use crate::repository;
+use crate::row::{Content, FIFO, Gap, Kind, Row, compare_paths};
+use crate::state::State;
+
+/// The beginning of the names of the directories in which restores put files together.
+pub(crate) const TEMPORARY_PREFIX: &str = ".sinew-restore-";
+
+/// The directories that hold the data of a repository, by name.
+const REPOSITORIES: [&[u8]; 7] = [b".git", b".hg", b".svn", b".jj", b".bzr", b"_darcs", b".pijul"];
+
+/// What a scan looks at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scope<'a> {
+    /// Everything.
+    All,
+    /// These directories, and what is new below them; all else is as it was. For watches, which know what changed.
+    Directories(&'a HashSet<Vec<u8>>),
+}
+
+/// The options of a scan.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScanOptions<'a> {
+    pub(crate) scope: Scope<'a>,
+    /// Directories that are left out, by device and inode: the program's own files.
+    pub(crate) skip: &'a [(u64, u64)],
+}
+
+/// Returns the time in nanoseconds since the epoch.
+pub(crate) fn now() -> i64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Reads the tree. Files whose stamp is that of `previous` keep their content; the others are [`Content::Pending`].
+///
+/// `cancel` is looked at every 128 entries.
+///
+/// # Errors
+/// The call is cancelled.
+pub(crate) fn scan(
+    root: &Directory,
+    previous: &State,
+    options: ScanOptions<'_>,
+    cancel: &CancelToken,
+) -> Result<State> {
+    let mut scanner = Scanner { root, previous, options, rows: Vec::new(), directories: vec![Vec::new()] };
+    if let Ok(stat) = root.own_stat() {
+        // The directory itself has permissions too.
+        scanner.rows.push(Row::of(b"", &stat, now()));
+    }
+    let mut ticker = CancelTicker::new(cancel);
+    while let Some(path) = scanner.directories.pop() {
+        if scanner.must_list(&path) {
+            scanner.list(&path, &mut ticker)?;
+        } else {
+            scanner.keep(&path);
+        }
+    }
+    let mut rows = scanner.rows;
+    rows.sort_unstable_by(|one, two| compare_paths(&one.path, &two.path));
+    let mut known = previous.rows().iter().peekable();
+    for row in rows.iter_mut().filter(|row| row.kind == Kind::File) {
+        while known.next_if(|old| compare_paths(&old.path, &row.path).is_lt()).is_some() {}
+        if let Some(old) = known.peek().filter(|old| old.path == row.path && old.has_same_stamp(row) && !old.racy) {
+            row.content = old.content.clone();
+            row.attributes = old.attributes;
+        }
+    }
+    Ok(State::new(rows))
+}
+
+struct Scanner<'a> {
+    root: &'a Directory,
+    previous: &'a State,
+    options: ScanOptions<'a>,
+    rows: Vec<Row>,
+    /// Directories that were seen and not listed yet.
+    directories: Vec<Vec<u8>>,
+}
+
+impl Scanner<'_> {
+    fn must_list(&self, path: &[u8]) -> bool {
+        match self.options.scope {
+            Scope::All => true,
+            Scope::Directories(changed) => {
+                changed.contains(path) || !path.is_empty() && self.previous.find(path).is_none()
+            }
+        }
+    }
+
+    /// Takes over the entries of a directory that did not change.
+    fn keep(&mut self, folder: &[u8]) {
+        let below = self.previous.subtree(folder);
+        let depth = |path: &[u8]| path.iter().filter(|byte| **byte == b'/').count();
+        let level = if folder.is_empty() { 0 } else { depth(folder) + 1 };
+        for row in below.iter().filter(|row| *row.path != *folder && depth(&row.path) == level) {
+            self.rows.push(row.clone());
+            if row.kind == Kind::Directory {
+                self.directories.push(row.path.to_vec());
+            }
+        }
+    }
+
+    fn list(&mut self, path: &[u8], ticker: &mut CancelTicker<'_>) -> Result<()> {
+        let listed = self.root.open_below(path).and_then(|directory| Ok((directory.names()?, directory)));
+        let Ok((names, directory)) = listed else {
+            // Nobody knows what is in it: nothing below it can be undone.
+            if let Some(row) = self.rows.iter_mut().rev().find(|row| *row.path == *path) {
+                row.content = Content::Missing(Gap::Unreadable);
+            }
+            return Ok(());
+        };
+        if is_bare_repository(&names) && !path.is_empty() {
+            let position = repository::position(&directory, as_name(b"."));
+            if let Some(row) = self.rows.iter_mut().rev().find(|row| *row.path == *path) {
+                row.kind = Kind::Repository;
+                row.content = Content::Position(position.into());
+            }
+            return Ok(());
+        }
+        for name in names {
+            ticker.step()?;
+            self.entry(&directory, path, &name);
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, directory: &Directory, folder: &[u8], name: &[u8]) {
+        if folder.is_empty() && name.starts_with(TEMPORARY_PREFIX.as_bytes()) {
+            return;
+        }
+        // What is gone by now is not there.
+        let Ok(Some(stat)) = directory.stat(as_name(name)) else { return };
+        let path = joined(folder, name);
+        let mut row = Row::of(&path, &stat, now());
+        if self.options.skip.contains(&(row.device, row.inode)) {
+            return;
+        }
+        if REPOSITORIES.contains(&name) && matches!(row.kind, Kind::Directory | Kind::File | Kind::Link) {
+            row.kind = Kind::Repository;
+            let position = if name == b".git" { repository::position(directory, as_name(name)) } else { Vec::new() };
+            row.content = Content::Position(position.into());
+        }
+        match row.kind {
+            Kind::Directory => self.directories.push(path),
+            Kind::Link => {
+                row.content = match rustix::fs::readlinkat(directory, as_name(name), Vec::new()) {
+                    Ok(target) => Content::Target(target.to_bytes().into()),
+                    Err(_) => Content::Missing(Gap::Unreadable),
+                };
+            }
+            Kind::Special if cfg!(target_os = "linux") && FileType::from_raw_mode(stat.st_mode) == FileType::Fifo => {
+                row.content = Content::Target(FIFO.into());
+            }
+            Kind::File | Kind::Special | Kind::Repository => {}
+        }
+        self.rows.push(row);
+    }
+}
+
+/// Returns true if the names are those of a git repository without a work tree.
+fn is_bare_repository(names: &[Box<[u8]>]) -> bool {
+    [b"HEAD".as_slice(), b"objects", b"refs"].iter().all(|wanted| names.iter().any(|name| **name == **wanted))
+}
+
+/// Returns a path for messages: what is not UTF-8 is replaced.
+pub(crate) fn shown(path: &[u8]) -> String {
+    as_name(path).to_string_lossy().into_owned()
+}

@@ -1,0 +1,126 @@
+//! A process that dies at any point leaves every entry old or new, and the next one goes on.
+
+use std::process::{Command, Stdio};
+
+use super::{Project, Tree, difference, restore, span, take, tree};
+use crate::Limits;
+
+/// Every way in which an entry is put back, few entries of each.
+const SETUP: &str = "mkdir -p s/dir/deep ro gone/below x; for i in 1 2; do echo a$i > s/dir/a$i; done; echo d > s/dir/deep/d; \
+    echo f > s/file; echo r > ro/r; chmod 555 ro; echo g > gone/below/g; chmod 500 gone; echo m > m; echo k > k; ln k k2; ln -s m l; echo small > grown";
+const WORK: &str = "rm -r s/dir; echo swapped > s/dir; rm s/file; mkdir s/file; echo y > s/file/y; chmod 755 ro gone; rm ro/r; echo n > ro/n; \
+    chmod 555 ro; rm -r gone; echo new > m; echo new > made; chmod 600 x; rm k2; rm l; ln -s k l; mkdir -p deep/er; echo e > deep/er/e; \
+    head -c 3000 /dev/zero > large; \
+    head -c 2000 /dev/zero > grown";
+
+fn child(project: &Project, action: &str, id: &str, spans: &str, point: u64) -> bool {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "tests::child_tests::does_what_the_environment_names"])
+        .env("SINEW_TEST_ACTION", action)
+        .env("SINEW_TEST_ROOT", project.root())
+        .env("SINEW_TEST_STORE", project.store())
+        .env("SINEW_TEST_RESTORE", id)
+        .env("SINEW_TEST_SPANS", spans)
+        .env("SINEW_TEST_FAULT", point.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap()
+        .success()
+}
+
+/// Files are old or new; directories may have other permissions while a restore runs.
+fn assert_old_or_new(now: &Tree, old: &Tree, new: &Tree, point: u64) {
+    let is_temporary = |path: &[u8]| path.starts_with(b".sinew-restore-");
+    for (path, text) in now.iter().filter(|(path, text)| !is_temporary(path) && !text.starts_with("directory")) {
+        // The first name of a file differs while others are missing.
+        let content = |text: &String| text.split(" of ").next().map(str::to_string);
+        let known = [old.get(path), new.get(path)].into_iter().flatten().any(|known| content(known) == content(text));
+        assert!(known, "point {point}: {}: {text}", String::from_utf8_lossy(path));
+    }
+}
+
+#[test]
+fn a_restore_can_be_killed_at_any_point_and_repeated() {
+    let mut point = 0;
+    loop {
+        point += 1;
+        let project = Project::with_limits(Limits { file: 1_000, ..Limits::default() });
+        project.run(SETUP);
+        let before = project.tree();
+        let checkpoints = project.open();
+        let start = take(&checkpoints);
+        project.run(WORK);
+        let later = project.tree();
+        let end = take(&checkpoints);
+        drop(checkpoints);
+        let finished = child(&project, "restore", &start, &format!("{start},{end}"), point);
+        assert_old_or_new(&project.tree(), &before, &later, point);
+        let checkpoints = project.open();
+        let is_temporary = |path: &Vec<u8>| path.starts_with(b".sinew-restore-");
+        assert!(!project.tree().keys().any(is_temporary), "point {point}: the open cleans up");
+        let again = restore(&checkpoints, &start, &span(&start, &end));
+        assert_eq!(again.done, again.planned, "point {point}: {:?}", again.plan);
+        assert_eq!(difference(&before, &project.tree()), [""; 0], "point {point}");
+        let store = project.store().read_dir().unwrap().next().unwrap().unwrap().path();
+        assert_eq!(store.join("temporary").read_dir().unwrap().count(), 0, "point {point}");
+        let mut moved: Vec<u64> =
+            store.join("moved").read_dir().unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).collect();
+        moved.sort_unstable();
+        assert_eq!(moved, [2_000, 3_000], "point {point}: what is too large to copy is in the store");
+        if finished {
+            break;
+        }
+    }
+    assert!(point > 30, "only {point} points were reached");
+}
+
+#[test]
+fn a_take_can_be_killed_at_any_point() {
+    for point in 1.. {
+        let project = Project::new();
+        project.run(SETUP);
+        let before = project.tree();
+        let checkpoints = project.open();
+        let start = take(&checkpoints);
+        project.run(WORK);
+        let finished = child(&project, "take", "", "", point);
+        assert!(!take(&project.open()).is_empty(), "point {point}: the lock is free");
+        restore(&project.open(), &start, &Default::default());
+        assert_eq!(difference(&before, &project.tree()), [""; 0], "point {point}");
+        if finished {
+            assert!(point > 3, "only {point} points were reached");
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_collection_can_be_killed_at_any_point() {
+    for point in 1.. {
+        let project = Project::with_limits(Limits { directory: 4_000, ..Limits::default() });
+        let checkpoints = project.open();
+        for round in 0..6 {
+            project.run(&format!("head -c 1500 /dev/urandom > a; head -c 1500 /dev/urandom > b{round}"));
+            // The limit is exceeded by what is taken, so the collection has something to do in the child.
+            let options = crate::OpenOptions { store: project.store(), ..Default::default() };
+            take(&crate::Checkpoints::open(&project.root(), &options).unwrap());
+        }
+        drop(checkpoints);
+        let finished = child(&project, "gc", "", "", point);
+        let checkpoints = project.open();
+        let list = checkpoints.list().unwrap();
+        let newest = &list.last().unwrap().id;
+        let tree_then = tree(&project.root());
+        project.run("rm -r *");
+        restore(&checkpoints, newest, &Default::default());
+        assert_eq!(difference(&tree_then, &project.tree()), [""; 0], "point {point}");
+        for checkpoint in &list {
+            checkpoints.changes(&checkpoint.id, newest, &sinew_base::CancelToken::never()).unwrap();
+        }
+        if finished {
+            assert!(point > 3, "only {point} points were reached");
+            break;
+        }
+    }
+}
