@@ -28,6 +28,7 @@ mod process;
 mod profile;
 mod pty;
 mod pty_request;
+mod sandbox;
 mod shell;
 mod shell_request;
 mod shell_streams;

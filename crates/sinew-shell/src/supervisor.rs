@@ -13,6 +13,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
 use sinew_base::{Error, ErrorCode, Result};
+use sinew_sandbox::Handoff;
 
 use crate::fair_deadline::FairDeadline;
 use crate::known_bashes::KnownBashes;
@@ -77,6 +78,7 @@ impl Supervisor {
             output: null.as_fd(),
             errors: null.as_fd(),
             script: None,
+            sandbox: None,
         };
         let Ok(link) = self.start(&start) else { return false };
         let answer = link.receive_until(&mut link.deadline(Duration::from_secs(2)));
@@ -111,6 +113,8 @@ pub(crate) struct Start<'a> {
     pub(crate) errors: BorrowedFd<'a>,
     /// Becomes [`wire::SCRIPT`].
     pub(crate) script: Option<BorrowedFd<'a>>,
+    /// The sandbox of the program.
+    pub(crate) sandbox: Option<Handoff<'a>>,
 }
 
 /// A running supervisor. Dropping it ends everything under it and waits for that.
@@ -269,7 +273,11 @@ pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: Borrowe
     let path = text(path.as_os_str())?;
     // The supervisor changes the folder itself: to have it done while starting asks for glibc 2.29.
     let cwd = text(start.cwd.map_or(OsStr::new(""), |cwd| cwd.as_os_str()))?;
-    let mut args = vec![path.clone(), role.to_owned(), cwd, text(start.program)?];
+    let mut args = vec![path.clone()];
+    if start.sandbox.is_some() {
+        args.push(c"sandbox".to_owned());
+    }
+    args.extend([role.to_owned(), cwd, text(start.program)?]);
     for arg in start.args {
         args.push(text(arg)?);
     }
@@ -281,7 +289,9 @@ pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: Borrowe
         env.push(text(&entry)?);
     }
     // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
-    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, wire::SCRIPT + 1);
+    let sandboxed = start.sandbox.as_ref().map_or(0, |sandbox| 1 + sandbox.descriptors.len());
+    let above = wire::SANDBOX + sandboxed as i32;
+    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, above);
     let mut moves = vec![
         (lift(start.input)?, 0),
         (lift(start.output)?, 1),
@@ -290,6 +300,12 @@ pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: Borrowe
     ];
     if let Some(script) = start.script {
         moves.push((lift(script)?, wire::SCRIPT));
+    }
+    if let Some(sandbox) = &start.sandbox {
+        moves.push((lift(memory_file(&sandbox.bytes)?.as_fd())?, wire::SANDBOX));
+        for (descriptor, number) in sandbox.descriptors.iter().zip(wire::SANDBOX + 1..) {
+            moves.push((lift(*descriptor)?, number));
+        }
     }
     let pointers = |list: &[CString]| -> Vec<*mut libc::c_char> {
         list.iter().map(|item| item.as_ptr().cast_mut()).chain([std::ptr::null_mut()]).collect()
