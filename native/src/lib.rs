@@ -29,6 +29,7 @@ mod profile;
 mod pty;
 mod pty_request;
 mod sandbox;
+mod sandbox_request;
 mod shell;
 mod shell_request;
 mod shell_streams;
