@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::git::{GitFiles, files_of};
 use super::paths::{Entry, place};
 use super::rules::Rules;
-use super::scan::Scan;
+use super::scan::{Match, Scan, walk};
 
 /// A mount that covers a path. Of two for one path the greater one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,21 +41,28 @@ impl Layout {
     /// Computes the layout. Walks the directories of globs, and with `is_first` the roots for repositories.
     pub(super) fn new(rules: &Rules, scan: &mut Scan, repositories: &mut BTreeSet<PathBuf>, is_first: bool) -> Layout {
         let mut layout = Layout::default();
-        for entry in &rules.deny_read {
-            each(entry, scan, &mut |path| layout.hide(path));
+        for path in paths(&rules.deny_read).chain(&rules.deny_exec) {
+            layout.hide(path);
         }
-        for program in &rules.deny_exec {
-            layout.hide(program);
+        for path in paths(&rules.deny_write).chain(paths(&rules.protected)) {
+            layout.protect(path, rules);
         }
-        for entry in rules.deny_write.iter().chain(&rules.protected) {
-            each(entry, scan, &mut |path| layout.protect(path, rules));
+        if is_first || rules.globs().next().is_some() {
+            let roots: &[PathBuf] = if rules.protects_repositories { &rules.roots } else { &[] };
+            let hidden = rules.deny_read.iter().filter(|entry| matches!(entry, Entry::Glob(_))).count();
+            repositories.clear();
+            for (reason, path) in scan.matches(roots) {
+                match reason {
+                    Match::Glob(number) if number < hidden => layout.hide(&path),
+                    Match::Glob(_) => layout.protect(&path, rules),
+                    Match::Repository => repositories.extend(path.parent().map(Path::to_path_buf)),
+                }
+            }
         }
         if rules.protects_repositories {
-            let walks = is_first
-                || rules.deny_read.iter().chain(&rules.deny_write).any(|entry| matches!(entry, Entry::Glob(_)));
-            layout.protect_trees(rules, scan, repositories, walks);
+            layout.protect_trees(rules, repositories);
         }
-        layout.hide_other_names(rules, scan);
+        layout.hide_other_names(rules);
         layout.drop_what_hidden_directories_have();
         layout
     }
@@ -117,18 +124,10 @@ impl Layout {
         *known = cover.max(*known);
     }
 
-    fn protect_trees(&mut self, rules: &Rules, scan: &mut Scan, repositories: &mut BTreeSet<PathBuf>, walks: bool) {
-        if walks {
-            repositories.clear();
-            for root in &rules.roots {
-                scan.walk(root, &mut |visited| {
-                    if visited.path.file_name().is_some_and(|name| name == ".git") {
-                        repositories.extend(visited.path.parent().map(Path::to_path_buf));
-                    }
-                });
-            }
-        }
-        let trees: BTreeSet<&PathBuf> = rules.roots.iter().chain(repositories.iter()).collect();
+    fn protect_trees(&mut self, rules: &Rules, repositories: &BTreeSet<PathBuf>) {
+        let is_in_root = |tree: &&PathBuf| rules.roots.iter().any(|root| tree.starts_with(root));
+        let repositories = repositories.iter().filter(is_in_root);
+        let trees: BTreeSet<&PathBuf> = rules.roots.iter().chain(repositories).collect();
         for tree in trees {
             let mut files = GitFiles::default();
             files_of(tree, rules.home.as_deref(), &mut files);
@@ -139,7 +138,7 @@ impl Layout {
     }
 
     /// Covers the other names of files with more than one.
-    fn hide_other_names(&mut self, rules: &Rules, scan: &mut Scan) {
+    fn hide_other_names(&mut self, rules: &Rules) {
         let mut wanted: HashMap<(u64, u64), (Cover, u64)> = HashMap::new();
         for (path, cover) in &self.covers {
             if let (Cover::HiddenFile | Cover::ReadOnly, Ok(data)) = (*cover, path.symlink_metadata())
@@ -156,13 +155,12 @@ impl Layout {
         let mut bases: BTreeSet<PathBuf> = rules.roots.iter().cloned().collect();
         bases.extend(self.covers.keys().filter_map(|path| path.parent().map(Path::to_path_buf)));
         for base in bases {
-            scan.walk(&base, &mut |visited| {
-                if !visited.is_directory
-                    && wanted.keys().any(|(_, inode)| *inode == visited.inode)
-                    && let Ok(data) = visited.path.symlink_metadata()
+            walk(&base, &mut |path, inode| {
+                if wanted.keys().any(|(_, wanted)| *wanted == inode)
+                    && let Ok(data) = path.symlink_metadata()
                     && wanted.contains_key(&(data.dev(), data.ino()))
                 {
-                    names.entry((data.dev(), data.ino())).or_default().insert(visited.path.to_path_buf());
+                    names.entry((data.dev(), data.ino())).or_default().insert(path.to_path_buf());
                 }
             });
         }
@@ -189,14 +187,10 @@ impl Layout {
     }
 }
 
-/// Calls `found` with each path that an entry means.
-fn each(entry: &Entry, scan: &mut Scan, found: &mut dyn FnMut(&Path)) {
-    match entry {
-        Entry::Path(path) => found(path),
-        Entry::Glob(glob) => scan.walk(&glob.base.clone(), &mut |visited| {
-            if visited.path.strip_prefix(&glob.base).is_ok_and(|rest| glob.is_match(rest)) {
-                found(visited.path);
-            }
-        }),
-    }
+/// Returns the entries that are no globs.
+fn paths(entries: &[Entry]) -> impl Iterator<Item = &PathBuf> {
+    entries.iter().filter_map(|entry| match entry {
+        Entry::Path(path) => Some(path),
+        Entry::Glob(_) => None,
+    })
 }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use sinew_base::{Error, ErrorCode, Result};
 
+use super::glob::Glob;
 use super::paths::{Entry, absolute, entries, place};
-use super::scan::Scan;
+use super::scan::walk;
 use crate::{Mode, Policy, Protect, Surroundings};
 
 /// What the home directory has that programs of [`Mode::Workspace`] and [`Mode::ReadOnly`] cannot read.
@@ -69,7 +70,7 @@ impl Rules {
     /// # Errors
     /// Returns an error that names the entry if a root is missing, a link, `/` or the home directory, or if entries contradict
     /// each other.
-    pub(super) fn new(policy: &Policy, surroundings: &Surroundings, scan: &mut Scan) -> Result<Rules> {
+    pub(super) fn new(policy: &Policy, surroundings: &Surroundings) -> Result<Rules> {
         check_combination(policy)?;
         let home = surroundings.home.as_deref().and_then(|home| home.canonicalize().ok());
         let roots = roots(policy, surroundings, home.as_deref())?;
@@ -91,7 +92,7 @@ impl Rules {
             home,
         };
         rules.check_roots(policy)?;
-        rules.writable = writable(policy, &rules.roots, list(&policy.write)?, surroundings, scan);
+        rules.writable = writable(policy, &rules.roots, list(&policy.write)?, surroundings);
         match &policy.protect {
             Some(Protect::Paths(paths)) => rules.protected = list(paths)?,
             Some(Protect::Default) => rules.protects_repositories = true,
@@ -125,6 +126,14 @@ impl Rules {
             }
         }
         Ok(())
+    }
+
+    /// Returns the globs of what is denied and protected. Those of [`Rules::deny_read`] come first.
+    pub(super) fn globs(&self) -> impl Iterator<Item = &Glob> {
+        self.deny_read.iter().chain(&self.deny_write).chain(&self.protected).filter_map(|entry| match entry {
+            Entry::Glob(glob) => Some(glob),
+            Entry::Path(_) => None,
+        })
     }
 
     /// Returns the names that are protected in `tree` by default.
@@ -185,13 +194,7 @@ fn roots(policy: &Policy, surroundings: &Surroundings, home: Option<&Path>) -> R
     Ok(roots)
 }
 
-fn writable(
-    policy: &Policy,
-    roots: &[PathBuf],
-    write: Vec<Entry>,
-    surroundings: &Surroundings,
-    scan: &mut Scan,
-) -> Vec<PathBuf> {
+fn writable(policy: &Policy, roots: &[PathBuf], write: Vec<Entry>, surroundings: &Surroundings) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     if policy.mode == Mode::Rules {
         return paths;
@@ -202,9 +205,9 @@ fn writable(
     for entry in write {
         match entry {
             Entry::Path(path) => paths.extend(path.canonicalize().ok()),
-            Entry::Glob(glob) => scan.walk(&glob.base.clone(), &mut |visited| {
-                if visited.path.strip_prefix(&glob.base).is_ok_and(|rest| glob.is_match(rest)) {
-                    paths.extend(visited.path.canonicalize().ok());
+            Entry::Glob(glob) => walk(&glob.base, &mut |path, _| {
+                if path.strip_prefix(&glob.base).is_ok_and(|rest| glob.is_match(rest)) {
+                    paths.extend(path.canonicalize().ok());
                 }
             }),
         }

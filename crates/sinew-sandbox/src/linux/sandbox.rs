@@ -132,8 +132,8 @@ struct State {
 
 impl Prepared {
     fn new(policy: &Policy, surroundings: &Surroundings, architecture: Architecture) -> Result<(Prepared, Status)> {
-        let mut scan = Scan::default();
-        let rules = Rules::new(policy, surroundings, &mut scan)?;
+        let rules = Rules::new(policy, surroundings)?;
+        let mut scan = Scan::new(rules.globs().cloned().collect());
         let mut repositories = BTreeSet::new();
         let layout = Layout::new(&rules, &mut scan, &mut repositories, true);
         let temp = surroundings.temp.clone().unwrap_or_else(|| "/tmp".into());

@@ -134,7 +134,7 @@ impl Player {
                     outcomes.push((at, self.play_row(row, with_sandbox)));
                 }
             };
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
             threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
         });
         outcomes.sort_by_key(|(at, _)| *at);
