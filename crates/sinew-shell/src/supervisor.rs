@@ -267,6 +267,30 @@ pub(crate) fn write_at_start(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()>
     Ok(())
 }
 
+/// Returns the descriptors of the supervisor as copies, with the number that each shall have.
+fn descriptors(start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<Vec<(OwnedFd, i32)>> {
+    // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
+    let sandboxed = start.sandbox.as_ref().map_or(0, |sandbox| 1 + sandbox.descriptors.len());
+    let above = wire::SANDBOX + sandboxed as i32;
+    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, above);
+    let mut moves = vec![
+        (lift(start.input)?, 0),
+        (lift(start.output)?, 1),
+        (lift(start.errors)?, 2),
+        (lift(socket)?, wire::SOCKET),
+    ];
+    if let Some(script) = start.script {
+        moves.push((lift(script)?, wire::SCRIPT));
+    }
+    if let Some(sandbox) = &start.sandbox {
+        moves.push((lift(memory_file(&sandbox.bytes)?.as_fd())?, wire::SANDBOX));
+        for (descriptor, number) in sandbox.descriptors.iter().zip(wire::SANDBOX + 1..) {
+            moves.push((lift(*descriptor)?, number));
+        }
+    }
+    Ok(moves)
+}
+
 /// Starts the supervisor in a role, without copying the host: one with gigabytes of memory would pay for a fork.
 pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<libc::pid_t> {
     let text = |value: &OsStr| CString::new(value.as_bytes()).map_err(io::Error::from);
@@ -288,25 +312,7 @@ pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: Borrowe
         entry.push(value);
         env.push(text(&entry)?);
     }
-    // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
-    let sandboxed = start.sandbox.as_ref().map_or(0, |sandbox| 1 + sandbox.descriptors.len());
-    let above = wire::SANDBOX + sandboxed as i32;
-    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, above);
-    let mut moves = vec![
-        (lift(start.input)?, 0),
-        (lift(start.output)?, 1),
-        (lift(start.errors)?, 2),
-        (lift(socket)?, wire::SOCKET),
-    ];
-    if let Some(script) = start.script {
-        moves.push((lift(script)?, wire::SCRIPT));
-    }
-    if let Some(sandbox) = &start.sandbox {
-        moves.push((lift(memory_file(&sandbox.bytes)?.as_fd())?, wire::SANDBOX));
-        for (descriptor, number) in sandbox.descriptors.iter().zip(wire::SANDBOX + 1..) {
-            moves.push((lift(*descriptor)?, number));
-        }
-    }
+    let moves = descriptors(start, socket)?;
     let pointers = |list: &[CString]| -> Vec<*mut libc::c_char> {
         list.iter().map(|item| item.as_ptr().cast_mut()).chain([std::ptr::null_mut()]).collect()
     };

@@ -218,7 +218,10 @@ fn rules(options: &FilterOptions) -> Vec<Rule> {
     if options.datagrams {
         for kind in [DATAGRAM, RAW] {
             let tests = [Test::Equals(0, UNIX), Test::MaskedEquals(1, 0xf, kind)];
-            rules.extend([SOCKET, SOCKETPAIR].map(|call| fail(call, &tests, EACCES)));
+            rules.push(fail(SOCKET, &tests, EACCES));
+            // The supervisor makes another pair that has no address per message.
+            let pair = if options.connect { Action::Notify } else { Action::Fail(EACCES) };
+            rules.push(Rule { call: SOCKETPAIR, tests: tests.to_vec(), action: pair });
         }
     }
     if options.connect {

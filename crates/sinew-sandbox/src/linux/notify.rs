@@ -1,4 +1,5 @@
-//! The supervisor of `connect`: decides by what the path leads to, and connects itself.
+//! The supervisor of `connect`: decides by what the path leads to, and connects itself. It also makes pairs of datagram sockets:
+//! pairs of sequenced packets, which keep messages apart too and cannot be sent to other addresses.
 //!
 //! It never lets a call continue: another thread of the program could change the address after it was judged.
 
@@ -35,9 +36,20 @@ pub(super) struct Connections {
 struct Call {
     id: u64,
     thread: i32,
-    socket: i32,
-    address: u64,
-    length: usize,
+    number: i32,
+    arguments: [u64; 6],
+}
+
+impl Call {
+    /// The descriptor of `connect`.
+    fn socket(&self) -> i32 {
+        self.arguments[0] as i32
+    }
+
+    /// The place of the address of `connect`, and its length.
+    fn address(&self) -> (u64, usize) {
+        (self.arguments[1], self.arguments[2] as u32 as usize)
+    }
 }
 
 /// The longest address.
@@ -56,6 +68,10 @@ pub(super) fn serve(listener: OwnedFd, connections: &Connections, on_refusal: &m
             return;
         }
         let Some(call) = receive(listener.as_fd()) else { continue };
+        if libc::c_long::from(call.number) == libc::SYS_socketpair {
+            answer(listener.as_fd(), call.id, make_pair(listener.as_fd(), &call));
+            continue;
+        }
         match decide(listener.as_fd(), &call, connections) {
             Ok(connect) if !connect.can_wait => answer(listener.as_fd(), call.id, connect.run()),
             Ok(connect) => {
@@ -88,13 +104,11 @@ fn receive(listener: BorrowedFd<'_>) -> Option<Call> {
             _ => return None,
         }
     };
-    let [socket, address, length, ..] = notification.data.args;
     Some(Call {
         id: notification.id,
         thread: notification.pid.cast_signed(),
-        socket: socket as i32,
-        address,
-        length: length as u32 as usize,
+        number: notification.data.nr,
+        arguments: notification.data.args,
     })
 }
 
@@ -108,6 +122,36 @@ fn answer(listener: BorrowedFd<'_>, id: u64, result: rustix::io::Result<()>) {
 fn is_waiting(listener: BorrowedFd<'_>, id: u64) -> bool {
     // SAFETY: the number lives during the call.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _, &raw const id) == 0 }
+}
+
+/// Makes a pair of sockets for the program in place of a pair of datagram sockets.
+fn make_pair(listener: BorrowedFd<'_>, call: &Call) -> rustix::io::Result<()> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    let [_, kind, _, place, ..] = call.arguments;
+    let has = |flag: libc::c_int| kind as i32 & flag != 0;
+    let nonblocking = if has(libc::SOCK_NONBLOCK) { SocketFlags::NONBLOCK } else { SocketFlags::empty() };
+    let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | nonblocking, None)?;
+    let flags = if has(libc::SOCK_CLOEXEC) { libc::O_CLOEXEC as u32 } else { 0 };
+    let pass = |socket: &OwnedFd| {
+        let srcfd = socket.as_raw_fd().cast_unsigned();
+        let request = libc::seccomp_notif_addfd { id: call.id, flags: 0, srcfd, newfd: 0, newfd_flags: flags };
+        // SAFETY: the request lives during the call.
+        match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD as _, &raw const request) } {
+            number if number >= 0 => Ok(number),
+            _ => Err(last_errno()),
+        }
+    };
+    let mut numbers = [pass(&pair.0)?, pass(&pair.1)?];
+    if !is_waiting(listener, call.id) {
+        return Err(Errno::SRCH);
+    }
+    let ours = libc::iovec { iov_base: numbers.as_mut_ptr().cast(), iov_len: size_of_val(&numbers) };
+    let theirs = libc::iovec { iov_base: place as usize as *mut libc::c_void, iov_len: size_of_val(&numbers) };
+    // SAFETY: our buffer is as long as said. The other address is the program's, which the kernel checks.
+    match unsafe { libc::process_vm_writev(call.thread, &raw const ours, 1, &raw const theirs, 1, 0) } {
+        8 => Ok(()),
+        _ => Err(Errno::FAULT),
+    }
 }
 
 /// A connection that is allowed.
@@ -242,16 +286,17 @@ fn is_allowed(file: &OwnedFd, connections: &Connections) -> rustix::io::Result<b
 }
 
 fn read_address(call: &Call) -> rustix::io::Result<Vec<u8>> {
-    if call.length > LONGEST_ADDRESS {
+    let (place, length) = call.address();
+    if length > LONGEST_ADDRESS {
         return Err(Errno::INVAL);
     }
-    let mut address = vec![0; call.length];
+    let mut address = vec![0; length];
     let ours = libc::iovec { iov_base: address.as_mut_ptr().cast(), iov_len: address.len() };
-    let theirs = libc::iovec { iov_base: call.address as usize as *mut libc::c_void, iov_len: call.length };
+    let theirs = libc::iovec { iov_base: place as usize as *mut libc::c_void, iov_len: length };
     // SAFETY: our buffer is as long as said. The other address is the program's, which the kernel checks.
     let count = unsafe { libc::process_vm_readv(call.thread, &raw const ours, 1, &raw const theirs, 1, 0) };
     match usize::try_from(count) {
-        Ok(count) if count == call.length => Ok(address),
+        Ok(count) if count == length => Ok(address),
         Ok(_) => Err(Errno::FAULT),
         Err(_) => Err(last_errno()),
     }
@@ -268,7 +313,7 @@ fn take_socket(call: &Call) -> rustix::io::Result<OwnedFd> {
     };
     let process = open(call.thread, OF_THREAD).or_else(|_| open(leader(call.thread).unwrap_or(call.thread), 0))?;
     // SAFETY: the call takes numbers only.
-    descriptor(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), call.socket, 0) })
+    descriptor(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), call.socket(), 0) })
 }
 
 fn descriptor(result: libc::c_long) -> rustix::io::Result<OwnedFd> {
