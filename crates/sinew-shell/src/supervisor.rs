@@ -41,7 +41,7 @@ struct Inner {
 
 impl Supervisor {
     /// The supervisor at `path`: `sinew-shell-host`, or a program that calls [`crate::host::main`] with its
-    /// arguments when its first argument is `supervise` or `brush`. Nothing is started yet.
+    /// arguments when its first argument is `supervise`, `pty`, `sandbox` or `brush`. Nothing is started yet.
     pub fn new(path: impl Into<PathBuf>) -> Supervisor {
         let (bashes, older_bashes) = Default::default();
         Supervisor { inner: Arc::new(Inner { path: path.into(), bashes, older_bashes }) }

@@ -23,17 +23,16 @@ fn literal(value: impl Into<Vec<u8>>) -> CString {
 /// Returns the steps that make the mounts of a new sandbox, except for its covers.
 pub(super) fn base(rules: &Rules, network: Network, mask: &Path) -> Vec<Step> {
     let mut steps = vec![Step::MakePrivate];
-    if network == Network::Loopback {
-        steps.push(Step::LoopbackUp);
+    match network {
+        Network::Off => steps.push(Step::LoopbackAddress),
+        Network::Loopback => steps.push(Step::LoopbackUp),
+        Network::On => {}
     }
     if rules.mode == Mode::Rules {
         if rustix::process::geteuid().is_root() {
             steps.extend(raw_devices().into_iter().map(|device| bind(mask, &device, true)));
         }
         return steps;
-    }
-    if network == Network::Off {
-        steps.push(Step::LoopbackAddress);
     }
     let writable = &rules.writable;
     steps.extend(writable.iter().enumerate().map(|(slot, path)| Step::Copy { path: text(path), slot }));
