@@ -24,9 +24,10 @@ fn literal(value: impl Into<Vec<u8>>) -> CString {
 pub(super) fn base(rules: &Rules, network: Network, mask: &Path) -> Vec<Step> {
     let mut steps = vec![Step::MakePrivate];
     match network {
-        Network::Off => steps.push(Step::LoopbackAddress),
+        // With an address and without a supervisor that refuses it, a connection would wait for minutes.
+        Network::Off if rules.mode != Mode::Rules => steps.push(Step::LoopbackAddress),
         Network::Loopback => steps.push(Step::LoopbackUp),
-        Network::On => {}
+        Network::Off | Network::On => {}
     }
     if rules.mode == Mode::Rules {
         if rustix::process::geteuid().is_root() {
