@@ -33,6 +33,8 @@ mod process;
 mod profile;
 mod pty;
 mod pty_request;
+mod sandbox;
+mod sandbox_request;
 mod shell;
 mod shell_request;
 mod shell_streams;

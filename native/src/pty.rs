@@ -13,6 +13,7 @@ use sinew::shell::pty;
 use crate::abort::Abort;
 use crate::chunk::{self, Data};
 use crate::pty_request::{PtyRequest, PtyResult, PtyTerminal};
+use crate::sandbox::SandboxHandle;
 use crate::stream::Stream;
 use crate::task;
 
@@ -47,10 +48,11 @@ impl PtyHandle {
         &self,
         env: &'env Env,
         options: PtyRequest,
+        sandbox: Option<&SandboxHandle>,
         on_chunk: Option<Function<'env, Either<String, Uint8Array>, Unknown<'static>>>,
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
-        let (options, cancel) = options.into_core(abort);
+        let (options, cancel) = options.into_core(sandbox, abort);
         let stream =
             on_chunk.map(|callback| Stream::<Chunk, Data>::new(&callback, abort, &cancel, chunk::data)).transpose()?;
         let stream = Arc::new(stream);

@@ -9,6 +9,7 @@ use sinew::shell::output::Encoding;
 use sinew::shell::pty::{PtyEnd, PtyOptions, Terminal};
 
 use crate::abort::{self, Abort};
+use crate::sandbox::SandboxHandle;
 use crate::task;
 
 /// A program to run and the terminal to run it on.
@@ -32,7 +33,7 @@ pub(crate) struct PtyRequest {
 }
 
 impl PtyRequest {
-    pub(crate) fn into_core(self, abort: Option<&Abort>) -> (PtyOptions, CancelToken) {
+    pub(crate) fn into_core(self, sandbox: Option<&SandboxHandle>, abort: Option<&Abort>) -> (PtyOptions, CancelToken) {
         let PtyRequest { command, args, shell, login, bytes, cwd, env, cols, rows, timeout_ms, supervisor } = self;
         let default = PtyOptions::new(command.unwrap_or_default());
         let options = PtyOptions {
@@ -45,6 +46,7 @@ impl PtyRequest {
             cols: cols.unwrap_or(default.cols),
             rows: rows.unwrap_or(default.rows),
             supervisor: supervisor.map(Into::into),
+            sandbox: sandbox.map(|handle| handle.sandbox.clone()),
             command: default.command,
         };
         (options, abort::cancel(abort, timeout_ms))

@@ -10,6 +10,7 @@ use sinew::base::{CancelToken, Result};
 use sinew::shell::{self, RunResult};
 
 use crate::abort::{self, Abort};
+use crate::sandbox::SandboxHandle;
 use crate::shell_request::{ShellAnswer, ShellJob, ShellRun, ShellSetup};
 use crate::stream::Stream;
 use crate::task;
@@ -47,8 +48,8 @@ pub(crate) struct ShellHandle {
 impl ShellHandle {
     /// Creates a shell that starts with its first command.
     #[napi(constructor)]
-    pub fn new(setup: ShellSetup) -> ShellHandle {
-        let (supervisor, options) = setup.into_core();
+    pub fn new(setup: ShellSetup, sandbox: Option<&SandboxHandle>) -> ShellHandle {
+        let (supervisor, options) = setup.into_core(sandbox);
         let shell = Arc::new(shell::Shell::new(supervisor, options));
         abort::close_at_end(&shell);
         ShellHandle { shell }

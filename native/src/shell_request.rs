@@ -10,6 +10,7 @@ use sinew::base::CancelToken;
 use sinew::shell::{Engine, Job, RunOptions, RunResult, ShellOptions, Supervisor};
 
 use crate::abort::{self, Abort};
+use crate::sandbox::{SandboxHandle, SandboxRefusal};
 
 /// The setup of a shell.
 #[napi(object)]
@@ -41,6 +42,8 @@ pub(crate) struct ShellAnswer {
     pub timed_out: bool,
     pub working_dir: Option<String>,
     pub state_lost_reason: Option<String>,
+    /// What the sandbox refused.
+    pub refused: Vec<SandboxRefusal>,
 }
 
 /// A process of an earlier run.
@@ -51,7 +54,7 @@ pub(crate) struct ShellJob {
 }
 
 impl ShellSetup {
-    pub(crate) fn into_core(self) -> (Supervisor, ShellOptions) {
+    pub(crate) fn into_core(self, sandbox: Option<&SandboxHandle>) -> (Supervisor, ShellOptions) {
         let ShellSetup { supervisor, env, snapshot_path, engine } = self;
         let default = ShellOptions::default();
         let options = ShellOptions {
@@ -60,6 +63,7 @@ impl ShellSetup {
             snapshot: snapshot_path.map_or(default.snapshot, |path| Some(path.into())),
             engine: engine.and_then(|name| Engine::from_name(&name)).unwrap_or(default.engine),
             bash: default.bash,
+            sandbox: sandbox.map(|handle| handle.sandbox.clone()),
         };
         (supervisor_at(supervisor), options)
     }
@@ -87,7 +91,7 @@ impl ShellRun {
 
 impl From<RunResult> for ShellAnswer {
     fn from(result: RunResult) -> ShellAnswer {
-        let RunResult { exit_code, signal, cancelled, timed_out, working_dir, state_lost } = result;
+        let RunResult { exit_code, signal, cancelled, timed_out, working_dir, state_lost, refused } = result;
         ShellAnswer {
             exit_code,
             signal: signal.map(str::to_string),
@@ -95,6 +99,7 @@ impl From<RunResult> for ShellAnswer {
             timed_out,
             working_dir: working_dir.map(|path| path.to_string_lossy().into_owned()),
             state_lost_reason: state_lost.map(str::to_string),
+            refused: refused.into_iter().map(SandboxRefusal::from).collect(),
         }
     }
 }

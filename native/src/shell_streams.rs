@@ -10,6 +10,7 @@ use sinew::shell::{self, InputPipe, OnStreamChunk, StreamOptions};
 
 use crate::abort::{self, Abort};
 use crate::chunk::OutputChunk;
+use crate::sandbox::SandboxHandle;
 use crate::shell::streamed;
 use crate::shell_request::{ShellRun, ShellSetup};
 use crate::task;
@@ -38,6 +39,7 @@ impl ShellStreams {
 }
 
 /// Runs one command in a shell of its own, or one program.
+#[allow(clippy::too_many_arguments, reason = "an object of JavaScript cannot pass handles")]
 #[napi(ts_return_type = "Promise<ShellAnswer>")]
 pub(crate) fn execute_shell<'env>(
     env: &'env Env,
@@ -45,10 +47,11 @@ pub(crate) fn execute_shell<'env>(
     run: ShellRun,
     streams: ShellStreams,
     input: Option<&ShellInput>,
+    sandbox: Option<&SandboxHandle>,
     on_chunk: Option<Function<'env, OutputChunk, Unknown<'static>>>,
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
-    let (supervisor, options) = setup.into_core();
+    let (supervisor, options) = setup.into_core(sandbox);
     let (run, cancel) = run.into_core(abort);
     let streams = streams.into_core(input);
     let ends = cancel.clone();

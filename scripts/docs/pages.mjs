@@ -34,6 +34,7 @@ const MENU = [
         ["docs/natives/checkpoints.md", "package/checkpoints", "Checkpoints"],
         ["docs/natives/patches.md", "package/patches", "Patches"],
         ["docs/natives/shells.md", "package/shells", "Shells and processes"],
+        ["docs/natives/sandbox.md", "package/sandbox", "Sandbox"],
         ["docs/natives/terminal.md", "package/terminal", "Terminal text and keys"],
         ["docs/natives/highlighting.md", "package/highlighting", "Highlighting"],
         ["docs/natives/differences.md", "package/differences", "Differences"],

@@ -17,7 +17,7 @@ const INTERPRETER: &str = "sinew-shell-host";
 pub(crate) fn run(name: &OsStr, arguments: &[OsString]) -> Option<u8> {
     let role = arguments.first()?.to_str()?;
     let meant = match role {
-        "supervise" | "pty" => arguments.len() > 2 && is_socket("/proc/self/fd/3"),
+        "supervise" | "pty" | "sandbox" => arguments.len() > 2 && is_socket("/proc/self/fd/3"),
         "brush" => name == INTERPRETER,
         KEEPER => arguments.len() == 1 && is_socket("/proc/self/fd/0"),
         _ => false,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
+use sinew_sandbox::{Entry, Sandbox};
 
 use crate::input::InputPipe;
 use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Encoding};
@@ -101,6 +102,7 @@ pub fn execute_streams(
         false => (None, None),
     };
     let watch = Watch::new(cancel, &CancelToken::never()).map_err(failed)?;
+    let entry = shell.sandbox.as_ref().map(Sandbox::enter).transpose()?;
     let link = supervisor.start(&Start {
         program: &program,
         args: &args,
@@ -110,10 +112,14 @@ pub fn execute_streams(
         output: writer.as_fd(),
         errors: errors_writer.as_ref().map_or(writer.as_fd(), OwnedFd::as_fd),
         script: long.as_ref().map(OwnedFd::as_fd),
+        sandbox: entry.as_ref().map(Entry::handoff),
     })?;
     drop((writer, errors_writer, input, long));
     let name = streams.argv.as_ref().and_then(|argv| argv.first());
-    follow(link, OutputRelay::new(reader, errors, streams.encoding, on_chunk), &watch, name)
+    let relay = OutputRelay::new(reader, errors, streams.encoding, on_chunk);
+    let mut result = follow(link, relay, &watch, name, entry.as_ref())?;
+    result.refused = entry.map(Entry::finish).unwrap_or_default();
+    Ok(result)
 }
 
 /// A program to start.
@@ -143,7 +149,13 @@ fn shell_command(supervisor: &Supervisor, shell: &ShellOptions, run: &RunOptions
 }
 
 /// Waits for the end of the shell.
-fn follow(link: Link, mut relay: OutputRelay<'_>, watch: &Watch, program: Option<&String>) -> Result<RunResult> {
+fn follow(
+    link: Link,
+    mut relay: OutputRelay<'_>,
+    watch: &Watch,
+    program: Option<&String>,
+    entry: Option<&Entry>,
+) -> Result<RunResult> {
     let failed = |cause: std::io::Error| Error::io("shell: failed to read the output", &cause);
     let result = loop {
         let [told, _] = relay.step([link.as_fd(), watch.fd()], watch.until()).map_err(failed)?;
@@ -158,6 +170,10 @@ fn follow(link: Link, mut relay: OutputRelay<'_>, watch: &Watch, program: Option
                         ),
                         None => not_started(errno),
                     });
+                }
+                Some(Tell::Refused(refusal)) => {
+                    entry.into_iter().for_each(|entry| entry.note(refusal.clone()));
+                    continue;
                 }
                 Some(_) => continue,
                 None => killed(),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sinew_base::Aborted;
+use sinew_sandbox::{Refusal, Sandbox};
 
 use crate::output::Chunk;
 
@@ -60,6 +61,8 @@ pub struct ShellOptions {
     /// The bash of [`Engine::Auto`] and [`Engine::Bash`]: a path, or a name on `PATH`. One that is missing or too old
     /// is an error of the first run. Default: the first `bash` on `PATH`.
     pub bash: Option<PathBuf>,
+    /// The sandbox of the shell and of everything that it starts. Default: none.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// One command.
@@ -92,6 +95,8 @@ pub struct RunResult {
     /// The reason why variables, functions and directory of the shell are lost, when they are: the next run starts a
     /// new shell.
     pub state_lost: Option<&'static str>,
+    /// What the sandbox refused, as far as it is known. Empty without a sandbox.
+    pub refused: Vec<Refusal>,
 }
 
 impl RunResult {

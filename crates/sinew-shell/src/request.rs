@@ -18,6 +18,17 @@ pub(crate) fn check(run: &RunOptions) -> Result<()> {
     environment::check_run(&run.env)
 }
 
+/// Refuses a sandbox where no supervisor applies it.
+///
+/// # Errors
+/// Returns an error if the options have a sandbox.
+pub(crate) fn refuse_sandbox(shell: &ShellOptions) -> Result<()> {
+    match shell.sandbox {
+        Some(_) => Err(Error::new(ErrorCode::Unsupported, "shell: sandboxes are supported on Linux only")),
+        None => Ok(()),
+    }
+}
+
 /// # Errors
 /// `Failed to set cwd: …` when nobody can go there.
 pub(crate) fn check_cwd(cwd: Option<&Path>) -> Result<()> {

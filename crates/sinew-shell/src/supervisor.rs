@@ -13,6 +13,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
 use sinew_base::{Error, ErrorCode, Result};
+use sinew_sandbox::Handoff;
 
 use crate::fair_deadline::FairDeadline;
 use crate::known_bashes::KnownBashes;
@@ -40,7 +41,7 @@ struct Inner {
 
 impl Supervisor {
     /// The supervisor at `path`: `sinew-shell-host`, or a program that calls [`crate::host::main`] with its
-    /// arguments when its first argument is `supervise` or `brush`. Nothing is started yet.
+    /// arguments when its first argument is `supervise`, `pty`, `sandbox` or `brush`. Nothing is started yet.
     pub fn new(path: impl Into<PathBuf>) -> Supervisor {
         let (bashes, older_bashes) = Default::default();
         Supervisor { inner: Arc::new(Inner { path: path.into(), bashes, older_bashes }) }
@@ -77,6 +78,7 @@ impl Supervisor {
             output: null.as_fd(),
             errors: null.as_fd(),
             script: None,
+            sandbox: None,
         };
         let Ok(link) = self.start(&start) else { return false };
         let answer = link.receive_until(&mut link.deadline(Duration::from_secs(2)));
@@ -111,6 +113,8 @@ pub(crate) struct Start<'a> {
     pub(crate) errors: BorrowedFd<'a>,
     /// Becomes [`wire::SCRIPT`].
     pub(crate) script: Option<BorrowedFd<'a>>,
+    /// The sandbox of the program.
+    pub(crate) sandbox: Option<Handoff<'a>>,
 }
 
 /// A running supervisor. Dropping it ends everything under it and waits for that.
@@ -263,13 +267,41 @@ pub(crate) fn write_at_start(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()>
     Ok(())
 }
 
+/// Returns the descriptors of the supervisor as copies, with the number that each shall have.
+fn descriptors(start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<Vec<(OwnedFd, i32)>> {
+    // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
+    let sandboxed = start.sandbox.as_ref().map_or(0, |sandbox| 1 + sandbox.descriptors.len());
+    let above = wire::SANDBOX + sandboxed as i32;
+    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, above);
+    let mut moves = vec![
+        (lift(start.input)?, 0),
+        (lift(start.output)?, 1),
+        (lift(start.errors)?, 2),
+        (lift(socket)?, wire::SOCKET),
+    ];
+    if let Some(script) = start.script {
+        moves.push((lift(script)?, wire::SCRIPT));
+    }
+    if let Some(sandbox) = &start.sandbox {
+        moves.push((lift(memory_file(&sandbox.bytes)?.as_fd())?, wire::SANDBOX));
+        for (descriptor, number) in sandbox.descriptors.iter().zip(wire::SANDBOX + 1..) {
+            moves.push((lift(*descriptor)?, number));
+        }
+    }
+    Ok(moves)
+}
+
 /// Starts the supervisor in a role, without copying the host: one with gigabytes of memory would pay for a fork.
 pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<libc::pid_t> {
     let text = |value: &OsStr| CString::new(value.as_bytes()).map_err(io::Error::from);
     let path = text(path.as_os_str())?;
     // The supervisor changes the folder itself: to have it done while starting asks for glibc 2.29.
     let cwd = text(start.cwd.map_or(OsStr::new(""), |cwd| cwd.as_os_str()))?;
-    let mut args = vec![path.clone(), role.to_owned(), cwd, text(start.program)?];
+    let mut args = vec![path.clone()];
+    if start.sandbox.is_some() {
+        args.push(c"sandbox".to_owned());
+    }
+    args.extend([role.to_owned(), cwd, text(start.program)?]);
     for arg in start.args {
         args.push(text(arg)?);
     }
@@ -280,17 +312,7 @@ pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: Borrowe
         entry.push(value);
         env.push(text(&entry)?);
     }
-    // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
-    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, wire::SCRIPT + 1);
-    let mut moves = vec![
-        (lift(start.input)?, 0),
-        (lift(start.output)?, 1),
-        (lift(start.errors)?, 2),
-        (lift(socket)?, wire::SOCKET),
-    ];
-    if let Some(script) = start.script {
-        moves.push((lift(script)?, wire::SCRIPT));
-    }
+    let moves = descriptors(start, socket)?;
     let pointers = |list: &[CString]| -> Vec<*mut libc::c_char> {
         list.iter().map(|item| item.as_ptr().cast_mut()).chain([std::ptr::null_mut()]).collect()
     };

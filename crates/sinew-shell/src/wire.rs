@@ -1,17 +1,22 @@
 //! The records between the host and its supervisor over a packet socket: one per packet, each with
 //! the version first, so that a supervisor of another build is noticed instead of misread.
 
+use sinew_sandbox::{Refusal, RefusalKind};
+
 /// The descriptor of the supervisor's socket.
 pub(crate) const SOCKET: i32 = 3;
 
 /// The descriptor of a script that is too long to be an argument.
 pub(crate) const SCRIPT: i32 = 4;
 
+/// The descriptor of a sandbox's bytes; its descriptors follow.
+pub(crate) const SANDBOX: i32 = 5;
+
 /// The real-time signal that asks a session's bash to leave the running command (`RTMAX-2`).
 pub(crate) const LEAVE: i32 = 62;
 
 /// The version of the records. Raise it with every change of their shape.
-pub(crate) const VERSION: u8 = 2;
+pub(crate) const VERSION: u8 = 3;
 
 /// The most bytes of one record.
 pub(crate) const MOST: usize = 60 * 1024;
@@ -45,6 +50,8 @@ pub(crate) enum Tell {
     Jobs(Vec<(i32, String)>),
     /// The program of a terminal runs; said before anything else of it.
     Started { pid: i32 },
+    /// The sandbox refused a call.
+    Refused(Refusal),
 }
 
 impl Ask {
@@ -108,6 +115,7 @@ impl Tell {
             Tell::Clean => (3, 0),
             Tell::Jobs(_) => (4, 0),
             Tell::Started { pid } => (5, *pid),
+            Tell::Refused(refusal) => (6, kind_number(refusal.kind)),
         };
         let mut record = head(kind, number).to_vec();
         if let Tell::Jobs(jobs) = self {
@@ -120,6 +128,9 @@ impl Tell {
                 record.extend_from_slice(&(command.len() as u32).to_le_bytes());
                 record.extend_from_slice(command);
             }
+        }
+        if let Tell::Refused(Refusal { target: Some(target), .. }) = self {
+            record.extend_from_slice(&target.as_bytes()[..target.floor_char_boundary(LONGEST_TARGET)]);
         }
         record
     }
@@ -148,9 +159,21 @@ impl Tell {
                 Some(Tell::Jobs(jobs))
             }
             5 => Some(Tell::Started { pid: number }),
+            6 => {
+                let kind = *RefusalKind::ALL.get(usize::try_from(number).ok()?)?;
+                let target = (!rest.is_empty()).then(|| String::from_utf8_lossy(rest).into_owned());
+                Some(Tell::Refused(Refusal { kind, target }))
+            }
             _ => None,
         }
     }
+}
+
+/// The most bytes of the target of a refused call.
+const LONGEST_TARGET: usize = 8 * 1024;
+
+fn kind_number(kind: RefusalKind) -> i32 {
+    RefusalKind::ALL.iter().position(|one| *one == kind).unwrap_or_default() as i32
 }
 
 /// Encodes the begin of an answer.
@@ -180,6 +203,8 @@ mod tests {
             Tell::Failed { errno: 2 },
             Tell::Clean,
             Tell::Started { pid: 7 },
+            Tell::Refused(Refusal { kind: RefusalKind::Socket, target: Some("/run/é".into()) }),
+            Tell::Refused(Refusal { kind: RefusalKind::Signal, target: None }),
             Tell::Jobs(vec![(1, "sleep 5".into()), (2, String::new())]),
         ] {
             assert_eq!(Tell::decode(&tell.encode()), Some(tell));
@@ -205,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..7) {
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..8) {
             let mut bytes = bytes;
             if bytes.len() > 1 {
                 bytes[0] = VERSION;

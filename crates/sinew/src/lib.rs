@@ -320,6 +320,7 @@ pub use sinew_patch as patch;
 pub use sinew_pool as pool;
 pub use sinew_process as process;
 pub use sinew_profile as profile;
+pub use sinew_sandbox as sandbox;
 pub use sinew_search as search;
 pub use sinew_shell as shell;
 pub use sinew_system as system;

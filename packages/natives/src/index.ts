@@ -24,6 +24,7 @@ export * from "./process.js";
 export * from "./profile.js";
 export * from "./pty.js";
 export * from "./run.js";
+export * from "./sandbox.js";
 export * from "./shell.js";
 export * from "./stdin-buffer.js";
 export * from "./system.js";

@@ -461,7 +461,7 @@ export declare class PtyHandle {
   /** Creates a session without a program. */
    constructor()
   /** Starts a program; the promise settles after the last chunk was delivered. */
-   start(options: PtyRequest, onChunk?: ((arg: string | Uint8Array) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<PtyResult>
+   start(options: PtyRequest, sandbox?: SandboxHandle | undefined | null, onChunk?: ((arg: string | Uint8Array) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<PtyResult>
   /** Queues input. */
    write(data: string | Uint8Array): void
   /** Gives the terminal another size. */
@@ -551,6 +551,50 @@ export interface RestoredAnswer {
   planned: number
 }
 
+/** A compiled policy. */
+export declare class SandboxHandle {
+  /** What is enforced, by what, and what is missing. */
+   status(): Array<SandboxPromise>
+  /** Refuses new commands, and releases what no command uses any more. */
+   close(): void
+}
+
+/** The state of one promise. */
+export interface SandboxPromise {
+  name: string
+  held: string
+  by: Array<string>
+  missing: Array<string>
+}
+
+/** A call that a sandbox refused. */
+export interface SandboxRefusal {
+  kind: string
+  target?: string
+}
+
+/** A policy, and the parts of the environment that give it its meaning. */
+export interface SandboxSetup {
+  mode: string
+  roots: Array<string>
+  write: Array<string>
+  denyWrite: Array<string>
+  denyRead: Array<string>
+  denyExec: Array<string>
+  /** The protected paths; absent for the default. */
+  protect?: Array<string>
+  /** The default protection, also where the mode has none. */
+  protectsDefault: boolean
+  /** `off`, `loopback` or `on`. */
+  network?: string
+  unixSockets?: Array<string>
+  required: Array<string>
+  cwd: string
+  home?: string
+  temp?: string
+  path?: string
+}
+
 export interface SearchAnswer {
   matches: Columns
   matchCount: number
@@ -567,12 +611,14 @@ export interface ShellAnswer {
   timedOut: boolean
   workingDir?: string
   stateLostReason?: string
+  /** What the sandbox refused. */
+  refused: Array<SandboxRefusal>
 }
 
 /** A shell that lives on from command to command. */
 export declare class ShellHandle {
   /** Creates a shell that starts with its first command. */
-   constructor(setup: ShellSetup)
+   constructor(setup: ShellSetup, sandbox?: SandboxHandle | undefined | null)
   /** Runs one command after those before it. */
    run(run: ShellRun, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
   /** Stops the running command. */
@@ -866,11 +912,14 @@ export declare function countAmbiguous(text: string): number
 /** Returns whether the processor has all of x86-64-v3. */
 export declare function cpuSupportsModern(): boolean
 
+/** Compiles a policy. */
+export declare function createSandbox(setup: SandboxSetup): Promise<SandboxHandle>
+
 /** Compares two texts. The texts cross as JavaScript holds them and are turned into UTF-8 on the pool. */
 export declare function diff(before: string, after: string, options: DiffRequest, abort?: Abort): Promise<Uint32Array>
 
 /** Runs one command in a shell of its own, or one program. */
-export declare function executeShell(setup: ShellSetup, run: ShellRun, streams: ShellStreams, input?: ShellInput | undefined | null, onChunk?: ((arg: OutputChunk) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
+export declare function executeShell(setup: ShellSetup, run: ShellRun, streams: ShellStreams, input?: ShellInput | undefined | null, sandbox?: SandboxHandle | undefined | null, onChunk?: ((arg: OutputChunk) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
 
 export declare function extractSegments(line: string, beforeEnd: number, afterStart: number, afterLength: number, strictAfter: boolean, tabWidth: number): string
 

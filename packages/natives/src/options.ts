@@ -2,10 +2,11 @@
  * Checks what JavaScript passes before it crosses: one table per function says which keys there are.
  * @module
  */
+import { handleOf } from "./sandbox-handle.js";
 
 /** The kinds that a key may have; a trailing `!` makes it required. */
 export type Kind =
-  | "string" | "boolean" | "u32" | "strings" | "patterns" | "env" | "environ" | "signal" | "bytes" | "stdin" | "function"
+  | "string" | "boolean" | "u32" | "strings" | "patterns" | "env" | "environ" | "signal" | "bytes" | "stdin" | "function" | "sandbox"
   | "string!" | "u32!" | "bytes!" | "strings!"
   | readonly string[];
 
@@ -88,6 +89,9 @@ function checked(where: string, kind: Kind, value: unknown): unknown {
       return value;
     case "signal":
       if (!isSignal(value)) throw typeError(where, "an AbortSignal", value);
+      return value;
+    case "sandbox":
+      if (handleOf(value) === undefined) throw typeError(where, "a Sandbox", value);
       return value;
     case "strings":
     case "strings!":

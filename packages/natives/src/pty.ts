@@ -6,6 +6,8 @@ import { constants } from "node:os";
 import { type CallOptions, called, withCallback } from "./call.js";
 import { native, supervisor } from "./loader.js";
 import type { PtyHandle, PtyPair, PtyRequest, PtyTerminal } from "./native.js";
+import { handleOf } from "./sandbox-handle.js";
+import type { Sandbox } from "./sandbox.js";
 import { type Table, bytes, options as check, count, text, typeError } from "./options.js";
 
 /** The program to run, and its terminal. */
@@ -31,6 +33,8 @@ export interface PtyOptions extends CallOptions {
   cols?: number | undefined;
   /** Rows of the terminal, clamped to 5–200. Default: 40. */
   rows?: number | undefined;
+  /** Limits the program and everything that it starts. Default: none. */
+  sandbox?: Sandbox | undefined;
 }
 
 /** How a session ended. */
@@ -46,7 +50,7 @@ export interface PtyResult {
 }
 
 const PTY: Table = {
-  command: "string", argv: "strings", shell: "string", login: "boolean", encoding: ["utf8", "buffer"], cwd: "string", env: "environ", cols: "u32", rows: "u32", timeoutMs: "u32", signal: "signal",
+  command: "string", argv: "strings", shell: "string", login: "boolean", encoding: ["utf8", "buffer"], cwd: "string", env: "environ", cols: "u32", rows: "u32", sandbox: "sandbox", timeoutMs: "u32", signal: "signal",
 };
 
 /** Those that run: one that nobody holds any more must not be collected under its program. */
@@ -126,7 +130,7 @@ export class PtySession {
   async start(options: PtyOptions & { encoding: "buffer" }, onChunk?: OnChunk<Uint8Array>): Promise<PtyResult>;
   async start(options: PtyOptions, onChunk?: OnChunk<string>): Promise<PtyResult>;
   async start(options: PtyOptions, onChunk?: OnChunk<never>): Promise<PtyResult> {
-    const { signal, env, argv, encoding, ...rest } = check("PtySession.start", PTY, options) as PtyOptions;
+    const { signal, env, argv, encoding, sandbox, ...rest } = check("PtySession.start", PTY, options) as PtyOptions;
     if (argv === undefined) text("PtySession.start: command", rest.command);
     if (onChunk !== undefined && onChunk !== null && typeof onChunk !== "function") {
       throw typeError("PtySession.start: onChunk", "a function", onChunk);
@@ -142,7 +146,7 @@ export class PtySession {
     this.#starts++;
     try {
       const end = await withCallback({ signal, timeoutMs: rest.timeoutMs }, deliver, false, (abort, deliver) =>
-        this.#pty.start(request, callback ? deliver : undefined, abort),
+        this.#pty.start(request, handleOf(sandbox), callback ? deliver : undefined, abort),
       );
       const result: PtyResult = { exitCode: end.exitCode ?? undefined, cancelled: end.cancelled, timedOut: end.timedOut };
       if (end.signal != null) result.signal = signalName(end.signal);

@@ -7,6 +7,7 @@ import { CommandError, type Data, OutputBuffer } from "./command-output.js";
 import { native } from "./loader.js";
 import type { Abort, OutputChunk, ShellSetup, ShellStreams } from "./native.js";
 import { type Table, options as check, typeError } from "./options.js";
+import { handleOf } from "./sandbox-handle.js";
 import type { ShellOptions, ShellRunOptions, ShellRunResult } from "./shell.js";
 import { RUN, SHELL, checkCallback, request, resultOf, setup } from "./shell-request.js";
 import { type StdinSource, feeding } from "./stdin.js";
@@ -70,7 +71,7 @@ export type OnOutput<T = string> = ((chunk: T, stream: "stdout" | "stderr") => v
 
 const OUTPUT: Table = { buffer: "boolean", encoding: ["utf8", "buffer"], maxBuffer: "u32", stripFinalNewline: "boolean", reject: "boolean", env: "environ", stdin: "stdin" };
 const EXECUTE: Table = { ...RUN, ...SHELL, ...OUTPUT };
-const PROGRAM: Table = { ...Object.fromEntries(Object.entries(RUN).filter(([key]) => key !== "command")), sessionEnv: "env", ...OUTPUT };
+const PROGRAM: Table = { ...Object.fromEntries(Object.entries(RUN).filter(([key]) => key !== "command")), sessionEnv: "env", sandbox: "sandbox", ...OUTPUT };
 
 /** A variable without a value is taken out of the environment; the rest stays with the run. */
 function splitEnvironment(shell: ShellSetup, env: Record<string, string | undefined> = {}): Record<string, string> {
@@ -88,6 +89,7 @@ async function execute(call: string, options: ShellExecuteOptions, args: readonl
   const { stdin, env, buffer = false, encoding, maxBuffer, stripFinalNewline, reject, signal, timeoutMs } = options;
   const whole = typeof stdin === "string" ? Buffer.from(stdin) : stdin instanceof Uint8Array ? stdin : undefined;
   const shell = setup(options);
+  const sandbox = handleOf(options.sandbox);
   const run = request({ ...options, env: splitEnvironment(shell, env), stdin: whole });
   const streams: ShellStreams = { separate: buffer, bytes: encoding === "buffer" };
   if (args) streams.args = [...args];
@@ -108,12 +110,12 @@ async function execute(call: string, options: ShellExecuteOptions, args: readonl
   const start = async (abort: Abort, deliver: (chunk: OutputChunk) => void) => {
     const source = whole || stdin === undefined ? undefined : feeding(`${call}: stdin`, stdin as Exclude<StdinSource, string | Uint8Array>, abort);
     try {
-      return await native.executeShell(shell, run, streams, source?.input, taken && deliver, abort);
+      return await native.executeShell(shell, run, streams, source?.input, sandbox, taken && deliver, abort);
     } finally {
       await source?.end();
     }
   };
-  return finish(resultOf(await withCallback({ signal, timeoutMs }, taken ?? (() => {}), false, start)));
+  return finish(resultOf(await withCallback({ signal, timeoutMs }, taken ?? (() => {}), false, start), sandbox !== undefined));
 }
 
 /**

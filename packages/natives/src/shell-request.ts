@@ -3,13 +3,14 @@
  * @module
  */
 import { supervisor } from "./loader.js";
-import type { ShellAnswer, ShellRun, ShellSetup } from "./native.js";
+import type { SandboxRefusal as NativeRefusal, ShellAnswer, ShellRun, ShellSetup } from "./native.js";
 import { type Table, typeError } from "./options.js";
+import type { SandboxRefusal } from "./sandbox.js";
 import type { ShellOptions, ShellRunOptions, ShellRunResult } from "./shell.js";
 
 const ENGINES = ["auto", "bash", "brush"] as const;
 /** The keys of a shell. @internal */
-export const SHELL: Table = { sessionEnv: "env", snapshotPath: "string", engine: ENGINES };
+export const SHELL: Table = { sessionEnv: "env", snapshotPath: "string", engine: ENGINES, sandbox: "sandbox" };
 /** The keys of a run. @internal */
 export const RUN: Table = { command: "string!", cwd: "string", env: "env", timeoutMs: "u32", signal: "signal", stdin: "bytes" };
 
@@ -33,8 +34,15 @@ export function checkCallback(call: string, onChunk: unknown): void {
   if (onChunk !== undefined && onChunk !== null && typeof onChunk !== "function") throw typeError(`${call}: onChunk`, "a function", onChunk);
 }
 
+/** A refused call of the addon's answer. @internal */
+function refusal({ kind, target }: NativeRefusal): SandboxRefusal {
+  const refused: SandboxRefusal = { kind: kind as SandboxRefusal["kind"] };
+  if (target != null) refused.target = target;
+  return refused;
+}
+
 /** The answer of the addon as the end of a run. @internal */
-export function resultOf(answer: ShellAnswer): ShellRunResult {
+export function resultOf(answer: ShellAnswer, isSandboxed: boolean): ShellRunResult {
   const result: ShellRunResult = { exitCode: answer.exitCode ?? undefined, cancelled: answer.cancelled, timedOut: answer.timedOut };
   if (answer.signal != null) result.signal = answer.signal;
   if (answer.workingDir != null) result.workingDir = answer.workingDir;
@@ -42,6 +50,7 @@ export function resultOf(answer: ShellAnswer): ShellRunResult {
     result.stateLost = true;
     result.stateLostReason = answer.stateLostReason;
   }
+  if (isSandboxed) result.refused = answer.refused.map(refusal);
   return result;
 }
 

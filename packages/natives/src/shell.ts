@@ -6,6 +6,8 @@ import { type CallOptions, called, withCallback } from "./call.js";
 import { native } from "./loader.js";
 import type { ShellHandle } from "./native.js";
 import { options as check } from "./options.js";
+import { handleOf } from "./sandbox-handle.js";
+import type { Sandbox, SandboxRefusal } from "./sandbox.js";
 import { RUN, SHELL, checkCallback, request, resultOf, setup } from "./shell-request.js";
 
 /** The interpreter of a script. `"auto"` is bash 4.4 or later on `PATH`, else `"brush"`. */
@@ -19,6 +21,8 @@ export interface ShellOptions {
   snapshotPath?: string | undefined;
   /** Default: `"auto"`. */
   engine?: ShellEngine | undefined;
+  /** Limits the shell and everything that it starts. Default: none. */
+  sandbox?: Sandbox | undefined;
 }
 
 /** A command to run. */
@@ -49,6 +53,8 @@ export interface ShellRunResult {
   stateLost?: true;
   /** Why they are lost. */
   stateLostReason?: string;
+  /** What the sandbox refused, as far as it is known; absent without a sandbox. */
+  refused?: SandboxRefusal[];
 }
 
 /** A process of an earlier run that still runs. */
@@ -86,13 +92,17 @@ type OnChunk = ((chunk: string) => void | Promise<void>) | null | undefined;
  */
 export class Shell {
   readonly #shell: ShellHandle;
+  readonly #isSandboxed: boolean;
 
   /**
    * @param options Environment, snapshot and engine.
    * @throws `Failed to initialize shell` if the supervisor program is missing (Linux); `TypeError` for an option of the wrong type.
    */
   constructor(options: ShellOptions = {}) {
-    this.#shell = new native.ShellHandle(setup(check("Shell", SHELL, options) as ShellOptions));
+    const checked = check("Shell", SHELL, options) as ShellOptions;
+    const sandbox = handleOf(checked.sandbox);
+    this.#isSandboxed = sandbox !== undefined;
+    this.#shell = new native.ShellHandle(setup(checked), sandbox);
   }
 
   /**
@@ -111,7 +121,7 @@ export class Shell {
     if (signal?.aborted) return { exitCode: undefined, cancelled: true, timedOut: false };
     const start = (abort: InstanceType<typeof native.Abort>, deliver: (chunk: string) => void) =>
       this.#shell.run(request(run), onChunk ? deliver : undefined, abort);
-    return resultOf(await withCallback({ signal, timeoutMs }, onChunk ?? (() => {}), false, start));
+    return resultOf(await withCallback({ signal, timeoutMs }, onChunk ?? (() => {}), false, start), this.#isSandboxed);
   }
 
   /** Stops the running command, and resolves when it has settled. Does nothing if the shell is idle. Queued commands still run. */

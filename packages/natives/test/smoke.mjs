@@ -101,6 +101,13 @@ const USES = {
     if (!process.env.WINEPREFIX) assert.match(text, /here/);
   },
   SamplingFilter: ({ SamplingFilter }) => assert.equal(SamplingFilter.Lanczos3, 5),
+  Sandbox: async ({ Sandbox, run }) => {
+    const made = Sandbox.create({ mode: "rules", denyRead: [join(tmpdir(), "none")] });
+    if (process.platform !== "linux") return assert.rejects(made, { code: "ERR_UNSUPPORTED" });
+    const sandbox = await made;
+    assert.deepEqual((await run(["true"], { sandbox })).refused, []);
+    await sandbox.close();
+  },
   Shell: ({ Shell }) =>
     whereShellsRun(async () => {
       const shell = new Shell();

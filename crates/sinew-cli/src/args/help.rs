@@ -55,7 +55,7 @@ SINEW_LOG=debug writes a log to sinew.log next to the settings. SINEW_TIMING=1 p
 and FORCE_COLOR turn colors off and on.
 ",
     ),
-    ("SECURITY", "Tools run with your rights; there is no sandbox. Use a container for work that you do not trust.\n"),
+    ("SECURITY", "Tools run with your rights, without a sandbox. Use a container for work that you do not trust.\n"),
     (
         "EXIT STATUS",
         "\

@@ -233,6 +233,37 @@ pub(crate) fn find(prompt: &str) -> Result<Option<Command>, Failure> {
     }
 }
 
+impl Control {
+    /// Checks that a text is no misspelt command: a name that nobody has, and few letters off one that somebody has.
+    ///
+    /// # Errors
+    /// Returns an error that names the command which was meant.
+    pub(crate) fn check_spelling(&self, text: &str) -> Result<(), String> {
+        let Some(rest) = text.trim_start().strip_prefix('/') else { return Ok(()) };
+        let name = rest.split(char::is_whitespace).next().unwrap_or_default();
+        // A path, or a word that is too short to tell.
+        if name.len() < 3 || !name.bytes().all(|byte| byte.is_ascii_alphabetic() || b"-_:".contains(&byte)) {
+            return Ok(());
+        }
+        let listed = self.listed_commands();
+        let built_in = COMMANDS.iter().map(|row| row.name);
+        let known: Vec<&str> = built_in.chain(listed.iter().map(|command| command.name.as_str())).collect();
+        match near(name, &known) {
+            Some(near) => Err(format!("/{name}: unknown command; did you mean /{near}?")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the name of `known` that `name` is a misspelling of: at most two letters off, and at most a third of it. `None` if
+/// `known` has it.
+fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let edits = |known: &&str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
+    let nearest = known.iter().copied().min_by_key(|known| edits(known))?;
+    let allowed = (name.len() / 3).min(2);
+    (!known.contains(&name) && edits(&nearest) <= allowed).then_some(nearest)
+}
+
 /// The words that refuse a command.
 pub(crate) fn refusal(name: &str, way: &str) -> String {
     format!("/{name} does not run here: {way}")
@@ -329,6 +360,22 @@ fn list(rows: impl Iterator<Item = (String, String)>, none: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_name_has_a_nearest_one() {
+        let known = ["compact", "model", "exit", "skill:review"];
+        for (name, expect) in [
+            ("comapct", Some("compact")),
+            ("Compact", Some("compact")),
+            ("modle", Some("model")),
+            ("skill:reveiw", Some("skill:review")),
+            ("compact", None),
+            ("fix", None),
+            ("explain", None),
+        ] {
+            assert_eq!(near(name, &known), expect, "{name}");
+        }
+    }
 
     #[test]
     fn each_name_stands_once_and_other_slashes_are_no_commands() {

@@ -11,6 +11,7 @@ use sinew_llm::message::{AgentMessage, Block, Content, ImageBlock};
 
 use super::{Control, ControlError};
 use crate::app::OpenSession;
+use crate::args::Mode;
 
 /// A message of the user: a text, which may be a command or mention files, and pictures.
 pub(crate) struct Message {
@@ -82,6 +83,10 @@ impl Control {
     /// A picture cannot be used, or what a server of tools writes for the text.
     pub(crate) async fn read(&self, open: &OpenSession, message: Message) -> Result<Prompt, ControlError> {
         let Message { text, images, .. } = message;
+        // Programs send texts of their own, in which every slash is meant.
+        if self.app.startup.args.mode() != Mode::Rpc {
+            self.check_spelling(&text)?;
+        }
         let loaded = self.app.resources();
         // A name that two extensions have was reported when they were loaded.
         let (commands, _) = self.app.commands();

@@ -134,7 +134,8 @@ struct Done {
 /// There is no prompt, or the agent cannot be started.
 pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
     let input = PromptInput::read(&startup.args, &startup.environment)?;
-    let command = commands::find(&input.text())?;
+    let text = input.text();
+    let command = commands::find(&text)?;
     if let Some(name) = &startup.args.output.schema {
         startup.schema = Some(Schema::load(name, &startup.paths.cwd)?);
     }
@@ -145,7 +146,9 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
     let prompts = Prompts::new(input, &app, &open, &mut warnings)?;
     let task = Task { prompts, command, schema: app.startup.schema.clone() };
     timing.mark("ready");
-    Ok(answer(Control::new(app, open, None), task, &warnings, look).await)
+    let control = Control::new(app, open, None);
+    control.check_spelling(&text).map_err(Failure::usage)?;
+    Ok(answer(control, task, &warnings, look).await)
 }
 
 impl Look {

@@ -206,6 +206,11 @@ fn built_in_commands_run_or_are_refused_and_never_reach_a_model() {
     assert!(stage.path("project/page.html").is_file());
     let ran = stage.play(&["--output", "json", "-c", "/session"]);
     assert!(ran.stdout.contains("My session") && ran.stdout.contains("\"exitReason\":\"done\""), "{ran:?}");
+    for (typed, near) in [("/comapct", "/compact"), ("/sesion", "/session"), ("/modle x", "/model")] {
+        let ran = stage.play(&["-p", "-c", typed]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{typed}");
+        assert!(ran.stderr.contains(&format!("unknown command; did you mean {near}?")), "{}", ran.stderr);
+    }
     // What only looks like one is a text.
     assert_eq!(stage.play(&["-p", "-c", "/etc/hosts", "is", "broken"]).code, Some(0));
     assert_eq!(stage.said()[2].1, "/etc/hosts is broken");
@@ -366,7 +371,7 @@ fn a_log_and_times_are_written_where_they_are_asked_for() {
 fn help_names_what_works() {
     let stage = Stage::new();
     let help = stage.run(&["--help"]).stdout;
-    assert!(help.contains("--mode text|json|rpc|acp") && help.contains("there is no sandbox"), "{help}");
+    assert!(help.contains("--mode text|json|rpc|acp") && help.contains("without a sandbox"), "{help}");
     for later in ["--theme", "--extension"] {
         assert!(!help.contains(later), "{later}");
     }

@@ -67,6 +67,7 @@ pub fn execute_streams(
     on_chunk: OnStreamChunk<'_>,
 ) -> Result<RunResult> {
     request::check(run)?;
+    request::refuse_sandbox(shell)?;
     if let Err(why) = cancel.check() {
         return Ok(RunResult::stopped(why));
     }

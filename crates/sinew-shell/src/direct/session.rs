@@ -94,6 +94,7 @@ impl Shell {
         on_chunk: OnChunk<'_>,
     ) -> Result<RunResult> {
         request::check(run)?;
+        request::refuse_sandbox(&self.options)?;
         if let Err(why) = cancel.check().and_then(|()| ticket.wait(cancel)) {
             return Ok(RunResult::stopped(why));
         }

@@ -2,11 +2,13 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use sinew_sandbox::handoff::{Received, receive as receive_sandbox};
+
 use super::tree;
-use crate::wire::{Ask, LEAVE, MOST, SCRIPT, SOCKET, Tell};
+use crate::wire::{Ask, LEAVE, MOST, SANDBOX, SCRIPT, SOCKET, Tell};
 
 /// The interval at which a supervisor that is ending processes looks what is left.
 const TICK: Duration = Duration::from_millis(4);
@@ -14,15 +16,28 @@ const TICK: Duration = Duration::from_millis(4);
 /// The interval at which the shell is asked to leave its command.
 const NUDGE: Duration = Duration::from_millis(20);
 
+/// The way in which a shell starts.
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    /// Descriptor 0 becomes the controlling terminal of the shell, which leads a session of its own.
+    pub(super) terminal: bool,
+    /// The shell runs in the sandbox at descriptor [`SANDBOX`].
+    pub(super) in_sandbox: bool,
+}
+
 /// Starts the shell and serves the host until it goes away. Returns the exit code of the supervisor.
 ///
-/// With `terminal`, descriptor 0 becomes the controlling terminal of the shell, which leads a session of its own.
 /// An empty `cwd` is the folder of the host.
-pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], terminal: bool) -> i32 {
+pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) -> i32 {
+    let terminal = start.terminal;
+    let Ok(sandbox) = start.in_sandbox.then(Sandboxed::read).transpose() else { return 3 };
     // Everything that can be blocked is: a script that signals its whole session leaves the supervisor alone.
     // What the host itself has inherited without knowing is not for scripts.
-    // SAFETY: nothing has been opened yet.
-    unsafe { libc::syscall(libc::SYS_close_range, SCRIPT + i32::from(!terminal), libc::c_uint::MAX, 0) };
+    let lowest = SCRIPT + i32::from(!terminal);
+    let first = sandbox.as_ref().map_or(lowest, |sandbox| sandbox.above);
+    // SAFETY: beside the sandbox nothing has been opened yet.
+    unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
+    let Ok(channel) = sandbox.as_ref().map(Sandboxed::channel).transpose().map(Option::flatten) else { return 3 };
     let signals = match block_signals() {
         Ok(signals) => signals,
         Err(_) => return 3,
@@ -42,7 +57,13 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], terminal: bool) 
     let mut pointers: Vec<*const libc::c_char> = argv.iter().map(|arg| arg.as_ptr()).collect();
     pointers.push(std::ptr::null());
     let own = own_pid();
-    let shell = Shell { supervisor: own, program, argv: &pointers, terminal };
+    let (ours, theirs) = channel.unzip();
+    let inner = sandbox.as_ref().map(|sandbox| ShellSandbox {
+        received: &sandbox.received,
+        lowest,
+        channel: theirs.as_ref().map(AsRawFd::as_raw_fd),
+    });
+    let shell = Shell { supervisor: own, program, argv: &pointers, terminal, sandbox: inner };
     let mut stacks = [vec![0u128; STACK / size_of::<u128>()], vec![0u128; STACK / size_of::<u128>()]];
     let [first, second] = stacks.each_mut().map(|stack| stack.as_mut_ptr_range().end);
     let start = MiddleStart { shell: &shell, stack: second };
@@ -63,6 +84,13 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], terminal: bool) 
         return 3;
     }
     close_standard();
+    drop(theirs);
+    if let (Some(sandbox), Some(channel)) = (sandbox, ours)
+        && !sandbox.answer_calls(channel)
+    {
+        tell(&Tell::Failed { errno: libc::EAGAIN });
+        return 3;
+    }
     Supervisor { signals, own, middle, stop: None, adopted: Vec::new() }.serve();
     0
 }
@@ -73,6 +101,62 @@ struct Shell<'a> {
     program: &'a CStr,
     argv: &'a [*const libc::c_char],
     terminal: bool,
+    sandbox: Option<ShellSandbox<'a>>,
+}
+
+/// The sandbox of a shell.
+struct ShellSandbox<'a> {
+    received: &'a Received,
+    /// Descriptors from here on are not for the shell.
+    lowest: i32,
+    /// The end of a socket that the listener of notifications is sent to.
+    channel: Option<i32>,
+}
+
+/// A sandbox that the host has passed on.
+struct Sandboxed {
+    received: Received,
+    /// The number after its last descriptor.
+    above: i32,
+}
+
+impl Sandboxed {
+    /// # Errors
+    /// Returns an error if the bytes are missing or of another build.
+    fn read() -> io::Result<Sandboxed> {
+        // SAFETY: the host passes this descriptor and nobody else has it.
+        let mut file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(SANDBOX) });
+        let mut bytes = Vec::new();
+        io::Seek::rewind(&mut file)?;
+        io::Read::read_to_end(&mut file, &mut bytes)?;
+        let received = receive_sandbox(&bytes, SANDBOX + 1).ok_or(io::ErrorKind::InvalidData)?;
+        let above = SANDBOX + 1 + received.descriptors().len() as i32;
+        Ok(Sandboxed { received, above })
+    }
+
+    /// Makes the socket over which the shell sends its listener: our end, and its end. `None` if nothing is supervised.
+    ///
+    /// # Errors
+    /// Returns an error if the system refuses.
+    fn channel(&self) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
+        use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+        if !self.received.has_supervisor() {
+            return Ok(None);
+        }
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        // Away from the numbers that the shell has, which the supervisor closes.
+        let lift = |fd: OwnedFd| rustix::io::fcntl_dupfd_cloexec(&fd, self.above);
+        Ok(Some((lift(ours)?, lift(theirs)?)))
+    }
+
+    /// Starts the thread that answers calls of the programs. Tells whether it could be started.
+    fn answer_calls(self, channel: OwnedFd) -> bool {
+        let work = move || {
+            // A shell that ended before it was in its sandbox makes no calls.
+            let _ = self.received.serve(channel.as_fd(), &mut |refusal| tell(&Tell::Refused(refusal)));
+        };
+        std::thread::Builder::new().name("sinew-sandbox".to_string()).spawn(work).is_ok()
+    }
 }
 
 /// The argument of [`middle`].
@@ -106,6 +190,10 @@ extern "C" fn middle(start: *mut libc::c_void) -> libc::c_int {
                 if start.shell.terminal {
                     send(&Tell::started(shell));
                 }
+                // The supervisor notices by this end whether the shell has sent its listener.
+                if let Some(channel) = start.shell.sandbox.as_ref().and_then(|sandbox| sandbox.channel) {
+                    libc::close(channel);
+                }
                 // Its copies of the descriptors: those of the supervisor are its own.
                 for fd in 0..3 {
                     libc::close(fd);
@@ -135,6 +223,14 @@ extern "C" fn become_shell(start: *mut libc::c_void) -> libc::c_int {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        if let Some(sandbox) = &shell.sandbox {
+            if let Err(error) = sandbox.received.apply_in_child(sandbox.lowest, sandbox.channel) {
+                send(&Tell::failed(error.raw_os_error().unwrap_or(libc::EPERM)));
+                libc::_exit(127);
+            }
+            // Other capabilities make the system forget the signal.
+            die_with_parent(*parent);
+        }
         libc::execv(shell.program.as_ptr(), shell.argv.as_ptr());
         send(&Tell::failed(last_errno()));
         libc::_exit(127);

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use sinew_sandbox::Sandbox;
+
 use crate::output::Encoding;
 
 /// The program of a session, and its terminal.
@@ -28,6 +30,8 @@ pub struct PtyOptions {
     /// The program that supervises the session: the one of [`crate::Supervisor`]. Used on Linux. Default: none, the
     /// session is on its own.
     pub supervisor: Option<PathBuf>,
+    /// The sandbox of the program. It needs a supervisor. Default: none.
+    pub sandbox: Option<Sandbox>,
 }
 
 impl PtyOptions {
@@ -45,6 +49,7 @@ impl PtyOptions {
             cols: 120,
             rows: 40,
             supervisor: None,
+            sandbox: None,
         }
     }
 

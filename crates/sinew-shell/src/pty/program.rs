@@ -36,6 +36,8 @@ enum Kind {
     Supervised {
         supervisor: libc::pid_t,
         socket: Arc<OwnedFd>,
+        /// The sandbox of the program.
+        entry: Option<sinew_sandbox::Entry>,
     },
 }
 
@@ -83,6 +85,12 @@ impl Program {
         #[cfg(target_os = "linux")]
         if let Some(supervisor) = &options.supervisor {
             return supervised(options, &line, supervisor, slave);
+        }
+        if options.sandbox.is_some() {
+            return Err(Error::new(
+                sinew_base::ErrorCode::Unsupported,
+                "start: a terminal without a supervisor cannot run in a sandbox",
+            ));
         }
         let mut command = Command::new(name);
         command.args(args);
@@ -185,7 +193,7 @@ impl Program {
         match self.kind {
             Kind::Alone { .. } => {}
             #[cfg(target_os = "linux")]
-            Kind::Supervised { supervisor, socket } => {
+            Kind::Supervised { supervisor, socket, entry } => {
                 let end = std::time::Instant::now() + PATIENCE;
                 while super::run::readable(&socket, end) && !matches!(told(&socket), Some(News::Ended(Ended::Lost))) {}
                 if std::time::Instant::now() >= end {
@@ -193,6 +201,8 @@ impl Program {
                     kill_tree(supervisor.cast_unsigned(), libc::SIGKILL);
                 }
                 crate::supervisor::wait(supervisor);
+                // Nothing writes any more: protected paths that were created are taken back.
+                drop(entry);
             }
         }
     }
@@ -244,6 +254,7 @@ fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &
     let env: std::collections::BTreeMap<_, _> =
         options.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
     let env: Vec<_> = env.into_iter().collect();
+    let entry = options.sandbox.as_ref().map(sinew_sandbox::Sandbox::enter).transpose()?;
     let start = crate::supervisor::Start {
         program: &program,
         args: &args,
@@ -253,16 +264,17 @@ fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &
         output: slave.as_fd(),
         errors: slave.as_fd(),
         script: None,
+        sandbox: entry.as_ref().map(sinew_sandbox::Entry::handoff),
     };
     let pid = crate::supervisor::spawn(supervisor, c"pty", &start, theirs.as_fd()).map_err(failed)?;
-    Ok(Program { kind: Kind::Supervised { supervisor: pid, socket: Arc::new(ours) }, root: pid.cast_unsigned() })
+    Ok(Program { kind: Kind::Supervised { supervisor: pid, socket: Arc::new(ours), entry }, root: pid.cast_unsigned() })
 }
 
 /// Reads what the supervisor has reported.
 #[cfg(target_os = "linux")]
 fn told(socket: &OwnedFd) -> Option<News> {
     use crate::wire::Tell;
-    let mut record = [0u8; 64];
+    let mut record = vec![0u8; crate::wire::MOST];
     loop {
         match rustix::io::read(socket, &mut record) {
             Ok(0) => return Some(News::Ended(Ended::Lost)),
@@ -274,7 +286,7 @@ fn told(socket: &OwnedFd) -> Option<News> {
                 Some(Tell::Failed { errno }) => {
                     return Some(News::Ended(Ended::Failed(io::Error::from_raw_os_error(errno))));
                 }
-                Some(Tell::Clean | Tell::Jobs(_)) => {}
+                Some(Tell::Clean | Tell::Jobs(_) | Tell::Refused(_)) => {}
                 None => return Some(News::Ended(Ended::Lost)),
             },
             Err(rustix::io::Errno::INTR) => {}

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sinew_base::{Aborted, Error, ErrorCode, Result};
+use sinew_sandbox::{Entry, Refusal, Sandbox};
 
 use super::names::{Named, Names};
 use super::traps;
@@ -54,6 +55,8 @@ pub(super) struct Session {
     // The supervisor has told that the shell is gone.
     gone: bool,
     brush: bool,
+    // The sandbox of the shell. It is left after the supervisor is gone.
+    entry: Option<Entry>,
 }
 
 impl Session {
@@ -66,7 +69,7 @@ impl Session {
         let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
         request::check_cwd(options.cwd.as_deref())?;
         let snapshot = request::snapshot(options)?.unwrap_or_default();
-        let mut names = Names::new().map_err(failed)?;
+        let mut names = Names::new(options.sandbox.is_some()).map_err(failed)?;
         let request = names.file(b"").map_err(failed)?;
         let (reports, report) = names.pipe_from_shell(4096).map_err(failed)?;
         let (wish, wishes) = names.pipe_to_shell(4096).map_err(failed)?;
@@ -88,6 +91,7 @@ impl Session {
             }
             false => args.extend(["-c".into(), format!(". {}\n{again}", boot.name()).into()]),
         }
+        let entry = options.sandbox.as_ref().map(Sandbox::enter).transpose()?;
         let link = supervisor.start(&Start {
             program: &program,
             args: &args,
@@ -97,6 +101,7 @@ impl Session {
             output: null.as_fd(),
             errors: null.as_fd(),
             script: None,
+            sandbox: entry.as_ref().map(Entry::handoff),
         })?;
         Ok(Session {
             link,
@@ -110,6 +115,7 @@ impl Session {
             lists_traps: false,
             gone: false,
             brush,
+            entry,
         })
     }
 
@@ -117,6 +123,9 @@ impl Session {
     pub(super) fn is_alive(&mut self) -> bool {
         while let Some(tell) = self.link.pending() {
             self.gone |= matches!(tell, None | Some(Tell::Exited { .. } | Tell::Failed { .. }));
+            if let (Some(Tell::Refused(refusal)), Some(entry)) = (&tell, &self.entry) {
+                entry.note(refusal.clone());
+            }
             if tell.is_none() {
                 break;
             }
@@ -134,6 +143,7 @@ impl Session {
             match tell {
                 Tell::Jobs(jobs) => return Ok(jobs.into_iter().map(|(pid, command)| Job { pid, command }).collect()),
                 Tell::Exited { .. } | Tell::Failed { .. } => self.gone = true,
+                Tell::Refused(refusal) => self.entry.iter().for_each(|entry| entry.note(refusal.clone())),
                 Tell::Clean | Tell::Started { .. } => {}
             }
         }
@@ -155,6 +165,9 @@ impl Session {
         on_chunk: OnChunk<'_>,
     ) -> Result<(Result<RunResult>, Option<Session>)> {
         let failed = |cause: std::io::Error| Error::io("shell: failed to run the command", &cause);
+        if let Some(entry) = &self.entry {
+            entry.resume()?;
+        }
         let (reader, writer) = self.names.pipe_from_shell(PIPE).map_err(failed)?;
         let input = run.stdin.as_deref().map(|bytes| self.names.file(bytes)).transpose().map_err(failed)?;
         self.request(run, &writer, input.as_ref()).map_err(failed)?;
@@ -173,6 +186,10 @@ impl Session {
                 break match self.link.receive()? {
                     Some(Tell::Exited { status }) => End::Gone(ended(status)),
                     Some(Tell::Failed { errno }) => return Err(not_started(errno)),
+                    Some(Tell::Refused(refusal)) => {
+                        self.entry.iter().for_each(|entry| entry.note(refusal.clone()));
+                        continue;
+                    }
                     Some(_) => continue,
                     None => End::Gone(killed()),
                 };
@@ -197,8 +214,9 @@ impl Session {
             End::Gone(result) if result.signal.is_some() => (Ok(result), Some("a signal killed the shell")),
             End::Gone(result) => (Ok(result), Some("the command ended the shell (exit, exec or set -e)")),
         };
+        let refused = self.refused()?;
         if lost.is_some() {
-            return Ok((result.map(|result| RunResult { state_lost: lost, ..result }), None));
+            return Ok((result.map(|result| RunResult { state_lost: lost, refused, ..result }), None));
         }
         if let Some(pipe) = left {
             self.link.adopt(pipe.as_fd());
@@ -208,7 +226,16 @@ impl Session {
         if told {
             self.handlers = report.handlers();
         }
-        Ok((result.map(|result| RunResult { working_dir: report.directory(), ..result }), Some(self)))
+        Ok((result.map(|result| RunResult { working_dir: report.directory(), refused, ..result }), Some(self)))
+    }
+
+    /// Returns what the sandbox refused to the command that has ended.
+    fn refused(&mut self) -> Result<Vec<Refusal>> {
+        if self.entry.is_none() {
+            return Ok(Vec::new());
+        }
+        let has_jobs = !self.jobs()?.is_empty();
+        Ok(self.entry.iter().flat_map(|entry| entry.pause(has_jobs)).collect())
     }
 
     /// Ends what the command started and waits until the shell is back, or gives it up.
@@ -228,6 +255,9 @@ impl Session {
                 match self.link.receive() {
                     Ok(Some(Tell::Clean)) => clean = true,
                     Ok(Some(Tell::Jobs(_))) => {}
+                    Ok(Some(Tell::Refused(refusal))) => {
+                        self.entry.iter().for_each(|entry| entry.note(refusal.clone()));
+                    }
                     _ => break,
                 }
             }

@@ -46,12 +46,12 @@ impl Drop for Named {
 }
 
 impl Names {
-    /// Names for a session of this process.
+    /// Names for a session of this process. Programs in a sandbox cannot look into the host.
     ///
     /// # Errors
     /// Returns an error if the folder cannot be made.
-    pub(super) fn new() -> io::Result<Names> {
-        Ok(Names { folder: if is_dumpable() { None } else { Some(folder()?) }, next: 0 })
+    pub(super) fn new(in_sandbox: bool) -> io::Result<Names> {
+        Ok(Names { folder: if is_dumpable() && !in_sandbox { None } else { Some(folder()?) }, next: 0 })
     }
 
     fn path(&mut self) -> Option<PathBuf> {

@@ -146,6 +146,7 @@ pub(crate) fn setup(options: &HostOptions, folder: Option<&Path>, state: Option<
         snapshot: state.map(|state| state.to_path_buf()).or_else(|| settings.shell_snapshot.clone()),
         engine: settings.engine,
         bash: settings.bash.clone(),
+        sandbox: None,
     }
 }
 

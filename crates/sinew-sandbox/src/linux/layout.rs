@@ -1,0 +1,196 @@
+//! The paths that a sandbox covers: computed from the rules and what exists.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::git::{GitFiles, files_of};
+use super::paths::{Entry, place};
+use super::rules::Rules;
+use super::scan::{Match, Scan, walk};
+
+/// A mount that covers a path. Of two for one path the greater one wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Cover {
+    /// The directory itself, so that it cannot be renamed.
+    Guard,
+    /// The path itself, read-only.
+    ReadOnly,
+    /// An empty file that nobody may open.
+    HiddenFile,
+    /// An empty directory that nobody may open.
+    HiddenDirectory,
+}
+
+/// The paths that a sandbox covers.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Layout {
+    /// Parents come before what they have.
+    pub(super) covers: BTreeMap<PathBuf, Cover>,
+    /// Denied and protected paths that do not exist.
+    pub(super) missing: BTreeSet<PathBuf>,
+    /// Denied and protected paths that are links, with their targets' text.
+    pub(super) links: BTreeMap<PathBuf, PathBuf>,
+    /// A hidden file has a name that was not found.
+    pub(super) has_unknown_names: bool,
+    /// A write-protected file has a parent that cannot be guarded.
+    pub(super) has_open_parents: bool,
+}
+
+impl Layout {
+    /// Computes the layout. Walks the directories of globs, and with `is_first` the roots for repositories.
+    pub(super) fn new(rules: &Rules, scan: &mut Scan, repositories: &mut BTreeSet<PathBuf>, is_first: bool) -> Layout {
+        let mut layout = Layout::default();
+        for path in paths(&rules.deny_read).chain(&rules.deny_exec) {
+            layout.hide(path);
+        }
+        for path in paths(&rules.deny_write).chain(paths(&rules.protected)) {
+            layout.protect(path, rules);
+        }
+        if is_first || rules.globs().next().is_some() {
+            let roots: &[PathBuf] = if rules.protects_repositories { &rules.roots } else { &[] };
+            let hidden = rules.deny_read.iter().filter(|entry| matches!(entry, Entry::Glob(_))).count();
+            repositories.clear();
+            for (reason, path) in scan.matches(roots) {
+                match reason {
+                    Match::Glob(number) if number < hidden => layout.hide(&path),
+                    Match::Glob(_) => layout.protect(&path, rules),
+                    Match::Repository => repositories.extend(path.parent().map(Path::to_path_buf)),
+                }
+            }
+        }
+        if rules.protects_repositories {
+            layout.protect_trees(rules, repositories);
+        }
+        layout.hide_other_names(rules);
+        layout.drop_what_hidden_directories_have();
+        layout
+    }
+
+    /// Hides a path, and what it leads to if it is a link.
+    fn hide(&mut self, path: &Path) {
+        let place = place(path);
+        let Ok(data) = place.symlink_metadata() else { return };
+        if data.is_symlink() {
+            if let Ok(target) = place.canonicalize() {
+                self.hide(&target);
+            }
+            return;
+        }
+        let cover = if data.is_dir() { Cover::HiddenDirectory } else { Cover::HiddenFile };
+        self.cover(place, cover);
+    }
+
+    /// Makes a path read-only, and what it leads to if it is a link.
+    fn protect(&mut self, path: &Path, rules: &Rules) {
+        let place = place(path);
+        let is_open = rules.mode == crate::Mode::Rules || rules.area_of(&place).is_some();
+        let data = match place.symlink_metadata() {
+            Ok(data) => data,
+            Err(_) => {
+                if is_open {
+                    self.missing.insert(place);
+                }
+                return;
+            }
+        };
+        if data.is_symlink() {
+            if let Ok(target) = place.canonicalize() {
+                self.protect(&target, rules);
+            }
+            if let (true, Ok(text)) = (is_open, std::fs::read_link(&place)) {
+                self.links.insert(place, text);
+            }
+            return;
+        }
+        if !is_open {
+            return;
+        }
+        match rules.area_of(&place).map(Path::to_path_buf) {
+            Some(area) => {
+                for parent in
+                    place.ancestors().skip(1).take_while(|parent| **parent != *area && parent.starts_with(&area))
+                {
+                    self.cover(parent.to_path_buf(), Cover::Guard);
+                }
+            }
+            None => self.has_open_parents = true,
+        }
+        self.cover(place, Cover::ReadOnly);
+    }
+
+    fn cover(&mut self, path: PathBuf, cover: Cover) {
+        let known = self.covers.entry(path).or_insert(cover);
+        *known = cover.max(*known);
+    }
+
+    fn protect_trees(&mut self, rules: &Rules, repositories: &BTreeSet<PathBuf>) {
+        let is_in_root = |tree: &&PathBuf| rules.roots.iter().any(|root| tree.starts_with(root));
+        let repositories = repositories.iter().filter(is_in_root);
+        let trees: BTreeSet<&PathBuf> = rules.roots.iter().chain(repositories).collect();
+        for tree in trees {
+            let mut files = GitFiles::default();
+            files_of(tree, rules.home.as_deref(), &mut files);
+            for path in Rules::default_names(tree).chain(files.paths) {
+                self.protect(&path, rules);
+            }
+        }
+    }
+
+    /// Covers the other names of files with more than one.
+    fn hide_other_names(&mut self, rules: &Rules) {
+        let mut wanted: HashMap<(u64, u64), (Cover, u64)> = HashMap::new();
+        for (path, cover) in &self.covers {
+            if let (Cover::HiddenFile | Cover::ReadOnly, Ok(data)) = (*cover, path.symlink_metadata())
+                && data.is_file()
+                && data.nlink() > 1
+            {
+                wanted.insert((data.dev(), data.ino()), (*cover, data.nlink()));
+            }
+        }
+        if wanted.is_empty() {
+            return;
+        }
+        let mut names: HashMap<(u64, u64), BTreeSet<PathBuf>> = HashMap::new();
+        let mut bases: BTreeSet<PathBuf> = rules.roots.iter().cloned().collect();
+        bases.extend(self.covers.keys().filter_map(|path| path.parent().map(Path::to_path_buf)));
+        for base in bases {
+            walk(&base, &mut |path, inode| {
+                if wanted.keys().any(|(_, wanted)| *wanted == inode)
+                    && let Ok(data) = path.symlink_metadata()
+                    && wanted.contains_key(&(data.dev(), data.ino()))
+                {
+                    names.entry((data.dev(), data.ino())).or_default().insert(path.to_path_buf());
+                }
+            });
+        }
+        for (file, (cover, count)) in wanted {
+            let found = names.remove(&file).unwrap_or_default();
+            self.has_unknown_names |= cover == Cover::HiddenFile && (found.len() as u64) < count;
+            for path in found {
+                self.cover(path, cover);
+            }
+        }
+    }
+
+    fn drop_what_hidden_directories_have(&mut self) {
+        let hidden: Vec<PathBuf> = self
+            .covers
+            .iter()
+            .filter(|(_, cover)| **cover == Cover::HiddenDirectory)
+            .map(|(path, _)| path.clone())
+            .collect();
+        let is_inside =
+            |path: &Path| path.ancestors().skip(1).any(|parent| hidden.iter().any(|hidden| hidden == parent));
+        self.covers.retain(|path, _| !is_inside(path));
+        self.missing.retain(|path| !is_inside(path));
+    }
+}
+
+/// Returns the entries that are no globs.
+fn paths(entries: &[Entry]) -> impl Iterator<Item = &PathBuf> {
+    entries.iter().filter_map(|entry| match entry {
+        Entry::Path(path) => Some(path),
+        Entry::Glob(_) => None,
+    })
+}

@@ -1,0 +1,24 @@
+//! The sandbox of Linux: namespaces, Landlock and seccomp.
+
+mod application;
+mod entry;
+mod filter;
+mod git;
+mod glob;
+/// A sandbox on its way to another process that applies it to its child.
+pub mod handoff;
+mod landlock;
+mod layout;
+mod mounts;
+mod namespace;
+mod notify;
+mod paths;
+mod rules;
+mod sandbox;
+mod scan;
+mod strength;
+mod take_back;
+
+pub use entry::Entry;
+pub use handoff::Handoff;
+pub use sandbox::Sandbox;

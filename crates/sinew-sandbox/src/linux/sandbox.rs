@@ -1,0 +1,341 @@
+//! Compiles a policy, and prepares commands.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use sinew_base::{Error, ErrorCode, Result};
+use tempfile::NamedTempFile;
+
+use super::application::Application;
+use super::entry::Entry;
+use super::filter::{Architecture, FilterOptions, generate};
+use super::landlock::{Abi, Ruleset};
+use super::layout::Layout;
+use super::mounts;
+use super::namespace::{Namespaces, StepError, Wanted, try_in_child};
+use super::notify::Connections;
+use super::rules::Rules;
+use super::scan::Scan;
+use super::strength::{Granted, status};
+use super::take_back::{Holding, take_back};
+use crate::{Held, Mode, Network, Policy, Refusal, Status, Surroundings};
+
+/// A compiled policy. Clones share it, and threads may use it at the same time.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    status: Arc<Status>,
+    prepared: Arc<Mutex<Option<Arc<Prepared>>>>,
+}
+
+impl PartialEq for Sandbox {
+    fn eq(&self, other: &Sandbox) -> bool {
+        Arc::ptr_eq(&self.prepared, &other.prepared)
+    }
+}
+
+impl Eq for Sandbox {}
+
+impl Sandbox {
+    /// Compiles a policy, makes its namespaces and masks, and tries them once. It reads the directories of globs, and in the roots
+    /// it looks for repositories.
+    ///
+    /// # Errors
+    /// Returns an error that names the entry if the policy contradicts itself or a root is missing, a link or too wide; and if a
+    /// promise of [`Policy::required`] cannot be enforced on this system.
+    pub fn prepare(policy: &Policy, surroundings: &Surroundings) -> Result<Sandbox> {
+        let Some(architecture) = Architecture::of_program() else {
+            return Err(Error::new(
+                ErrorCode::Unsupported,
+                "Sandbox.create: sandboxes are supported on x86-64 and arm64 only",
+            ));
+        };
+        let prepared = Prepared::new(policy, surroundings, architecture)?;
+        let status = Arc::new(prepared.1);
+        check_required(policy, &status, prepared.0.refused.as_deref())?;
+        Ok(Sandbox { status, prepared: Arc::new(Mutex::new(Some(Arc::new(prepared.0)))) })
+    }
+
+    /// Returns what is enforced, by what, and what is missing.
+    #[must_use]
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Prepares one command: masks that were lost are mounted again, and what globs match by now is covered.
+    ///
+    /// # Errors
+    /// Returns an error if the sandbox is closed, or if the system refuses a mount.
+    pub fn enter(&self) -> Result<Entry> {
+        let Some(prepared) = self.prepared.lock().clone() else {
+            return Err(Error::new(ErrorCode::InvalidState, "Sandbox: the sandbox is closed"));
+        };
+        prepared.arrive()?;
+        Ok(Entry::new(prepared))
+    }
+
+    /// Closes the sandbox. Commands that run keep theirs; new ones are refused. Closing it again does nothing.
+    pub fn close(&self) {
+        *self.prepared.lock() = None;
+    }
+
+    /// Returns true after [`Sandbox::close`].
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.prepared.lock().is_none()
+    }
+}
+
+fn check_required(policy: &Policy, status: &Status, refused: Option<&str>) -> Result<()> {
+    for promise in &policy.required {
+        let state = status.of(*promise);
+        if state.held != Held::Enforced {
+            let reasons = state.missing.iter().copied().chain(refused).collect::<Vec<_>>().join("; ");
+            let (name, held) = (promise.as_str(), state.held.as_str());
+            let text =
+                format!("Sandbox.create: required: {name:?} is {held} with this policy on this system: {reasons}");
+            return Err(Error::new(ErrorCode::Unsupported, text));
+        }
+    }
+    Ok(())
+}
+
+/// A sandbox that commands can enter.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) application: Application,
+    namespaces: Option<Namespaces>,
+    /// Why the system refuses namespaces.
+    refused: Option<String>,
+    rules: Rules,
+    temp: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    scan: Scan,
+    repositories: BTreeSet<PathBuf>,
+    layout: Layout,
+    /// Paths whose covers were mounted.
+    mounted: BTreeSet<PathBuf>,
+    /// Commands that run.
+    running: usize,
+    holding: Holding,
+}
+
+impl Prepared {
+    fn new(policy: &Policy, surroundings: &Surroundings, architecture: Architecture) -> Result<(Prepared, Status)> {
+        let rules = Rules::new(policy, surroundings)?;
+        let mut scan = Scan::new(rules.globs().cloned().collect());
+        let mut repositories = BTreeSet::new();
+        let layout = Layout::new(&rules, &mut scan, &mut repositories, true);
+        let temp = surroundings.temp.clone().unwrap_or_else(|| "/tmp".into());
+        let is_limited = policy.mode != Mode::Rules;
+        let has_covers = !(rules.deny_read.is_empty()
+            && rules.deny_write.is_empty()
+            && rules.deny_exec.is_empty()
+            && rules.protected.is_empty())
+            || rules.protects_repositories;
+        let abi = if is_limited { Abi::of_kernel() } else { Abi(0) };
+        let landlock = |cause: io::Error| Error::io("Sandbox.create: failed to make Landlock rules", &cause);
+        let ruleset = if abi.0 > 0 { Some(Ruleset::new(abi).map_err(landlock)?) } else { None };
+        let wants_namespaces = is_limited || has_covers || policy.network() != Network::On;
+        let (namespaces, refused) = match wants_namespaces {
+            true => match make_namespaces(policy, &rules, &layout, ruleset.as_ref(), &temp) {
+                Ok(namespaces) => (Some(namespaces), None),
+                Err(reason) => (None, Some(reason)),
+            },
+            false => (None, None),
+        };
+        if let (None, Some(ruleset)) = (&namespaces, &ruleset) {
+            for path in mounts::allowed(&rules) {
+                match ruleset.allow(&path) {
+                    Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+                    Err(errno) => return Err(landlock(errno.into())),
+                }
+            }
+        }
+        let is_needed = wants_namespaces || policy.limits_sockets();
+        let mut granted =
+            Granted { namespaces: namespaces.is_some(), landlock: abi, notification: policy.limits_sockets() };
+        let mut application = application(policy, &rules, surroundings, architecture, granted)?;
+        if is_needed {
+            let copy = |fd: &OwnedFd| fd.try_clone();
+            if let Some(namespaces) = &namespaces {
+                let failed = |cause| Error::io("Sandbox.create: failed to keep the namespaces", &cause);
+                application.user = namespaces.user.as_ref().map(copy).transpose().map_err(failed)?;
+                application.mount = Some(copy(&namespaces.mount).map_err(failed)?);
+                application.network = namespaces.network.as_ref().map(copy).transpose().map_err(failed)?;
+                application.ipc = namespaces.ipc.as_ref().map(copy).transpose().map_err(failed)?;
+            }
+            application.ruleset = ruleset.map(|ruleset| ruleset.fd);
+            if try_application(&application).is_err() && application.connections.is_some() {
+                // Another sandbox around this one answers calls already.
+                granted.notification = false;
+                application.connections = None;
+                application.filter = generate(architecture, &filter_options(policy, granted));
+            }
+            try_application(&application)
+                .map_err(|cause| Error::io("Sandbox.create: the system refuses the sandbox", &cause))?;
+        } else {
+            application.filter.clear();
+        }
+        let status = status(policy, &rules, &layout, granted);
+        let state = State {
+            scan,
+            repositories,
+            mounted: layout.covers.keys().cloned().collect(),
+            layout,
+            running: 0,
+            holding: Holding::new(temp.clone()),
+        };
+        Ok((Prepared { application, namespaces, refused, rules, temp, state: Mutex::new(state) }, status))
+    }
+
+    /// A command begins. What appeared at protected paths is the user's if no command ran, and is covered.
+    pub(super) fn arrive(&self) -> Result<()> {
+        let mut state = self.state.lock();
+        if state.running > 0 {
+            let State { layout, holding, .. } = &mut *state;
+            // The commands that run report it when they end: their own check finds nothing more.
+            take_back(layout, holding);
+        }
+        self.cover(&mut state)?;
+        state.running += 1;
+        Ok(())
+    }
+
+    /// A command ends.
+    pub(super) fn leave(&self) -> Vec<Refusal> {
+        let mut state = self.state.lock();
+        state.running -= 1;
+        let State { layout, holding, .. } = &mut *state;
+        take_back(layout, holding)
+    }
+
+    /// Takes back what commands created so far.
+    pub(super) fn take_back(&self) -> Vec<Refusal> {
+        let State { layout, holding, .. } = &mut *self.state.lock();
+        take_back(layout, holding)
+    }
+
+    /// Covers what changed.
+    pub(super) fn refresh(&self) -> Result<()> {
+        self.cover(&mut self.state.lock())
+    }
+
+    fn cover(&self, state: &mut State) -> Result<()> {
+        let Some(namespaces) = &self.namespaces else { return Ok(()) };
+        let State { scan, repositories, layout, mounted, .. } = state;
+        *layout = Layout::new(&self.rules, scan, repositories, false);
+        let is_open = |path: &Path| !(mounted.contains(path) && namespaces.is_covered(path) != Some(false));
+        let open: BTreeSet<PathBuf> = layout.covers.keys().filter(|path| is_open(path)).cloned().collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mask = mask(&self.temp)?;
+        let steps = mounts::covers(layout, mask.path(), |path| open.contains(path));
+        namespaces
+            .change(&steps)
+            .map_err(|StepError { cause, .. }| Error::io("Sandbox: failed to cover a path that changed", &cause))?;
+        mounted.extend(open);
+        Ok(())
+    }
+}
+
+/// Makes an empty file that nobody may open. The mounts of it stay when it is deleted.
+fn mask(temp: &Path) -> Result<NamedTempFile> {
+    let make = || {
+        let file = tempfile::Builder::new().prefix(".sinew-mask-").tempfile_in(temp)?;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o000))?;
+        Ok(file)
+    };
+    make().map_err(|cause| Error::io(format!("Sandbox: failed to make a mask in {temp:?}"), &cause))
+}
+
+/// Makes the namespaces, or returns why the system refuses them.
+fn make_namespaces(
+    policy: &Policy,
+    rules: &Rules,
+    layout: &Layout,
+    ruleset: Option<&Ruleset>,
+    temp: &Path,
+) -> std::result::Result<Namespaces, String> {
+    let mask = mask(temp).map_err(|error| error.to_string())?;
+    let mut steps = mounts::base(rules, policy.network(), mask.path());
+    steps.extend(mounts::covers(layout, mask.path(), |_| true));
+    let wanted = |user| Wanted { user, network: policy.network() != Network::On, ipc: policy.mode != Mode::Rules };
+    // Root can do without a user namespace where the system refuses it.
+    Namespaces::create(wanted(true), &steps, ruleset)
+        .or_else(|error| match rustix::process::geteuid().is_root() {
+            true => Namespaces::create(wanted(false), &steps, ruleset),
+            false => Err(error),
+        })
+        .map_err(|StepError { step, cause }| match steps.get(step) {
+            Some(step) => format!("the system refuses mounts: {step:?}: {cause}"),
+            None => format!("the system refuses namespaces: {cause}"),
+        })
+}
+
+fn filter_options(policy: &Policy, granted: Granted) -> FilterOptions {
+    let is_limited = policy.mode != Mode::Rules;
+    let is_closed = policy.network() != Network::On;
+    FilterOptions {
+        others: is_limited,
+        tracing: is_limited && granted.landlock.0 == 0,
+        families: is_closed,
+        internet: is_closed && !granted.namespaces,
+        datagrams: policy.limits_sockets(),
+        connect: granted.notification,
+    }
+}
+
+fn application(
+    policy: &Policy,
+    rules: &Rules,
+    surroundings: &Surroundings,
+    architecture: Architecture,
+    granted: Granted,
+) -> Result<Application> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_err(|_| Error::new(ErrorCode::Internal, "Sandbox.create: the clock is before 1970"))?;
+    let temps = [Some(PathBuf::from("/tmp")), Some("/var/tmp".into()), surroundings.temp.clone()];
+    let areas = match policy.mode {
+        Mode::Rules => rules.roots.iter().cloned().chain(temps.into_iter().flatten()).collect(),
+        _ => rules.writable.clone(),
+    };
+    let connections = granted.notification.then(|| Connections {
+        network: policy.network(),
+        is_private: granted.namespaces && policy.network() != Network::On,
+        limits_sockets: true,
+        sockets: rules.sockets.clone(),
+        areas,
+        created: (now.as_secs().cast_signed(), now.subsec_nanos()),
+    });
+    Ok(Application {
+        user: None,
+        mount: None,
+        network: None,
+        ipc: None,
+        ruleset: None,
+        filter: generate(architecture, &filter_options(policy, granted)),
+        connections,
+    })
+}
+
+/// Applies a sandbox to a child that then ends.
+fn try_application(application: &Application) -> io::Result<()> {
+    let (ours, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    let result = try_in_child(|| application.apply(3, Some(theirs.as_fd())));
+    drop(ours);
+    result
+}

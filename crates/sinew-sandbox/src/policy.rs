@@ -1,0 +1,122 @@
+//! Policies as callers write them.
+
+use std::path::PathBuf;
+
+use crate::Promise;
+
+/// The base of a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Programs write to the roots, the temporary directories and [`Policy::write`]. The user's secrets cannot be read.
+    Workspace,
+    /// Programs write to the temporary directories only. The user's secrets cannot be read.
+    ReadOnly,
+    /// Only [`Policy::deny_read`], [`Policy::deny_write`] and [`Policy::deny_exec`] limit programs.
+    Rules,
+}
+
+impl Mode {
+    /// Returns the mode with a name: `workspace`, `read-only` or `rules`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Mode> {
+        match name {
+            "workspace" => Some(Mode::Workspace),
+            "read-only" => Some(Mode::ReadOnly),
+            "rules" => Some(Mode::Rules),
+            _ => None,
+        }
+    }
+}
+
+/// The network that programs reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// None.
+    Off,
+    /// A loopback interface that the programs of this sandbox share with nobody else.
+    Loopback,
+    /// All of it.
+    On,
+}
+
+/// The paths in the roots that programs cannot change, since they can start programs later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Protect {
+    /// Hooks and configuration of git, and the configuration of agents, editors and package managers.
+    Default,
+    /// These paths only.
+    Paths(Vec<String>),
+}
+
+/// The limits of a sandbox.
+///
+/// An entry is a path or a glob. `~`, `$HOME`, `.`, `..` and trailing slashes are resolved; a relative entry is relative to each
+/// root. Deny wins over allow. A path that does not exist yet is valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// The base.
+    pub mode: Mode,
+    /// The directories that programs may write in [`Mode::Workspace`]. A relative root is relative to [`Surroundings::cwd`].
+    pub roots: Vec<String>,
+    /// Further writable paths and globs. Default: none.
+    pub write: Vec<String>,
+    /// Paths that are never writable. Default: none.
+    pub deny_write: Vec<String>,
+    /// Paths that are never readable. Default: none.
+    pub deny_read: Vec<String>,
+    /// Programs that cannot be executed: names on `PATH`, or paths. A copy of a program is another file. Default: none.
+    pub deny_exec: Vec<String>,
+    /// The protected paths. Default: [`Protect::Default`], and none in [`Mode::Rules`].
+    pub protect: Option<Protect>,
+    /// The network. Default: [`Network::Off`], and [`Network::On`] in [`Mode::Rules`].
+    pub network: Option<Network>,
+    /// The Unix sockets that programs may connect to, beside those that are created in a writable directory after the sandbox.
+    /// Default: none, and all in [`Mode::Rules`].
+    pub unix_sockets: Option<Vec<String>>,
+    /// The promises that must be enforced; else preparing the sandbox fails. Default: none.
+    pub required: Vec<Promise>,
+}
+
+impl Policy {
+    /// A policy with the defaults of `mode` and no roots.
+    #[must_use]
+    pub fn new(mode: Mode) -> Policy {
+        Policy {
+            mode,
+            roots: Vec::new(),
+            write: Vec::new(),
+            deny_write: Vec::new(),
+            deny_read: Vec::new(),
+            deny_exec: Vec::new(),
+            protect: None,
+            network: None,
+            unix_sockets: None,
+            required: Vec::new(),
+        }
+    }
+
+    /// Returns the network that the policy allows.
+    #[must_use]
+    pub fn network(&self) -> Network {
+        self.network.unwrap_or(if self.mode == Mode::Rules { Network::On } else { Network::Off })
+    }
+
+    /// Returns true if Unix sockets are limited.
+    #[must_use]
+    pub fn limits_sockets(&self) -> bool {
+        self.unix_sockets.is_some() || self.mode != Mode::Rules
+    }
+}
+
+/// The parts of the caller's environment that give a policy its meaning.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Surroundings {
+    /// The working directory. Relative roots are relative to it.
+    pub cwd: PathBuf,
+    /// The user's home directory, for `~` and `$HOME` and for the user's secrets. Default: unknown.
+    pub home: Option<PathBuf>,
+    /// `TMPDIR`, writable beside `/tmp` and `/var/tmp`. Default: none.
+    pub temp: Option<PathBuf>,
+    /// `PATH`, on which the names of [`Policy::deny_exec`] are looked up. Default: none.
+    pub path: Option<std::ffi::OsString>,
+}

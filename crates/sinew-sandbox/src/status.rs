@@ -1,0 +1,122 @@
+//! What a sandbox enforces, by what, and what is missing.
+
+/// The strength with which a promise is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Held {
+    /// The kernel enforces nothing.
+    Advisory,
+    /// The kernel enforces a part; [`PromiseStatus::missing`] lists the rest.
+    Partial,
+    /// The kernel enforces all of it.
+    Enforced,
+}
+
+impl Held {
+    /// Returns `advisory`, `partial` or `enforced`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Held::Advisory => "advisory",
+            Held::Partial => "partial",
+            Held::Enforced => "enforced",
+        }
+    }
+}
+
+/// A promise of a sandbox, by the name that [`crate::Policy::required`] uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Promise {
+    /// Nothing outside the writable paths changes.
+    Write,
+    /// Denied files cannot be read.
+    Read,
+    /// Nothing outside the allowed network is reached.
+    Network,
+    /// Only allowed Unix sockets are reached.
+    Sockets,
+    /// Other processes are neither signalled nor inspected.
+    Signals,
+    /// Protected paths do not change.
+    Protect,
+}
+
+impl Promise {
+    /// All promises.
+    pub const ALL: [Promise; 6] =
+        [Promise::Write, Promise::Read, Promise::Network, Promise::Sockets, Promise::Signals, Promise::Protect];
+
+    /// Returns the promise's name: `write`, `read`, `network`, `sockets`, `signals`, `protect`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Promise::Write => "write",
+            Promise::Read => "read",
+            Promise::Network => "network",
+            Promise::Sockets => "sockets",
+            Promise::Signals => "signals",
+            Promise::Protect => "protect",
+        }
+    }
+
+    /// Returns the promise with a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Promise> {
+        Promise::ALL.into_iter().find(|promise| promise.as_str() == name)
+    }
+}
+
+/// The state of one promise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromiseStatus {
+    /// The strength with which it is kept.
+    pub held: Held,
+    /// The mechanisms of the kernel that keep it: `namespaces`, `landlock`, `seccomp`, `notification`, `capabilities`.
+    pub by: Vec<&'static str>,
+    /// What is not enforced, one phrase each. Empty if `held` is [`Held::Enforced`].
+    pub missing: Vec<&'static str>,
+}
+
+impl PromiseStatus {
+    /// A promise that `by` keep, except for what `missing` lists.
+    #[must_use]
+    pub fn new(by: Vec<&'static str>, missing: Vec<&'static str>) -> PromiseStatus {
+        let held = match (by.is_empty(), missing.is_empty()) {
+            (true, _) => Held::Advisory,
+            (false, true) => Held::Enforced,
+            (false, false) => Held::Partial,
+        };
+        PromiseStatus { held, by, missing }
+    }
+}
+
+/// The state of every promise of a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// See [`Promise::Write`].
+    pub write: PromiseStatus,
+    /// See [`Promise::Read`].
+    pub read: PromiseStatus,
+    /// See [`Promise::Network`].
+    pub network: PromiseStatus,
+    /// See [`Promise::Sockets`].
+    pub sockets: PromiseStatus,
+    /// See [`Promise::Signals`].
+    pub signals: PromiseStatus,
+    /// See [`Promise::Protect`].
+    pub protect: PromiseStatus,
+}
+
+impl Status {
+    /// Returns the state of a promise.
+    #[must_use]
+    pub fn of(&self, promise: Promise) -> &PromiseStatus {
+        match promise {
+            Promise::Write => &self.write,
+            Promise::Read => &self.read,
+            Promise::Network => &self.network,
+            Promise::Sockets => &self.sockets,
+            Promise::Signals => &self.signals,
+            Promise::Protect => &self.protect,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Plays tables of attacks and uses against sandboxes: each attack is held, each use works.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by a panic and says what it skipped")]
+
+mod play;
+
+use std::path::Path;
+
+use play::{Outcome, Player, Table};
+
+/// The table that is shared between projects.
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/trials/sandbox.json");
+/// Tells the test program that it runs as an ordinary user, in this folder.
+const FOLDER: &str = "SINEW_ATTACK_FOLDER";
+/// The table, where it is not beside the repository.
+const TABLE: &str = "SINEW_ATTACK_TABLE";
+
+fn shared_table() -> Option<Table> {
+    let path = std::env::var_os(TABLE).unwrap_or_else(|| SHARED.into());
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Some(Table::parse(&text)),
+        Err(_) => {
+            println!("skipped: there is no {path:?}");
+            None
+        }
+    }
+}
+
+/// Plays the table of this crate: without a sandbox, where every check exits with 0, and with one.
+fn play_own(folder: &Path) {
+    let table = Table::parse_yaml(include_str!("attacks.yaml"));
+    let only = std::env::var("SINEW_ATTACK_ROWS").unwrap_or_default();
+    let player = Player::new(folder, &table);
+    for with_sandbox in [false, true] {
+        let outcomes = player.play(&table, &only, with_sandbox);
+        let bad: Vec<_> = outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Fails).collect();
+        assert!(bad.is_empty(), "with a sandbox: {with_sandbox}: {bad:?}");
+    }
+}
+
+/// Plays the shared table as the user of this process.
+fn play_shared(folder: &Path) {
+    let Some(table) = shared_table() else { return };
+    let only = std::env::var("SINEW_ATTACK_ROWS").unwrap_or_default();
+    let player = Player::new(folder, &table);
+    let outcomes = player.play(&table, &only, true);
+    let open: Vec<&str> =
+        outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Fails).map(|(id, _)| id.as_str()).collect();
+    let count = |wanted| outcomes.iter().filter(|(_, outcome)| *outcome == wanted).count();
+    let (good, skipped) = (count(Outcome::Good), count(Outcome::Skipped));
+    println!("{good} rows as expected, {} not, {skipped} skipped", open.len());
+    // A row of two commands of which the second signals the first: a session of one shell does that, see `sinew-shell`.
+    let expected: &[&str] = if only.is_empty() { &["use.again-2"] } else { &[] };
+    assert_eq!(open, expected, "rows that are not as expected");
+}
+
+#[test]
+fn attacks_are_held_and_uses_work() {
+    let folder = play::folder();
+    play_own(folder.path());
+}
+
+#[test]
+fn attacks_are_held_and_uses_work_for_an_ordinary_user() {
+    as_user("attacks_are_held_and_uses_work_for_an_ordinary_user", play_own);
+}
+
+#[test]
+fn the_shared_table_holds() {
+    let folder = play::folder();
+    play_shared(folder.path());
+}
+
+#[test]
+fn the_shared_table_holds_for_an_ordinary_user() {
+    as_user("the_shared_table_holds_for_an_ordinary_user", play_shared);
+}
+
+/// Runs the test of this name in a process of an ordinary user, which plays a table.
+fn as_user(test: &str, play: fn(&Path)) {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        play(Path::new(&folder));
+    } else if rustix::process::geteuid().is_root() {
+        let folder = play::folder();
+        play::run_as_user(folder.path(), test, FOLDER);
+    } else {
+        println!("skipped: this process is no root, so that the other test is this one");
+    }
+}
