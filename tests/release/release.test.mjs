@@ -64,9 +64,11 @@ test("npx runs the installed agent: its words, its exit code, its standard input
   const wrong = spawnSync(command, ["--no-such-flag"], { encoding: "utf8" });
   assert.equal(wrong.status, 2, wrong.stderr);
   const env = { ...process.env, SINEW_HOME: join(root, "home") };
-  const script = join(ROOT, "tests", "guide", "silent.jsonl");
+  const script = join(root, "script.jsonl");
+  writeFileSync(script, '{"type":"script","version":1}\n{"type":"turn","content":[{"text":"answered"}]}\n');
   const answered = spawnSync(command, ["-p", "--script", script, "hello"], { encoding: "utf8", input: "from a pipe\n", env, cwd: folder });
   assert.equal(answered.status, 0, answered.stderr);
+  assert.equal(answered.stdout, "answered\n");
   // A server that waits for its client, ended from outside.
   const child = spawn(command, ["mcp", "serve"], { stdio: ["pipe", "pipe", "inherit"], cwd: folder, env });
   child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })}\n`);

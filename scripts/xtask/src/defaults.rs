@@ -49,12 +49,12 @@ const PAIRS: &[Pair] = &[
         typescript: ("watch.ts", &["WatchOptions"]),
         rust: ("sinew-watch/src/types.rs", "WatchOptions"),
         renamed: &[("debounceMs", "debounce")],
+        only_typescript: &["signal"],
         ..NONE
     },
     Pair {
         typescript: ("patch.ts", &["ApplyPatchOptions"]),
         rust: ("sinew-patch/src/directory.rs", "ApplyOptions"),
-        only_typescript: &["root"],
         ..NONE
     },
     Pair { typescript: ("html.ts", &["HtmlToMarkdownOptions"]), rust: ("sinew-html/src/lib.rs", "Options"), ..NONE },
