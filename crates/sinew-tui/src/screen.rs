@@ -64,8 +64,11 @@ pub struct Caret {
 pub struct Chrome {
     /// Rows above the status: a plan, the queue.
     pub above: Vec<Row>,
-    /// A popup or panel. It covers what stands above the status, and while it is there nothing scrolls out.
+    /// A popup or panel above the status. While it is there nothing scrolls out.
     pub cover: Vec<Row>,
+    /// The cover pushes the document up, so that its newest rows stay in sight: into rows of the terminal that are free first,
+    /// then over the oldest rows of the window. Default: false, it covers the newest rows and the editor stays where it is.
+    pub pushes: bool,
     /// The status.
     pub status: Vec<Row>,
     /// The editor.

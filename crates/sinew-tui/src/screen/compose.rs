@@ -77,21 +77,31 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     }
 
     let visible = rows.len() - retire;
-    let height = floor.min(size.rows).max((visible + chrome_rows).min(size.rows));
+    // A cover that pushes takes rows that are free first; one that does not leaves the editor where it is.
+    let pushed = if chrome.pushes { cover.len() } else { 0 };
+    let height = floor.min(size.rows).max((visible + chrome_rows + pushed).min(size.rows));
     let height = height.max((cover.len() + parts.status.len() + parts.editor.len()).min(size.rows));
     let plain = |row: Row| Shown { row: Arc::new(row.cut(size.columns)), joined: false };
-    rows.resize_with(retire + height - chrome_rows, || plain(Row::default()));
+    let filled = (retire + height - chrome_rows).saturating_sub(pushed).max(rows.len());
+    rows.resize_with(filled, || plain(Row::default()));
     rows.extend(parts.above.iter().cloned().map(plain));
-    let bottom = rows.len();
     if covered {
-        let top = bottom - cover.len();
-        rows.truncate(top);
+        let kept = height - parts.status.len() - parts.editor.len() - cover.len();
+        if chrome.pushes {
+            // The newest rows stay in sight; the oldest come back when the cover goes.
+            let hidden = rows.len().saturating_sub(kept);
+            rows.drain(..hidden);
+            settled_shown = if hidden > 0 { 0 } else { settled_shown };
+        } else {
+            rows.truncate(kept);
+            settled_shown = settled_shown.min(kept);
+        }
         if let Some(last) = rows.last_mut() {
             last.joined = false;
         }
         rows.extend(cover.iter().cloned().map(plain));
-        settled_shown = settled_shown.min(top.saturating_sub(retire));
     }
+    let bottom = rows.len();
     rows.extend(parts.status.iter().cloned().map(plain));
     let editor_top = rows.len() - retire;
     rows.extend(parts.editor.iter().cloned().map(plain));

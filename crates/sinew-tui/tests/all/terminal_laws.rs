@@ -247,12 +247,43 @@ fn item_16_nothing_but_its_own_rows_moves_the_editor() {
         let before = strict.tape_row();
         for (cover, status) in [(height, "a notice"), (height, text.as_str()), (0, text.as_str()), (0, "ready 12s")] {
             session.apply(&Op::Cover(cover));
+            session.chrome.pushes = false;
             session.chrome.status = vec![Line::plain(status).into_row(columns)];
             session.screen.set_chrome(session.chrome.clone());
             paint(&mut session.screen, &mut strict);
             assert_eq!(strict.tape_row(), before, "{cover} rows, {status:?}");
         }
     });
+}
+
+#[test]
+fn a_panel_that_pushes_leaves_the_newest_rows_in_sight_and_loses_none() {
+    for (rows, lines, panel) in [(24, 4, 6), (24, 16, 6), (24, 40, 6), (24, 40, 22), (8, 3, 5), (8, 40, 3)] {
+        let mut screen = screen(40, rows, ScreenOptions::default());
+        let mut terminal = Alacritty::new(40, rows);
+        terminal.feed(b"\x1b[?7l");
+        let text: Vec<String> = (0..lines).map(|n| format!("line {n}")).collect();
+        screen.push(TextBlock::new(&text.join("\n"), Style::PLAIN));
+        let row = |text: &str| Line::plain(text).into_row(40);
+        let chrome = Chrome { editor: vec![row("›")], status: vec![row("status")], ..Chrome::default() };
+        screen.set_chrome(chrome.clone());
+        paint(&mut screen, &mut terminal);
+        let cover: Vec<Row> = (0..panel).map(|n| row(&format!("panel {n}"))).collect();
+        screen.set_chrome(Chrome { cover, pushes: true, ..chrome.clone() });
+        paint(&mut screen, &mut terminal);
+        let shown: Vec<String> = screen.shown_rows().map(|row| row.text().to_string()).collect();
+        assert!(shown.len() <= rows);
+        let above = shown.iter().position(|row| row == "panel 0").unwrap();
+        let seen: Vec<&String> = shown[..above].iter().filter(|row| !row.is_empty()).collect();
+        let room = rows - 2 - panel;
+        assert_eq!(seen, text[lines - lines.min(room)..].iter().collect::<Vec<_>>(), "{rows} {lines} {panel}");
+        // When it goes, everything is there once.
+        screen.set_chrome(chrome);
+        paint(&mut screen, &mut terminal);
+        terminal.feed(&screen.leave());
+        let kept: Vec<String> = terminal.text().into_iter().filter(|row| row.starts_with("line")).collect();
+        assert_eq!(kept, text, "{rows} {lines} {panel}");
+    }
 }
 
 #[test]

@@ -361,6 +361,8 @@ impl Ui {
         self.screen.set_chrome(Chrome {
             above: self.conversation.outgoing.rows(&self.conversation.queued, columns),
             cover,
+            // Who is asked about a call wants to see what led to it.
+            pushes: self.overlay.is_none() && !self.panels.is_empty(),
             status: if columns < 20 || rows < 6 { Vec::new() } else { status },
             editor: shown.rows,
             caret: caret.unwrap_or(Caret { row: shown.caret.0, column: shown.caret.1, ..Caret::default() }),

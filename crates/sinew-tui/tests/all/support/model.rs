@@ -167,6 +167,8 @@ impl Session {
                 shadow.finished = true;
             }),
             Op::Cover(rows) => {
+                // Panels push the document up, popups do not.
+                self.chrome.pushes = rows % 2 == 1;
                 self.chrome.cover = (0..*rows).map(|row| Row::new(styled(&format!("panel {row}")), 0)).collect();
             }
             Op::Editor(rows, row, column) => {
