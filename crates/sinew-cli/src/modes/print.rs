@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 use sinew_agent::event::Event;
 use sinew_llm::event::StreamEvent;
-use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason, text_of};
+use sinew_llm::message::{AgentMessage, text_of};
 
 use super::{Ending, Look, Renderer};
 use crate::output::{Output, plain, stderr, tell};
@@ -95,11 +95,6 @@ impl<W: Write> Text<W> {
     }
 }
 
-/// Returns true if an answer has no text and no call.
-fn is_empty(answer: &AssistantMessage) -> bool {
-    answer.stop_reason == StopReason::Stop && answer.text().trim().is_empty() && answer.tool_calls().next().is_none()
-}
-
 impl<W: Write + Send> Renderer for Text<W> {
     fn begin(&mut self, _header: &Value) -> io::Result<()> {
         Ok(())
@@ -121,9 +116,6 @@ impl<W: Write + Send> Renderer for Text<W> {
                 // Whether a failed one is asked for again is not known yet.
                 if !matches!(message, AgentMessage::Assistant(answer) if answer.error.is_some()) {
                     self.release()?;
-                }
-                if matches!(message, AgentMessage::Assistant(answer) if is_empty(answer)) {
-                    tell("Warning: the model gave an empty answer");
                 }
             }
             Event::ToolExecutionStart { tool_name, args, intent, .. } if self.look.tool_lines => {

@@ -101,20 +101,21 @@ fn the_last_line_says_how_it_ended() {
     let thought = json!({"type": "turn", "content": [{"thinking": "hm"}]});
     let too_much = json!({"type": "fault", "kind": "overflow"});
     let refused = json!({"type": "fault", "kind": "http", "status": 400, "body": "no such field"});
-    for (script, code, last) in [
+    for (script, turns, code, last) in [
         (
             calls,
+            "1",
             4,
             "Error: Stopped after 1 turns. Send \"continue\" to go on; --max-turns N, or the setting maxTurns, changes the limit.",
         ),
-        (cut, 0, "Warning: Output limit reached (--max-tokens allows more)"),
-        (thought, 0, "Warning: the model gave an empty answer"),
-        (text(""), 0, "Warning: the model gave an empty answer"),
-        (refused, 1, "Error: scripted: no such field (HTTP 400)"),
-        (too_much, 1, "Error: Context overflow recovery failed: Nothing to compact. "),
+        (cut, "2", 0, "Warning: Output limit reached (--max-tokens allows more)"),
+        (thought, "2", 1, "Error: the model's answer was empty twice in a row"),
+        (text(""), "2", 1, "Error: the model's answer was empty twice in a row"),
+        (refused, "2", 1, "Error: scripted: no such field (HTTP 400)"),
+        (too_much, "2", 1, "Error: Context overflow recovery failed: Nothing to compact. "),
     ] {
-        let stage = Stage::scripted(&[script]);
-        let ran = stage.play(&["-p", "--max-turns", "1", "go"]);
+        let stage = Stage::scripted(&[script.clone(), script]);
+        let ran = stage.play(&["-p", "--max-turns", turns, "go"]);
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert!(ran.stderr.lines().last().unwrap_or_default().starts_with(last), "{last}: {}", ran.stderr);
     }
