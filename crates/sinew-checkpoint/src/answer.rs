@@ -1,4 +1,4 @@
-//! What the calls return.
+//! The results of calls.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ pub struct Checkpoint {
     pub label: Option<String>,
     /// The session that the caller named.
     pub session: Option<String>,
-    /// What could not be kept.
+    /// The contents that could not be kept.
     pub coverage: Coverage,
 }
 
-/// What a checkpoint could not keep, one sentence each. Without sentences everything is covered.
+/// The contents that a checkpoint could not keep, one sentence each. Empty if everything is covered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Coverage {
     /// `12 files over 5 MB`, `store is read-only`, …
@@ -63,7 +63,7 @@ impl EntryKind {
     }
 }
 
-/// What happened to an entry.
+/// The change of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     /// It is new.
@@ -103,7 +103,7 @@ impl ChangeKind {
 pub struct Change {
     /// The path below the root, as the system knows it.
     pub path: Vec<u8>,
-    /// What happened.
+    /// The change.
     pub change: ChangeKind,
     /// The type afterwards; before, if the entry is gone.
     pub kind: EntryKind,
@@ -118,11 +118,11 @@ pub struct Changes {
     pub entries: Vec<Change>,
     /// True if there are more.
     pub is_truncated: bool,
-    /// What either checkpoint could not keep.
+    /// The contents that either checkpoint could not keep.
     pub coverage: Coverage,
 }
 
-/// What a restore does with an entry, or did.
+/// The action of a restore on an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// It becomes what it was.
@@ -162,9 +162,9 @@ impl Action {
 pub struct PlanEntry {
     /// The path below the root, as the system knows it.
     pub path: Vec<u8>,
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// What happened to the entry since, which is undone.
+    /// The change since then, which is undone.
     pub change: ChangeKind,
     /// The type that it had; the type that it has, if it did not exist.
     pub kind: EntryKind,
@@ -187,14 +187,14 @@ pub struct RepositoryMove {
     pub command: Option<String>,
 }
 
-/// What a restore would do.
+/// The actions that a restore would take.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// In path order.
     pub entries: Vec<PlanEntry>,
     /// The repositories that moved.
     pub repositories: Vec<RepositoryMove>,
-    /// What the checkpoint could not keep.
+    /// The contents that the checkpoint could not keep.
     pub coverage: Coverage,
 }
 
@@ -206,7 +206,7 @@ impl Plan {
     }
 }
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RestoreResult {
     /// The plan as it was carried out: what failed is [`Action::Cannot`], what changed meanwhile [`Action::Keep`].
@@ -219,7 +219,7 @@ pub struct RestoreResult {
     pub planned: usize,
 }
 
-/// What a store holds.
+/// The size of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
     /// The checkpoints of this directory.
@@ -230,7 +230,7 @@ pub struct Usage {
     pub total: u64,
 }
 
-/// What a collection removed.
+/// The result of a collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CollectResult {
     /// The checkpoints that were removed, oldest first.

@@ -46,7 +46,7 @@ pub struct Checkpoints {
 /// From this many bytes of changed files on, those that git has are not copied.
 const FEW_BYTES: u64 = 4 << 20;
 
-/// What is known of the store without reading it.
+/// The facts about the store that are known without reading it.
 #[derive(Debug, Default)]
 struct Memory {
     latest: Option<LatestCheckpoint>,

@@ -28,7 +28,7 @@ pub(crate) struct PackIndex {
     count: usize,
 }
 
-/// Where the parts of an index begin.
+/// The offsets at which the parts of an index begin.
 const FANOUT: usize = 8;
 const IDS: usize = FANOUT + 256 * 4;
 

@@ -1,4 +1,4 @@
-//! What an unfinished restore has to clean up: written before it is needed, read by the next start.
+//! The journal of a restore: files to clean up if it does not finish. Written before it is needed, read by the next start.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

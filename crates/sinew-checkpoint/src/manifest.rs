@@ -10,7 +10,7 @@ use crate::state::Delta;
 /// The first bytes of a manifest; the last one is the version of the format.
 const MAGIC: &[u8; 8] = b"sinewck\x01";
 
-/// What is known of a checkpoint beside its entries.
+/// The facts about a checkpoint besides its entries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Head {
     /// The name of the file in the store. Names sort by age.

@@ -18,13 +18,13 @@ pub(crate) struct Span {
     pub(crate) end: Arc<State>,
 }
 
-/// What is done with one path.
+/// The action on one path.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub(crate) path: Box<[u8]>,
-    /// What it was, and becomes.
+    /// The entry to restore.
     pub(crate) then: Option<Row>,
-    /// What it is.
+    /// The present entry.
     pub(crate) now: Option<Row>,
     pub(crate) action: Action,
     pub(crate) change: ChangeKind,
@@ -33,7 +33,7 @@ pub(crate) struct Step {
     pub(crate) note: Option<String>,
 }
 
-/// What a plan is made from.
+/// The inputs of a plan.
 pub(crate) struct Planner<'a> {
     /// In order of time, at least one.
     pub(crate) spans: &'a [Span],

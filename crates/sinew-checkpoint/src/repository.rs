@@ -1,4 +1,4 @@
-//! Where a git repository is: its branch, its commit and what is staged. Only reads, and starts no program.
+//! The position of a git repository: its branch, its commit and its staged changes. Only reads, and starts no program.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,7 +18,7 @@ const MAX_REFERENCES: u64 = 16 << 20;
 /// The largest index of which the staged content is compared.
 const MAX_INDEX: u64 = 256 << 20;
 
-/// Where a repository is.
+/// The position of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Position {
     /// The reference that HEAD names, `refs/heads/main`; empty for a detached HEAD.

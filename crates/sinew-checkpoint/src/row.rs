@@ -43,7 +43,7 @@ pub(crate) enum Gap {
     StoreFailed,
 }
 
-/// What an entry holds.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Nothing that is kept: directories and special files.
@@ -54,7 +54,7 @@ pub(crate) enum Content {
     Git(GitId),
     /// The target of a link; [`FIFO`] for a pipe.
     Target(Box<[u8]>),
-    /// Where a repository is: see [`crate::repository::Position`].
+    /// The position of a repository: see [`crate::repository::Position`].
     Position(Box<[u8]>),
     /// Content that is not kept; for a directory: its entries are unknown.
     Missing(Gap),

@@ -17,7 +17,7 @@ pub(crate) const TEMPORARY_PREFIX: &str = ".sinew-restore-";
 /// The directories that hold the data of a repository, by name.
 const REPOSITORIES: [&[u8]; 7] = [b".git", b".hg", b".svn", b".jj", b".bzr", b"_darcs", b".pijul"];
 
-/// What a scan looks at.
+/// The scope of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Scope<'a> {
     /// Everything.

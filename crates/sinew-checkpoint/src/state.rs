@@ -12,7 +12,7 @@ pub(crate) struct State {
     groups: HashMap<(u64, u64), Vec<u32>>,
 }
 
-/// What one checkpoint changes in the state before it: a path, and its row now, or nothing if it is gone.
+/// The changes of one checkpoint to the state before it: a path, and its row now, or nothing if it is gone.
 pub(crate) type Delta = Vec<(Box<[u8]>, Option<Row>)>;
 
 impl State {

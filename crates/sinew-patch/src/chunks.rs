@@ -28,7 +28,7 @@ pub struct Chunk<'t> {
 /// A line of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkLine<'t> {
-    /// Which of the texts have the line.
+    /// The texts that have the line.
     pub kind: LineKind,
     /// The line without its end.
     pub text: &'t [u8],
@@ -185,7 +185,7 @@ pub(crate) fn apply(chunks: &[Chunk<'_>], old: &[u8], name: &str, cancel: &Cance
     Ok(AppliedText { text, places, added: count(LineKind::Added), removed: count(LineKind::Removed) })
 }
 
-/// Where a chunk belongs: its first line, the line from which the next chunk is searched, and how many of its lines are used.
+/// The position of a chunk: its first line, the line from which the next chunk is searched, and how many of its lines are used.
 struct ChunkPlace {
     start: usize,
     next: usize,

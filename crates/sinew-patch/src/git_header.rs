@@ -7,7 +7,7 @@ use crate::lines::damaged;
 use crate::patch::FileMode;
 use crate::quoted::unquote;
 
-/// What the header of a git diff says. Names are as the patch writes them, with their prefixes except for renames and copies.
+/// The header of a git diff. Names are as the patch writes them, with their prefixes except for renames and copies.
 #[derive(Default)]
 pub(crate) struct GitHeader {
     /// The names of the `diff --git` line, if both are the same without their prefixes.

@@ -20,13 +20,13 @@ pub struct Hunk<'t> {
 /// A line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HunkLine<'t> {
-    /// Which of the texts have the line.
+    /// The texts that have the line.
     pub kind: LineKind,
     /// The line with its `\n`; without one if the patch says that the file does not end with a newline.
     pub text: &'t [u8],
 }
 
-/// Which of the two texts have a line.
+/// The texts that have a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
     /// Both.

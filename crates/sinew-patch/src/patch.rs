@@ -25,7 +25,7 @@ pub enum Form {
 /// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch<'t> {
-    /// What happens to the file.
+    /// The operation on the file.
     pub operation: Operation,
     /// The file after the change; the file before it for a deletion.
     pub path: FileName,
@@ -41,7 +41,7 @@ pub struct FilePatch<'t> {
     pub line: usize,
 }
 
-/// What a patch does to a file.
+/// The operation of a patch on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Creates the file. In a unified diff it must not exist; the Begin Patch form replaces an existing one.

@@ -1,4 +1,4 @@
-//! What a patch makes of the files below a root, before anything is written.
+//! The new content of the files below a root, before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

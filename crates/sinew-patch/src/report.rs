@@ -1,6 +1,6 @@
 //! The result of an applied patch.
 
-/// What happened to a file.
+/// The result for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// It did not exist before.
@@ -29,7 +29,7 @@ impl Action {
     }
 }
 
-/// Where a hunk or a chunk was applied.
+/// The position at which a hunk or a chunk was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HunkPlace {
     /// The first line of the hunk in the new text, from 1.
@@ -43,7 +43,7 @@ pub struct HunkPlace {
 /// The change of one file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReport {
-    /// What happened.
+    /// The operation.
     pub action: Action,
     /// The path below the root, with `/` between its parts.
     pub path: Vec<u8>,
@@ -53,11 +53,11 @@ pub struct FileReport {
     pub added: usize,
     /// The number of removed lines.
     pub removed: usize,
-    /// Where each hunk or chunk was applied, in the order of the patch.
+    /// The position of each hunk or chunk, in the order of the patch.
     pub places: Vec<HunkPlace>,
 }
 
-/// What a patch changed, or would change.
+/// The changes that a patch made, or would make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchReport {
     /// One entry for each file of the patch, in its order. A file that is named twice has two.
@@ -69,7 +69,7 @@ pub struct PatchReport {
 pub struct AppliedText {
     /// The new text.
     pub text: Vec<u8>,
-    /// Where each hunk or chunk was applied, in their order.
+    /// The position of each hunk or chunk, in their order.
     pub places: Vec<HunkPlace>,
     /// The number of added lines.
     pub added: usize,

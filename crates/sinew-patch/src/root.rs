@@ -49,7 +49,7 @@ pub(crate) enum NodeKind {
     Link,
 }
 
-/// What tells whether a file is still the one that was read: device, inode, size, and time of change in seconds and nanoseconds.
+/// The identity of a file that was read: device, inode, size, and time of change in seconds and nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp([i128; 5]);
 

@@ -1,4 +1,4 @@
-//! Where a sequence of numbers occurs in another one.
+//! Finds a sequence of numbers in another one.
 
 use std::ops::ControlFlow;
 

@@ -31,6 +31,6 @@ mod unsupported;
 pub use linux::{Entry, Handoff, Sandbox, handoff};
 pub use policy::{Mode, Network, Policy, Protect, Surroundings};
 pub use refusal::{Refusal, RefusalKind};
-pub use status::{Held, Promise, PromiseStatus, Status};
+pub use status::{Enforcement, Promise, PromiseStatus, Status};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::Sandbox;

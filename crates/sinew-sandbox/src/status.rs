@@ -1,8 +1,8 @@
-//! What a sandbox enforces, by what, and what is missing.
+//! The status of a sandbox: its promises, the mechanisms behind them, and the gaps.
 
 /// The strength with which a promise is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Held {
+pub enum Enforcement {
     /// The kernel enforces nothing.
     Advisory,
     /// The kernel enforces a part; [`PromiseStatus::missing`] lists the rest.
@@ -11,14 +11,14 @@ pub enum Held {
     Enforced,
 }
 
-impl Held {
+impl Enforcement {
     /// Returns `advisory`, `partial` or `enforced`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Held::Advisory => "advisory",
-            Held::Partial => "partial",
-            Held::Enforced => "enforced",
+            Enforcement::Advisory => "advisory",
+            Enforcement::Partial => "partial",
+            Enforcement::Enforced => "enforced",
         }
     }
 }
@@ -69,10 +69,10 @@ impl Promise {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromiseStatus {
     /// The strength with which it is kept.
-    pub held: Held,
+    pub held: Enforcement,
     /// The mechanisms of the kernel that keep it: `namespaces`, `landlock`, `seccomp`, `notification`, `capabilities`.
     pub by: Vec<&'static str>,
-    /// What is not enforced, one phrase each. Empty if `held` is [`Held::Enforced`].
+    /// The gaps, one phrase each. Empty if `held` is [`Enforcement::Enforced`].
     pub missing: Vec<&'static str>,
 }
 
@@ -81,9 +81,9 @@ impl PromiseStatus {
     #[must_use]
     pub fn new(by: Vec<&'static str>, missing: Vec<&'static str>) -> PromiseStatus {
         let held = match (by.is_empty(), missing.is_empty()) {
-            (true, _) => Held::Advisory,
-            (false, true) => Held::Enforced,
-            (false, false) => Held::Partial,
+            (true, _) => Enforcement::Advisory,
+            (false, true) => Enforcement::Enforced,
+            (false, false) => Enforcement::Partial,
         };
         PromiseStatus { held, by, missing }
     }

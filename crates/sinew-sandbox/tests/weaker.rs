@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use sinew_base::ErrorCode;
-use sinew_sandbox::{Held, Mode, Policy, Promise, Sandbox, Status, Surroundings};
+use sinew_sandbox::{Enforcement, Mode, Policy, Promise, Sandbox, Status, Surroundings};
 
 /// Names the row in the process that plays it.
 const ROW: &str = "SINEW_WEAKER_ROW";
@@ -23,11 +23,11 @@ const NAMESPACES: [libc::c_long; 2] = [libc::SYS_unshare, libc::SYS_setns];
 struct System {
     name: &'static str,
     refused: &'static [&'static [libc::c_long]],
-    held: [Held; 5],
+    held: [Enforcement; 5],
 }
 
 const SYSTEMS: [System; 4] = {
-    use Held::{Advisory, Enforced, Partial};
+    use Enforcement::{Advisory, Enforced, Partial};
     [
         System { name: "whole", refused: &[], held: [Enforced, Partial, Enforced, Enforced, Enforced] },
         System { name: "no landlock", refused: &[&LANDLOCK], held: [Partial, Partial, Enforced, Enforced, Partial] },
@@ -44,7 +44,7 @@ const SYSTEMS: [System; 4] = {
     ]
 };
 
-fn held(status: &Status) -> [Held; 5] {
+fn held(status: &Status) -> [Enforcement; 5] {
     [Promise::Write, Promise::Read, Promise::Network, Promise::Sockets, Promise::Signals]
         .map(|promise| status.of(promise).held)
 }
@@ -98,7 +98,7 @@ fn play(system: &System, folder: &Path) {
     assert_eq!(held(sandbox.status()), system.held, "{}: {:#?}", system.name, sandbox.status());
     for (index, promise) in [Promise::Write, Promise::Read, Promise::Signals].into_iter().enumerate() {
         let required = Policy { required: vec![promise], ..policy.clone() };
-        let is_enforced = system.held[[0, 1, 4][index]] == Held::Enforced;
+        let is_enforced = system.held[[0, 1, 4][index]] == Enforcement::Enforced;
         match Sandbox::prepare(&required, &surroundings) {
             Ok(_) => assert!(is_enforced, "{} {promise:?}", system.name),
             Err(error) => assert!(!is_enforced && error.code() == ErrorCode::Unsupported, "{error}"),
@@ -113,8 +113,8 @@ fn play(system: &System, folder: &Path) {
     drop(command);
     drop(entry);
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("hidden") == (system.held[1] == Held::Advisory), "{}: {text}", system.name);
-    assert!(outside.join("new").exists() == (system.held[0] == Held::Advisory), "{}", system.name);
+    assert!(text.contains("hidden") == (system.held[1] == Enforcement::Advisory), "{}: {text}", system.name);
+    assert!(outside.join("new").exists() == (system.held[0] == Enforcement::Advisory), "{}", system.name);
     assert!(root.join("inside").exists(), "{}: {output:?}", system.name);
     let mode = std::os::unix::fs::PermissionsExt::mode(&outside.join("old").metadata().unwrap().permissions()) & 0o777;
     let has_namespaces = sandbox.status().write.by.contains(&"namespaces");
@@ -160,7 +160,7 @@ fn inside_another_sandbox() {
     let surroundings = Surroundings { cwd: "/".into(), ..Surroundings::default() };
     let sandbox = Sandbox::prepare(&policy, &surroundings).unwrap();
     // Another supervisor answers already, and namespaces are refused; Landlock can be applied once more.
-    assert_eq!(sandbox.status().sockets.held, Held::Advisory);
+    assert_eq!(sandbox.status().sockets.held, Enforcement::Advisory);
     assert_eq!(sandbox.status().write.by, ["landlock"]);
     let entry = sandbox.enter().unwrap();
     let mut command = Command::new("touch");

@@ -6,7 +6,7 @@ use sinew_walk::{FileType, Scan};
 
 use crate::types::{Change, ChangeKind};
 
-/// What was announced since the last batch.
+/// The changes announced since the last batch.
 #[derive(Debug, Default)]
 pub(crate) struct Announced {
     /// Files of which something was heard.

@@ -37,7 +37,7 @@ impl WatchCloser {
     }
 }
 
-/// What wakes the thread that waits.
+/// Wakes the waiting thread.
 #[derive(Debug)]
 struct Signal {
     closed: AtomicBool,

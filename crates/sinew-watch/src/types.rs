@@ -88,7 +88,7 @@ impl ChangeKind {
 /// A change of a path below the watched directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Change {
-    /// What happened.
+    /// The change.
     pub kind: ChangeKind,
     /// The path below the watched directory, with `/` between names; empty for an overflow.
     pub path: Vec<u8>,

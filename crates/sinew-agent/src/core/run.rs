@@ -168,7 +168,7 @@ pub enum ToolExecution {
     Sequential,
 }
 
-/// What steering does to the tool calls of an answer. Calls that have not begun are skipped in both cases.
+/// The effect of steering on running tool calls. Calls that have not begun are skipped in both cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Interrupt {
     /// Ends the calls that run.

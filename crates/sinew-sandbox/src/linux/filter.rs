@@ -173,7 +173,7 @@ const NETLINK: u32 = 16;
 const DATAGRAM: u32 = 2;
 const RAW: u32 = 3;
 
-/// What a filter refuses beside the calls that it always refuses.
+/// The system calls that a filter refuses in addition to the fixed ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct FilterOptions {
     /// Signals, scheduling and memory of other processes.

@@ -17,7 +17,7 @@ const VERSION: u8 = 1;
 /// A sandbox on its way to another process.
 #[derive(Debug)]
 pub struct Handoff<'a> {
-    /// What [`receive`] decodes.
+    /// The bytes that [`receive`] decodes.
     pub bytes: Vec<u8>,
     /// The descriptors that the other process gets with consecutive numbers, in this order.
     pub descriptors: Vec<BorrowedFd<'a>>,

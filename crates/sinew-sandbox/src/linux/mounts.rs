@@ -9,7 +9,7 @@ use super::namespace::{Step, text};
 use super::rules::Rules;
 use crate::{Mode, Network};
 
-/// What programs see of `/dev`. The rest is hidden: root could read a disk by its device.
+/// The devices that programs see in `/dev`. The rest is hidden: root could read a disk by its device.
 const DEVICES: [&str; 9] = ["null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm"];
 
 /// Devices by which root reads the memory.

@@ -11,7 +11,7 @@ use super::paths::{Entry, absolute, entries, place};
 use super::scan::walk;
 use crate::{Mode, Policy, Protect, Surroundings};
 
-/// What the home directory has that programs of [`Mode::Workspace`] and [`Mode::ReadOnly`] cannot read.
+/// Paths in the home directory that programs of [`Mode::Workspace`] and [`Mode::ReadOnly`] cannot read.
 const SECRETS: [&str; 15] = [
     ".ssh",
     ".aws",

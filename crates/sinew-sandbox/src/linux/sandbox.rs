@@ -25,7 +25,7 @@ use super::rules::Rules;
 use super::scan::Scan;
 use super::strength::{Granted, status};
 use super::take_back::{Holding, take_back};
-use crate::{Held, Mode, Network, Policy, Refusal, Status, Surroundings};
+use crate::{Enforcement, Mode, Network, Policy, Refusal, Status, Surroundings};
 
 /// A compiled policy. Clones share it, and threads may use it at the same time.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ impl Sandbox {
 fn check_required(policy: &Policy, status: &Status, refused: Option<&str>) -> Result<()> {
     for promise in &policy.required {
         let state = status.of(*promise);
-        if state.held != Held::Enforced {
+        if state.held != Enforcement::Enforced {
             let reasons = state.missing.iter().copied().chain(refused).collect::<Vec<_>>().join("; ");
             let (name, held) = (promise.as_str(), state.held.as_str());
             let text =

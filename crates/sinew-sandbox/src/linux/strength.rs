@@ -6,7 +6,7 @@ use super::paths::Entry;
 use super::rules::Rules;
 use crate::{Mode, Network, Policy, PromiseStatus, Status};
 
-/// What the system granted when it was asked.
+/// The mechanisms that the system granted when they were tried.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Granted {
     pub(super) namespaces: bool,

@@ -84,7 +84,7 @@ struct Session<'a, F> {
     cancel: &'a CancelToken,
     on_chunk: F,
     master: OwnedFd,
-    // Held while the program runs: without any holder the terminal would report its end over and over.
+    // Enforcement while the program runs: without any holder the terminal would report its end over and over.
     slave: Option<OwnedFd>,
     merger: StreamMerger,
     buffer: Vec<u8>,
