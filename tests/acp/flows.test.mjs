@@ -74,7 +74,7 @@ flow("a session is named by a string", [REPEAT, answer("Hello.")], ({ request })
 flow("a denied command does not run", [call("bash", { command: "touch ran" }), answer("Then not.")], async ({ prompt, cwd, updates }) => {
   assert.equal(await prompt("go"), "end_turn");
   assert.ok(!existsSync(join(cwd, "ran")));
-  assert.ok(JSON.stringify(updates.filter(({ update }) => update.status === "failed")).includes("Denied by permission rule"));
+  assert.ok(JSON.stringify(updates.filter(({ update }) => update.status === "failed")).includes("The user refused this call"));
 }, { handlers: chooses("reject_once"), settings: ASKING });
 flow("a denied write writes nothing", [call("write", { path: "a.txt", content: "x" }), answer("Then not.")], async ({ prompt, cwd, updates }) => {
   assert.equal(await prompt("go"), "end_turn");

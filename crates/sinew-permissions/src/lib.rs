@@ -189,7 +189,11 @@ impl Permissions {
             }
             Answer::Asks(rule) => rule,
         };
-        let Some(ask) = self.ask.as_ref().filter(|_| site.has_ui) else { return denied(rule) };
+        let Some(ask) = self.ask.as_ref().filter(|_| site.has_ui) else {
+            return denied(format!(
+                "{rule}, which asks first: nobody can answer here. The user can permit it with --allow."
+            ));
+        };
         let approval = match self.is_granted(site.session, call) {
             true => Approval::Once,
             false => self.asked(&**ask, call, site, rule.clone()).await,
@@ -206,7 +210,9 @@ impl Permissions {
                 self.added.lock().push((only, rule));
                 self.changed.notify_waiters();
             }
-            Approval::No(None) => return denied(rule),
+            Approval::No(None) => {
+                return Ok(Decision::Block(format!("The user refused this call, about which the rule {rule} asks.")));
+            }
             Approval::No(Some(text)) => return Ok(Decision::Block(format!("The user refused this call: {text}"))),
         }
         self.remember(call);

@@ -352,12 +352,14 @@ async fn without_a_user_nobody_says_yes() {
         let site = CallSite { cwd: Path::new("/w"), session: "s", has_ui };
         permissions.judge(&call("bash", json!({"command": "ls"})), site).await.unwrap()
     };
-    let denied = Decision::Block("Denied by permission rule: bash(ls*)".into());
-    assert_eq!(verdict(false, None).await, denied);
-    assert_eq!(verdict(false, Some(Says(Some("Yes")))).await, denied);
-    assert_eq!(verdict(true, None).await, denied);
-    assert_eq!(verdict(true, Some(Says(None))).await, denied);
-    assert_eq!(verdict(true, Some(Says(Some("No")))).await, denied);
+    let nobody = "Denied by permission rule: bash(ls*), which asks first: nobody can answer here. The user can permit it with --allow.";
+    let nobody = Decision::Block(nobody.into());
+    let refused = Decision::Block("The user refused this call, about which the rule bash(ls*) asks.".into());
+    assert_eq!(verdict(false, None).await, nobody);
+    assert_eq!(verdict(false, Some(Says(Some("Yes")))).await, nobody);
+    assert_eq!(verdict(true, None).await, nobody);
+    assert_eq!(verdict(true, Some(Says(None))).await, refused);
+    assert_eq!(verdict(true, Some(Says(Some("No")))).await, refused);
     assert_eq!(verdict(true, Some(Says(Some("Yes")))).await, Decision::Allow);
 }
 

@@ -152,7 +152,7 @@ impl Hook {
         if stdout.iter().all(u8::is_ascii_whitespace) {
             return Ok(HookOutput::Nothing);
         }
-        match serde_json::from_slice(&stdout) {
+        match serde_json::from_slice(&sinew::base::replace_lone_surrogates(&stdout)) {
             Ok(answer @ Value::Object(_)) => Ok(HookOutput::Answer(answer)),
             Ok(_) => Err("its answer is JSON but no object".into()),
             Err(error) => Err(format!("its answer is no JSON: {error}")),

@@ -181,7 +181,10 @@ fn an_editor_that_can_do_nothing_works_on_the_disk_and_permits_nothing_049() {
     assert_eq!(states[..5], ["completed", "completed", "completed", "completed", "failed"], "{updates:#?}");
     assert_eq!(states.len(), 7, "{updates:#?}");
     let all: String = updates.iter().map(Value::to_string).collect();
-    assert!(all.contains("1:two") && all.contains("Denied by permission rule: bash(*)"), "{all}");
+    assert!(
+        all.contains("1:two") && all.contains("The user refused this call, about which the rule bash(*) asks."),
+        "{all}"
+    );
     assert!(editor.said(&session).ends_with("Done."));
     assert_eq!(editor.end(), (Some(0), String::new()));
 }

@@ -91,7 +91,7 @@ fn ruled(permissions: &Value, tool: &str, arguments: &Value, expect: Option<&str
     let stage = Stage::scripted(&[call("A", tool, arguments.clone()), text("B")]);
     stage.write("home/agent/settings.json", &json!({"permissions": permissions}).to_string());
     let (told, _) = outcome(&stage, &[]);
-    let denied = told.strip_prefix("Denied by permission rule: ");
+    let denied = told.strip_prefix("Denied by permission rule: ").and_then(|rule| rule.split(", which asks").next());
     assert_eq!(denied, expect, "{permissions} {arguments}: {told}");
 }
 
@@ -104,6 +104,13 @@ fn permissions_hold_for_every_tool() {
     ruled(&rules, "bash", &json!({"command": "git status"}), None);
     ruled(&rules, "bash", &json!({"command": "echo 'open"}), Some("bash(git *)"));
     ruled(&rules, "bash", &json!({"command": "echo done"}), None);
+}
+
+#[test]
+fn an_answer_of_a_hook_may_have_half_of_an_emoji() {
+    let stage = writes();
+    stage.write("home/agent/hooks.json", &hook(r#"echo '{"block": true, "reason": "no \ud83d"}'"#));
+    assert!(outcome(&stage, &[]).0.contains("no \u{fffd}"), "{:?}", outcome(&stage, &[]));
 }
 
 #[test]

@@ -87,6 +87,9 @@ fn lines_that_are_no_commands_are_refused_and_the_next_one_is_read() {
     // Blank lines are nothing, and a line may end as Windows ends it.
     client.raw(b"\n\n  \r\n{\"id\":1,\"type\":\"abort_bash\"}\r\n");
     assert_eq!(client.frame()["id"], 1);
+    // Half of an emoji, as JavaScript writes it, is a character that stands for it.
+    client.raw(b"{\"id\":\"\\ud83d!\",\"type\":\"abort_bash\"}\n");
+    assert_eq!(client.frame()["id"], "\u{fffd}!");
     // U+2028 ends no line, and comes back as it was.
     let id = "a\u{2028}b\u{2029}c\u{85}";
     client.raw(format!("{{\"id\":\"{id}\",\"type\":\"abort_bash\"}}\n").as_bytes());

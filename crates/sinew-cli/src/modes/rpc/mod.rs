@@ -43,6 +43,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
+use sinew::base::replace_lone_surrogates;
 use sinew_agent::agent::{Snapshots, Subscriber};
 use sinew_agent::event::Event;
 use sinew_tools::Ask;
@@ -139,7 +140,9 @@ impl Rpc {
         let mut lines = frames::lines(ended);
         while let Some(line) = lines.recv().await {
             let line = match line {
-                Line::Whole(line) => serde_json::from_slice(&line).map_err(|error| format!("no JSON: {error}")),
+                Line::Whole(line) => {
+                    serde_json::from_slice(&replace_lone_surrogates(&line)).map_err(|error| format!("no JSON: {error}"))
+                }
                 Line::TooLong => Err(format!("the line is longer than {} MB", frames::LONGEST >> 20)),
             };
             match line {
