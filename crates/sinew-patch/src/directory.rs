@@ -27,7 +27,7 @@ pub struct ApplyOptions {
 /// The token is checked before each file and each hunk, until the first file is renamed.
 ///
 /// # Errors
-/// Those of [`Patch::parse`] and [`apply_to_text`]; `NotFound` if a file is missing; `InvalidState` if a file exists that the patch creates,
+/// Those of [`Patch::parse`] and [`apply_to_text`](crate::apply_to_text); `NotFound` if a file is missing; `InvalidState` if a file exists that the patch creates,
 /// or was changed meanwhile; `PermissionDenied` if a path leads through a link; `Unsupported` on systems other than Unix; the token's reason.
 pub fn apply_to_directory(
     root: &Path,

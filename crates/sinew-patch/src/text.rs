@@ -8,7 +8,7 @@ use crate::{chunks, image};
 
 /// Applies the change of one file to its text. The token is checked before each hunk.
 ///
-/// `fuzz` is that of [`ApplyOptions`]. Bytes outside of the changed lines are kept as they are.
+/// `fuzz` is that of [`ApplyOptions`](crate::ApplyOptions). Bytes outside of the changed lines are kept as they are.
 ///
 /// # Errors
 /// `InvalidState` if a hunk does not match, with the nearest line in the message; the token's reason if it ends the call.
