@@ -34,36 +34,8 @@ impl Table {
         let kit = value["kit"].as_object().into_iter().flatten();
         Table {
             kit: kit.map(|(name, text)| (name.clone(), text.as_str().unwrap().to_string())).collect(),
-            rows: value["rows"].as_array().unwrap().iter().map(unhurried).collect(),
+            rows: value["rows"].as_array().unwrap().clone(),
         }
-    }
-}
-
-/// A row of a use with five times as long pauses. They give a program time to start, which takes longer on a busy machine.
-fn unhurried(row: &Value) -> Value {
-    match row["id"].as_str() {
-        Some(id) if id.starts_with("use.") => lengthened(row),
-        _ => row.clone(),
-    }
-}
-
-fn lengthened(value: &Value) -> Value {
-    match value {
-        Value::String(text) => {
-            let mut parts = text.split("sleep ");
-            let first = parts.next().unwrap_or_default().to_string();
-            let rest = parts.map(|part| {
-                let end = part.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(part.len());
-                match part[..end].parse::<f64>() {
-                    Ok(seconds) if seconds < 2.0 => format!("sleep {}{}", seconds * 5.0, &part[end..]),
-                    _ => format!("sleep {part}"),
-                }
-            });
-            Value::from(std::iter::once(first).chain(rest).collect::<String>())
-        }
-        Value::Array(list) => list.iter().map(lengthened).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), lengthened(value))).collect(),
-        other => other.clone(),
     }
 }
 
@@ -125,6 +97,8 @@ impl Places {
     fn bash(&self, args: &[&str]) -> Command {
         let mut command = Command::new("bash");
         command.args(args).current_dir(&self.root).env("HOME", &self.home).env("TMPDIR", &self.temp);
+        // The ordinary user of the tests has no shell of his own, which tmux would start.
+        command.env("SHELL", "/bin/sh");
         command.stdin(Stdio::null());
         command
     }
