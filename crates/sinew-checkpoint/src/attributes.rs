@@ -40,7 +40,7 @@ pub(crate) fn write(file: BorrowedFd<'_>, bytes: &[u8]) {
     let mut reader = Reader::plain(bytes);
     while !reader.is_empty() {
         let (Ok(name), Ok(value)) = (reader.block(), reader.block()) else { return };
-        // What may not be set is not set; the content counts more.
+        // A file without an attribute that may not be set is better than no file.
         let _ = rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty());
     }
 }

@@ -134,7 +134,7 @@ impl Checkpoints {
         let mut memory = self.memory.lock();
         let newest = self.store.as_ref().ok().and_then(|store| store.names().ok()?.pop());
         let Some(newest) = newest else {
-            // What was in a store that was deleted is lost; what never was there is in memory.
+            // The store was deleted with its checkpoints; one that was never saved is still in memory.
             let is_unsaved =
                 |latest: &LatestCheckpoint| memory.unsaved.iter().any(|(head, _)| head.id == latest.head.id);
             return memory.latest.clone().filter(|latest| is_unsaved(latest));
@@ -177,7 +177,7 @@ impl Checkpoints {
         let options = ScanOptions { scope, skip: &self.skip };
         let mut rows = scan(&self.directory, latest, options, cancel)?.into_rows();
         let pending: u64 = rows.iter().filter(|row| row.content == Content::Pending).map(|row| row.size).sum();
-        // What git has is not looked up for a few files: to copy them is less work than to read git's indexes.
+        // For a few files git is not asked: copying them is less work than reading its indexes.
         let mut state = State::new(rows);
         let mut git = (pack.is_some() && pending > FEW_BYTES).then(|| self.git.source(&self.root, &state));
         rows = state.into_rows();

@@ -151,7 +151,7 @@ fn close_directories(root: &Directory, opened: &[OpenedDirectory]) {
     for OpenedDirectory { path, meanwhile, afterwards } in opened {
         let stat = root.open_below(path).and_then(|directory| directory.own_stat());
         if stat.is_ok_and(|stat| permissions(&stat) == *meanwhile) {
-            // What fails here fails for somebody else's reason: the directory moved or has another owner.
+            // This fails if somebody moved the directory or took it over; then its permissions are no longer ours to set.
             let _ = set_directory_mode(root, path, *afterwards);
         }
     }

@@ -225,7 +225,7 @@ impl PackWriter<'_> {
         let Some((mut file, path)) = self.file.take() else { return Ok(()) };
         let done = self.seal(&mut file, &path);
         if done.is_err() {
-            // What is left of it is removed by the next open too.
+            // If this fails too, the next open removes the file.
             let _ = fs::remove_file(&path);
         }
         done

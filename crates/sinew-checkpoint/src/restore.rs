@@ -170,7 +170,7 @@ impl Restorer<'_> {
     fn place(&mut self, staged: &StagedEntry) {
         let done = self.try_place(staged);
         if let Err(action) = done {
-            // What was to be inside stays out too.
+            // The entries below it cannot be restored either.
             for path in self.paths(|step| step.action == Action::Restore && is_within(&step.path, &staged.path)) {
                 self.set(&path.0, action.clone());
             }

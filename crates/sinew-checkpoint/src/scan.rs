@@ -138,7 +138,7 @@ impl Scanner<'_> {
         if folder.is_empty() && name.starts_with(TEMPORARY_PREFIX.as_bytes()) {
             return;
         }
-        // What is gone by now is not there.
+        // An entry that was removed after the listing is left out.
         let Ok(Some(stat)) = directory.stat(as_name(name)) else { return };
         let path = joined(folder, name);
         let mut row = Row::of(&path, &stat, now());

@@ -187,15 +187,6 @@ impl Semantics {
         }
     }
 
-    /// Returns the first file that a call names for people, and its line.
-    #[must_use]
-    pub fn location(&self, arguments: &Value) -> Option<(String, Option<u64>)> {
-        (self.subjects)(arguments).into_iter().find_map(|subject| match subject {
-            Subject::Path { path, line } => Some((path, line)),
-            _ => None,
-        })
-    }
-
     /// Returns the files that a call names for people.
     #[must_use]
     pub fn files(&self, arguments: &Value) -> Vec<String> {

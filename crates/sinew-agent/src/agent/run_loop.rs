@@ -341,7 +341,7 @@ impl RunLoop<'_> {
         }
         let reason = match self.overflows {
             0 => Some(Reason::Overflow),
-            // What a summary keeps may be too large by itself.
+            // The entries that a summary keeps may be too large by themselves.
             1 => Some(Reason::OverflowAgain).filter(|again| compact::large_results(agent, seen, *again).is_some()),
             _ => None,
         };

@@ -216,7 +216,7 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
                 None => standing(&name, &value, file, variables, &mut out.warnings),
             };
             if let Standing::Invalid(reason) = &standing {
-                // Who misses its tools in a run does not look for it in a list.
+                // A user who misses its tools in a run does not think of `sinew mcp list`.
                 out.warnings.push(format!("MCP server {name:?} of {}: {reason}", file.path.display()));
             }
             seen.entry(name.clone()).or_insert_with(|| file.path.clone());

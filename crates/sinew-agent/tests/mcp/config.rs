@@ -215,7 +215,7 @@ fn servers_of_a_client_are_taken_as_they_are_and_kept_nowhere() {
     assert_eq!(warnings, ["MCP server \"s\" of the client: Invalid server config: \"command\" is empty"]);
 }
 
-/// What other programs understand, and what makes an entry useless, is told in the run.
+/// A run warns about an entry that other programs understand and Sinew does not, and about one that cannot work.
 #[test]
 fn what_keeps_a_server_from_working_is_a_warning() {
     let (standing, warnings) = one(Origin::User, json!({"command": "x", "args": ["${NOT_SET}"]}));

@@ -1,4 +1,4 @@
-//! What somebody else changed stays, and is named.
+//! A restore leaves alone the files that somebody else changed, and names them.
 
 use sinew_base::CancelToken;
 

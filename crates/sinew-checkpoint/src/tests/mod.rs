@@ -73,7 +73,7 @@ impl Drop for Project {
     }
 }
 
-/// What is at each path: type, permissions, content or target, and the first path of the same file.
+/// Reads each path: type, permissions, content or target, and the first path of the same file.
 pub(super) type Tree = BTreeMap<Vec<u8>, String>;
 
 /// Reads a tree without the data of repositories.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod connections;
+mod exchange;
 mod property_names;
 mod providers;
 mod quirks;

@@ -1,23 +1,15 @@
 //! Behaviour of real servers that the protocols do not mention: each quirk over a real socket.
 
 use serde_json::{Value, json};
-use sinew_llm::http::HttpClient;
 use sinew_llm::{AssistantMessage, Block, ErrorKind, LlmMessage, Model, Request, wire};
-use sinew_testkit::provider::{Framing, Reply, Server};
-use tokio_util::sync::CancellationToken;
+use sinew_testkit::provider::{Framing, Reply};
+
+use crate::exchange::ask;
 
 const ANTHROPIC: &str = "anthropic-messages";
 const CHAT: &str = "openai-completions";
 const RESPONSES: &str = "openai-responses";
 const GOOGLE: &str = "google-generative-ai";
-
-async fn ask(api: &str, reply: Reply) -> AssistantMessage {
-    let server = Server::replies(vec![reply]);
-    let model =
-        Model { id: "m".into(), api: api.into(), provider: "p".into(), base_url: server.url(), ..Model::default() };
-    let request = Request { model, messages: vec![LlmMessage::user("hi").into()], ..Request::default() };
-    wire::provider(api, HttpClient::default()).unwrap().stream(request, CancellationToken::new()).result().await
-}
 
 /// A message in a line: thoughts in brackets, texts, calls, and how it ended.
 fn told(message: &AssistantMessage) -> String {

@@ -2,20 +2,12 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use sinew_llm::http::HttpClient;
-use sinew_llm::{AssistantMessage, Block, LlmMessage, Model, Request, StopReason, wire};
-use sinew_testkit::provider::{Reply, Server};
-use tokio_util::sync::CancellationToken;
+use sinew_llm::{AssistantMessage, Block, StopReason};
+use sinew_testkit::provider::Reply;
+
+use crate::exchange::{ask, sse};
 
 const APIS: [&str; 4] = ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];
-
-async fn ask(api: &str, body: String) -> AssistantMessage {
-    let server = Server::replies(vec![Reply::stream(body)]);
-    let model =
-        Model { id: "m".into(), api: api.into(), provider: "p".into(), base_url: server.url(), ..Model::default() };
-    let request = Request { model, messages: vec![LlmMessage::user("hi").into()], ..Request::default() };
-    wire::provider(api, HttpClient::default()).unwrap().stream(request, CancellationToken::new()).result().await
-}
 
 /// A placeholder in an event; the JSON string of some units replaces it with its quotes.
 const HERE: &str = "@@";
@@ -29,26 +21,22 @@ fn json_string(units: &[u16]) -> String {
     format!("\"{}\"", units.iter().map(unit).collect::<String>())
 }
 
-fn sse(events: &[Value]) -> String {
-    events.iter().map(|event| format!("data: {event}\n\n")).collect()
-}
-
 /// What an answer says: text, thought, or the arguments of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Said {
+enum Part {
     Text,
     Thought,
     Arguments,
 }
 
 /// The beginning of an answer, one delta with a placeholder, and the end.
-fn frames(api: &str, said: Said) -> (Vec<Value>, Value, Vec<Value>) {
+fn frames(api: &str, part: Part) -> (Vec<Value>, Value, Vec<Value>) {
     match api {
         "anthropic-messages" => {
-            let (block, kind, field) = match said {
-                Said::Text => (json!({"type": "text", "text": ""}), "text_delta", "text"),
-                Said::Thought => (json!({"type": "thinking", "thinking": ""}), "thinking_delta", "thinking"),
-                Said::Arguments => {
+            let (block, kind, field) = match part {
+                Part::Text => (json!({"type": "text", "text": ""}), "text_delta", "text"),
+                Part::Thought => (json!({"type": "thinking", "thinking": ""}), "thinking_delta", "thinking"),
+                Part::Arguments => {
                     (json!({"type": "tool_use", "id": "t", "name": "ls"}), "input_json_delta", "partial_json")
                 }
             };
@@ -65,18 +53,18 @@ fn frames(api: &str, said: Said) -> (Vec<Value>, Value, Vec<Value>) {
                     json!({"tool_calls": [{"index": 0, "id": name.as_str().map(|_| "t"), "function": {"name": name, "arguments": text}}]}),
                 )
             };
-            let (begin, more) = match said {
-                Said::Text => (vec![], delta(json!({"content": HERE}))),
-                Said::Thought => (vec![], delta(json!({"reasoning_content": HERE}))),
-                Said::Arguments => (vec![call("ls".into(), "")], call(Value::Null, HERE)),
+            let (begin, more) = match part {
+                Part::Text => (vec![], delta(json!({"content": HERE}))),
+                Part::Thought => (vec![], delta(json!({"reasoning_content": HERE}))),
+                Part::Arguments => (vec![call("ls".into(), "")], call(Value::Null, HERE)),
             };
             (begin, more, vec![json!({"choices": [{"delta": {}, "finish_reason": "stop"}]})])
         }
         "openai-responses" => {
-            let (item, kind) = match said {
-                Said::Text => (json!({"type": "message"}), "response.output_text.delta"),
-                Said::Thought => (json!({"type": "reasoning"}), "response.reasoning_text.delta"),
-                Said::Arguments => (
+            let (item, kind) = match part {
+                Part::Text => (json!({"type": "message"}), "response.output_text.delta"),
+                Part::Thought => (json!({"type": "reasoning"}), "response.reasoning_text.delta"),
+                Part::Arguments => (
                     json!({"type": "function_call", "call_id": "t", "name": "ls"}),
                     "response.function_call_arguments.delta",
                 ),
@@ -88,8 +76,8 @@ fn frames(api: &str, said: Said) -> (Vec<Value>, Value, Vec<Value>) {
             )
         }
         _ => {
-            let part = match said {
-                Said::Thought => json!({"text": HERE, "thought": true}),
+            let part = match part {
+                Part::Thought => json!({"text": HERE, "thought": true}),
                 _ => json!({"text": HERE}),
             };
             (
@@ -101,12 +89,12 @@ fn frames(api: &str, said: Said) -> (Vec<Value>, Value, Vec<Value>) {
     }
 }
 
-async fn answer(api: &str, said: Said, pieces: &[&[u16]]) -> AssistantMessage {
-    let (begin, delta, end) = frames(api, said);
+async fn answer(api: &str, part: Part, pieces: &[&[u16]]) -> AssistantMessage {
+    let (begin, delta, end) = frames(api, part);
     let delta = delta.to_string();
     let deltas =
         pieces.iter().map(|piece| format!("data: {}\n\n", delta.replace(&format!("\"{HERE}\""), &json_string(piece))));
-    ask(api, sse(&begin) + &deltas.collect::<String>() + &sse(&end)).await
+    ask(api, Reply::stream(sse(&begin) + &deltas.collect::<String>() + &sse(&end))).await
 }
 
 fn told(message: &AssistantMessage) -> String {
@@ -127,15 +115,15 @@ fn told(message: &AssistantMessage) -> String {
 async fn check(pieces: &[&[u16]]) {
     let expect = String::from_utf16_lossy(&pieces.concat());
     for api in APIS {
-        for said in [Said::Text, Said::Thought] {
-            assert_eq!(told(&answer(api, said, pieces).await), expect, "{api} {said:?}");
+        for part in [Part::Text, Part::Thought] {
+            assert_eq!(told(&answer(api, part, pieces).await), expect, "{api} {part:?}");
         }
         // Google sends calls whole.
         if api != "google-generative-ai" {
             let (open, close): (Vec<u16>, Vec<u16>) =
                 ("{\"text\":\"".encode_utf16().collect(), "\"}".encode_utf16().collect());
             let whole: Vec<&[u16]> = [&[&open[..]], pieces, &[&close[..]]].concat();
-            let message = answer(api, Said::Arguments, &whole).await;
+            let message = answer(api, Part::Arguments, &whole).await;
             assert_eq!((told(&message), message.stop_reason), (expect.clone(), StopReason::ToolUse), "{api}");
         }
     }
@@ -197,7 +185,7 @@ async fn halves_in_other_fields_stop_nothing() {
         "data: {{\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{item}}}\n\ndata: {{\"type\":\"response.completed\",\"response\":{{\"status\":\"completed\",\"output\":[{{\"text\":\"a\\ud83d\"}}]}}}}\n\n"
     );
     for (api, body) in APIS.into_iter().zip([anthropic, chat, responses, google]) {
-        let message = ask(api, body).await;
+        let message = ask(api, Reply::stream(body)).await;
         let call = message.tool_calls().next().unwrap_or_else(|| panic!("{api}: {message:?}"));
         assert_eq!(
             (&call.arguments, message.stop_reason),
@@ -206,7 +194,8 @@ async fn halves_in_other_fields_stop_nothing() {
         );
     }
     for api in APIS {
-        let message = ask(api, "data: {\"error\":{\"code\":400,\"message\":\"no \\ud83d here\"}}\n\n".into()).await;
+        let message =
+            ask(api, Reply::stream("data: {\"error\":{\"code\":400,\"message\":\"no \\ud83d here\"}}\n\n")).await;
         assert_eq!(message.error.unwrap().message, "p: no \u{FFFD} here (HTTP 400)", "{api}");
     }
 }

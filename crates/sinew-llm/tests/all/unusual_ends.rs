@@ -1,27 +1,15 @@
 //! Answers whose parts come in another order, and answers that end without saying why.
 
 use serde_json::{Value, json};
-use sinew_llm::http::HttpClient;
-use sinew_llm::{AssistantMessage, ErrorKind, LlmMessage, Model, Request, StopReason, wire};
-use sinew_testkit::provider::{Reply, Server, Step};
-use tokio_util::sync::CancellationToken;
+use sinew_llm::{ErrorKind, StopReason};
+use sinew_testkit::provider::{Reply, Step};
+
+use crate::exchange::{ask, sse};
 
 const ANTHROPIC: &str = "anthropic-messages";
 const CHAT: &str = "openai-completions";
 const RESPONSES: &str = "openai-responses";
 const GOOGLE: &str = "google-generative-ai";
-
-async fn ask(api: &str, reply: Reply) -> AssistantMessage {
-    let server = Server::replies(vec![reply]);
-    let model =
-        Model { id: "m".into(), api: api.into(), provider: "p".into(), base_url: server.url(), ..Model::default() };
-    let request = Request { model, messages: vec![LlmMessage::user("hi").into()], ..Request::default() };
-    wire::provider(api, HttpClient::default()).unwrap().stream(request, CancellationToken::new()).result().await
-}
-
-fn sse(events: &[Value]) -> String {
-    events.iter().map(|event| format!("data: {event}\n\n")).collect()
-}
 
 /// The calls of an answer: id, name and arguments; or its error.
 async fn calls(api: &str, events: &[Value]) -> Result<Vec<(String, String, Value)>, ErrorKind> {

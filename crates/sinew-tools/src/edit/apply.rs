@@ -84,7 +84,7 @@ pub(super) fn apply(
             // It may be a text of the JSON.
             Err(Fault::NotFound(text)) => {
                 return replaced(name, bytes, edits, fuzzy)
-                    .map(|(edited, _)| edited)
+                    .map(|(edited, _)| EditedFile { bytes: edited.new.clone(), ..edited })
                     .map_err(|_| Fault::NotFound(text));
             }
             Err(other) => return Err(other),
@@ -153,7 +153,7 @@ pub(super) fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -
     Ok(put(file, places, stages, notes))
 }
 
-/// Puts new texts in their places.
+/// Puts new texts in their places. The caller encodes the new content as the bytes of the file.
 fn put(file: &[u8], places: Places, stages: Vec<Stage>, notes: Vec<String>) -> (EditedFile, Places) {
     let mut content = Vec::with_capacity(file.len());
     let mut at = 0;
@@ -164,7 +164,7 @@ fn put(file: &[u8], places: Places, stages: Vec<Stage>, notes: Vec<String>) -> (
     }
     content.extend_from_slice(&file[at..]);
     let occurrences = places.len();
-    (EditedFile { old: file.to_vec(), bytes: content.clone(), new: content, stages, occurrences, notes }, places)
+    (EditedFile { old: file.to_vec(), bytes: Vec::new(), new: content, stages, occurrences, notes }, places)
 }
 
 fn find_edit(file: &[u8], old: &str, new: &str, all: bool, fuzzy: bool, notes: &mut Vec<String>) -> Option<Found> {

@@ -8,6 +8,7 @@ use sinew::base::read_limited;
 
 use crate::notebook::Notebook;
 use crate::read_tracker::Hash;
+use crate::text_form::TextForm;
 
 /// Bytes that tell what a file is.
 const HEAD: usize = 8 * 1024;
@@ -36,12 +37,8 @@ pub(super) struct Source {
 impl Source {
     /// Reads a file whose first bytes are `head`.
     pub(super) fn new(mut file: File, head: &[u8]) -> io::Result<Source> {
-        let order = match head {
-            [0xff, 0xfe, ..] => Some(u16::from_le_bytes as fn([u8; 2]) -> u16),
-            [0xfe, 0xff, ..] => Some(u16::from_be_bytes as fn([u8; 2]) -> u16),
-            _ => None,
-        };
-        let Some(order) = order else {
+        let form = TextForm::of(head);
+        if !form.is_utf16() {
             return Ok(Source {
                 input: Box::new(file),
                 digest: Some(Sha256::new()),
@@ -49,15 +46,14 @@ impl Source {
                 binary: head.contains(&0),
                 plain: true,
             });
-        };
+        }
         let bytes = whole(&mut file)?;
-        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]])).collect();
-        Ok(Source::converted(String::from_utf16_lossy(&units), &bytes))
+        Ok(Source::converted(form.decode(&bytes).into_owned(), &bytes))
     }
 
-    fn converted(text: String, bytes: &[u8]) -> Source {
+    fn converted(text: Vec<u8>, bytes: &[u8]) -> Source {
         Source {
-            input: Box::new(Cursor::new(text.into_bytes())),
+            input: Box::new(Cursor::new(text)),
             digest: Some(Sha256::new_with_prefix(bytes)),
             at_end: false,
             binary: false,
@@ -70,7 +66,7 @@ impl Source {
         let bytes = whole(&mut self.input)?;
         let book = std::str::from_utf8(&bytes).ok().and_then(Notebook::parse);
         match book.map(Notebook::into_text) {
-            Some(text) => *self = Source::converted(text, &bytes),
+            Some(text) => *self = Source::converted(text.into_bytes(), &bytes),
             None => self.input = Box::new(Cursor::new(bytes)),
         }
         Ok(())
