@@ -28,9 +28,9 @@ mod linux;
 mod unsupported;
 
 #[cfg(target_os = "linux")]
-pub use linux::{Entry, Handoff, Sandbox, handoff};
-pub use policy::{Mode, Network, Policy, Protect, Surroundings};
+pub use linux::{Entry, Handoff, Judge, Sandbox, handoff};
+pub use policy::{FileUse, Mode, Network, Policy, Protect, Surroundings};
 pub use refusal::{Refusal, RefusalKind};
 pub use status::{Enforcement, Promise, PromiseStatus, Status};
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::Sandbox;
+pub use unsupported::{Judge, Sandbox};

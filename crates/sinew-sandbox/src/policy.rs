@@ -16,6 +16,16 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Returns the mode's name: `workspace`, `read-only` or `rules`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Workspace => "workspace",
+            Mode::ReadOnly => "read-only",
+            Mode::Rules => "rules",
+        }
+    }
+
     /// Returns the mode with a name: `workspace`, `read-only` or `rules`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Mode> {
@@ -26,6 +36,15 @@ impl Mode {
             _ => None,
         }
     }
+}
+
+/// The use that a program makes of a file that it opens itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileUse {
+    /// It reads the content.
+    Read,
+    /// It creates, changes or deletes the file.
+    Write,
 }
 
 /// The network that programs reach.

@@ -1,8 +1,11 @@
 //! Systems without a sandbox.
 
+use std::fs::Metadata;
+use std::path::Path;
+
 use sinew_base::{Error, ErrorCode, Result};
 
-use crate::{Policy, Status, Surroundings};
+use crate::{FileUse, Policy, Status, Surroundings};
 
 /// A compiled policy. It cannot be created on this system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,28 @@ impl Sandbox {
 
     /// Closes the sandbox.
     pub fn close(&self) {
+        match self.never {}
+    }
+
+    /// Returns a judge of files.
+    ///
+    /// # Errors
+    /// Never fails: there is no sandbox on this system.
+    pub fn judge(&self) -> Result<Judge> {
+        match self.never {}
+    }
+}
+
+/// Judges files by a policy. It cannot be created on this system.
+#[derive(Debug)]
+pub struct Judge {
+    never: std::convert::Infallible,
+}
+
+impl Judge {
+    /// Returns why the policy does not allow a use of a file.
+    #[must_use]
+    pub fn refusal(&self, _: &Path, _: Option<&Metadata>, _: FileUse) -> Option<&'static str> {
         match self.never {}
     }
 }

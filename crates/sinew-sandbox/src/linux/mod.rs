@@ -7,6 +7,7 @@ mod git;
 mod glob;
 /// A sandbox on its way to another process that applies it to its child.
 pub mod handoff;
+mod judge;
 mod landlock;
 mod layout;
 mod mounts;
@@ -21,4 +22,5 @@ mod take_back;
 
 pub use entry::Entry;
 pub use handoff::Handoff;
+pub use judge::Judge;
 pub use sandbox::Sandbox;

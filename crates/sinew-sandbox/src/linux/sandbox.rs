@@ -73,11 +73,16 @@ impl Sandbox {
     /// # Errors
     /// Returns an error if the sandbox is closed, or if the system refuses a mount.
     pub fn enter(&self) -> Result<Entry> {
-        let Some(prepared) = self.prepared.lock().clone() else {
+        let Some(prepared) = self.prepared() else {
             return Err(Error::new(ErrorCode::InvalidState, "Sandbox: the sandbox is closed"));
         };
         prepared.arrive()?;
         Ok(Entry::new(prepared))
+    }
+
+    /// Returns what commands enter; absent after [`Sandbox::close`].
+    pub(super) fn prepared(&self) -> Option<Arc<Prepared>> {
+        self.prepared.lock().clone()
     }
 
     /// Closes the sandbox. Commands that run keep theirs; new ones are refused. Closing it again does nothing.
@@ -224,6 +229,16 @@ impl Prepared {
     pub(super) fn take_back(&self) -> Vec<Refusal> {
         let State { layout, holding, .. } = &mut *self.state.lock();
         take_back(layout, holding)
+    }
+
+    pub(super) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Returns the paths that the rules cover now.
+    pub(super) fn layout(&self) -> Layout {
+        let State { scan, repositories, .. } = &mut *self.state.lock();
+        Layout::new(&self.rules, scan, repositories, false)
     }
 
     /// Covers what changed.
