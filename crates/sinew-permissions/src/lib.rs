@@ -27,6 +27,7 @@
 mod addresses;
 mod code;
 mod commands;
+mod files;
 mod interpreters;
 mod line;
 mod opened;
@@ -58,6 +59,7 @@ use sinew_tools::semantics::ToolKind;
 use sinew_tools::{Approval, Ask, RuleScope};
 use tokio::sync::Notify;
 
+pub use files::{DeniedFiles, Verdict};
 use line::ShellState;
 pub use own_files::OwnFiles;
 pub use rules::Rules;
