@@ -49,13 +49,14 @@ pub(crate) fn load_all(
     Ok(found)
 }
 
-/// Checks all hooks and rules, and starts nothing.
+/// Checks all hooks and rules, and starts nothing. Returns the rules.
 ///
 /// # Errors
 /// As of [`load_all`].
-pub(crate) fn check(startup: &Startup) -> Result<(), Failure> {
-    read_rules(startup)?;
-    read_hooks(startup, &Arc::default(), false).map(drop)
+pub(crate) fn check(startup: &Startup) -> Result<Rules, Failure> {
+    let rules = read_rules(startup)?;
+    read_hooks(startup, &Arc::default(), false)?;
+    Ok(rules)
 }
 
 /// Reads the files of settings and hooks again and names what could not be used at a start.
@@ -142,7 +143,7 @@ fn read_rules(startup: &Startup) -> Result<Rules, Failure> {
 /// Names the rules for tools that nobody has, each with the nearest name. Tools of servers are not known yet, and a client
 /// of RPC brings its own.
 fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
-    let known: Vec<&str> = sinew_tools::names().chain(SERVER_TOOLS).collect();
+    let known: Vec<&str> = sinew_tools::names().chain(SERVER_TOOLS).chain([PERMISSION]).collect();
     let unknown = rules.unknown_tools(&known).into_iter().filter(|(_, tool)| !tool.starts_with("mcp_"));
     let describe = |(rule, tool): (String, String)| {
         let plain = tool.to_lowercase();
@@ -158,5 +159,7 @@ fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
     unknown.filter_map(describe).collect()
 }
 
+/// A permission that is no tool: `sandbox(off)` is about running a refused command again outside the sandbox.
+pub(crate) const PERMISSION: &str = "sandbox";
 /// Tools by which a session reaches those of servers.
 const SERVER_TOOLS: [&str; 2] = [sinew_agent::mcp::tools::SEARCH_TOOL, sinew_agent::mcp::tools::CALL_TOOL_NAME];

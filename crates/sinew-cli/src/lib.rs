@@ -45,6 +45,7 @@ mod modes;
 mod output;
 mod prompt;
 mod resources;
+mod sandbox;
 mod schema;
 mod secrets;
 mod sessions;

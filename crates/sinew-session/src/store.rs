@@ -404,13 +404,25 @@ impl Session {
     /// # Errors
     /// The file can no longer be read.
     pub fn mode(&self) -> Result<String> {
+        Ok(self.last_mode()?.map_or_else(|| "none".into(), |(mode, _)| mode))
+    }
+
+    /// Returns the value that the mode which was set last keeps; absent if it keeps none.
+    ///
+    /// # Errors
+    /// Returns an error if the file can no longer be read.
+    pub fn mode_data(&self) -> Result<Option<serde_json::Value>> {
+        Ok(self.last_mode()?.and_then(|(_, data)| data))
+    }
+
+    fn last_mode(&self) -> Result<Option<(String, Option<serde_json::Value>)>> {
         let path = self.tree.path(self.tree.leaf());
         for at in path.into_iter().rev().filter(|&at| self.tree.nodes[at].kind == super::entry::Kind::State) {
-            if let Body::ModeChange { mode, .. } = self.read(at)?.body {
-                return Ok(mode);
+            if let Body::ModeChange { mode, data } = self.read(at)?.body {
+                return Ok(Some((mode, data)));
             }
         }
-        Ok("none".into())
+        Ok(None)
     }
 
     /// Makes a session that has no file yet name another one as the one that it was made from.

@@ -83,7 +83,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let (root, pattern) = named_path(host, call, root, &arguments.pattern)?;
     let facts = std::fs::metadata(&root).map_err(|_| ToolError::Failed(format!("Path not found: {given}")))?;
-    let access = host.access(SPEC.name, Some(&call.id), &call.cwd);
+    let access = host.access(SPEC.name, SPEC.semantics.effects, Some(&call.id), &call.cwd);
     let real =
         if access.is_limited() { std::fs::canonicalize(&root).unwrap_or_else(|_| root.clone()) } else { root.clone() };
     access.check(&real, None).map_err(ToolError::Failed)?;

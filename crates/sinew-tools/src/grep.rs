@@ -126,7 +126,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         return Err(ToolError::Failed("Pattern must not be empty".into()));
     }
     let (roots, missing) = roots(host, call, arguments.path.as_ref())?;
-    let access = host.access(SPEC.name, Some(&call.id), &call.cwd);
+    let access = host.access(SPEC.name, SPEC.semantics.effects, Some(&call.id), &call.cwd);
     for (root, _) in roots.iter().filter(|_| access.is_limited()) {
         let opened = std::fs::File::open(root).map_err(|error| error.to_string());
         opened.and_then(|opened| access.check_opened(&opened, root)).map_err(ToolError::Failed)?;

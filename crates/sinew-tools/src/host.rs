@@ -10,10 +10,12 @@ use sinew_llm::http::HttpClient;
 use sinew_session::artifacts::Artifacts;
 
 use crate::access::{Access, PathPolicy};
+use crate::confinement::Confinement;
 use crate::editor::Editor;
 use crate::options::HostOptions;
 use crate::pages::{self, Pages};
 use crate::read_tracker;
+use crate::semantics::Effects;
 use crate::shell::jobs::{Entry, JobNotice, Jobs};
 use crate::shell::session::SessionShell;
 use crate::snapshots::Snapshots;
@@ -35,6 +37,8 @@ pub struct Host {
     resources: Mutex<Option<Arc<dyn ResourceLookup>>>,
     policies: Mutex<Vec<Arc<dyn PathPolicy>>>,
     editor: OnceLock<Arc<dyn Editor>>,
+    /// Arguments of commands that the user lets run outside the sandbox in this session.
+    outside: Mutex<Vec<serde_json::Value>>,
 }
 
 impl Host {
@@ -56,6 +60,7 @@ impl Host {
             resources: Mutex::default(),
             policies: Mutex::default(),
             editor: OnceLock::new(),
+            outside: Mutex::default(),
         })
     }
 
@@ -81,6 +86,28 @@ impl Host {
         *self.policies.lock() = policies;
     }
 
+    /// Sets the sandbox of the session, before its first command. Default: none.
+    pub fn set_confinement(&self, confinement: Option<Arc<Confinement>>) {
+        self.shell.confine(confinement);
+    }
+
+    /// Puts commands and tools into another sandbox until [`Host::leave_confinement`]. Commands run in a shell of its own meanwhile,
+    /// which starts in the present directory and without the variables of the session.
+    pub fn enter_confinement(&self, confinement: Arc<Confinement>) {
+        self.shell.enter(confinement);
+    }
+
+    /// Returns to the shell and the sandbox of before [`Host::enter_confinement`]. Without it, nothing changes.
+    pub fn leave_confinement(&self) {
+        self.shell.leave();
+    }
+
+    /// Returns the sandbox in which the next command runs.
+    #[must_use]
+    pub fn confinement(&self) -> Option<Arc<Confinement>> {
+        self.shell.confinement()
+    }
+
     /// Sets the editor that the session runs in; the first one stays. Before that there is none.
     pub fn set_editor(&self, editor: Arc<dyn Editor>) {
         // A second one would see half of a session.
@@ -92,10 +119,25 @@ impl Host {
         self.editor.get().map(|editor| &**editor)
     }
 
+    /// Returns true if the user lets a call with these arguments run outside the sandbox.
+    pub(crate) fn allows_outside(&self, arguments: &serde_json::Value) -> bool {
+        self.outside.lock().contains(arguments)
+    }
+
+    /// Lets calls with these arguments run outside the sandbox, in this session.
+    pub(crate) fn allow_outside(&self, arguments: serde_json::Value) {
+        self.outside.lock().push(arguments);
+    }
+
     /// The checks of the files that `tool` opens in a call; `call` is `None` if the user attaches them.
-    pub(crate) fn access(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Access {
-        let policies = self.policies.lock();
-        Access { checks: policies.iter().filter_map(|policy| policy.path_check(tool, call, cwd)).collect() }
+    pub(crate) fn access(&self, tool: &str, effects: Effects, call: Option<&str>, cwd: &Path) -> Access {
+        let policies = self.policies.lock().clone();
+        let mut checks: Vec<_> = policies.iter().filter_map(|policy| policy.path_check(tool, call, cwd)).collect();
+        // The user may attach what the model may not read.
+        if let Some(confinement) = self.shell.confinement().filter(|_| call.is_some()) {
+            checks.extend(confinement.file_check(effects));
+        }
+        Access { checks }
     }
 
     /// The checks of the addresses to which a server leads a call.

@@ -8,6 +8,7 @@ mod arguments;
 mod ask;
 mod bash;
 pub mod child;
+mod confinement;
 mod console;
 mod edit;
 mod editor;
@@ -56,6 +57,7 @@ mod write;
 use std::sync::Arc;
 
 pub use access::{Access, PathCheck, PathPolicy};
+pub use confinement::Confinement;
 pub use console::Console;
 pub use editor::Editor;
 pub use file_change::FileChange;
@@ -67,7 +69,9 @@ pub use question::{Approval, ApprovalRequest, Ask, Choice, Question, RuleCheck, 
 pub use read::picture_block;
 pub use searches::Searches;
 use semantics::{Effects, Semantics, ToolKind};
-pub use settings::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
+pub use settings::{
+    EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, OutsideSandbox, Settings,
+};
 pub use shells::Shells;
 use spec::{Builtin, Spec};
 pub use tasks::{Phase, Status, Task};

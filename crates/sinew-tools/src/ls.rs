@@ -57,7 +57,7 @@ struct Arguments {
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path, limit } = arguments::parse(call)?;
     let given = path.as_deref().unwrap_or(".");
-    let access = host.access(SPEC.name, Some(&call.id), &call.cwd);
+    let access = host.access(SPEC.name, SPEC.semantics.effects, Some(&call.id), &call.cwd);
     list(&paths::resolve(host, call, given)?, given, limit.unwrap_or(LIMIT), call, &access)
 }
 

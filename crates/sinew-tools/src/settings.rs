@@ -44,6 +44,9 @@ pub struct Settings {
     pub fetch_allow_private: Vec<String>,
     /// Seconds until a question is answered by what is recommended; 0: never (`ask.timeoutSeconds`).
     pub ask_timeout_seconds: u64,
+    /// What happens when the sandbox refused a command (`approve.outside`, rules for `sandbox(off)`). Default:
+    /// [`OutsideSandbox::Ask`].
+    pub outside_sandbox: OutsideSandbox,
     /// The names of the tools that are active; `None`: all of them. The interceptor looks at it.
     pub active: Option<Vec<String>>,
 }
@@ -71,6 +74,7 @@ impl Default for Settings {
             fetch: true,
             fetch_allow_private: Vec::new(),
             ask_timeout_seconds: 0,
+            outside_sandbox: OutsideSandbox::Ask,
             active: None,
         }
     }
@@ -86,6 +90,18 @@ pub enum FileGuard {
     Warn,
     /// Goes on.
     Off,
+}
+
+/// What happens when the sandbox refused a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutsideSandbox {
+    /// The user is asked whether it may run again outside. If nobody can be asked, it does not.
+    #[default]
+    Ask,
+    /// It does not run outside.
+    Deny,
+    /// It runs again outside.
+    Allow,
 }
 
 /// `images.*`

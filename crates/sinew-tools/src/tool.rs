@@ -176,6 +176,8 @@ pub struct ToolOutput {
     pub details: Option<Value>,
     /// The content says what went wrong.
     pub is_error: bool,
+    /// The run ends with this result: the user has decided that nothing follows. Messages that wait are still sent.
+    pub ends_run: bool,
 }
 
 impl ToolOutput {

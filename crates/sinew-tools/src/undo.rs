@@ -48,7 +48,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path } = arguments::parse(call)?;
     let path = paths::resolve(host, call, &path)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?;
+    let target = save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, Some(&call.id), &call.cwd))?;
     let Some(level) = host.undo.take(&target.path) else {
         return Err(ToolError::Failed(format!(
             "Nothing to undo for {name}: no tool wrote it in the last {LEVELS} writes."

@@ -74,7 +74,8 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let cwd = &host.options.cwd;
     let path = paths::resolve_from(host, cwd, &given);
     let name = paths::shown(cwd, &path);
-    let target = save::look(&path, &name, &host.access(SPEC.name, None, cwd)).ok()?.with_unsaved(host);
+    let target =
+        save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, None, cwd)).ok()?.with_unsaved(host);
     let bare = match host.options.settings.edit.mode {
         EditMode::Hashline => without_numbers(&content),
         EditMode::Replace => None,
@@ -93,7 +94,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?.with_unsaved(host);
+    let target = save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, Some(&call.id), &call.cwd))?
+        .with_unsaved(host);
     let note = save::guard_write(host, &target, &name)?;
     if let Some(mark) = target.content.as_deref().and_then(generated)
         && host.first_time(read_tracker::hash(format!("{}\0{content}", path.display()).as_bytes()))

@@ -31,9 +31,9 @@ struct Batch {
 /// Runs the calls of an answer and gives their results in source order, stored and told.
 ///
 /// Steering that arrives meanwhile skips what has not begun; what runs goes on to its end, or is ended where the settings say
-/// so. What is done stays done.
+/// so. What is done stays done. Also returns whether one of them ends the run.
 /// `correction` may put words in front of them.
-pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Correction) -> Vec<AgentMessage> {
+pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Correction) -> (Vec<AgentMessage>, bool) {
     let batch = Batch { running: run.cancel.child_token(), waiting: run.cancel.child_token() };
     let path = run.calls();
     let settings = (run.settings)();
@@ -74,6 +74,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
         () = steered => unreachable!("waits for ever once it has ended the batch"),
     };
     let mut results = Vec::with_capacity(calls.len());
+    let ends_run = outputs.iter().any(|output| output.ends_run);
     for (call, output) in calls.iter().zip(outputs) {
         let mut result = AgentMessage::from(ToolResultMessage {
             tool_call_id: call.id.clone(),
@@ -86,7 +87,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
         run.tell(&mut result).await;
         results.push(result);
     }
-    results
+    (results, ends_run)
 }
 
 /// Returns whether a call may run beside others. One of a tool that does not exist is refused, beside any.

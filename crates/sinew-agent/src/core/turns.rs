@@ -47,6 +47,17 @@ struct KnownMessages {
     ids: HashSet<String>,
 }
 
+/// The end of one turn.
+struct Turn {
+    answer: AssistantMessage,
+    /// The monitor wants another turn.
+    corrected: bool,
+    /// The tool of a call that the output limit cut.
+    cut: Option<String>,
+    /// A tool has ended the run.
+    ends_run: bool,
+}
+
 impl Run<'_> {
     /// Says `prompts` to the model and works until it has nothing more to do. `messages` is what the model has seen
     /// so far; the run adds to it. The transcript is valid at the end, whatever happened.
@@ -77,7 +88,7 @@ impl Run<'_> {
                 break;
             }
             self.turns += 1;
-            let (answer, corrected, cut) = self.turn(messages, &mut known).await;
+            let Turn { answer, corrected, cut, ends_run } = self.turn(messages, &mut known).await;
             let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
             let calls = answer.tool_calls().next().is_some();
             if !failed {
@@ -95,7 +106,7 @@ impl Run<'_> {
             if paused {
                 self.add(messages, vec![go_on(self.clock.now())]).await;
             }
-            let more = calls || corrected || cut.is_some() || paused;
+            let more = (calls && !ends_run) || corrected || cut.is_some() || paused;
             if more && !failed && (self.pause)(messages) {
                 ended.paused = true;
                 break;
@@ -125,13 +136,8 @@ impl Run<'_> {
         self.emit(Event::QueueUpdate { steering, follow_up }).await;
     }
 
-    /// One request and its tools. True: the monitor wants another turn. A name: the tool of a call that the
-    /// output limit cut.
-    async fn turn(
-        &self,
-        messages: &mut Vec<AgentMessage>,
-        known: &mut KnownMessages,
-    ) -> (AssistantMessage, bool, Option<String>) {
+    /// One request and its tools.
+    async fn turn(&self, messages: &mut Vec<AgentMessage>, known: &mut KnownMessages) -> Turn {
         self.emit(Event::TurnStart).await;
         if let Some(monitor) = self.monitor {
             monitor.turn_start();
@@ -174,6 +180,7 @@ impl Run<'_> {
         messages.push(message.clone());
         let correction = self.monitor.map_or_else(Correction::default, |monitor| monitor.settle(&answer, interrupted));
         let calls: Vec<_> = answer.tool_calls().cloned().collect();
+        let mut ends_run = false;
         let results = match answer.stop_reason {
             _ if calls.is_empty() => Vec::new(),
             StopReason::Error | StopReason::Aborted => self.unrun(&calls, super::repair::NO_RESULT).await,
@@ -182,7 +189,8 @@ impl Run<'_> {
             _ => {
                 // A call that was ended while it came is the last one.
                 let (run, ended) = calls.split_at(calls.len() - usize::from(rejected.is_some()));
-                let mut results = batch::execute(self, run, &correction).await;
+                let mut results;
+                (results, ends_run) = batch::execute(self, run, &correction).await;
                 results.extend(self.unrun(ended, rejected.as_deref().unwrap_or_default()).await);
                 results
             }
@@ -191,7 +199,7 @@ impl Run<'_> {
         self.journal.turn_end();
         self.emit(Event::TurnEnd { message, tool_results: results }).await;
         let corrected = correct(self, messages, at, correction, interrupted).await;
-        (answer, corrected, cut)
+        Turn { answer, corrected, cut, ends_run }
     }
 
     /// The messages as the model sees them: changed by the extensions, in the shape that a provider accepts.

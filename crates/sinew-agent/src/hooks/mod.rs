@@ -225,6 +225,7 @@ impl Extension for Hook {
                         content: content.unwrap_or(output.content),
                         details: details.or(output.details),
                         is_error: is_error.unwrap_or(output.is_error),
+                        ends_run: output.ends_run,
                     })
                 }
             }

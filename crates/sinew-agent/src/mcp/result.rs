@@ -78,6 +78,7 @@ pub(super) fn output(
         content: std::iter::once(Block::text(text)).chain(pictures).collect(),
         details: Some(facts),
         is_error: answer.is_error,
+        ..ToolOutput::default()
     })
 }
 

@@ -1,6 +1,5 @@
 //! The host of the tools of a session.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_session::Session;
@@ -8,6 +7,7 @@ use sinew_session::artifacts::Artifacts;
 use sinew_tools::{Host, HostOptions, Searches};
 
 use super::App;
+use crate::config::work_tree;
 use crate::models;
 use crate::startup::Startup;
 
@@ -19,13 +19,6 @@ pub(super) fn searches(startup: &Startup) -> Searches {
     Searches::new(sinew, kept.into_iter().collect())
 }
 
-/// The top of the work tree that holds a folder; the folder itself where it lies in none. A home that is one does not count.
-pub(crate) fn work_tree(cwd: &Path, home: Option<&Path>) -> PathBuf {
-    let above = cwd.ancestors().take_while(|folder| Some(*folder) != home);
-    let is_top = |folder: &&Path| [".git", ".jj"].iter().any(|name| folder.join(name).exists());
-    above.into_iter().find(is_top).unwrap_or(cwd).to_path_buf()
-}
-
 impl App {
     pub(super) fn host(&self, session: &Session) -> Arc<Host> {
         let Startup { environment, paths, settings, .. } = &self.startup;
@@ -35,7 +28,7 @@ impl App {
         }
         let artifacts = session.artifacts().map_or_else(Artifacts::temporary, Artifacts::in_folder);
         let artifacts = artifacts.hiding(self.models.secrets());
-        Host::new(HostOptions {
+        let host = Host::new(HostOptions {
             cwd: paths.cwd.clone(),
             home: std::env::home_dir(),
             searches: Arc::clone(&self.searches),
@@ -47,6 +40,7 @@ impl App {
             console: None,
             shells: Arc::clone(&self.shells),
             settings: sinew_tools::Settings {
+                outside_sandbox: self.limits.outside(own.outside_sandbox),
                 ci: !environment.is_on("SINEW_BASH_NO_CI"),
                 provider_keys: self.models.key_names(),
                 fetch: own.fetch && !self.startup.is_offline(),
@@ -56,6 +50,8 @@ impl App {
                     .map(|path| if path.starts_with("~") { paths.resolve(&path.to_string_lossy()) } else { path }),
                 ..own
             },
-        })
+        });
+        host.set_confinement(self.limits.of_session(session.artifacts().as_deref()));
+        host
     }
 }

@@ -24,19 +24,18 @@ use sinew_permissions::OwnFiles;
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::{Body, Context as Conversation, Defaults, Session};
 use sinew_tools::semantics::ToolKind;
-use sinew_tools::{Ask, Host, Searches, Shells};
+use sinew_tools::{Ask, Host, Question, Searches, Shells};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 use crate::log;
 use crate::models::{self, Choice, ModelSelector};
 use crate::resources::{self, Loaded};
+use crate::sandbox::Limits;
 use crate::sessions::{SessionStore, StartedSession};
 use crate::settings::Settings;
 use crate::startup::Startup;
 use crate::{extensions, mcp, secrets};
-
-pub(crate) use host::work_tree;
 
 /// Everything that the sessions of one program share.
 pub(crate) struct App {
@@ -50,6 +49,8 @@ pub(crate) struct App {
     /// Files of Sinew itself, which no tool uses.
     own_files: Arc<OwnFiles>,
     shells: Arc<Shells>,
+    /// What commands and tools of a session can do.
+    pub(crate) limits: Limits,
     pub(crate) searches: Arc<Searches>,
     /// Servers of tools; none of them runs before it is needed.
     pub(crate) mcp: Arc<Manager>,
@@ -107,7 +108,9 @@ impl App {
         warnings: &mut Vec<String>,
     ) -> Result<(App, OpenSession), Failure> {
         startup.check_settings()?;
-        extensions::check(&startup)?;
+        let rules = extensions::check(&startup)?;
+        let limits = Limits::new(&startup, &rules);
+        limits.check(&startup, warnings)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let secrets = secrets::find(&startup, warnings);
 
@@ -159,6 +162,7 @@ impl App {
             ask,
             own_files,
             shells: Arc::default(),
+            limits,
             mcp,
             resources: Mutex::new(Arc::new(resources)),
             fallback,
@@ -216,7 +220,7 @@ impl App {
         let loaded = self.resources();
         host.set_resources(Arc::clone(&loaded.resources) as _);
         host.set_path_policies(path_policies(&self.extensions));
-        let system = self.system(&toolset, servers.as_ref(), warnings)?;
+        let system = self.system(&toolset, servers.as_ref(), &host, warnings)?;
         let mut agent_settings = settings.agent();
         agent_settings.max_tokens = args.model.max_tokens;
         agent_settings.http = models::http(environment, settings);
@@ -314,12 +318,20 @@ impl App {
         &self,
         tools: &Toolset,
         servers: Option<&Arc<SessionServers>>,
+        host: &Host,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<String>, Failure> {
         let mut parts = system::system(&self.startup, tools, &self.resources().resources, &*self.clock, warnings)?;
+        let confinement = host.confinement().map(|confinement| confinement.description());
+        parts.extend(confinement.filter(|_| !parts.is_empty()));
         // Fixed for the session, like the tools that it is about.
         parts.extend(servers.and_then(|servers| servers.instructions()).filter(|_| !parts.is_empty()));
         Ok(parts)
+    }
+
+    /// Returns the answer of the user to a question; absent if nobody answers.
+    pub(crate) async fn answer(&self, question: &Question) -> Option<String> {
+        self.ask.as_ref()?.answer(question).await
     }
 
     /// Returns true if somebody can be asked.

@@ -7,11 +7,12 @@ pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("sessions", &["list", "rm", "gc"]),
     ("index", &["status", "remove", "prune"]),
     ("config", &["get", "set", "unset", "list", "path"]),
+    ("doctor", &[]),
     ("mcp", &["list", "get", "add", "remove", "enable", "disable", "test", "reload", "login", "logout", "serve"]),
     ("login", &[]),
     ("logout", &[]),
     ("completions", &["bash", "zsh", "fish"]),
-    ("help", &["sessions", "index", "config", "mcp", "login", "logout"]),
+    ("help", &["sessions", "index", "config", "doctor", "mcp", "login", "logout"]),
     ("version", &[]),
     ("man", &[]),
 ];

@@ -22,6 +22,7 @@ pub(super) const USAGE: &[(&str, &str)] = &[
     ("sinew mcp list | add | test | …", "manage MCP servers; sinew mcp prints more"),
     ("sinew login [PROVIDER]", "store an API key, or sign in"),
     ("sinew logout [PROVIDER]", "remove stored keys and logins"),
+    ("sinew doctor", "check this machine, the settings and the sandbox"),
     ("sinew completions bash | zsh | fish", "print a completion script for your shell"),
     ("sinew help [COMMAND]", "print this help, or that of a command"),
     ("sinew version", "print the version"),
@@ -55,7 +56,13 @@ SINEW_LOG=debug writes a log to sinew.log next to the settings. SINEW_TIMING=1 p
 and FORCE_COLOR turn colors off and on.
 ",
     ),
-    ("SECURITY", "Tools run with your rights, without a sandbox. Use a container for work that you do not trust.\n"),
+    (
+        "SECURITY",
+        "\
+Tools run with your rights. With --sandbox workspace the kernel keeps commands and tools from writing outside the
+project and from using the network (Linux). sinew doctor shows what is enforced.
+",
+    ),
     (
         "EXIT STATUS",
         "\

@@ -122,6 +122,10 @@ pub(crate) struct ToolArgs {
     pub(crate) without: Option<Vec<String>>,
     pub(crate) none: bool,
     pub(crate) no_builtin: bool,
+    /// The mode of the sandbox, a word of `sandbox.mode`.
+    pub(crate) sandbox: Option<&'static str>,
+    /// A sandbox that the system cannot enforce is no reason to stop.
+    pub(crate) sandbox_fallback: bool,
     /// Rules of permissions.
     pub(crate) allow: Vec<String>,
     pub(crate) deny: Vec<String>,
@@ -156,6 +160,8 @@ pub(crate) struct RunArgs {
     /// US dollars.
     pub(crate) max_cost: Option<f64>,
     pub(crate) cwd: Option<String>,
+    /// Sessions begin in plan mode.
+    pub(crate) plan: bool,
     pub(crate) offline: bool,
     /// Standard input is waited for, however long it is silent.
     pub(crate) stdin: bool,

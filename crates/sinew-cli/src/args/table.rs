@@ -100,6 +100,13 @@ fn mode(args: &mut Args, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn sandbox(args: &mut Args, text: &str) -> Result<(), String> {
+    let known = ["off", "rules", "workspace", "read-only"].into_iter().find(|mode| *mode == text);
+    let wrong = || format!("--sandbox {text}: unknown mode; use off, rules, workspace or read-only");
+    args.tools.sandbox = Some(known.ok_or_else(wrong)?);
+    Ok(())
+}
+
 fn output(args: &mut Args, text: &str) -> Result<(), String> {
     args.output.object = match text {
         "json" => true,
@@ -168,6 +175,8 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Tools, "", "no-builtin-tools", Nothing, Switch(|args| &mut args.tools.no_builtin), "offer no built-in tools"),
     flag(Tools, "", "allow", Value("RULE"), Texts(|args| &mut args.tools.allow), "run matching calls without asking, for example bash(git status*); can be repeated"),
     flag(Tools, "", "deny", Value("RULE"), Texts(|args| &mut args.tools.deny), "refuse matching calls, for example write(/etc/**); can be repeated"),
+    flag(Tools, "", "sandbox", Value("off|rules|workspace|read-only"), Parsed(sandbox), "limit what commands and tools can do; the kernel enforces it"),
+    flag(Tools, "", "sandbox-fallback", Nothing, Switch(|args| &mut args.tools.sandbox_fallback), "run even if the system cannot enforce the sandbox"),
     flag(Tools, "", "no-pty", Nothing, Ignored, "never run commands in a terminal"),
     flag(Prompt, "", "system-prompt", Value("TEXT|FILE"), Text(|args| &mut args.prompt.system), "replace the system prompt"),
     flag(Prompt, "", "append-system-prompt", Value("TEXT|FILE"), Texts(|args| &mut args.prompt.append), "append to the system prompt; can be repeated"),
@@ -187,6 +196,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Run, "", "stdin", Nothing, Switch(|args| &mut args.run.stdin), "wait for standard input even if it is silent for 3 seconds"),
     flag(Run, "", "max-turns", Value("N"), Number(|args| &mut args.run.max_turns), "limit the number of requests to the model; 0: no limit"),
     flag(Run, "", "max-cost", Value("DOLLARS"), Parsed(max_cost), "send no more requests once this much was spent"),
+    flag(Run, "", "plan", Nothing, Switch(|args| &mut args.run.plan), "begin in plan mode: nothing can be changed, and the answer is a plan"),
     flag(Run, "", "cwd", Value("DIR"), Text(|args| &mut args.run.cwd), "work in this directory"),
     flag(Run, "", "offline", Nothing, Switch(|args| &mut args.run.offline), "use the network for the model only"),
     flag(Run, "", "trust", Nothing, Trust(true), "trust this project for this run: use its hooks, MCP servers and all of its settings"),

@@ -29,6 +29,7 @@ fn wrong_lines_say_what_is_wrong() {
     refused("--theme a", "--theme is not available yet");
     refused("-e a", "--extension is not available yet");
     refused("--thinking loud", "unknown level");
+    refused("--sandbox container", "unknown mode; use off, rules, workspace or read-only");
     refused("-c --no-session", "--continue and --no-session cannot be used together");
     refused("--trust --no-trust", "--trust and --no-trust cannot be used together");
     refused("--session=", "--session needs a value: --session PATH");
@@ -85,6 +86,7 @@ fn each_flag_changes_the_arguments() {
         let value = match flag.takes {
             Takes::Value(_) if matches!(flag.long, "mode" | "output") => "json",
             Takes::Value(_) if flag.long == "thinking" => "high",
+            Takes::Value(_) if flag.long == "sandbox" => "rules",
             Takes::Value(_) => "7",
             // It says how a mode writes.
             _ if flag.long == "json-snapshots" => return read("--mode json --json-snapshots"),

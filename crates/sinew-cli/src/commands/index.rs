@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sinew::search::{StoredIndex, Workspaces};
 use sinew_session::clock::iso;
 
-use crate::app::work_tree;
+use crate::config::work_tree;
 use crate::failure::Failure;
 use crate::output::{print, warn};
 use crate::startup::Startup;

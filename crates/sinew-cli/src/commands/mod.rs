@@ -1,6 +1,7 @@
 //! Commands that need no agent.
 
 mod config;
+mod doctor;
 mod export;
 mod index;
 pub(crate) mod login;
@@ -31,6 +32,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
     match words[..] {
         ["sessions", ref rest @ ..] => sessions::run(startup, rest),
         ["index", ref rest @ ..] => index::run(startup, rest),
+        ["doctor"] => doctor::run(startup, warnings).map(Some),
         ["config", ref rest @ ..] => config::run(startup, warnings, rest),
         [command @ ("login" | "logout"), ref rest @ ..] => login::run(startup, warnings, command, rest).map(Some),
         ["mcp", ref rest @ ..] => crate::mcp::run(startup, warnings, rest).map(Some),
@@ -85,6 +87,7 @@ fn help_of(command: Option<&str>) -> String {
         Some("sessions") => sessions::HELP.to_string(),
         Some("index") => index::HELP.to_string(),
         Some("config") => config::HELP.to_string(),
+        Some("doctor") => doctor::HELP.to_string(),
         Some("mcp") => crate::mcp::HELP.to_string(),
         Some("login" | "logout") => login::HELP.to_string(),
         _ => crate::args::help(),

@@ -86,6 +86,9 @@ impl Config {
     /// Puts a layer on top.
     fn add(&mut self, name: &'static str, mut layer: Map<String, Value>) {
         if name == PROJECT {
+            let removed = settings::tighten(self.values.as_map(), &mut layer);
+            let text = "a project can only make the sandbox stricter";
+            self.warnings.extend(removed.iter().map(|key| format!("project settings: {key}: ignored: {text}")));
             settings::add_below(self.values.as_map(), &mut layer);
         }
         let mut alone = Values::default();
@@ -164,6 +167,12 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     for (key, value) in flags.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
         line.set(key, json!(value));
     }
+    if let Some(mode) = args.tools.sandbox {
+        line.set("sandbox.mode", json!(mode));
+    }
+    if args.tools.sandbox_fallback {
+        line.set("sandbox.fallback", json!(true));
+    }
     if let Some(turns) = args.run.max_turns {
         line.set("maxTurns", json!(turns));
     }
@@ -203,6 +212,13 @@ fn read(path: &Path, source: Source) -> Result<Layer, String> {
         Err(error) if is_missing(&error) => Ok(Layer::default()),
         Err(error) => Err(format!("{}: {error}", path.display())),
     }
+}
+
+/// The top of the work tree that holds a folder; the folder itself where it lies in none. A home that is one does not count.
+pub(crate) fn work_tree(cwd: &Path, home: Option<&Path>) -> PathBuf {
+    let above = cwd.ancestors().take_while(|folder| Some(*folder) != home);
+    let is_top = |folder: &&Path| [".git", ".jj"].iter().any(|name| folder.join(name).exists());
+    above.into_iter().find(is_top).unwrap_or(cwd).to_path_buf()
 }
 
 /// Returns true if a file is missing, as opposed to unreadable.

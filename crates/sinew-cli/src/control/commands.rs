@@ -190,7 +190,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     row("dump", "", "copy the conversation as text, with all output", Verb::Dump, Scope::Person("use /export, or read the session file")),
     row("transcript", "", "show the conversation with all output", Verb::Transcript, TERMINAL).like("app.transcript.open"),
     row("raw", "", "show the source of prompts and answers", Verb::Raw, TERMINAL).like("app.raw"),
-    row("plan", "", "offer only tools that change nothing, until /plan again", Verb::Plan, TERMINAL),
+    row("plan", "[GOAL]", "plan without changing anything, until /plan again", Verb::Plan, Scope::Person("use --plan")),
     row("debug", "", "write a report about this program, without secrets", Verb::Debug, Scope::Person("set SINEW_LOG=debug")),
     row("share", "", "publish the session by gh, or by share.command; asks before", Verb::Share, Scope::Person("use /export")).opens(Panel::Share),
     row("background", "", "let the run go on without the terminal", Verb::Background, TERMINAL),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `prompt` | prompt, steer, follow up, abort, clear the queues |
 //! | `mode` | whether tools may change anything |
+//! | `plan` | plans that the model hands in |
 //! | `model` | models and thinking levels |
 //! | `options` | delivery of queued messages, retries, compaction |
 //! | `bash` | commands of the user |
@@ -26,6 +27,7 @@ pub(crate) mod mcp;
 pub(crate) mod mode;
 pub(crate) mod model;
 mod options;
+mod plan;
 pub(crate) mod prompt;
 pub(crate) mod session;
 #[cfg(unix)]
@@ -34,8 +36,8 @@ pub(crate) mod state;
 pub(crate) mod tasks;
 pub(crate) mod tools;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -62,6 +64,8 @@ pub(crate) trait View: Send + Sync {
 /// The verbs over one current session.
 pub(crate) struct Control {
     pub(crate) app: Arc<App>,
+    /// For tools of the model that act on the control.
+    me: Weak<Control>,
     /// None: the mode stays at its first session and takes its events itself.
     view: Option<Arc<dyn View>>,
     current: Mutex<Arc<OpenSession>>,
@@ -77,9 +81,10 @@ pub(crate) struct Control {
 
 impl Control {
     /// Sits down at `open`. With a view, [`Control::enter`] is called next.
-    pub(crate) fn new(app: App, open: OpenSession, view: Option<Arc<dyn View>>) -> Control {
-        Control {
+    pub(crate) fn new(app: App, open: OpenSession, view: Option<Arc<dyn View>>) -> Arc<Control> {
+        Arc::new_cyclic(|me| Control {
             app: Arc::new(app),
+            me: Weak::clone(me),
             view,
             current: Mutex::new(Arc::new(open)),
             selection: Mutex::default(),
@@ -87,7 +92,7 @@ impl Control {
             calls: AtomicU64::new(1),
             tasks: Tasks::default(),
             attendant: Mutex::default(),
-        }
+        })
     }
 
     /// The current session.
@@ -107,6 +112,9 @@ impl Control {
             view.follow(open.agent.subscribe(view.snapshots())).await;
         }
         *self.current.lock() = Arc::clone(&open);
+        if let Err(error) = self.begin_mode().await {
+            open.agent.warn(error.message).await;
+        }
         let attendant = tokio::spawn(async move {
             open.agent.start().await;
             match open.agent.forward_notices(&open.host, IdlePolicy::Wake).await {}
@@ -126,8 +134,8 @@ impl Control {
     }
 
     /// Gives the current session back where nothing else holds it.
-    pub(crate) fn into_session(self) -> Option<OpenSession> {
-        let current = self.current.into_inner();
+    pub(crate) fn into_session(self: Arc<Self>) -> Option<OpenSession> {
+        let current = Arc::into_inner(self)?.current.into_inner();
         Arc::into_inner(current)
     }
 }

@@ -1,7 +1,15 @@
 //! The mode of a session: whether tools may change anything.
 
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sinew::sandbox::Enforcement;
 use sinew_agent::mcp::tools::SEARCH_TOOL;
+use sinew_llm::model::ThinkingLevel;
 use sinew_session::Body;
+use sinew_tools::Confinement;
+use sinew_tools::semantics::ToolKind;
+use sinew_tools::tool::Tool;
 
 use super::{Control, ControlError};
 
@@ -9,7 +17,7 @@ use super::{Control, ControlError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionMode {
     Default,
-    /// Only tools that change nothing are offered.
+    /// Only tools that change nothing are offered, and programs run in the sandbox `read-only`.
     Plan,
 }
 
@@ -33,38 +41,113 @@ impl Control {
         }
     }
 
-    /// Changes the mode, from the next turn on, and keeps it in the session.
+    /// Changes the mode, from the next request on, and keeps it in the session. The model of the role `plan` answers in plan mode,
+    /// and the model of before answers again behind it.
     ///
     /// # Errors
-    /// A file of the system prompt cannot be read, or the session cannot be written.
-    pub(crate) fn set_mode(&self, mode: SessionMode) -> Result<(), ControlError> {
-        if self.mode() != mode {
-            let entry = Body::ModeChange { mode: mode.as_str().into(), data: None };
-            self.session().agent.session().append(entry)?;
+    /// Returns an error if a file of the system prompt cannot be read, a model cannot be reached, or the session cannot be written.
+    pub(crate) async fn set_mode(&self, mode: SessionMode) -> Result<(), ControlError> {
+        if self.mode() == mode {
+            return self.apply_mode();
         }
-        self.apply_mode()
+        let open = self.session();
+        let before = open.agent.session().mode_data()?;
+        let (model, thinking) = (open.agent.model().model.key(), open.agent.thinking());
+        let planner = self.app.startup.settings.model_roles.get("plan").cloned();
+        let data = match mode {
+            SessionMode::Plan if planner.is_some() => Some(json!({"model": model, "thinking": thinking.as_str()})),
+            _ => None,
+        };
+        open.agent.session().append(Body::ModeChange { mode: mode.as_str().into(), data })?;
+        self.apply_mode()?;
+        match (mode, planner, before) {
+            (SessionMode::Plan, Some(pattern), _) => self.change_model(&pattern).await,
+            (SessionMode::Default, _, Some(before)) => self.restore_model(&before).await,
+            _ => Ok(()),
+        }
     }
 
-    /// Offers the tools that the mode of the current session allows.
+    /// Applies the mode that the current session or the flag `--plan` asks for.
     ///
     /// # Errors
-    /// A file of the system prompt cannot be read.
+    /// As for [`Control::set_mode`].
+    pub(crate) async fn begin_mode(&self) -> Result<(), ControlError> {
+        match (self.mode(), self.app.startup.args.run.plan) {
+            (SessionMode::Default, true) => self.set_mode(SessionMode::Plan).await,
+            (SessionMode::Default, false) => Ok(()),
+            (SessionMode::Plan, _) => self.apply_mode(),
+        }
+    }
+
+    /// Offers the tools that the mode of the current session allows, and puts programs into its sandbox.
+    ///
+    /// # Errors
+    /// Returns an error if a file of the system prompt cannot be read.
     pub(crate) fn apply_mode(&self) -> Result<(), ControlError> {
         let open = self.session();
         let names = match self.mode() {
-            SessionMode::Default => None,
+            SessionMode::Default => {
+                open.host.leave_confinement();
+                None
+            }
             SessionMode::Plan => {
+                let confinement = self.app.limits.of_plan();
+                let is_enforced = enforces_writes(&confinement);
+                if is_enforced {
+                    open.host.enter_confinement(confinement);
+                }
                 let offered = self.app.toolset(&open.host, open.servers().as_ref())?;
-                // Nobody knows what a tool of a server changes, whatever the server says: none of them is found.
-                let is_foreign = |name: &str| name == SEARCH_TOOL || name.starts_with("mcp_");
-                let reading = offered
-                    .all()
-                    .iter()
-                    .filter(|tool| tool.semantics().effects.changes_nothing() && !is_foreign(tool.name()));
-                Some(reading.map(|tool| tool.name().to_string()).collect())
+                let allowed = offered.all().iter().filter(|tool| may_plan(&***tool, is_enforced));
+                Some(allowed.map(|tool| tool.name().to_string()).collect())
             }
         };
         self.selection.lock().allow(names);
         self.offer(&open, &mut Vec::new())
     }
+
+    /// Returns why programs cannot run in plan mode; absent if the kernel keeps them from writing.
+    pub(crate) fn plan_gap(&self) -> Option<&'static str> {
+        let is_enforced = enforces_writes(&self.app.limits.of_plan());
+        (!is_enforced).then_some("the system cannot keep programs from writing, so that no command runs in plan mode")
+    }
+
+    async fn change_model(&self, pattern: &str) -> Result<(), ControlError> {
+        let found = self.app.models.matching(&[pattern.to_string()]);
+        let Some(selection) = found.into_iter().next() else {
+            return Err(format!("modelRoles.plan: {pattern}: no such model with a key").into());
+        };
+        let reached = self.app.models.connect(selection.model).await?;
+        self.session().agent.set_model(reached, None);
+        if let Some(level) = selection.level {
+            self.session().agent.set_thinking(level);
+        }
+        Ok(())
+    }
+
+    async fn restore_model(&self, before: &Value) -> Result<(), ControlError> {
+        let text = |key: &str| before.get(key).and_then(Value::as_str);
+        let agent = &self.session().agent;
+        if let Some(key) = text("model").filter(|key| *key != agent.model().model.key()) {
+            let reached = self.app.models.again(key).await;
+            agent.set_model(reached.map_err(|reason| format!("{key}: {reason}"))?, None);
+        }
+        if let Some(level) = text("thinking").and_then(ThinkingLevel::parse) {
+            agent.set_thinking(level);
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if the kernel keeps programs from writing.
+fn enforces_writes(confinement: &Arc<Confinement>) -> bool {
+    confinement.sandbox().is_ok_and(|sandbox| sandbox.status().write.held > Enforcement::Advisory)
+}
+
+/// Returns true if plan mode offers a tool: one that changes nothing or, where the kernel keeps programs from writing, one that runs
+/// programs. Nobody knows what a tool of a server changes, whatever the server says.
+fn may_plan(tool: &dyn Tool, is_enforced: bool) -> bool {
+    let semantics = tool.semantics();
+    let is_foreign = tool.name() == SEARCH_TOOL || tool.name().starts_with("mcp_");
+    let runs = is_enforced && semantics.kind == ToolKind::Execute && !semantics.effects.unknown;
+    !is_foreign && (semantics.effects.changes_nothing() || runs)
 }

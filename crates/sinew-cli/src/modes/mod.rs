@@ -147,6 +147,7 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
     let task = Task { prompts, command, schema: app.startup.schema.clone() };
     timing.mark("ready");
     let control = Control::new(app, open, None);
+    control.begin_mode().await.map_err(|error| Failure::failed(error.message))?;
     control.check_spelling(&text).map_err(Failure::usage)?;
     Ok(answer(control, task, &warnings, look).await)
 }
@@ -172,7 +173,7 @@ impl Look {
 }
 
 /// Does the task and gives the exit code.
-async fn answer(control: Control, mut task: Task, warnings: &[String], look: Look) -> u8 {
+async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look: Look) -> u8 {
     output::warn(warnings);
     let open = control.session();
     let OpenSession { agent, host, .. } = &*open;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table` | every key with type, default, scope and help |
 //! | `layer` | one file or variable: wrong types and foreign keys are left out and named |
+//! | `tighten` | what a project may say about the sandbox |
 //! | `values` | the merged layers |
 //! | `typed` | the value that everything else reads, and what the crates below take of it |
 //! | `edit` | changes one key in the text of a file |
@@ -15,6 +16,7 @@ mod page;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tighten;
 mod typed;
 mod values;
 
@@ -25,7 +27,8 @@ pub(crate) use page::{listing, markdown};
 pub(crate) use table::{KEYS, is_known, nearest};
 #[cfg(unix)]
 pub(crate) use table::{Key, Kind, is_guarded};
-pub(crate) use typed::{ClientFs, Settings};
+pub(crate) use tighten::tighten;
+pub(crate) use typed::{ClientFs, SandboxMode, SandboxNetwork, Settings};
 #[cfg(unix)]
 pub(crate) use typed::{DoubleEscape, SymbolPreset, Tui, TuiEditor, TuiMode, TuiNotify, TuiResize};
 pub(crate) use values::Values;

@@ -23,8 +23,8 @@ pub(crate) fn markdown() -> String {
          Settings are JSON with comments, in `~/.sinew/agent/settings.json` and in `.sinew/settings.json` of the project. Each of\n\
          these overrides the ones before it: defaults, your settings, the project's settings, environment variables such as\n\
          `SINEW_MODEL`, options. `sinew config get` prints the values in effect, `sinew config set KEY VALUE` changes yours.\n\n\
-         The column *untrusted project* shows what a project can set before you trust it: only display settings, and rules that\n\
-         deny or ask. A project adds its `permissions` and `bashGuard.deny` to yours and never replaces them.\n\n\
+         The column *untrusted project* shows what a project can set before you trust it: only display settings, rules that deny\n\
+         or ask, and a stricter sandbox. A project adds its lists of rules and of denied paths to yours and never replaces them.\n\n\
          | key | type | default | untrusted project | meaning |\n|---|---|---|---|---|\n",
     );
     for key in KEYS {
@@ -39,6 +39,7 @@ pub(crate) fn markdown() -> String {
 fn notes(key: &Key) -> impl Iterator<Item = String> {
     let trusted = match from_untrusted(key) {
         "no" => Some("A project can set it only once you trust the project.".into()),
+        "if stricter" => Some("A project can only make it stricter.".into()),
         "yes" => None,
         part => Some(format!("A project that you do not trust can only set {part}.")),
     };
@@ -53,6 +54,7 @@ fn early(key: &Key) -> Option<String> {
 fn from_untrusted(key: &Key) -> &'static str {
     match key.scope {
         Scope::Display => "yes",
+        Scope::Tighten => "if stricter",
         Scope::Trusted if STRICTER.iter().any(|path| path.split('.').next() == Some(key.path)) => "`deny` and `ask`",
         Scope::Trusted => "no",
     }

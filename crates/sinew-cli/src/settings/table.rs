@@ -59,6 +59,8 @@ pub(crate) enum Scope {
     Display,
     /// The user's, and a project's once it is trusted.
     Trusted,
+    /// The user's. A project's value applies if it makes a limit stricter, whether the project is trusted or not.
+    Tighten,
 }
 
 /// A row of the table.
@@ -108,7 +110,7 @@ const SUBAGENTS: &str = "subagents";
 const LANGUAGE_SERVERS: &str = "language servers";
 
 use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};
-use Scope::{Display, Trusted};
+use Scope::{Display, Tighten, Trusted};
 
 const LEVELS: Kind = Word(&["off", "minimal", "low", "medium", "high", "xhigh"]);
 const DELIVERY: Kind = Word(&["one-at-a-time", "all"]);
@@ -222,6 +224,15 @@ pub(crate) static KEYS: &[Key] = &[
     key("notifications", Flag, "true", Trusted, "Notify you when a long run ends or needs an answer while the terminal is not focused."),
     key("verbose", Flag, "false", Trusted, "Show tool calls, thinking and all warnings."),
     key("permissions", Object, "", Trusted, "Permission rules: `{\"deny\": [\"write(/etc/**)\"], \"ask\": [], \"allow\": [\"bash(git status*)\"]}`."),
+    key("sandbox.mode", Word(&["off", "rules", "workspace", "read-only"]), "", Tighten, "Sandbox of commands and tools. Unset: `rules` if a permission rule denies files, else `off`."),
+    key("sandbox.network", Word(&["off", "on", "loopback"]), "", Tighten, "Network in the sandbox. Unset: `on` with `rules`, else `off`."),
+    key("sandbox.write", Texts, "[]", Trusted, "Further paths and globs that can be written in the sandbox. Only used from your own settings."),
+    key("sandbox.denyRead", Texts, "[]", Tighten, "Paths and globs that cannot be read in the sandbox."),
+    key("sandbox.denyWrite", Texts, "[]", Tighten, "Paths and globs that cannot be written in the sandbox."),
+    key("sandbox.denyExec", Texts, "[]", Tighten, "Programs that cannot be executed in the sandbox: names, or paths."),
+    key("sandbox.fallback", Flag, "false", Trusted, "Run without the limits that the system cannot enforce. Only used from your own settings."),
+    key("approve.outside", Word(&["ask", "deny"]), "\"ask\"", Tighten, "Whether to offer to run a refused command again outside the sandbox."),
+    key("plan.modelMayEnter", Flag, "false", Trusted, "Offer the tool `enter_plan`, by which the model changes to plan mode."),
     key("share.command", Text, "", Trusted, "Command of `/share`. It receives the session's page and prints its link. Unset: `gh gist create --public=false`."),
     key("sessionDir", Text, "", Trusted, "Directory for the session files of all projects."),
     later("lsp.formatOnWrite", Flag, "false", Trusted, LANGUAGE_SERVERS, "Format written files with a language server."),
@@ -264,7 +275,15 @@ fn below(path: &str) -> impl Iterator<Item = &'static Key> {
 /// Lists of rules that only make the rest stricter: they count from every project, trusted or not.
 pub(crate) const STRICTER: [&str; 2] = ["permissions.deny", "permissions.ask"];
 /// Lists of rules to which a project adds its own: it never replaces those of the user.
-pub(crate) const ADDED: [&str; 4] = ["permissions.deny", "permissions.ask", "permissions.allow", "bashGuard.deny"];
+pub(crate) const ADDED: [&str; 7] = [
+    "permissions.deny",
+    "permissions.ask",
+    "permissions.allow",
+    "bashGuard.deny",
+    "sandbox.denyRead",
+    "sandbox.denyWrite",
+    "sandbox.denyExec",
+];
 
 /// Returns true if only a trusted project may set `path`: a key of that scope or what is below it, or a section of which every
 /// key has it.

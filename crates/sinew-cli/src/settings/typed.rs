@@ -18,7 +18,9 @@ use sinew_llm::http::HttpConfig;
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::CacheRetention;
 use sinew_session::Sync;
-use sinew_tools::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings};
+use sinew_tools::{
+    EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, OutsideSandbox,
+};
 use sinew_tui::Pace;
 
 /// All settings that are in force.
@@ -85,9 +87,64 @@ pub(crate) struct Settings {
     /// Rules of calls; null for none. The permissions check the rest of its shape.
     #[serde(default)]
     pub(crate) permissions: Value,
+    pub(crate) sandbox: Sandbox,
+    approve: Approve,
+    pub(crate) plan: Plan,
     #[serde(default)]
     pub(crate) share: Share,
     pub(crate) session_dir: Option<String>,
+}
+
+/// The sandbox of commands and tools.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Sandbox {
+    pub(crate) mode: Option<SandboxMode>,
+    pub(crate) network: Option<SandboxNetwork>,
+    pub(crate) write: Vec<String>,
+    pub(crate) deny_read: Vec<String>,
+    pub(crate) deny_write: Vec<String>,
+    pub(crate) deny_exec: Vec<String>,
+    pub(crate) fallback: bool,
+}
+
+/// A word of `sandbox.mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SandboxMode {
+    Off,
+    Rules,
+    Workspace,
+    ReadOnly,
+}
+
+/// A word of `sandbox.network`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SandboxNetwork {
+    Off,
+    On,
+    Loopback,
+}
+
+/// Plan mode.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Plan {
+    pub(crate) model_may_enter: bool,
+}
+
+/// Questions to the user.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct Approve {
+    outside: ApproveOutside,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ApproveOutside {
+    Ask,
+    Deny,
 }
 
 /// Publishing sessions.
@@ -528,6 +585,10 @@ impl Settings {
         let shell = Engine::from_name(&self.shell_path);
         sinew_tools::Settings {
             file_guard: self.file_guard,
+            outside_sandbox: match self.approve.outside {
+                ApproveOutside::Ask => OutsideSandbox::Ask,
+                ApproveOutside::Deny => OutsideSandbox::Deny,
+            },
             images: self.images(),
             edit: EditSettings { mode: self.edit.mode, fuzzy: self.edit.fuzzy, stream_guard: self.edit.stream_guard },
             bash_guard: GuardSettings {

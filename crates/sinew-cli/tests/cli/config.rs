@@ -65,7 +65,8 @@ const DEFAULTS: &str = r#"{
         "mode": "auto", "resize": "screen", "editor": "emacs", "statusRows": 1, "reducedMotion": false, "passthrough": false, "resumeRows": 200, "replayRows": 2000, "title": true, "progress": true, "marks": true, "links": true,
         "notify": "auto", "notifyAfterSeconds": 10, "approvalDelayMs": 400, "linear": {"stream": "line"}, "maxInlineImages": 8
     },
-    "notifications": true, "verbose": false, "share": {},
+    "notifications": true, "verbose": false, "share": {}, "plan": {"modelMayEnter": false}, "approve": {"outside": "ask"},
+    "sandbox": {"write": [], "denyRead": [], "denyWrite": [], "denyExec": [], "fallback": false},
     "lsp": {"formatOnWrite": false, "diagnosticsOnWrite": true}
 }"#;
 

@@ -391,9 +391,9 @@ fn item_80_settings_tools_models_and_modes() {
             person.closes("Settings");
         }
         person.say("/plan");
-        person.hears("plan mode: only tools");
+        person.hears("plan mode: nothing can be changed");
         person.say("/plan");
-        person.hears("plan mode is left");
+        person.hears("plan mode is off");
     });
 }
 

@@ -372,7 +372,7 @@ fn a_log_and_times_are_written_where_they_are_asked_for() {
 fn help_names_what_works() {
     let stage = Stage::new();
     let help = stage.run(&["--help"]).stdout;
-    assert!(help.contains("--mode text|json|rpc|acp") && help.contains("without a sandbox"), "{help}");
+    assert!(help.contains("--mode text|json|rpc|acp") && help.contains("--sandbox workspace"), "{help}");
     for later in ["--theme", "--extension"] {
         assert!(!help.contains(later), "{later}");
     }

@@ -70,6 +70,8 @@ mod rpc_sessions;
 mod rpc_tools;
 #[cfg(unix)]
 mod same_events;
+mod sandbox;
+
 #[cfg(target_os = "linux")]
 mod screen;
 #[cfg(unix)]

@@ -254,9 +254,10 @@ fn a_session_is_handed_over_planned_and_moved() {
     enter(&mut terminal, "first");
     terminal.until(|rows| has(rows, "one") && has(rows, "ready"));
     enter(&mut terminal, "/plan");
-    terminal.until(|rows| has(rows, "plan mode: only tools") && rows.iter().any(|row| row.contains("plan · ")));
+    terminal
+        .until(|rows| has(rows, "plan mode: nothing can be changed") && rows.iter().any(|row| row.contains("plan · ")));
     enter(&mut terminal, "/plan");
-    terminal.until(|rows| has(rows, "plan mode is left") && !rows.iter().any(|row| row.contains("plan · ")));
+    terminal.until(|rows| has(rows, "plan mode is off") && !rows.iter().any(|row| row.contains("plan · ")));
     enter(&mut terminal, "/handoff the tests");
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("⋯ handoff: ")) && has(rows, "ready"));
     assert_eq!(stage.files().len(), 2);

@@ -2,6 +2,7 @@
 
 mod guard;
 mod intercept;
+mod outside;
 mod user;
 
 use std::path::Path;
@@ -136,6 +137,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
         None => arguments.command.clone(),
     };
     let run = RunOptions { command, cwd: cwd.clone(), env, stdin: None };
+    compile_sandbox(&host).await?;
     let background = arguments.background && settings.jobs;
     let seconds = seconds(arguments.timeout, settings.bash_timeout_seconds, background, &mut notes);
     let console = options.console.clone().filter(|_| arguments.pty && !background);
@@ -150,9 +152,10 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     };
     let in_session = !background && console.is_none();
     let work = if let Some(console) = console {
-        terminal::work(options, console, run.clone(), host.shell.folder(), state.clone())
+        let confinement = host.shell.confinement();
+        terminal::work(options, console, run.clone(), host.shell.folder(), state.clone(), confinement.as_deref())?
     } else if background {
-        of_its_own(&host, run.clone(), state.clone())
+        of_its_own(&host, run.clone(), state.clone())?
     } else {
         in_shell(&host, run.clone())?
     };
@@ -190,7 +193,45 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     if in_session && let Some(why) = settle(&host, end, &run) {
         notes.push(format!("A new shell begins with the next command, without variables and directory: {why}"));
     }
-    drop(turn);
+    drop((turn, hook));
+    let refused = host.shell.confinement().and_then(|confinement| outside::find(&confinement, end));
+    if let Some(refused) = refused {
+        if refused.may_run_outside(&host, &call).await {
+            let start = Start {
+                command: arguments.command,
+                seconds,
+                head: arguments.head,
+                tail: arguments.tail,
+                output: Output::new(Arc::clone(&options.artifacts), SPEC.name),
+                updates: call.updates.clone(),
+                after: invalidation(&host, &run),
+                work: outside::work(&host, run)?,
+            };
+            return run_outside(start, &call, &refused.note).await;
+        }
+        notes.push(refused.advice());
+    }
+    report(&running, end, &notes)
+}
+
+/// Compiles the sandbox of the session, away from the threads that serve other calls.
+async fn compile_sandbox(host: &Host) -> Result<(), ToolError> {
+    let Some(confinement) = host.shell.confinement() else { return Ok(()) };
+    let compiled = tokio::task::spawn_blocking(move || confinement.of_program().map(drop)).await;
+    compiled.map_err(|panic| ToolError::Failed(format!("Failed to make the sandbox: {panic}")))?
+}
+
+/// Runs a command again that its sandbox refused.
+async fn run_outside(start: Start, call: &Call, refused: &str) -> Outcome {
+    let running = Command::start(start)?;
+    let cancel_handle = running.cancel_handle();
+    let _hook = call.cancel.on_cancel(move || cancel_handle.cancel());
+    let end = running.ended().await;
+    report(&running, end, &[format!("{refused}. The user let the command run again outside the sandbox")])
+}
+
+/// The result of a command that has ended, with notes below its output.
+fn report(running: &Command, end: &End, notes: &[String]) -> Outcome {
     if let Err(error) = &end.result {
         return Err(error.clone());
     }
@@ -261,15 +302,16 @@ async fn saved(host: &Arc<Host>) -> Result<Option<State>, ToolError> {
 }
 
 /// A command in a shell of its own; everything that it starts ends with it.
-fn of_its_own(host: &Host, mut run: RunOptions, state: Option<State>) -> Work {
+fn of_its_own(host: &Host, mut run: RunOptions, state: Option<State>) -> Result<Work, ToolError> {
     run.command = session::carried(state.as_ref(), &run.env, &run.command);
-    let set = session::setup(&host.options, host.shell.folder().as_deref(), None);
+    let confinement = host.shell.confinement();
+    let set = session::setup(&host.options, host.shell.folder().as_deref(), None, confinement.as_deref())?;
     let supervisor = host.options.supervisor.clone();
-    Box::new(move |running, cancel| {
+    Ok(Box::new(move |running, cancel| {
         // The file is there until it was read.
         let _state = state;
         Ok(execute_shell(&supervisor, &set, &run, cancel, &mut |chunk| running.push(&chunk))?)
-    })
+    }))
 }
 
 /// Makes later searches look again at the folders that a command may have changed.

@@ -6,7 +6,7 @@ use sinew::base::CancelToken;
 use sinew::shell::RunOptions;
 use sinew_llm::message::BashExecution;
 
-use super::{SPEC, in_shell, invalidation, settle};
+use super::{SPEC, in_shell, invalidation, outside, settle};
 use crate::Host;
 use crate::shell::command::{Command, Start};
 use crate::shell::environment;
@@ -16,7 +16,7 @@ use crate::tool::{ToolError, Updates};
 
 impl Host {
     /// Runs what the user wrote: in the session's shell, behind commands that run there, with all variables of the user,
-    /// without guard, interceptor and time limit. How it ended is data; the time of the message is left to the caller.
+    /// without guard, interceptor and time limit. In a session with a sandbox it runs outside, in a shell of its own. How it ended is data; the time of the message is left to the caller.
     ///
     /// # Errors
     /// The shell cannot be started, or `cancel` was set before the command began.
@@ -36,6 +36,7 @@ impl Host {
             Some(prefix) => format!("{prefix} {command}"),
             None => command.to_string(),
         };
+        let is_outside = self.shell.confinement().is_some();
         let env = environment::withheld(&self.options);
         let run = RunOptions { command: text, cwd: None, env, stdin: None };
         let running = Command::start(Start {
@@ -46,12 +47,14 @@ impl Host {
             output: Output::new(Arc::clone(&self.options.artifacts), SPEC.name),
             updates,
             after: invalidation(self, &run),
-            work: in_shell(self, run.clone())?,
+            work: if is_outside { outside::work(self, run.clone())? } else { in_shell(self, run.clone())? },
         })?;
         let cancel_handle = running.cancel_handle();
         let _hook = cancel.on_cancel(move || cancel_handle.cancel());
         let end = running.ended().await;
-        settle(self, end, &run);
+        if !is_outside {
+            settle(self, end, &run);
+        }
         let result = end.result.as_ref().map_err(Clone::clone)?;
         let artifact = end.shown.artifact().and_then(|id| self.options.artifacts.find(id).ok());
         Ok(BashExecution {

@@ -127,7 +127,7 @@ pub(super) fn reject_early(host: &Host, whole: &Value) -> Option<String> {
     let path = paths::resolve_from(host, cwd, given);
     let name = paths::shown(cwd, &path);
     // The call is not checked yet: what a rule may keep back must not be told from.
-    let access = host.access(SPEC.name, Some(""), cwd);
+    let access = host.access(SPEC.name, SPEC.semantics.effects, Some(""), cwd);
     let Some(content) = save::look(&path, &name, &access).ok()?.content else {
         return Some(format!("File not found: {name}"));
     };
@@ -152,7 +152,8 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let cwd = &host.options.cwd;
     let path = paths::resolve_from(host, cwd, &given.path);
     let name = paths::shown(cwd, &path);
-    let target = save::look(&path, &name, &host.access(SPEC.name, None, cwd)).ok()?.with_unsaved(host);
+    let target =
+        save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, None, cwd)).ok()?.with_unsaved(host);
     let is_end = edits.iter().any(|edit| edit.old_text.is_empty());
     let bytes = target.content.as_deref().or(is_end.then_some(b""))?;
     let edited = apply((&name, &path), bytes, &edits, host.options.settings.edit.fuzzy).ok()?;
@@ -168,7 +169,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?.with_unsaved(host);
+    let target = save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, Some(&call.id), &call.cwd))?
+        .with_unsaved(host);
     let guarded = host.options.settings.file_guard != FileGuard::Off;
     let standing = target.content.as_deref().map(|content| host.seen.standing(&target.path, content));
     let stale = guarded && matches!(standing, Some(FileState::Changed | FileState::ChangedElsewhere));

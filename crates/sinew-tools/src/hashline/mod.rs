@@ -80,7 +80,9 @@ fn run(host: &Host, call: &Call) -> Outcome {
     for section in patch.sections {
         let path = paths::resolve(host, call, &section.path)?;
         let name = paths::shown(&call.cwd, &path);
-        let target = save::look(&path, &name, &host.access(SPEC.name, Some(&call.id), &call.cwd))?.with_unsaved(host);
+        let target =
+            save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, Some(&call.id), &call.cwd))?
+                .with_unsaved(host);
         match wanted.iter_mut().find(|other| other.target.path == target.path) {
             Some(other) if other.tag == section.tag => other.ops.extend(section.ops),
             Some(_) => return Err(ToolError::Failed(format!("Two tags for {name}: use one, of the last read."))),
@@ -128,7 +130,9 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<Vec<FileChange>>
         }
         let path = paths::resolve_from(host, cwd, &section.path);
         let name = paths::shown(cwd, &path);
-        let target = save::look(&path, &name, &host.access(SPEC.name, None, cwd)).ok()?.with_unsaved(host);
+        let target = save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, None, cwd))
+            .ok()?
+            .with_unsaved(host);
         let plan = plan(host, FilePatch { target, name, tag: section.tag, ops: section.ops }).ok()?;
         changes.push(edit::change(&plan.name, plan.target.content.as_deref().unwrap_or_default(), &plan.content));
     }

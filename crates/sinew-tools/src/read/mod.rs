@@ -62,7 +62,7 @@ impl Host {
     /// The checks of the files that the user attaches to a message, which the model then reads.
     #[must_use]
     pub fn attachment_access(&self, cwd: &Path) -> crate::Access {
-        self.access(SPEC.name, None, cwd)
+        self.access(SPEC.name, SPEC.semantics.effects, None, cwd)
     }
 }
 
@@ -205,7 +205,7 @@ fn escaped(path: &str) -> String {
 
 fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outcome {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
-    let access = host.access(SPEC.name, Some(&call.id), &call.cwd);
+    let access = host.access(SPEC.name, SPEC.semantics.effects, Some(&call.id), &call.cwd);
     match open_plain(path) {
         Ok(file) => {
             access.check_opened(&file, path).map_err(ToolError::Failed)?;

@@ -11,6 +11,7 @@ use tempfile::TempPath;
 use tokio::sync::OwnedMutexGuard;
 
 use super::environment;
+use crate::confinement::Confinement;
 use crate::options::HostOptions;
 use crate::shells::ShellOwner;
 use crate::tool::ToolError;
@@ -41,7 +42,19 @@ struct Now {
     folder: Option<PathBuf>,
     /// The state with which the next shell begins, where there was one before.
     state: Option<State>,
+    /// The sandbox of the next shell.
+    confinement: Option<Arc<Confinement>>,
+    /// The shell of before [`SessionShell::enter`].
+    aside: Option<Box<Aside>>,
     closed: bool,
+}
+
+/// A shell that waits until the session leaves another sandbox.
+struct Aside {
+    shell: Option<Arc<Shell>>,
+    folder: Option<PathBuf>,
+    state: Option<State>,
+    confinement: Option<Arc<Confinement>>,
 }
 
 impl SessionShell {
@@ -63,7 +76,7 @@ impl SessionShell {
         if let Some(shell) = &now.shell {
             return Ok(Arc::clone(shell));
         }
-        let set = setup(&self.options, now.folder.as_deref(), now.state.as_ref());
+        let set = setup(&self.options, now.folder.as_deref(), now.state.as_ref(), now.confinement.as_deref())?;
         let shell = Arc::new(Shell::new(self.options.supervisor.clone(), set));
         now.shell = Some(Arc::clone(&shell));
         Ok(shell)
@@ -103,14 +116,55 @@ impl SessionShell {
         (now.shell, now.state) = (None, state);
     }
 
+    /// Sets the sandbox of the next shell.
+    pub(crate) fn confine(&self, confinement: Option<Arc<Confinement>>) {
+        self.now().confinement = confinement;
+    }
+
+    /// Returns the sandbox of the next shell.
+    pub(crate) fn confinement(&self) -> Option<Arc<Confinement>> {
+        self.now().confinement.clone()
+    }
+
+    /// Returns true between [`SessionShell::enter`] and [`SessionShell::leave`].
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.now().aside.is_some()
+    }
+
+    /// Puts the shell aside. The next command gets a new one in another sandbox, in the same folder and without the state of the
+    /// first: a shell that has left its sandbox would bring along what was defined in it.
+    pub(crate) fn enter(&self, confinement: Arc<Confinement>) {
+        let mut now = self.now();
+        if now.aside.is_none() {
+            let (shell, state) = (now.shell.take(), now.state.take());
+            let (folder, confinement) = (now.folder.clone(), now.confinement.take());
+            now.aside = Some(Box::new(Aside { shell, folder, state, confinement }));
+        }
+        now.confinement = Some(confinement);
+    }
+
+    /// Ends the shell of [`SessionShell::enter`], and goes on with the one that was put aside.
+    pub(crate) fn leave(&self) {
+        let mut now = self.now();
+        let Some(aside) = now.aside.take() else { return };
+        let Aside { shell, folder, state, confinement } = *aside;
+        let left = std::mem::replace(&mut now.shell, shell);
+        (now.folder, now.state, now.confinement) = (folder, state, confinement);
+        drop(now);
+        if let Some(left) = left {
+            left.close();
+        }
+    }
+
     /// Ends the shell and everything that it started. Later commands are errors.
     pub(crate) fn close(&self) {
-        let shell = {
+        let shells = {
             let mut now = self.now();
             now.closed = true;
-            now.shell.take()
+            let aside = now.aside.take().and_then(|aside| aside.shell);
+            [now.shell.take(), aside]
         };
-        if let Some(shell) = shell {
+        for shell in shells.into_iter().flatten() {
             shell.close();
         }
     }
@@ -136,18 +190,26 @@ impl ShellOwner for SessionShell {
 }
 
 /// Builds the setup of a shell of the session.
-pub(crate) fn setup(options: &HostOptions, folder: Option<&Path>, state: Option<&State>) -> ShellOptions {
+///
+/// # Errors
+/// Returns an error if the sandbox cannot be made: nothing runs without it.
+pub(crate) fn setup(
+    options: &HostOptions,
+    folder: Option<&Path>,
+    state: Option<&State>,
+    confinement: Option<&Confinement>,
+) -> Result<ShellOptions, ToolError> {
     let settings = &options.settings;
     // The folder may be gone since.
     let folder = folder.filter(|folder| folder.is_dir()).unwrap_or(&options.cwd);
-    ShellOptions {
+    Ok(ShellOptions {
         env: environment::of_commands(options),
         cwd: Some(folder.to_path_buf()),
         snapshot: state.map(|state| state.to_path_buf()).or_else(|| settings.shell_snapshot.clone()),
         engine: settings.engine,
         bash: settings.bash.clone(),
-        sandbox: None,
-    }
+        sandbox: confinement.map(Confinement::of_program).transpose()?,
+    })
 }
 
 /// `command` for another shell: it begins with `state`, and `env` on top of it.

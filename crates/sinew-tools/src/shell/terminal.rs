@@ -9,6 +9,7 @@ use sinew::shell::{Engine, RunOptions, RunResult, Shell};
 use super::command::Work;
 use super::environment;
 use super::session::{State, carried, setup};
+use crate::confinement::Confinement;
 use crate::console::Console;
 use crate::options::HostOptions;
 use crate::tool::ToolError;
@@ -31,15 +32,17 @@ pub(crate) fn work(
     run: RunOptions,
     folder: Option<PathBuf>,
     state: Option<State>,
-) -> Work {
+    confinement: Option<&Confinement>,
+) -> Result<Work, ToolError> {
     let own = VARIABLES.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string()));
     let own: Vec<(String, String)> = own.chain(run.env).collect();
     let mut env = environment::of_commands(options);
     env.extend(own.iter().map(|(name, value)| (name.into(), value.into())));
     let cwd = folder_of(run.cwd, folder, options);
-    let shell = Shell::new(options.supervisor.clone(), setup(options, None, None));
+    let shell = Shell::new(options.supervisor.clone(), setup(options, None, None, None)?);
+    let sandbox = confinement.map(Confinement::of_program).transpose()?;
     let (supervisor, bash) = (options.supervisor.path().to_path_buf(), options.settings.bash.clone());
-    Box::new(move |running, cancel| {
+    Ok(Box::new(move |running, cancel| {
         let is_bash = shell.engine() == Engine::Bash;
         let command = carried(state.as_ref().filter(|_| is_bash), &own, &run.command);
         let bash = bash.map_or_else(|| "bash".to_string(), |bash| bash.display().to_string());
@@ -53,6 +56,7 @@ pub(crate) fn work(
             cols,
             rows,
             supervisor: Some(supervisor),
+            sandbox,
             ..PtyOptions::new(command)
         };
         let end = session.run(options, cancel, move |chunk| {
@@ -67,7 +71,7 @@ pub(crate) fn work(
             timed_out: end.timed_out,
             ..RunResult::default()
         })
-    })
+    }))
 }
 
 /// Returns the folder in which a command of its own process begins.

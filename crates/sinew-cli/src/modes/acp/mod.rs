@@ -271,7 +271,7 @@ impl Agent {
             "session/set_mode" => {
                 let asked: acp::SetSessionModeRequest = read(params)?;
                 let session = self.sessions.find(&asked.session_id)?;
-                options::set_mode(&session.control, &asked.mode_id.0)?;
+                options::set_mode(&session.control, &asked.mode_id.0).await?;
                 let options = acp::ConfigOptionUpdate::new(options::all(&session.control));
                 self.wire.update(&session.id, acp::SessionUpdate::ConfigOptionUpdate(options)).await;
                 written(&acp::SetSessionModeResponse::new())

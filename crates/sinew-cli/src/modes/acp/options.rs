@@ -14,7 +14,7 @@ const THOUGHT: &str = "thought_level";
 /// The modes: id, name, what they mean.
 const MODES: [(SessionMode, &str, &str, &str); 2] = [
     (SessionMode::Default, "default", "Default", "All tools; permission rules decide what is asked"),
-    (SessionMode::Plan, "plan", "Plan", "Only tools that change nothing"),
+    (SessionMode::Plan, "plan", "Plan", "Nothing can be changed; the answer is a plan"),
 ];
 
 fn id_of(mode: SessionMode) -> &'static str {
@@ -54,13 +54,13 @@ pub(super) fn all(control: &Control) -> Vec<acp::SessionConfigOption> {
 ///
 /// # Errors
 /// There is no such mode, or the system prompt cannot be made.
-pub(super) fn set_mode(control: &Control, id: &str) -> Result<(), RpcError> {
+pub(super) async fn set_mode(control: &Control, id: &str) -> Result<(), RpcError> {
     let Some((mode, ..)) = MODES.iter().find(|(_, known, ..)| *known == id) else {
         let known: Vec<&str> = MODES.iter().map(|(_, id, ..)| *id).collect();
         let text = format!("/modeId: unknown mode {id:?}; known: {}", known.join(", "));
         return Err(RpcError::invalid_params(text));
     };
-    control.set_mode(*mode).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.message))
+    control.set_mode(*mode).await.map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.message))
 }
 
 /// Changes an option.
@@ -69,7 +69,7 @@ pub(super) fn set_mode(control: &Control, id: &str) -> Result<(), RpcError> {
 /// There is no such option or value, or the model cannot be reached.
 pub(super) async fn set(control: &Control, id: &str, value: &str) -> Result<(), RpcError> {
     match id {
-        MODE => set_mode(control, value),
+        MODE => set_mode(control, value).await,
         MODEL => {
             let wrong = || RpcError::invalid_params(format!("/value: {value:?} is no model: use provider/id"));
             let (provider, model) = value.split_once('/').ok_or_else(wrong)?;

@@ -20,7 +20,6 @@ use super::pump::{self, PumpHandle};
 use super::wire::Wire;
 use super::{options, tool_call};
 use crate::app::{App, OpenSession};
-use crate::control::mode::SessionMode;
 use crate::control::{Control, commands};
 use crate::failure::Failure;
 use crate::settings::ClientFs;
@@ -41,7 +40,7 @@ pub(super) struct ClientFacts {
 /// A session that is open.
 pub(super) struct Session {
     pub(super) id: acp::SessionId,
-    pub(super) control: Control,
+    pub(super) control: Arc<Control>,
     pub(super) pump: PumpHandle,
     pub(super) wire: Wire,
     /// The prompt that is being answered.
@@ -105,9 +104,7 @@ impl Session {
         // Set once: the asker is this session's own.
         let _ = asker.session.set((id.clone(), pump.clone()));
         let control = Control::new(app, open, None);
-        if control.mode() != SessionMode::Default {
-            control.apply_mode().map_err(|error| Failure::failed(error.message))?;
-        }
+        control.begin_mode().await.map_err(|error| Failure::failed(error.message))?;
         let attended = control.session();
         let attendant = tokio::sync::Mutex::new(tokio::spawn(async move {
             attended.agent.start().await;

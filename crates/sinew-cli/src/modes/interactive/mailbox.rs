@@ -47,6 +47,8 @@ pub(super) enum Message {
     Returned(u64),
     /// Work is over after which another session may be current; where it is, that was told before.
     ChangeEnded,
+    /// A text to send as if the user had written it.
+    Submit(String),
     /// Queued messages were taken back.
     TakenBack(Vec<String>),
     /// The output of a slash command.

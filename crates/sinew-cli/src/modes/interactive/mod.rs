@@ -168,7 +168,7 @@ pub(crate) async fn run(
         let asker = Arc::new(ask::Asker { mailbox: mailbox.clone(), settings });
         let (app, open) = App::start_with(startup, Some(asker), NoModel::Waits, &mut warnings).await?;
         let events = Arc::new(EventForwarder { mailbox: mailbox.clone(), task: Mutex::default() });
-        let control = Arc::new(Control::new(app, open, Some(events)));
+        let control = Control::new(app, open, Some(events));
         control.enter(control.session()).await;
         timing.mark("ready");
         Ok(control)

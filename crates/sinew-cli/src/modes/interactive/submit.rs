@@ -125,6 +125,10 @@ pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, row: &'static
         Ok(Effect::Text(text)) if text.is_empty() => {}
         Ok(Effect::Text(text)) => mailbox.send(Message::Output(text)),
         Ok(Effect::Changed(text)) => mailbox.send(Message::Changed(text)),
+        Ok(Effect::Prompt(text, goal)) => {
+            mailbox.send(Message::Changed(text));
+            mailbox.send(Message::Submit(goal));
+        }
         Ok(Effect::Session(divider)) => mailbox.send(Message::SessionChanged(divider)),
         Ok(Effect::Copied(copied)) => mailbox.send(Message::Copied(copied)),
         Ok(Effect::Refused) => mailbox.send(Message::Notice("a hook refused it".into())),
@@ -145,6 +149,8 @@ enum Effect {
     Text(String),
     /// The same, and what the status row shows may be another one.
     Changed(String),
+    /// The same, and a message goes to the model.
+    Prompt(String, String),
     /// Another session is current: the line that divides the two.
     Session(String),
     Copied(Copied),
@@ -214,12 +220,21 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
             Effect::Text(if text.is_empty() { "Nothing was said yet.".into() } else { text })
         }
         Verb::Plan => {
-            let (mode, text) = match control.mode() {
-                SessionMode::Default => (SessionMode::Plan, "plan mode: only tools that change nothing, until /plan"),
-                SessionMode::Plan => (SessionMode::Default, "plan mode is left: all tools are offered"),
+            let mode = match control.mode() {
+                SessionMode::Plan if arguments.is_empty() => SessionMode::Default,
+                _ => SessionMode::Plan,
             };
-            control.set_mode(mode)?;
-            Effect::Changed(text.into())
+            control.set_mode(mode).await?;
+            let gap = control.plan_gap().filter(|_| mode == SessionMode::Plan);
+            let text = match mode {
+                SessionMode::Plan => "plan mode: nothing can be changed until /plan",
+                SessionMode::Default => "plan mode is off: all tools are offered",
+            };
+            let text = [Some(text), gap].into_iter().flatten().collect::<Vec<_>>().join("; ");
+            match arguments {
+                "" => Effect::Changed(text),
+                goal => Effect::Prompt(text, goal.to_string()),
+            }
         }
         Verb::Debug => {
             let control = Arc::clone(control);

@@ -13,7 +13,7 @@ use crate::control::{Control, ControlError};
 
 /// The one client of the process.
 pub(super) struct Rpc {
-    pub(super) control: Control,
+    pub(super) control: Arc<Control>,
     pub(super) out: Out,
     pub(super) ui: Arc<Ui>,
     pub(super) calls: Arc<Calls>,

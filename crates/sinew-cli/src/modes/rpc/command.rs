@@ -46,6 +46,7 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("clear_queue", Now, prompt::clear_queue),
     row!("new_session", Now, session::new),
     row!("get_state", Now, state::state),
+    row!("set_mode", Now, switches::mode),
     row!("set_model", Now, model::set),
     row!("cycle_model", Now, model::cycle),
     row!("get_available_models", Now, model::available),

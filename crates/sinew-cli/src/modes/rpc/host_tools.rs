@@ -82,7 +82,7 @@ fn output(result: Value, is_error: bool) -> ToolOutput {
             Ok(ClientOutput { content, details })
                 if content.iter().all(|block| matches!(block, Block::Text(_) | Block::Image(_))) =>
             {
-                ToolOutput { content, details, is_error }
+                ToolOutput { content, details, is_error, ..ToolOutput::default() }
             }
             _ => ToolOutput { is_error, ..ToolOutput::text(other.to_string()) },
         },

@@ -75,7 +75,7 @@ struct ToolOfServer {
 pub(super) async fn call(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let ToolOfServer { server, tool, arguments } = fields("mcp_call", given)?;
     let (name, output) = rpc.control.mcp_call(&server, &tool, Value::Object(arguments)).await?;
-    let ToolOutput { content, details, is_error } = output;
+    let ToolOutput { content, details, is_error, .. } = output;
     Ok(Some(json!({"tool": name, "content": content, "details": details, "isError": is_error})))
 }
 

@@ -8,6 +8,7 @@ use sinew_agent::core::{Interrupt, QueueMode};
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::{Answer, Reply};
+use crate::control::mode::SessionMode;
 
 #[derive(Deserialize)]
 struct Queue {
@@ -61,6 +62,29 @@ pub(super) async fn interrupt(rpc: Arc<Rpc>, given: Fields) -> Answer {
         When::Wait => Interrupt::Wait,
     };
     rpc.control.set_interrupt_mode(mode);
+    Ok(None)
+}
+
+#[derive(Deserialize)]
+struct ModeField {
+    mode: ModeWord,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ModeWord {
+    Default,
+    Plan,
+}
+
+/// Changes between plan mode and the mode in which all tools are offered.
+pub(super) async fn mode(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let ModeField { mode } = fields("set_mode", given)?;
+    let mode = match mode {
+        ModeWord::Default => SessionMode::Default,
+        ModeWord::Plan => SessionMode::Plan,
+    };
+    rpc.control.set_mode(mode).await?;
     Ok(None)
 }
 

@@ -290,6 +290,7 @@ impl Linear {
                 self.hand_over();
             }
             Message::TakenBack(texts) => self.give_back(&texts.join("\n\n")),
+            Message::Submit(text) => self.submit(text, Delivery::FollowUp),
             Message::Output(text) | Message::Changed(text) if text.is_empty() => {}
             Message::Output(text) | Message::Changed(text) => self.output.say(&text),
             Message::EditorText(text) => self.give_back(&text),

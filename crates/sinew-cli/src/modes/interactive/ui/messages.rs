@@ -25,6 +25,7 @@ use crate::modes::interactive::pictures::{PICTURES, PictureBlock, Prepared, Spac
 use crate::modes::interactive::replay;
 use crate::modes::interactive::status::Facts;
 use crate::modes::interactive::transcript;
+use sinew_agent::agent::Delivery;
 
 impl Ui {
     /// Shows the last messages of the current session, below a line where there is one, and takes its prompts for the
@@ -178,6 +179,7 @@ impl Ui {
                 }
                 self.refresh();
             }
+            Message::Submit(text) => self.submit(text, Delivery::FollowUp),
             // In front of what was written meanwhile.
             Message::EditorText(text) => self.editor.prepend(&text),
             Message::Entries(topic, entries) => self.fill(topic, entries),

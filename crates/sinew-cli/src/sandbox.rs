@@ -1,0 +1,155 @@
+//! The sandbox of sessions: the policy that settings, flags and permission rules ask for.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sinew::sandbox::{Enforcement, Mode, Network, Policy, Promise, Status, Surroundings};
+use sinew_permissions::{DeniedFiles, Rules, Verdict};
+use sinew_tools::{Confinement, OutsideSandbox};
+
+use crate::config::work_tree;
+use crate::extensions::PERMISSION;
+use crate::failure::Failure;
+use crate::settings::{SandboxMode, SandboxNetwork};
+use crate::startup::Startup;
+
+/// Files of Sinew that hold keys, and files that start programs or guard something.
+const KEYS: [&str; 2] = ["auth.json", ".env"];
+const GUARDS: [&str; 3] = ["settings.json", "hooks.json", "mcp.json"];
+
+/// The sandbox that sessions of a program have.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    /// None: there is no sandbox.
+    policy: Option<Policy>,
+    /// The sandbox of plan mode.
+    plan: Arc<Confinement>,
+    surroundings: Surroundings,
+    /// The verdict of rules on running a refused command outside.
+    outside: Verdict,
+}
+
+impl Limits {
+    /// Reads what settings, flags and rules ask for.
+    pub(crate) fn new(startup: &Startup, rules: &Rules) -> Limits {
+        let denied = rules.denied_files();
+        let settings = &startup.settings.sandbox;
+        let lists = [&denied.read, &denied.write, &settings.deny_read, &settings.deny_write, &settings.deny_exec];
+        let names_files = lists.iter().any(|list| !list.is_empty());
+        let mode = match settings.mode {
+            Some(SandboxMode::Off) => None,
+            // Other systems have no sandbox: the rules of commands are all that there is.
+            None => (names_files && cfg!(target_os = "linux")).then_some(Mode::Rules),
+            Some(SandboxMode::Rules) => Some(Mode::Rules),
+            Some(SandboxMode::Workspace) => Some(Mode::Workspace),
+            Some(SandboxMode::ReadOnly) => Some(Mode::ReadOnly),
+        };
+        let policy = |mode| policy(startup, &denied, mode);
+        let environment = &startup.environment;
+        let surroundings = Surroundings {
+            cwd: startup.paths.cwd.clone(),
+            home: std::env::home_dir(),
+            temp: environment.os("TMPDIR").map(Into::into),
+            path: environment.os("PATH"),
+        };
+        let outside = rules.verdict_on(PERMISSION, "off");
+        let plan = Confinement::new(policy(Mode::ReadOnly), surroundings.clone());
+        Limits { policy: mode.map(policy), plan, surroundings, outside }
+    }
+
+    /// Returns the sandbox of a session, whose programs may write its artifacts; absent if there is none.
+    pub(crate) fn of_session(&self, artifacts: Option<&Path>) -> Option<Arc<Confinement>> {
+        let mut policy = self.policy.clone()?;
+        if policy.mode == Mode::Workspace {
+            policy.write.extend(artifacts.map(|folder| folder.to_string_lossy().into_owned()));
+        }
+        Some(Confinement::new(policy, self.surroundings.clone()))
+    }
+
+    /// Returns what happens when the sandbox has refused a command. A rule for `sandbox(off)` goes before the setting.
+    pub(crate) fn outside(&self, setting: OutsideSandbox) -> OutsideSandbox {
+        match (self.outside, setting) {
+            (Verdict::Denied, _) | (_, OutsideSandbox::Deny) => OutsideSandbox::Deny,
+            (Verdict::Allowed, _) => OutsideSandbox::Allow,
+            (Verdict::Asked, setting) => setting,
+        }
+    }
+
+    /// Returns the sandbox of plan mode.
+    pub(crate) fn of_plan(&self) -> Arc<Confinement> {
+        Arc::clone(&self.plan)
+    }
+
+    /// Tries the sandbox that a flag or a setting names, before anything runs. One that only rules ask for is compiled with the first
+    /// command.
+    ///
+    /// # Errors
+    /// Returns an error if the policy contradicts itself, or if the system cannot enforce it and `sandbox.fallback` is off.
+    pub(crate) fn check(&self, startup: &Startup, warnings: &mut Vec<String>) -> Result<(), Failure> {
+        let settings = &startup.settings.sandbox;
+        let Some(confinement) = self.of_session(None).filter(|_| settings.mode.is_some()) else { return Ok(()) };
+        let mode = confinement.mode_name();
+        let sandbox = confinement.sandbox().map_err(|error| {
+            let reason = error.message().trim_start_matches("Sandbox.create: ").to_string();
+            Failure::config(format!("--sandbox {mode}: {reason}"))
+        })?;
+        let promise = if confinement.policy().mode == Mode::Rules { Promise::Read } else { Promise::Write };
+        let weak = unenforced(sandbox.status(), confinement.policy(), promise);
+        match weak {
+            None => {}
+            Some(reason) if settings.fallback => warnings.push(format!("the sandbox is not enforced: {reason}")),
+            Some(reason) => {
+                return Err(Failure::config(format!(
+                    "--sandbox {mode}: the system cannot enforce it: {reason}. Use --sandbox-fallback to run without it, or --sandbox off"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns why nothing enforces a promise that the policy makes.
+fn unenforced(status: &Status, policy: &Policy, promise: Promise) -> Option<String> {
+    let is_made = promise == Promise::Write || !policy.deny_read.is_empty();
+    let state = status.of(promise);
+    (is_made && state.held == Enforcement::Advisory).then(|| state.missing.join("; "))
+}
+
+/// The limits of one mode.
+fn policy(startup: &Startup, denied: &DeniedFiles, mode: Mode) -> Policy {
+    let Startup { paths, settings, .. } = startup;
+    let settings = &settings.sandbox;
+    let own = |names: &[&str]| -> Vec<String> {
+        [&paths.agent, &paths.home]
+            .iter()
+            .flat_map(|folder| names.iter().map(move |name| folder.join(name).to_string_lossy().into_owned()))
+            .collect()
+    };
+    let mut policy = Policy::new(mode);
+    policy.deny_read = [&denied.read[..], &settings.deny_read, &own(&KEYS)].concat();
+    policy.deny_write = [&denied.write[..], &settings.deny_write].concat();
+    policy.deny_exec.clone_from(&settings.deny_exec);
+    policy.network = settings.network.map(|network| match network {
+        SandboxNetwork::Off => Network::Off,
+        SandboxNetwork::On => Network::On,
+        SandboxNetwork::Loopback => Network::Loopback,
+    });
+    let root = work_tree(&paths.cwd, std::env::home_dir().as_deref());
+    match mode {
+        Mode::Rules => policy.deny_write.extend(own(&GUARDS)),
+        Mode::Workspace => {
+            policy.write.clone_from(&settings.write);
+            policy.roots = vec![root.to_string_lossy().into_owned()];
+        }
+        // A project below a directory for temporary files is no temporary file.
+        Mode::ReadOnly if !is_temporary(&root) => policy.deny_write.push(root.to_string_lossy().into_owned()),
+        Mode::ReadOnly => {}
+    }
+    policy
+}
+
+/// Returns true if a directory is one for temporary files, or has one.
+fn is_temporary(root: &Path) -> bool {
+    let temps = ["/tmp", "/var/tmp"].map(PathBuf::from);
+    temps.into_iter().chain(std::env::var_os("TMPDIR").map(PathBuf::from)).any(|temp| temp.starts_with(root))
+}

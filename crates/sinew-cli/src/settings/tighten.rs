@@ -1,0 +1,79 @@
+//! Settings of a project that limit what programs can do: they apply only if they make the limits stricter.
+
+use serde_json::{Map, Value};
+
+use super::table::{self, Scope};
+use super::values;
+
+/// The words of settings that limit something, the loosest first. The empty word is a setting that nobody has set.
+const ORDERS: [(&str, &[&str]); 3] = [
+    ("sandbox.mode", &["off", "", "rules", "workspace", "read-only"]),
+    ("sandbox.network", &["on", "", "loopback", "off"]),
+    ("approve.outside", &["ask", "deny"]),
+];
+/// Settings that only loosen limits: they are the user's alone.
+const LOOSENING: [&str; 2] = ["sandbox.write", "sandbox.fallback"];
+
+/// Removes from the layer of a project what would loosen a limit of the layers below, and names what it removed.
+pub(crate) fn tighten(below: &Map<String, Value>, layer: &mut Map<String, Value>) -> Vec<String> {
+    let mut removed = Vec::new();
+    for key in table::KEYS.iter().filter(|key| key.scope == Scope::Tighten || LOOSENING.contains(&key.path)) {
+        let Some((section, name)) = key.path.split_once('.') else { continue };
+        if layer.get(section).is_some_and(Value::is_null) {
+            layer.shift_remove(section);
+            removed.push(section.to_string());
+        }
+        let Some(Value::Object(own)) = layer.get_mut(section) else { continue };
+        let Some(value) = own.get(name) else { continue };
+        let applies = match ORDERS.iter().find(|(path, _)| *path == key.path) {
+            Some((path, words)) => {
+                let rank = |value: Option<&Value>| {
+                    let word = value.and_then(Value::as_str).unwrap_or_default();
+                    words.iter().position(|known| *known == word)
+                };
+                let default = table::find(path).map(table::Key::default_value);
+                value.is_string() && rank(Some(value)) > rank(values::find(below, path).or(default.as_ref()))
+            }
+            None => key.scope == Scope::Tighten,
+        };
+        if !applies {
+            own.shift_remove(name);
+            removed.push(key.path.to_string());
+        }
+    }
+    removed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::settings::add_below;
+
+    #[test]
+    fn a_project_can_only_tighten_the_sandbox() {
+        for (user, project, expect) in [
+            (json!({}), json!({"mode": "workspace"}), json!({"mode": "workspace"})),
+            (json!({}), json!({"mode": "off"}), json!({})),
+            (json!({"mode": "workspace"}), json!({"mode": "rules"}), json!({"mode": "workspace"})),
+            (json!({"mode": "workspace"}), json!({"mode": "read-only"}), json!({"mode": "read-only"})),
+            (json!({"mode": "workspace"}), json!({"mode": null}), json!({"mode": "workspace"})),
+            (json!({"mode": "workspace"}), Value::Null, json!({"mode": "workspace"})),
+            (json!({"network": "loopback"}), json!({"network": "on"}), json!({"network": "loopback"})),
+            (json!({"network": "on"}), json!({"network": "off"}), json!({"network": "off"})),
+            (json!({}), json!({"write": ["/"], "fallback": true}), json!({})),
+            (json!({"denyRead": ["a"]}), json!({"denyRead": ["b"]}), json!({"denyRead": ["a", "b"]})),
+            (json!({"denyRead": ["a"]}), json!({"denyRead": null}), json!({"denyRead": ["a"]})),
+        ] {
+            let below = json!({"sandbox": user}).as_object().unwrap().clone();
+            let mut layer = json!({"sandbox": project}).as_object().unwrap().clone();
+            tighten(&below, &mut layer);
+            add_below(&below, &mut layer);
+            let mut all = crate::settings::Values::default();
+            all.merge(below);
+            all.merge(layer);
+            assert_eq!(all.as_map()["sandbox"], expect, "{user} {project}");
+        }
+    }
+}

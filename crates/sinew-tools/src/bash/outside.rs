@@ -1,0 +1,104 @@
+//! A command that its sandbox refused: the result says so, and a person may let it run again outside.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use sinew::shell::{RunOptions, execute_shell};
+
+use super::Host;
+use crate::confinement::{Confinement, describe_refusals};
+use crate::question::{Approval, ApprovalRequest};
+use crate::settings::OutsideSandbox;
+use crate::shell::command::{Command, End, Work};
+use crate::shell::session;
+use crate::tool::{Call, ToolError};
+
+/// The name of the permission, and the rule that grants or denies it.
+const PERMISSION: &str = "sandbox";
+const RULE: &str = "sandbox(off)";
+
+/// Texts of the system that a refused program prints.
+const REFUSED_TEXTS: [&str; 4] =
+    ["Read-only file system", "Permission denied", "Operation not permitted", "Network is unreachable"];
+
+/// A command that the sandbox may have refused.
+pub(super) struct RefusedCommand {
+    /// One line that says what was refused.
+    pub(super) note: String,
+    mode: &'static str,
+}
+
+/// Returns what the sandbox refused to a command that has ended. `None` if nothing points to a refusal.
+pub(super) fn find(confinement: &Confinement, end: &End) -> Option<RefusedCommand> {
+    let result = end.result.as_ref().ok()?;
+    let mode = confinement.mode_name();
+    if let Some(note) = describe_refusals(mode, &result.refused) {
+        return Some(RefusedCommand { note, mode });
+    }
+    let is_suspect = result.exit_code != Some(0) && REFUSED_TEXTS.iter().any(|text| end.shown.text.contains(text));
+    is_suspect
+        .then(|| RefusedCommand { note: format!("The sandbox ({mode}) may be the reason for this failure"), mode })
+}
+
+impl RefusedCommand {
+    /// Asks the user whether the command may run outside the sandbox, unless a rule or a setting has decided.
+    pub(super) async fn may_run_outside(&self, host: &Host, call: &Call) -> bool {
+        // Plan mode is no place to ask in: nothing may change there.
+        if host.shell.is_elsewhere() {
+            return false;
+        }
+        match host.options.settings.outside_sandbox {
+            OutsideSandbox::Deny => return false,
+            OutsideSandbox::Allow => return true,
+            OutsideSandbox::Ask => {}
+        }
+        let Some(ask) = &host.options.ask else { return false };
+        let mut arguments = call.arguments.clone();
+        if host.allows_outside(&arguments) {
+            return true;
+        }
+        if let Some(fields) = arguments.as_object_mut() {
+            fields.insert("refused".into(), json!(self.note));
+            fields.insert("sandbox".into(), json!("off"));
+        }
+        let request = ApprovalRequest {
+            call: call.id.clone(),
+            tool: PERMISSION.into(),
+            arguments,
+            cwd: call.cwd.clone(),
+            rule: RULE.into(),
+            unsure: None,
+            patterns: Vec::new(),
+            check: Arc::new(|_, _| {
+                Err(format!("add {RULE} to permissions.allow to run such commands without a question"))
+            }),
+        };
+        match ask.approve(&request).await {
+            Approval::Once => true,
+            Approval::Same => {
+                host.allow_outside(call.arguments.clone());
+                true
+            }
+            Approval::Rule(..) | Approval::No(_) => false,
+        }
+    }
+
+    /// Returns what tells the model how to go on.
+    pub(super) fn advice(&self) -> String {
+        let widen = match self.mode {
+            "rules" => "the file is closed by a permission rule",
+            _ => "work inside it, or ask the user for sandbox.write, sandbox.network or --sandbox",
+        };
+        format!("{}; {widen}", self.note)
+    }
+}
+
+/// A command in a shell of its own without a sandbox. It begins without the state of the session's shell, in which a program in the
+/// sandbox may have defined anything.
+pub(super) fn work(host: &Host, run: RunOptions) -> Result<Work, ToolError> {
+    let set = session::setup(&host.options, host.shell.folder().as_deref(), None, None)?;
+    let supervisor = host.options.supervisor.clone();
+    Ok(Box::new(move |running: &Arc<Command>, cancel| {
+        Ok(execute_shell(&supervisor, &set, &run, cancel, &mut |chunk| running.push(&chunk))?)
+    }))
+}

@@ -1,0 +1,122 @@
+//! The sandbox of a session: the kernel enforces it for programs, and tools that open files themselves ask it.
+
+use std::fs::Metadata;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use sinew::base::Error;
+use sinew::sandbox::{FileUse, Judge, Mode, Policy, Refusal, Sandbox, Surroundings};
+
+use crate::access::PathCheck;
+use crate::semantics::Effects;
+use crate::tool::ToolError;
+
+/// The sandbox of the programs of a session. It is compiled when it is first needed.
+#[derive(Debug)]
+pub struct Confinement {
+    policy: Policy,
+    surroundings: Surroundings,
+    sandbox: OnceLock<Result<Sandbox, Error>>,
+}
+
+impl Confinement {
+    /// A sandbox with the limits of `policy`. Nothing is compiled yet.
+    #[must_use]
+    pub fn new(policy: Policy, surroundings: Surroundings) -> Arc<Confinement> {
+        Arc::new(Confinement { policy, surroundings, sandbox: OnceLock::new() })
+    }
+
+    /// Returns the limits.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Returns the sandbox. Blocks while it is compiled; later calls return at once.
+    ///
+    /// # Errors
+    /// Returns an error if the policy contradicts itself or the system refuses the sandbox.
+    pub fn sandbox(&self) -> Result<&Sandbox, Error> {
+        self.sandbox.get_or_init(|| Sandbox::prepare(&self.policy, &self.surroundings)).as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns the sandbox for a program that is about to start.
+    pub(crate) fn of_program(&self) -> Result<Sandbox, ToolError> {
+        self.sandbox().cloned().map_err(|error| ToolError::Failed(format!("Nothing runs without its sandbox: {error}")))
+    }
+
+    /// Returns the check of the files that a tool with these effects opens itself; absent if it opens none.
+    pub(crate) fn file_check(&self, effects: Effects) -> Option<Arc<dyn PathCheck>> {
+        let file_use = match effects {
+            Effects { writes_files: true, .. } => FileUse::Write,
+            Effects { reads_files: true, .. } | Effects { lists_files: true, .. } => FileUse::Read,
+            _ => return None,
+        };
+        let judge = self.sandbox().and_then(Sandbox::judge);
+        Some(Arc::new(FileCheck { judge, file_use, mode: self.mode_name() }))
+    }
+
+    /// Returns the name of the mode: `workspace`, `read-only` or `rules`.
+    #[must_use]
+    pub fn mode_name(&self) -> &'static str {
+        self.policy.mode.as_str()
+    }
+
+    /// Describes the sandbox for the model, in one line.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let network = match self.policy.network() {
+            sinew::sandbox::Network::On => "",
+            sinew::sandbox::Network::Loopback => " The only network is a loopback interface.",
+            sinew::sandbox::Network::Off => " There is no network.",
+        };
+        match self.policy.mode {
+            Mode::Workspace => format!(
+                "Sandbox: commands and tools can write only to {} and to temporary directories.{network}",
+                self.policy.roots.join(", ")
+            ),
+            Mode::ReadOnly => format!("Sandbox: commands and tools can write only to temporary directories.{network}"),
+            Mode::Rules => "Sandbox: files that permission rules deny are closed to commands too.".to_string(),
+        }
+    }
+}
+
+/// Describes what the sandbox refused to a command, for the model and for people. Returns `None` if nothing is known.
+pub(crate) fn describe_refusals(mode: &str, refused: &[Refusal]) -> Option<String> {
+    let first = refused.first()?;
+    let target = first.target.as_deref().unwrap_or("an unknown target");
+    let what = match first.kind.as_str() {
+        "network" => format!("a connection to {target}"),
+        "socket" => format!("a connection to the socket {target}"),
+        "signal" => format!("a signal to {target}"),
+        kind => format!("{} {target}", if kind == "read" { "reading" } else { "writing" }),
+    };
+    let more = match refused.len() {
+        1 => String::new(),
+        count => format!(", and {} more", count - 1),
+    };
+    Some(format!("The sandbox ({mode}) refused {what}{more}"))
+}
+
+/// The check of files for one call.
+struct FileCheck {
+    judge: Result<Judge, Error>,
+    file_use: FileUse,
+    mode: &'static str,
+}
+
+impl PathCheck for FileCheck {
+    fn check(&self, path: &Path, facts: Option<&Metadata>) -> Result<(), String> {
+        let judge = match &self.judge {
+            Ok(judge) => judge,
+            Err(error) => return Err(format!("No file is opened without its sandbox: {error}")),
+        };
+        match judge.refusal(path, facts, self.file_use) {
+            None => Ok(()),
+            Some(reason) => {
+                let what = if self.file_use == FileUse::Read { "read" } else { "written" };
+                Err(format!("{} cannot be {what} in the sandbox ({}): {reason}.", path.display(), self.mode))
+            }
+        }
+    }
+}
