@@ -60,6 +60,8 @@ const MENU = [
       ]],
       ["Everyday use", [
         ["docs/agent/permissions.md", "agent/permissions", "Permissions"],
+        ["docs/agent/sandbox.md", "agent/sandbox", "Sandbox"],
+        ["docs/agent/plan.md", "agent/plan", "Plan mode"],
         ["docs/agent/sessions.md", "agent/sessions", "Sessions"],
         ["docs/agent/acp.md", "agent/acp", "Use it in an editor"],
       ]],

@@ -1,5 +1,6 @@
 //! The sandbox of sessions: the policy that settings, flags and permission rules ask for.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -141,15 +142,18 @@ fn policy(startup: &Startup, denied: &DeniedFiles, mode: Mode) -> Policy {
             policy.write.clone_from(&settings.write);
             policy.roots = vec![root.to_string_lossy().into_owned()];
         }
-        // A project below a directory for temporary files is no temporary file.
-        Mode::ReadOnly if !is_temporary(&root) => policy.deny_write.push(root.to_string_lossy().into_owned()),
+        // A project below a directory for temporary files is not temporary itself.
+        Mode::ReadOnly if is_below_temporary(&root, startup.environment.os("TMPDIR")) => {
+            policy.deny_write.push(root.to_string_lossy().into_owned())
+        }
         Mode::ReadOnly => {}
     }
     policy
 }
 
-/// Returns true if a directory is one for temporary files, or has one.
-fn is_temporary(root: &Path) -> bool {
+/// Returns true if a directory is below one for temporary files, which programs may write in every mode.
+fn is_below_temporary(root: &Path, own: Option<OsString>) -> bool {
     let temps = ["/tmp", "/var/tmp"].map(PathBuf::from);
-    temps.into_iter().chain(std::env::var_os("TMPDIR").map(PathBuf::from)).any(|temp| temp.starts_with(root))
+    let mut temps = temps.into_iter().chain(own.map(PathBuf::from));
+    temps.any(|temp| root != temp && root.starts_with(temp.canonicalize().unwrap_or(temp)))
 }

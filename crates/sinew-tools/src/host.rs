@@ -37,8 +37,16 @@ pub struct Host {
     resources: Mutex<Option<Arc<dyn ResourceLookup>>>,
     policies: Mutex<Vec<Arc<dyn PathPolicy>>>,
     editor: OnceLock<Arc<dyn Editor>>,
-    /// Arguments of commands that the user lets run outside the sandbox in this session.
-    outside: Mutex<Vec<serde_json::Value>>,
+    outside: Mutex<OutsideGrants>,
+}
+
+/// What the user lets run outside the sandbox in this session.
+#[derive(Default)]
+struct OutsideGrants {
+    /// Every refused command.
+    all: bool,
+    /// The arguments of calls.
+    calls: Vec<serde_json::Value>,
 }
 
 impl Host {
@@ -121,12 +129,18 @@ impl Host {
 
     /// Returns true if the user lets a call with these arguments run outside the sandbox.
     pub(crate) fn allows_outside(&self, arguments: &serde_json::Value) -> bool {
-        self.outside.lock().contains(arguments)
+        let granted = self.outside.lock();
+        granted.all || granted.calls.contains(arguments)
     }
 
     /// Lets calls with these arguments run outside the sandbox, in this session.
     pub(crate) fn allow_outside(&self, arguments: serde_json::Value) {
-        self.outside.lock().push(arguments);
+        self.outside.lock().calls.push(arguments);
+    }
+
+    /// Lets every refused command run outside the sandbox, in this session.
+    pub(crate) fn allow_all_outside(&self) {
+        self.outside.lock().all = true;
     }
 
     /// The checks of the files that `tool` opens in a call; `call` is `None` if the user attaches them.

@@ -242,8 +242,9 @@ pub(crate) fn searched(arguments: &Value, pattern: &str) -> Vec<Subject> {
 
 /// The first of the arguments that usually say what a call is about; of a search also its directory.
 pub(crate) fn first_named(arguments: &Value) -> Option<String> {
-    let named =
-        ["command", "pattern", "path", "url", "query", "title"].into_iter().find_map(|key| text(arguments, key));
+    let named = ["command", "pattern", "path", "url", "query", "title", "plan"]
+        .into_iter()
+        .find_map(|key| text(arguments, key));
     match (named, text(arguments, "path"), arguments) {
         (Some(pattern), Some(path), _) if pattern != path => Some(format!("{pattern} in {path}")),
         (Some(named), ..) => Some(named.to_string()),

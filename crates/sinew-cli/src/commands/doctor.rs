@@ -56,7 +56,11 @@ struct Finding {
 /// Returns an error if stdout cannot be written.
 pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure> {
     let mut findings = vec![
-        finding(Level::Ok, "sinew", format!("{}, {} {}", crate::VERSION, std::env::consts::OS, std::env::consts::ARCH)),
+        finding(
+            Level::Ok,
+            "sinew",
+            format!("{}, {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH),
+        ),
         program("bash", &["--version"], Level::Note, "commands run in the built-in shell"),
         program("git", &["--version"], Level::Note, "the branch is not shown, and models cannot use git"),
     ];
@@ -159,8 +163,8 @@ fn report(startup: &Startup, findings: &[Finding]) -> Result<u8, Failure> {
             .iter()
             .map(|Finding { level, subject, text }| json!({"level": level.as_str(), "subject": subject, "text": text}))
             .collect();
-        return print(&serde_json::to_string_pretty(&list).unwrap_or_default());
+        return print(&format!("{:#}\n", json!(list)));
     }
     let line = |finding: &Finding| format!("{:8} {:10} {}", finding.level.as_str(), finding.subject, finding.text);
-    print(&findings.iter().map(line).collect::<Vec<_>>().join("\n"))
+    print(&findings.iter().map(|finding| line(finding) + "\n").collect::<String>())
 }

@@ -5,10 +5,7 @@
 
 use std::path::PathBuf;
 
-use sinew_agent::mcp::{ServerTokens, ServersTokens};
-
-use super::state::Stats;
-use super::{Control, ControlError, mcp};
+use super::{Control, ControlError, figures, mcp};
 use crate::failure::Failure;
 
 /// What a command does.
@@ -64,6 +61,8 @@ pub(crate) enum Shared {
     Quit,
     Rules,
     Session,
+    Usage,
+    Context,
     Skills,
 }
 
@@ -169,9 +168,9 @@ pub(crate) static COMMANDS: &[Row] = &[
     shared("compact", "[TEXT]", "sum the conversation up; TEXT says what matters", Shared::Compact),
     row("copy", "[N|code|all]", "copy the last answer, its N-th code block, all of them, or the conversation", Verb::Copy, TERMINAL),
     shared("export", "[FILE]", "write the session as a web page", Shared::Export),
-    shared("session", "", "show the session: file, tokens, cost", Shared::Session),
-    shared("usage", "", "show tokens and cost", Shared::Session),
-    shared("context", "", "show how full the model's window is", Shared::Session),
+    shared("session", "", "show the session: id, file, title, model", Shared::Session),
+    shared("usage", "", "show the tokens and the cost of the session", Shared::Usage),
+    shared("context", "", "show what fills the model's window, and the sandbox", Shared::Context),
     row("todo", "[edit|clear|copy]", "show the list of tasks; edit it in your own editor, end it, copy it", Verb::Todo, TERMINAL),
     row("jobs", "[ID]", "list the commands in the background; with ID show the end of its output", Verb::Jobs, TERMINAL).opens(Panel::Jobs),
     row("cancel", "ID", "end a command in the background", Verb::Cancel, TERMINAL),
@@ -305,7 +304,9 @@ impl Command {
                     Some(sinew_export::unquoted(&self.arguments)).filter(|text| !text.is_empty()).map(PathBuf::from);
                 Ok(format!("Exported to: {}", control.export(to, false).await?.display()))
             }
-            Shared::Session => Ok(session(&control.stats()?)),
+            Shared::Session => Ok(figures::session(&control.stats()?, control.mode())),
+            Shared::Usage => Ok(figures::usage(&control.stats()?)),
+            Shared::Context => figures::context(control),
             Shared::Skills => {
                 let loaded = control.app.resources();
                 let skills = loaded.resources.skills.iter();
@@ -327,32 +328,7 @@ fn help(control: &Control) -> String {
     list(own.chain(listed.map(|command| (format!("/{}", command.name), command.description))), "")
 }
 
-fn session(stats: &Stats) -> String {
-    let Stats { session, title, model, counts, context, servers } = stats;
-    let tokens = counts.tokens;
-    let file = session.file.as_ref().map(|path| path.display().to_string());
-    let mut rows = vec![
-        ("session", session.id.clone()),
-        ("file", file.unwrap_or_else(|| "none: it is kept in memory".into())),
-        ("title", title.clone().unwrap_or_default()),
-        ("model", model.clone()),
-        ("messages", counts.total_messages.to_string()),
-        ("tokens", format!("{} in, {} out, {} read from the cache", tokens.input, tokens.output, tokens.cache_read)),
-        ("cost", format!("${:.4}", counts.cost)),
-    ];
-    if let Some(usage) = context {
-        rows.push(("context", format!("about {} of {} tokens", usage.tokens, usage.context_window)));
-    }
-    if let Some(ServersTokens { search, servers }) = servers {
-        rows.push(("servers", format!("about {search} tokens in front for the search of tools")));
-        rows.extend(servers.iter().map(|ServerTokens { server, front, loaded, saved }| {
-            ("", format!("{server}: about {front} in front, {loaded} loaded, {saved} saved"))
-        }));
-    }
-    list(rows.into_iter().map(|(name, value)| (name.to_string(), value)), "")
-}
-
-fn list(rows: impl Iterator<Item = (String, String)>, none: &str) -> String {
+pub(super) fn list(rows: impl Iterator<Item = (String, String)>, none: &str) -> String {
     let lines: Vec<String> = rows.map(|(name, text)| format!("{name:14} {text}").trim_end().to_string()).collect();
     if lines.is_empty() { none.into() } else { lines.join("\n") }
 }

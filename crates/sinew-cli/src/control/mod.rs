@@ -12,6 +12,7 @@
 //! | `state` | everything that can be known |
 //! | `tools` | selection of tools, the list of tasks, reading files anew |
 //! | `commands` | built-in slash commands |
+//! | `figures` | `/session`, `/usage`, `/context` |
 //! | `mcp` | servers of tools: how they stand, switching, reading anew, logins |
 //! | `tasks` | work that goes on beside other verbs |
 //! | `error` | why a verb failed |
@@ -23,6 +24,7 @@
 pub(crate) mod bash;
 pub(crate) mod commands;
 mod error;
+mod figures;
 pub(crate) mod mcp;
 pub(crate) mod mode;
 pub(crate) mod model;

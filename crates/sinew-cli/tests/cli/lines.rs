@@ -180,7 +180,8 @@ fn built_in_commands_run_or_are_refused_and_never_reach_a_model() {
     for (prompt, code, stdout, stderr) in [
         ("/help", 0, "/compact", ""),
         ("/session", 0, "scripted/script", ""),
-        ("/usage", 0, "tokens", ""),
+        ("/usage", 0, "requests       1\n", ""),
+        ("/context", 0, "system", ""),
         ("/name My session", 0, "", ""),
         ("/session", 0, "My session", ""),
         ("/skills", 0, "No skills.", ""),

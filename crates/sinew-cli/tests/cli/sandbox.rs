@@ -252,3 +252,40 @@ fn the_doctor_names_what_is_enforced_and_what_is_wrong() {
         "{report}"
     );
 }
+
+#[test]
+fn a_person_lets_a_refused_command_run_outside() {
+    for (answer, outside) in [(json!({"confirmed": true}), true), (json!({"confirmed": false}), false)] {
+        let (stage, folder) = (Stage::new(), elsewhere());
+        let file = folder.path().join("file");
+        let command = json!({"command": format!("echo x > {}", file.display())});
+        let lines = [call("A", "bash", command), text("B")].map(|line| line.to_string());
+        stage.write("project/script.jsonl", &lines.join("\n"));
+        let mut client = Client::scripted(&stage, &["--mode", "rpc", "--sandbox", "workspace"]);
+        client.begin("prompt", json!({"message": "go"}));
+        let asked = client.event("extension_ui_request");
+        assert!(asked.to_string().contains("sandbox(off)"), "{asked}");
+        let mut response = answer.clone();
+        (response["type"], response["id"]) = (json!("extension_ui_response"), asked["id"].clone());
+        client.send(&response);
+        client.event("agent_end");
+        client.end();
+        assert_eq!(file.exists(), outside, "{answer}");
+    }
+}
+
+#[test]
+fn rules_and_settings_decide_about_running_outside_without_a_person() {
+    let (stage, folder) = (Stage::new(), elsewhere());
+    let file = folder.path().join("file");
+    let command = format!("touch {}", file.display());
+    for (args, outside) in [
+        (&["--sandbox", "workspace"][..], false),
+        (&["--sandbox", "workspace", "--allow", "sandbox(off)"], true),
+        (&["--sandbox", "workspace", "--allow", "sandbox(off)", "--deny", "sandbox(off)"], false),
+        (&["--plan", "--allow", "sandbox(off)"], false),
+    ] {
+        bash(&stage, &command, args);
+        assert_eq!(std::fs::remove_file(&file).is_ok(), outside, "{args:?}");
+    }
+}

@@ -68,15 +68,20 @@ impl RefusedCommand {
             cwd: call.cwd.clone(),
             rule: RULE.into(),
             unsure: None,
-            patterns: Vec::new(),
-            check: Arc::new(|_, _| {
-                Err(format!("add {RULE} to permissions.allow to run such commands without a question"))
+            patterns: vec![RULE.into()],
+            check: Arc::new(|rule, _| match rule {
+                RULE => Ok(()),
+                _ => Err(format!("only {RULE} lets commands run outside the sandbox")),
             }),
         };
         match ask.approve(&request).await {
             Approval::Once => true,
             Approval::Same => {
                 host.allow_outside(call.arguments.clone());
+                true
+            }
+            Approval::Rule(rule, _) if rule == RULE => {
+                host.allow_all_outside();
                 true
             }
             Approval::Rule(..) | Approval::No(_) => false,

@@ -38,6 +38,8 @@ pub(super) fn read(control: &Control) -> Facts {
     }
     if control.mode() == SessionMode::Plan {
         facts.mode = "plan".into();
+    } else if let Some(confinement) = control.session().host.confinement() {
+        facts.mode = confinement.mode_name().into();
     }
     facts.branch = branch(&control.app.startup.paths.cwd).unwrap_or_default();
     facts

@@ -37,6 +37,8 @@ pub(super) struct Panel {
     opens: Instant,
     /// True if keys go to the panel; else to the editor.
     pub(super) has_focus: bool,
+    /// True if the panel appeared while somebody was typing: it gets the keys once nobody does.
+    waits: bool,
     /// True if the end of the body is shown in place of its beginning.
     at_end: bool,
     /// True if the body did not fit when it was laid out last.
@@ -75,6 +77,8 @@ pub(super) enum Effect {
 
 /// Rows in which the choices of a call stand one below the other, with its effect above them.
 const ROOMY: usize = 10;
+/// Choices of a question that a long question leaves room for.
+const CHOICES: usize = 6;
 
 impl Panel {
     /// A panel about a call. `file` is where a rule that always counts is kept.
@@ -115,6 +119,7 @@ impl Panel {
             gate,
             opens: now + gate,
             has_focus: focus,
+            waits: !focus,
             at_end: false,
             is_clipped: false,
             is_hidden: false,
@@ -150,6 +155,7 @@ impl Panel {
             gate,
             opens: now + gate,
             has_focus: focus,
+            waits: !focus,
             at_end: false,
             is_clipped: false,
             is_hidden: false,
@@ -298,6 +304,21 @@ impl Panel {
         (Some(self), Effect::Stays)
     }
 
+    /// Returns true if the panel gets the keys once nobody is typing.
+    pub(super) fn waits(&self) -> bool {
+        self.waits && !self.has_focus
+    }
+
+    /// Gives the keys to the panel. It ignores those that were meant for the editor.
+    pub(super) fn focus(&mut self, now: Instant) {
+        (self.has_focus, self.waits, self.opens) = (true, false, now + self.gate);
+    }
+
+    /// Gives the keys to the editor.
+    pub(super) fn unfocus(&mut self) {
+        (self.has_focus, self.waits) = (false, false);
+    }
+
     /// Tells whether a line is being written.
     pub(super) fn is_writing(&self) -> bool {
         self.writing.is_some()
@@ -307,7 +328,10 @@ impl Panel {
     pub(super) fn answer(self, text: &str) -> Option<Panel> {
         match self.reply {
             Reply::Question { send, .. } => {
-                let _ = send.send(Some(text.to_string()));
+                // The number of a choice is the choice, as in linear mode.
+                let number = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                let choice = number.and_then(|at| self.body.lines().nth(at));
+                let _ = send.send(Some(choice.unwrap_or(text).to_string()));
                 None
             }
             Reply::Approval { .. } => Some(self),
@@ -350,11 +374,17 @@ impl Panel {
         let none = Line::new();
         let mut rows = Vec::new();
         let mut title = Line::styled("? ", Style::fg(Color::Named(3)).with(Attrs::BOLD));
-        title.push(&self.title, bold);
+        let mut lines = self.title.lines();
+        title.push(lines.next().unwrap_or_default(), bold);
         wrap(&title, width, WrapMode::Words, 1, (&none, &none), &mut rows);
+        for line in lines {
+            wrap(&Line::plain(line), width, WrapMode::Words, 1, (&none, &none), &mut rows);
+        }
         let is_approval = matches!(self.reply, Reply::Approval { .. });
         // What is asked, or the effect of a call, needs room too.
-        rows.truncate(if is_approval && height < ROOMY { 1 } else { height.saturating_sub(2).max(1) });
+        let choices_and_hint = if is_approval { 2 } else { self.choices.len().min(CHOICES) + 1 };
+        let most = height.saturating_sub(choices_and_hint).max(1);
+        rows.truncate(if is_approval && height < ROOMY { 1 } else { most });
         let mut choices = Vec::new();
         let mut marked = 0;
         for (at, choice) in self.choices.iter().enumerate() {

@@ -44,7 +44,7 @@ use super::keys::{Action, Bindings};
 use super::leaving::Left;
 use super::mailbox::{Inbox, Mailbox};
 use super::outgoing::Door;
-use super::panel::Panel;
+use super::panel::{Panel, TYPING};
 use super::stash::Stash;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
 use super::status_command::StatusCommand;
@@ -288,6 +288,7 @@ impl Ui {
             sizes: self.sizes.due(),
             notice: self.notice.as_ref().map(|(_, until)| *until),
             chord: self.chord.map(|(_, until)| until),
+            panel: self.panel_due(),
             status: self.status.command.due(),
             jobs: self.jobs_shown.filter(|_| self.shows_jobs()).map(|at| at + SECOND),
             // Nobody reads seconds of a terminal that he does not look at.
@@ -315,7 +316,20 @@ impl Ui {
         if self.chord.is_some_and(|(_, until)| now >= until) {
             (self.chord, self.notice) = (None, None);
         }
+        if self.panel_due().is_some_and(|due| now >= due)
+            && let Some(panel) = self.panels.front_mut()
+        {
+            panel.focus(now);
+            let key = self.conversation.keys.short(Action::Tab);
+            self.notify(format!("keys go to the question now; {key}: back to the editor"));
+        }
         self.follow_sizes(now);
+    }
+
+    /// The time at which a panel that appeared while somebody was typing gets the keys.
+    fn panel_due(&self) -> Option<Instant> {
+        let waits = self.overlay.is_none() && self.viewer.is_none() && self.panels.front().is_some_and(Panel::waits);
+        waits.then(|| self.last_key.map_or_else(Instant::now, |last| last + TYPING))
     }
 
     /// Paints what changed; tells whether more is ready to scroll out.

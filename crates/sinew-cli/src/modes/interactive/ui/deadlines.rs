@@ -13,6 +13,8 @@ pub(super) struct Deadlines {
     pub(super) notice: Option<Instant>,
     /// The second key of a chord has not come.
     pub(super) chord: Option<Instant>,
+    /// A panel gets the keys, because nobody has typed for a while.
+    pub(super) panel: Option<Instant>,
     /// The command of the status is started again.
     pub(super) status: Option<Instant>,
     /// The panel of jobs is shown again as it is then.
@@ -31,7 +33,7 @@ impl Deadlines {
             let step = self.step.max(1);
             since + Duration::from_secs((passed.as_secs() / step + 1) * step)
         });
-        let due = [self.input, self.notice, self.chord, self.status, self.jobs, second];
+        let due = [self.input, self.notice, self.chord, self.panel, self.status, self.jobs, second];
         due.into_iter().chain(self.sizes).flatten().min().map(|due| due.saturating_duration_since(now))
     }
 }

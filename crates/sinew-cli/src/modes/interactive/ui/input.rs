@@ -251,7 +251,7 @@ impl Ui {
     fn take_panel_key(&mut self, press: Press<'_>, now: Instant) {
         let Some(mut panel) = self.panels.pop_front() else { return };
         if press == Press::Action(Action::Tab) && !panel.is_writing() {
-            panel.has_focus = false;
+            panel.unfocus();
             return self.panels.push_front(panel);
         }
         let (open, effect) = panel.key(press, now);

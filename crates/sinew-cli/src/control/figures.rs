@@ -1,0 +1,105 @@
+//! What `/session`, `/usage` and `/context` print.
+
+use sinew::sandbox::Promise;
+use sinew_agent::compaction::tokens;
+use sinew_agent::mcp::{ServerTokens, ServersTokens};
+use sinew_llm::message::AgentMessage;
+use sinew_tools::Confinement;
+
+use super::mode::SessionMode;
+use super::state::Stats;
+use super::{Control, ControlError};
+
+/// Bytes of a text that are about one token.
+const BYTES: usize = 4;
+/// The width of the column of names.
+const NAMES: usize = 14;
+
+/// The identity of a session.
+pub(super) fn session(stats: &Stats, mode: SessionMode) -> String {
+    let Stats { session, title, model, counts, .. } = stats;
+    let file = session.file.as_ref().map(|path| path.display().to_string());
+    let mut rows = vec![
+        ("session", session.id.clone()),
+        ("file", file.unwrap_or_else(|| "none: the session is only in memory".into())),
+        ("title", title.clone().unwrap_or_default()),
+        ("model", model.clone()),
+        ("messages", counts.total_messages.to_string()),
+    ];
+    if mode == SessionMode::Plan {
+        rows.push(("mode", "plan".into()));
+    }
+    table(rows)
+}
+
+/// The tokens and the cost of all requests.
+pub(super) fn usage(stats: &Stats) -> String {
+    let counts = &stats.counts;
+    let used = counts.tokens;
+    table(vec![
+        ("requests", counts.assistant_messages.to_string()),
+        ("tools", format!("{} calls", counts.tool_calls)),
+        ("tokens", format!("{} in, {} out", used.input, used.output)),
+        ("cache", format!("{} tokens read, {} written", used.cache_read, used.cache_write)),
+        ("cost", format!("${:.4}", counts.cost)),
+    ])
+}
+
+/// What fills the model's window, and what the sandbox enforces.
+///
+/// # Errors
+/// Returns an error if the session file can no longer be read.
+pub(super) fn context(control: &Control) -> Result<String, ControlError> {
+    let open = control.session();
+    let stats = control.stats()?;
+    let about = |length: usize| length.div_ceil(BYTES) as u64;
+    let system = about(open.agent.system().iter().map(String::len).sum());
+    let offered = open.agent.tools();
+    let definition = |tool: &std::sync::Arc<dyn sinew_tools::tool::Tool>| {
+        tool.name().len() + tool.description().len() + tool.parameters().to_string().len()
+    };
+    let tools = about(offered.all().iter().map(definition).sum());
+    let (mut files, mut messages) = (0, 0);
+    for message in &open.agent.conversation()? {
+        let is_file = match message {
+            AgentMessage::FileMention(_) => true,
+            AgentMessage::ToolResult(result) => {
+                let effects = offered.find(&result.tool_name).map(|tool| tool.semantics().effects);
+                effects.is_some_and(|effects| effects.reads_files && !effects.writes_files)
+            }
+            _ => false,
+        };
+        *(if is_file { &mut files } else { &mut messages }) += tokens(message);
+    }
+    let mut rows = Vec::new();
+    if let Some(usage) = stats.context {
+        rows.push(("context", format!("about {} of {} tokens", usage.tokens, usage.context_window)));
+        rows.push(("free", format!("about {} tokens", usage.context_window.saturating_sub(usage.tokens))));
+    }
+    let parts = [("system", system), ("tools", tools), ("files", files), ("messages", messages)];
+    rows.extend(parts.map(|(name, count)| (name, format!("about {count} tokens"))));
+    if let Some(ServersTokens { search, servers }) = &stats.servers {
+        rows.push(("servers", format!("about {search} tokens in front for the search of tools")));
+        rows.extend(servers.iter().map(|ServerTokens { server, front, loaded, saved }| {
+            ("", format!("{server}: about {front} in front, {loaded} loaded, {saved} saved"))
+        }));
+    }
+    rows.extend(open.host.confinement().iter().flat_map(|confinement| promises(confinement)));
+    Ok(table(rows))
+}
+
+/// The promises of a sandbox, a row each.
+fn promises(confinement: &Confinement) -> Vec<(&'static str, String)> {
+    let mode = confinement.mode_name();
+    let sandbox = match confinement.sandbox() {
+        Ok(sandbox) => sandbox,
+        Err(error) => return vec![("sandbox", format!("{mode}: {}", error.message()))],
+    };
+    let state = |promise: Promise| format!("{} {}", promise.as_str(), sandbox.status().of(promise).held.as_str());
+    vec![("sandbox", format!("{mode}: {}", Promise::ALL.map(state).join(", ")))]
+}
+
+fn table(rows: Vec<(&'static str, String)>) -> String {
+    let line = |(name, text): (&str, String)| format!("{name:NAMES$} {text}").trim_end().to_string();
+    rows.into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
