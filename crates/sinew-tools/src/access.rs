@@ -69,6 +69,14 @@ impl Access {
         self.is_limited().then_some(accept)
     }
 
+    /// Returns true if a file that exists may be used.
+    #[must_use]
+    pub fn allows(&self, path: &Path) -> bool {
+        !self.is_limited()
+            || std::fs::canonicalize(path)
+                .is_ok_and(|real| self.check(&real, std::fs::metadata(&real).ok().as_ref()).is_ok())
+    }
+
     /// Asks about what was opened by `path`.
     ///
     /// # Errors

@@ -37,6 +37,9 @@ pub struct Host {
     resources: Mutex<Option<Arc<dyn ResourceLookup>>>,
     policies: Mutex<Vec<Arc<dyn PathPolicy>>>,
     editor: OnceLock<Arc<dyn Editor>>,
+    instructions: OnceLock<Instructions>,
+    /// The files of instructions that were shown to the model.
+    instructed: Mutex<HashSet<PathBuf>>,
     outside: Mutex<OutsideGrants>,
 }
 
@@ -68,6 +71,8 @@ impl Host {
             resources: Mutex::default(),
             policies: Mutex::default(),
             editor: OnceLock::new(),
+            instructions: OnceLock::new(),
+            instructed: Mutex::default(),
             outside: Mutex::default(),
         })
     }
@@ -75,6 +80,25 @@ impl Host {
     /// Sets what `skill://` and `rule://` mean from now on. Before the first call there is nothing behind them.
     pub fn set_resources(&self, resources: Arc<dyn ResourceLookup>) {
         *self.resources.lock() = Some(resources);
+    }
+
+    /// Sets what finds the instructions of the folders of a file; the first one stays. Default: there are none.
+    pub fn set_instructions(&self, instructions: Instructions) {
+        // Another one would show the same files again.
+        let _ = self.instructions.set(instructions);
+    }
+
+    /// Returns the instructions of the folders of a file that the model has not seen in this session. `file` has no links.
+    pub(crate) fn new_instructions(&self, file: &Path, cwd: &Path) -> String {
+        let found = self.instructions.get().map(|find| find(file)).unwrap_or_default();
+        let access = self.attachment_access(cwd);
+        let mut text = String::new();
+        for (path, content) in found {
+            if path != file && access.allows(&path) && self.instructed.lock().insert(path.clone()) {
+                text.push_str(&format!("\n\n[Instructions for this directory, from {}]\n{content}", path.display()));
+            }
+        }
+        text
     }
 
     /// Returns the store of long output.
@@ -255,6 +279,9 @@ impl Job {
         }
     }
 }
+
+/// Finds the instructions of the folders of a file, each with its path, the outermost first. The file has no links in its path.
+pub type Instructions = Arc<dyn Fn(&Path) -> Vec<(PathBuf, String)> + Send + Sync>;
 
 /// Resolves the addresses `skill://` and `rule://` for the tool `read`.
 pub trait ResourceLookup: Send + Sync {

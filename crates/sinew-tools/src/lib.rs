@@ -61,7 +61,7 @@ pub use confinement::Confinement;
 pub use console::Console;
 pub use editor::Editor;
 pub use file_change::FileChange;
-pub use host::{Host, Job, Notice, ResourceLookup};
+pub use host::{Host, Instructions, Job, Notice, ResourceLookup};
 pub use ls::list as folder_listing;
 pub use options::HostOptions;
 pub use paths::spelled;

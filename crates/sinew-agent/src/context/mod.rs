@@ -3,7 +3,7 @@
 mod files;
 mod prompt;
 
-pub use files::{ContextFile, ContextFiles, context_files};
+pub use files::{ContextFile, ContextFiles, context_files, nested_context_files};
 pub use prompt::{PromptFacts, PromptTool, system_prompt};
 
 #[cfg(test)]

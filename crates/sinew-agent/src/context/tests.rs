@@ -67,6 +67,64 @@ fn hidden_folders_count_only_as_the_session_s_own() {
 }
 
 #[test]
+fn a_project_in_a_hidden_folder_has_its_own_files() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    put(root, "repo/.git/HEAD", "");
+    put(root, "repo/AGENTS.md", "repo");
+    put(root, "repo/.claude/worktrees/w1/.git", "gitdir: ../../../.git/worktrees/w1");
+    put(root, "repo/.claude/worktrees/w1/AGENTS.md", "worktree");
+    put(root, "repo/.claude/worktrees/w1/src/x", "");
+    put(root, ".dotfiles/.git/HEAD", "");
+    put(root, ".dotfiles/AGENTS.md", "dotfiles");
+    put(root, ".dotfiles/nvim/AGENTS.md", "nvim");
+    assert_eq!(texts(root, "repo/.claude/worktrees/w1/src"), ["repo", "worktree"]);
+    assert_eq!(texts(root, ".dotfiles/nvim"), ["dotfiles", "nvim"]);
+    // The copy that a worktree has of the file of its repository.
+    put(root, "repo/.claude/worktrees/w1/AGENTS.md", "repo");
+    assert_eq!(texts(root, "repo/.claude/worktrees/w1"), ["repo"]);
+}
+
+#[test]
+fn imported_files_follow_the_file_that_names_them() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    put(root, "p/.git/HEAD", "");
+    put(root, "p/CLAUDE.md", "See @docs/a.md, @missing.md and `@docs/code.md`.\n```\n@docs/code.md\n```\n@../out.md");
+    put(root, "p/docs/a.md", "a @b.md");
+    put(root, "p/docs/b.md", "b @a.md @../CLAUDE.md");
+    put(root, "p/docs/code.md", "code");
+    put(root, "out.md", "out");
+    let read = |trusted| {
+        let found = context_files(&[], &root.join("p"), None, trusted).files.into_iter();
+        found.filter(|file| file.path.starts_with(root)).map(|file| file.text).skip(1).collect::<Vec<_>>()
+    };
+    assert_eq!(read(false), ["a @b.md", "b @a.md @../CLAUDE.md"]);
+    assert_eq!(read(true), ["a @b.md", "b @a.md @../CLAUDE.md", "out"]);
+    // A chain ends somewhere.
+    for step in 0..9 {
+        put(root, &format!("q/{step}.md"), format!("{step} @{}.md", step + 1));
+    }
+    put(root, "q/AGENTS.md", "@0.md");
+    assert_eq!(texts(root, "q").len(), 6);
+}
+
+#[test]
+fn the_folders_of_a_file_below_the_session_have_their_files() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    for folder in ["p", "p/a", "p/a/b", "p/.hidden", "q"] {
+        put(root, &format!("{folder}/AGENTS.md"), folder);
+    }
+    for (file, expect) in
+        [("p/a/b/file", &["p/a", "p/a/b"][..]), ("p/file", &[]), ("p/.hidden/file", &[]), ("q/file", &[])]
+    {
+        let found = nested_context_files(&root.join("p"), &root.join(file), None, true).files;
+        assert_eq!(found.iter().map(|file| file.text.as_str()).collect::<Vec<_>>(), expect, "{file}");
+    }
+}
+
+#[test]
 fn what_is_too_long_is_cut_and_named() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();

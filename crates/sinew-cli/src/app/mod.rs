@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sinew_agent::agent::{AgentParts, AgentSession, Budget, ResolvedModel};
+use sinew_agent::context::nested_context_files;
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::mcp::extension::StartBehind;
@@ -24,7 +25,7 @@ use sinew_permissions::OwnFiles;
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::{Body, Context as Conversation, Defaults, Session};
 use sinew_tools::semantics::ToolKind;
-use sinew_tools::{Ask, Host, Question, Searches, Shells};
+use sinew_tools::{Ask, Host, Instructions, Question, Searches, Shells};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
@@ -220,6 +221,9 @@ impl App {
         let loaded = self.resources();
         host.set_resources(Arc::clone(&loaded.resources) as _);
         host.set_path_policies(path_policies(&self.extensions));
+        if !args.prompt.no_context_files {
+            host.set_instructions(self.instructions());
+        }
         let system = self.system(&toolset, servers.as_ref(), &host, warnings)?;
         let mut agent_settings = settings.agent();
         agent_settings.max_tokens = args.model.max_tokens;
@@ -247,6 +251,17 @@ impl App {
         agent.set_stream_rules(loaded.rules());
         agent.follow_servers(&self.mcp);
         Ok(OpenSession { agent, host, servers: Mutex::new(servers) })
+    }
+
+    /// Finds the context files of the folders below that of the session.
+    fn instructions(&self) -> Instructions {
+        let Startup { paths, trusted, .. } = &self.startup;
+        let cwd = std::fs::canonicalize(&paths.cwd).unwrap_or_else(|_| paths.cwd.clone());
+        let (home, trusted) = (std::env::home_dir(), *trusted);
+        Arc::new(move |file| {
+            let found = nested_context_files(&cwd, file, home.as_deref(), trusted);
+            found.files.into_iter().map(|file| (file.path, file.text)).collect()
+        })
     }
 
     /// The tools of servers for a session; what stands in front is recorded in it, and is the same when it is opened
@@ -321,7 +336,8 @@ impl App {
         host: &Host,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<String>, Failure> {
-        let mut parts = system::system(&self.startup, tools, &self.resources().resources, &*self.clock, warnings)?;
+        let mut parts =
+            system::system(&self.startup, tools, &self.resources().resources, host, &*self.clock, warnings)?;
         let confinement = host.confinement().map(|confinement| confinement.description());
         parts.extend(confinement.filter(|_| !parts.is_empty()));
         // Fixed for the session, like the tools that it is about.

@@ -8,6 +8,7 @@ use sinew_agent::resource::Resources;
 use sinew_session::clock::{Clock, iso};
 use sinew_session::files::read_text;
 use sinew_session::links;
+use sinew_tools::Host;
 
 use crate::failure::Failure;
 use crate::resources;
@@ -19,6 +20,7 @@ pub(super) fn system(
     startup: &Startup,
     tools: &Toolset,
     resources: &Resources,
+    host: &Host,
     clock: &dyn Clock,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<String>, Failure> {
@@ -62,7 +64,9 @@ pub(super) fn system(
             let found =
                 context_files(&[&paths.agent, &paths.home], &paths.cwd, std::env::home_dir().as_deref(), *trusted);
             warnings.extend(found.warnings);
-            found.files
+            // A file that a rule denies is denied as an import too.
+            let access = host.attachment_access(&paths.cwd);
+            found.files.into_iter().filter(|file| access.allows(&file.path)).collect()
         }
     };
     Ok(system_prompt(&PromptFacts {

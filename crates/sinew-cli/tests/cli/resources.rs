@@ -271,3 +271,21 @@ fn a_file_that_cannot_be_attached_makes_no_prompt_of_its_own() {
         assert!(ran.stderr.contains(name), "{name}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn instructions_of_a_directory_join_when_a_file_there_is_read() {
+    let stage = Stage::new();
+    stage.write("project/sub/AGENTS.md", "Write tests first. @more.md @.env");
+    stage.write("project/sub/more.md", "More rules.");
+    stage.write("project/sub/.env", "TOKEN=1");
+    stage.write("project/sub/a.txt", "one");
+    let read = call("A", "read", json!({"path": "sub/a.txt"}));
+    stage.write("project/script.jsonl", &[read.clone(), read, text("B")].map(|line| line.to_string()).join("\n"));
+    let ran = stage.play(&["-p", "--deny", "read(.env)", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let results: Vec<String> =
+        stage.said().into_iter().filter(|(role, _)| role == "toolResult").map(|(_, text)| text).collect();
+    assert!(results[0].contains("Write tests first.") && results[0].contains("More rules."), "{results:?}");
+    assert!(!results[0].contains("TOKEN"), "{results:?}");
+    assert_eq!(results[1], "1:one");
+}

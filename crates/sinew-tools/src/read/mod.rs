@@ -211,7 +211,11 @@ fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outc
             access.check_opened(&file, path).map_err(ToolError::Failed)?;
             let real = opened_path(&file, path).map_err(failed)?;
             let file = editor::opened(host.editor(), &real, file).map_err(failed)?;
-            text(host, call, (&real, file), name, range, true)
+            let mut output = text(host, call, (&real, file), name, range, true)?;
+            if let Some(sinew_llm::message::Block::Text(block)) = output.content.last_mut() {
+                block.text.push_str(&host.new_instructions(&real, &call.cwd));
+            }
+            Ok(output)
         }
         Err(error) if error.kind() == ErrorKind::IsADirectory => {
             ls::list(path, name, range.limit.unwrap_or(500), call, &access)

@@ -208,10 +208,10 @@ fn give_title(session: Arc<Session>) {
 /// The message that the blocks of a prompt are.
 ///
 /// # Errors
-/// A block is of a kind that was not offered.
+/// Returns an error if the prompt is empty.
 fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Delivery>) -> Result<Message, RpcError> {
     let (mut text, mut images, mut behind) = (String::new(), Vec::new(), String::new());
-    for (at, block) in blocks.into_iter().enumerate() {
+    for block in blocks {
         match block {
             acp::ContentBlock::Text(block) => text.push_str(&block.text),
             acp::ContentBlock::Image(image) => {
@@ -223,15 +223,19 @@ fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Delivery>) -> Result
                     let name = path_of(&resource.uri).unwrap_or(resource.uri);
                     behind.push_str(&format!("\n\n<file path=\"{name}\">\n{}\n</file>", resource.text.trim_end()));
                 }
-                _ => {
-                    let text = format!("/prompt/{at}: only embedded resources of text are supported");
-                    return Err(RpcError::invalid_params(text));
+                acp::EmbeddedResourceResource::BlobResourceContents(blob) => {
+                    let mime_type = blob.mime_type.unwrap_or_else(|| "application/octet-stream".into());
+                    if mime_type.starts_with("image/") {
+                        images.push(ImageBlock { data: blob.blob, mime_type });
+                    } else {
+                        let name = path_of(&blob.uri).unwrap_or(blob.uri);
+                        behind.push_str(&not_shown(&name, &mime_type, &blob.blob));
+                    }
                 }
+                _ => behind.push_str("\n\n[The editor attached something that this version of sinew does not know.]"),
             },
-            _ => {
-                let text = format!("/prompt/{at}: this kind of content is not supported; use text, images and links");
-                return Err(RpcError::invalid_params(text));
-            }
+            acp::ContentBlock::Audio(audio) => behind.push_str(&not_shown("audio", &audio.mime_type, &audio.data)),
+            _ => behind.push_str("\n\n[The editor attached something that this version of sinew does not know.]"),
         }
     }
     text.push_str(&behind);
@@ -239,6 +243,12 @@ fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Delivery>) -> Result
         return Err(RpcError::invalid_params("/prompt: it is empty"));
     }
     Ok(Message { text, images, delivery })
+}
+
+/// Describes an attachment that is no text, for the model. `data` is base64.
+fn not_shown(name: &str, mime_type: &str, data: &str) -> String {
+    let size = sinew_session::files::size_text((data.trim_end_matches('=').len() * 3 / 4) as u64);
+    format!("\n\n[Attached: {name} ({mime_type}, {size}). Its content is not text and is not shown.]")
 }
 
 /// Puts a link into the text: a file goes with the message, anything else as its address.
@@ -285,11 +295,19 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_offered_is_refused_by_its_place() {
-        let audio = json!({"type": "audio", "data": "", "mimeType": "audio/wav"});
+    fn attachments_that_are_no_text_are_described() {
         let text = json!({"type": "text", "text": "a"});
-        let reason = "/prompt/1: this kind of content is not supported; use text, images and links";
-        check(json!([text, audio]), Err(reason));
+        let audio = json!({"type": "audio", "data": "AAAA", "mimeType": "audio/wav"});
+        let blob = json!({"type": "resource",
+            "resource": {"uri": "file:///a/b.zip", "mimeType": "application/zip", "blob": "UEsDBA=="}});
+        let expect = "a\n\n[Attached: audio (audio/wav, 3 B). Its content is not text and is not shown.]";
+        check(json!([text, audio]), Ok(expect));
+        let expect = "a\n\n[Attached: /a/b.zip (application/zip, 4 B). Its content is not text and is not shown.]";
+        check(json!([text, blob]), Ok(expect));
+        let picture =
+            json!({"type": "resource", "resource": {"uri": "file:///a.png", "mimeType": "image/png", "blob": "AA"}});
+        let read: Vec<acp::ContentBlock> = serde_json::from_value(json!([text, picture])).unwrap();
+        assert_eq!(message(read, None).unwrap().images.len(), 1);
         check(json!([]), Err("/prompt: it is empty"));
     }
 }
