@@ -61,6 +61,7 @@ const MENU = [
       ["Everyday use", [
         ["docs/agent/permissions.md", "agent/permissions", "Permissions"],
         ["docs/agent/sessions.md", "agent/sessions", "Sessions"],
+        ["docs/agent/undo.md", "agent/undo", "Undo"],
         ["docs/agent/acp.md", "agent/acp", "Use it in an editor"],
       ]],
       ["Customize", [

@@ -3,6 +3,7 @@
 //! An [`App`] holds everything that the sessions of one program share; an [`OpenSession`] is one of them with the agent
 //! that works on it. An app opens any number of sessions, one after another or side by side.
 
+pub(crate) mod checkpoints;
 mod host;
 mod system;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::mcp::extension::StartBehind;
 use sinew_agent::mcp::{Manager, ServerHooks, SessionParts, SessionServers};
 use sinew_agent::resource::Commands;
+use sinew_agent::undo::CheckpointStore;
 use sinew_llm::model::ThinkingLevel;
 use sinew_permissions::OwnFiles;
 use sinew_session::clock::{Clock, SystemClock};
@@ -51,6 +53,8 @@ pub(crate) struct App {
     own_files: Arc<OwnFiles>,
     shells: Arc<Shells>,
     pub(crate) searches: Arc<Searches>,
+    /// The checkpoints of the folder; `None` if the settings turn them off.
+    pub(crate) checkpoints: Option<Arc<CheckpointStore>>,
     /// Servers of tools; none of them runs before it is needed.
     pub(crate) mcp: Arc<Manager>,
     resources: Mutex<Arc<Loaded>>,
@@ -151,6 +155,7 @@ impl App {
 
         let app = App {
             searches: Arc::new(host::searches(&startup)),
+            checkpoints: checkpoints::store(&startup),
             startup,
             store,
             models: Arc::new(models),
@@ -225,6 +230,7 @@ impl App {
             args.run.max_cost.zip(self.models.meter()).map(|(limit, meter)| Budget { limit, meter });
         // The list of the tools goes with the tool: without it nobody could tick an item off.
         let todo = toolset.all().iter().any(|tool| tool.semantics().kind == ToolKind::Plan).then(|| Arc::clone(&host));
+        let undo = self.checkpoints.as_ref().map(|store| checkpoints::recorder(store, session.id(), &host));
         let parts = AgentParts {
             session,
             resolved: reached,
@@ -238,6 +244,7 @@ impl App {
             cwd: paths.cwd.clone(),
             has_ui: self.ask.is_some(),
             open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
+            undo,
         };
         let mut agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
@@ -325,6 +332,11 @@ impl App {
     /// Returns true if somebody can be asked.
     pub(crate) fn has_person(&self) -> bool {
         self.ask.is_some()
+    }
+
+    /// Returns who answers questions; `None`: nobody can be asked.
+    pub(crate) fn ask(&self) -> Option<Arc<dyn Ask>> {
+        self.ask.clone()
     }
 
     /// The commands of extensions, and the names that two of them have.

@@ -6,12 +6,13 @@ use super::table::{FLAGS, Flag, Takes};
 pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("sessions", &["list", "rm", "gc"]),
     ("index", &["status", "remove", "prune"]),
+    ("undo", &["redo", "gc"]),
     ("config", &["get", "set", "unset", "list", "path"]),
     ("mcp", &["list", "get", "add", "remove", "enable", "disable", "test", "reload", "login", "logout", "serve"]),
     ("login", &[]),
     ("logout", &[]),
     ("completions", &["bash", "zsh", "fish"]),
-    ("help", &["sessions", "index", "config", "mcp", "login", "logout"]),
+    ("help", &["sessions", "index", "undo", "config", "mcp", "login", "logout"]),
     ("version", &[]),
     ("man", &[]),
 ];

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use sinew_agent::mcp::{ServerTokens, ServersTokens};
 
 use super::state::Stats;
+use super::undo::{Direction, UndoArguments};
 use super::{Control, ControlError, mcp};
 use crate::failure::Failure;
 
@@ -63,8 +64,10 @@ pub(crate) enum Shared {
     Name,
     Quit,
     Rules,
+    Redo,
     Session,
     Skills,
+    Undo,
 }
 
 /// Where a command runs.
@@ -176,6 +179,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     row("jobs", "[ID]", "list the commands in the background; with ID show the end of its output", Verb::Jobs, TERMINAL).opens(Panel::Jobs),
     row("cancel", "ID", "end a command in the background", Verb::Cancel, TERMINAL),
     row("stash", "", "take a draft that was put aside back", Verb::Stash, TERMINAL).like("app.editor.stash"),
+    shared("undo", "[N] [PATH…]", "undo the file changes of the last N turns; shows them and asks first", Shared::Undo),
+    shared("redo", "", "make the changes again that the last /undo undid", Shared::Redo),
     shared("skills", "", "list the skills", Shared::Skills),
     shared("rules", "", "list the rules", Shared::Rules),
     row("agents", "", "list the subagents", Verb::Agents, Scope::Person("subagents are not available yet in this version")),
@@ -305,6 +310,8 @@ impl Command {
                     Some(sinew_export::unquoted(&self.arguments)).filter(|text| !text.is_empty()).map(PathBuf::from);
                 Ok(format!("Exported to: {}", control.export(to, false).await?.display()))
             }
+            Shared::Undo => control.undo(Direction::Undo, &UndoArguments::parse(&self.arguments)?).await,
+            Shared::Redo => control.undo(Direction::Redo, &UndoArguments::parse(&self.arguments)?).await,
             Shared::Session => Ok(session(&control.stats()?)),
             Shared::Skills => {
                 let loaded = control.app.resources();

@@ -33,6 +33,7 @@ mod share;
 pub(crate) mod state;
 pub(crate) mod tasks;
 pub(crate) mod tools;
+pub(crate) mod undo;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

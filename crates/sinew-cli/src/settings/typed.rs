@@ -63,6 +63,7 @@ pub(crate) struct Settings {
     images: Images,
     fetch: Fetch,
     pub(crate) search: Search,
+    pub(crate) checkpoint: Checkpoint,
     pub(crate) ask: Ask,
     pub(crate) acp: Acp,
     todo: Todo,
@@ -107,6 +108,16 @@ impl Search {
     pub(crate) fn is_indexed(&self) -> bool {
         self.index == IndexPolicy::Auto
     }
+}
+
+/// Undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Checkpoint {
+    pub(crate) enabled: bool,
+    pub(crate) max_file_bytes: u64,
+    /// In milliseconds.
+    pub(crate) wait: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
