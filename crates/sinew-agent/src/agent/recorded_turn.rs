@@ -51,15 +51,16 @@ impl<'a> RecordedTurn<'a> {
 
     /// Ends the turn.
     pub(super) async fn end(self) {
-        let ended = self.recorder.end_turn().await;
+        let id = self.id.lock().clone().unwrap_or_default();
+        let ended = self.recorder.end_turn(&id).await;
         self.keep(ended).await;
     }
 
     async fn keep(&self, ended: Result<Option<UndoRecord>, String>) {
         match ended {
-            Ok(Some(UndoRecord::Span { start, end, jobs, gaps, .. })) => {
+            Ok(Some(UndoRecord::Span { start, end, jobs, gaps, late, .. })) => {
                 let turn = self.id.lock().clone().unwrap_or_default();
-                let record = UndoRecord::Span { turn, start, end, jobs, gaps };
+                let record = UndoRecord::Span { turn, start, end, jobs, gaps, late };
                 self.agent.conversation.append(record.to_body());
             }
             Ok(_) => {}

@@ -55,6 +55,16 @@ impl AgentSession {
         result
     }
 
+    /// Finds what the last turn changed without that the system announced it.
+    pub(super) async fn prove_turn(&self) {
+        let Some(recorder) = &self.undo else { return };
+        match recorder.prove().await {
+            Ok(Some(record)) => self.conversation.append(record.to_body()),
+            Ok(None) => {}
+            Err(warning) => self.warn(warning).await,
+        }
+    }
+
     /// Writes what was undone into the session.
     pub fn keep_undo(&self, result: &UndoResult) {
         if let Some(record) = &result.record {

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `store` | the checkpoints of the directory, with their first one in the background |
+//! | `watcher` | the directories that changed since the last checkpoint |
 //! | `recorder` | the stretches of a turn in which its calls and jobs run, as pairs of checkpoints |
 //! | `record` | the entries of the session that name these pairs, and what was undone |
 //! | `turns` | the turns of a branch, read from the session |
@@ -15,6 +16,7 @@ mod report;
 mod restore;
 mod store;
 mod turns;
+mod watcher;
 
 pub use record::{CUSTOM_TYPE, UndoRecord};
 pub use recorder::{RunningJobs, TurnRecorder, path_below};

@@ -24,6 +24,9 @@ pub enum UndoRecord {
         /// The contents that could not be kept, one sentence each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gaps: Vec<String>,
+        /// It was found after the turn, by reading everything once more.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        late: bool,
     },
     /// Turns were undone.
     Undo {

@@ -23,6 +23,16 @@ pub struct TurnRecorder {
     session: String,
     jobs: RunningJobs,
     turn: Mutex<Option<OpenTurn>>,
+    unproven: Mutex<Option<UnprovenTurn>>,
+}
+
+/// A turn that ran programs, whose end was seen only by what the system announced.
+#[derive(Debug)]
+struct UnprovenTurn {
+    /// The entry that began it.
+    id: String,
+    /// Its last checkpoint.
+    end: String,
 }
 
 /// A turn that goes on.
@@ -31,6 +41,10 @@ struct OpenTurn {
     /// The calls that run.
     running: HashSet<String>,
     stretch: Option<Stretch>,
+    /// A program ran, so that something may have changed that nobody announced.
+    runs_programs: bool,
+    /// The checkpoint at the end of the last stretch.
+    end: Option<String>,
 }
 
 /// A stretch that goes on.
@@ -51,7 +65,7 @@ impl TurnRecorder {
     /// Makes the recorder of a session.
     #[must_use]
     pub fn new(store: Arc<CheckpointStore>, session: &str, jobs: RunningJobs) -> TurnRecorder {
-        TurnRecorder { store, session: session.to_string(), jobs, turn: Mutex::default() }
+        TurnRecorder { store, session: session.to_string(), jobs, turn: Mutex::default(), unproven: Mutex::default() }
     }
 
     /// Returns the checkpoints of the directory.
@@ -84,6 +98,7 @@ impl TurnRecorder {
             Some(turn) => {
                 let is_first = turn.running.is_empty() && turn.stretch.is_none();
                 turn.running.insert(call.to_string());
+                turn.runs_programs |= semantics.effects.runs_programs || semantics.effects.unknown;
                 is_first
             }
             None => return None,
@@ -114,11 +129,27 @@ impl TurnRecorder {
         if (self.jobs)().is_empty() { self.end_stretch(Vec::new()).await } else { Ok(None) }
     }
 
-    /// Ends the turn, whatever still runs. Returns as [`TurnRecorder::call_ended`].
-    pub(crate) async fn end_turn(&self) -> Result<Option<UndoRecord>, String> {
+    /// Ends the turn that the entry `id` began, whatever still runs. Returns as [`TurnRecorder::call_ended`].
+    pub(crate) async fn end_turn(&self, id: &str) -> Result<Option<UndoRecord>, String> {
         let ended = self.end_stretch((self.jobs)()).await;
-        *self.turn.lock() = None;
+        let turn = self.turn.lock().take();
+        let is_watched = self.store.is_watched();
+        let unproven = turn.filter(|turn| turn.runs_programs && is_watched).and_then(|turn| turn.end);
+        *self.unproven.lock() = unproven.map(|end| UnprovenTurn { id: id.to_string(), end });
         ended
+    }
+
+    /// Reads the directory once more after a turn that ran programs: what they changed without that the system announced it
+    /// (through a memory map) joins the turn. Returns as [`TurnRecorder::call_ended`].
+    pub(crate) async fn prove(&self) -> Result<Option<UndoRecord>, String> {
+        let Some(UnprovenTurn { id, end }) = self.unproven.lock().take() else { return Ok(None) };
+        let proven = self.blocking(|store, session| store.prove(session)).await;
+        let (border, has_several_authors) = proven.map_err(|error| format!("undo: {}", error.message()))?;
+        // What somebody else changed at the same time cannot be told apart.
+        let is_new = border.id != end && !has_several_authors;
+        let record =
+            UndoRecord::Span { turn: id, start: end, end: border.id, jobs: Vec::new(), gaps: Vec::new(), late: true };
+        Ok(is_new.then_some(record))
     }
 
     /// Begins a stretch; `edited` are the paths of an edit tool, `None` is a program.
@@ -170,13 +201,23 @@ impl TurnRecorder {
         let taken =
             self.blocking(move |store, session| store.take(CheckpointKind::End, Some(session), folders.as_ref()));
         let end = taken.await.map_err(|error| format!("undo does not cover the last calls: {}", error.message()))?;
+        if let Some(turn) = &mut *self.turn.lock() {
+            turn.end = Some(end.id.clone());
+        }
         if end.id == start.id {
             return Ok(None);
         }
         let gaps: BTreeSet<String> = start.gaps.into_iter().chain(end.gaps).collect();
         // The turn is named by whoever writes the record.
         let turn = String::new();
-        Ok(Some(UndoRecord::Span { turn, start: start.id, end: end.id, jobs, gaps: gaps.into_iter().collect() }))
+        Ok(Some(UndoRecord::Span {
+            turn,
+            start: start.id,
+            end: end.id,
+            jobs,
+            gaps: gaps.into_iter().collect(),
+            late: false,
+        }))
     }
 
     /// Runs work on the store beside the threads of the agent.
@@ -217,6 +258,7 @@ pub fn path_below(root: &Path, path: &Path) -> Option<Vec<u8>> {
     (!below.as_os_str().is_empty()).then(|| below.as_os_str().as_encoded_bytes().to_vec())
 }
 
-fn parent_of(path: &[u8]) -> Vec<u8> {
+/// Returns the directory of a path below the root; empty for the root.
+pub(super) fn parent_of(path: &[u8]) -> Vec<u8> {
     path.iter().rposition(|byte| *byte == b'/').map(|at| path[..at].to_vec()).unwrap_or_default()
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use sinew::Sinew;
 use sinew::base::{CancelToken, Error, ErrorCode, Result};
 use sinew::checkpoint::{CheckpointKind, Checkpoints, Limits, OpenOptions, TakeOptions};
 use tokio::sync::watch;
+
+use super::watcher::ChangeWatcher;
 
 /// A tree with more entries is not kept.
 const MOST_ENTRIES: usize = 500_000;
@@ -16,7 +19,7 @@ const MOST_ENTRIES: usize = 500_000;
 const LONGEST_SCAN: Duration = Duration::from_millis(300);
 
 /// The options of a [`CheckpointStore`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct StoreOptions {
     /// The directory in which the sessions work.
     pub root: PathBuf,
@@ -32,6 +35,8 @@ pub struct StoreOptions {
     pub wait: Duration,
     /// A directory with more entries is not kept. Default: 500,000.
     pub max_entries: usize,
+    /// Watches the directory, so that a checkpoint reads only what changed. Default: none, each one reads everything.
+    pub sinew: Option<Arc<Sinew>>,
 }
 
 impl StoreOptions {
@@ -46,6 +51,7 @@ impl StoreOptions {
             max_file_bytes: Limits::default().file,
             wait: Duration::from_millis(300),
             max_entries: MOST_ENTRIES,
+            sinew: None,
         }
     }
 }
@@ -78,6 +84,14 @@ pub struct CheckpointStore {
     is_told: Mutex<bool>,
     /// The time that the latest scan of everything took.
     scan: Mutex<Duration>,
+    latest: Mutex<Latest>,
+}
+
+/// The latest checkpoint that this program took, and what changed since.
+#[derive(Default)]
+struct Latest {
+    border: Option<Border>,
+    watcher: Option<ChangeWatcher>,
 }
 
 impl std::fmt::Debug for CheckpointStore {
@@ -104,6 +118,7 @@ impl CheckpointStore {
             baseline: watch::Sender::new(baseline),
             is_told: Mutex::default(),
             scan: Mutex::default(),
+            latest: Mutex::default(),
         }
     }
 
@@ -170,6 +185,7 @@ impl CheckpointStore {
         if begins {
             let store = Arc::clone(self);
             tokio::task::spawn_blocking(move || {
+                store.watch();
                 let done = match store.take(CheckpointKind::Start, None, None) {
                     Ok(_) => Baseline::Complete,
                     Err(error) if error.code() == ErrorCode::LimitExceeded => {
@@ -193,12 +209,24 @@ impl CheckpointStore {
         matches!(tokio::time::timeout(self.options.wait, ended).await, Ok(Ok(state)) if *state == Baseline::Complete)
     }
 
-    /// Returns true if scanning the directory takes so long that only the directories of edited files are looked at.
-    pub(super) fn is_advisory(&self) -> bool {
-        *self.scan.lock() > LONGEST_SCAN
+    /// Begins to watch the directory. Where that fails, every checkpoint reads everything.
+    fn watch(&self) {
+        let watcher = self.options.sinew.as_ref().and_then(|sinew| ChangeWatcher::open(sinew, &self.options.root).ok());
+        self.latest.lock().watcher = watcher;
     }
 
-    /// Takes a checkpoint; `changed` names the directories that are read, `None` reads everything. Blocks.
+    /// Returns true if a checkpoint reads only what was announced.
+    pub(super) fn is_watched(&self) -> bool {
+        self.latest.lock().watcher.as_ref().is_some_and(ChangeWatcher::is_complete)
+    }
+
+    /// Returns true if scanning the directory takes so long that only the directories of edited files are looked at.
+    pub(super) fn is_advisory(&self) -> bool {
+        !self.is_watched() && *self.scan.lock() > LONGEST_SCAN
+    }
+
+    /// Takes a checkpoint; `folders` names the directories that are read, `None` reads those that changed. If none did, the
+    /// latest checkpoint is the answer. Blocks.
     ///
     /// # Errors
     /// Those of [`Checkpoints::take`].
@@ -206,11 +234,49 @@ impl CheckpointStore {
         &self,
         kind: CheckpointKind,
         session: Option<&str>,
-        changed: Option<&HashSet<Vec<u8>>>,
+        folders: Option<&HashSet<Vec<u8>>>,
     ) -> Result<Border> {
+        let mut latest = self.latest.lock();
+        let Latest { border, watcher } = &mut *latest;
+        // What changes from here on is in the next answer of the watcher.
+        let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
+        let before = border.take();
+        let scope = match (folders, changed, before) {
+            (Some(folders), ..) => Some(folders.clone()),
+            (None, Some(changed), Some(before)) if changed.is_empty() => {
+                *border = Some(before.clone());
+                return Ok(before);
+            }
+            (None, Some(changed), Some(_)) => Some(changed),
+            _ => None,
+        };
+        let taken = self.read(kind, session, scope)?;
+        // After an error, and after a look at some directories only, the next one reads everything.
+        *border = folders.is_none().then(|| taken.clone());
+        Ok(taken)
+    }
+
+    /// Reads everything, whatever was announced: finds what no watch can see. Returns the checkpoint, and whether something
+    /// was announced since the one before, so that the difference may have several authors. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Checkpoints::take`].
+    pub(super) fn prove(&self, session: &str) -> Result<(Border, bool)> {
+        let mut latest = self.latest.lock();
+        let Latest { border, watcher } = &mut *latest;
+        let before = border.take();
+        let taken = self.read(CheckpointKind::End, Some(session), None)?;
+        let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
+        let is_quiet = before.is_some() && changed.is_some_and(|changed| changed.is_empty());
+        // What was announced meanwhile is in the checkpoint or not: the next one looks.
+        *border = is_quiet.then(|| taken.clone());
+        Ok((taken, !is_quiet))
+    }
+
+    fn read(&self, kind: CheckpointKind, session: Option<&str>, folders: Option<HashSet<Vec<u8>>>) -> Result<Border> {
         let checkpoints = self.checkpoints()?;
-        let changed = changed.map(|folders| folders.iter().cloned().collect());
-        let is_whole = changed.is_none();
+        let is_whole = folders.is_none();
+        let changed = folders.map(|folders| folders.into_iter().collect());
         let options = TakeOptions { kind, session: session.map(str::to_string), changed, ..TakeOptions::default() };
         let begun = Instant::now();
         let taken = checkpoints.take(&options, &CancelToken::never())?;

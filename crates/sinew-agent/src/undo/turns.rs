@@ -46,18 +46,20 @@ pub fn history(session: &Session) -> Result<History> {
                 let title = user.content.text().lines().next().unwrap_or_default().to_string();
                 history.turns.push(Turn { id: id.to_string(), title, ..Turn::default() });
             }
-            (_, Some(UndoRecord::Span { turn, start, end, jobs, gaps })) => {
+            (_, Some(UndoRecord::Span { turn, start, end, jobs, gaps, late })) => {
                 let at = history.turns.iter().position(|known| known.id == turn);
                 let at = at.unwrap_or_else(|| {
                     // A job or an extension began the turn, without a prompt.
                     history.turns.push(Turn { id: turn, title: "(without a prompt)".into(), ..Turn::default() });
                     history.turns.len() - 1
                 });
-                // Steering messages that came meanwhile belong to the turn.
-                history.turns.truncate(at + 1);
+                if !late {
+                    // Steering messages that came meanwhile belong to the turn.
+                    history.turns.truncate(at + 1);
+                    history.turns[at].jobs = jobs;
+                }
                 let turn = &mut history.turns[at];
                 turn.spans.push((start, end));
-                turn.jobs = jobs;
                 turn.gaps.extend(gaps);
             }
             (_, Some(UndoRecord::Undo { turns, redo, complete })) => undos.push((turns, redo, complete)),

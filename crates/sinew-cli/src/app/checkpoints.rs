@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sinew::Sinew;
 use sinew_agent::undo::{CheckpointStore, StoreOptions, TurnRecorder};
 use sinew_tools::Host;
 
 use crate::startup::Startup;
 
-/// Returns the store of the folder, without opening it; `None` if the settings turn it off.
-pub(crate) fn store(startup: &Startup) -> Option<Arc<CheckpointStore>> {
+/// Returns the store of the folder, without opening it; `None` if the settings turn it off. `sinew` watches the folder.
+pub(crate) fn store(startup: &Startup, sinew: Option<&Arc<Sinew>>) -> Option<Arc<CheckpointStore>> {
     let Startup { paths, settings, .. } = startup;
     let checkpoint = settings.checkpoint;
     checkpoint.enabled.then(|| {
@@ -18,6 +19,7 @@ pub(crate) fn store(startup: &Startup) -> Option<Arc<CheckpointStore>> {
             home: std::env::home_dir(),
             max_file_bytes: checkpoint.max_file_bytes,
             wait: Duration::from_millis(checkpoint.wait),
+            sinew: sinew.cloned(),
             ..StoreOptions::new(&paths.cwd, &paths.agent.join("checkpoints"))
         }))
     })

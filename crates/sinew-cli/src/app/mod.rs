@@ -153,9 +153,10 @@ impl App {
         let resources = resources::load(&startup, &extensions, &context, warnings).await?;
         warnings.extend(tools::unknown_tools(&startup.settings, &tools::tool_names(&extensions)));
 
+        let searches = Arc::new(host::searches(&startup));
         let app = App {
-            searches: Arc::new(host::searches(&startup)),
-            checkpoints: checkpoints::store(&startup),
+            checkpoints: checkpoints::store(&startup, Some(searches.sinew())),
+            searches,
             startup,
             store,
             models: Arc::new(models),

@@ -48,7 +48,7 @@ directory and 4 GB in all. The setting checkpoint.enabled turns them off.
 /// There is no such session, undo is off, or a checkpoint is lost.
 pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Result<Option<u8>, Failure> {
     let off = || Failure::failed("undo is off: the setting checkpoint.enabled is false");
-    let store = checkpoints::store(startup).ok_or_else(off)?;
+    let store = checkpoints::store(startup, None).ok_or_else(off)?;
     if startup.args.session.usage {
         return usage(&store).map(Some);
     }

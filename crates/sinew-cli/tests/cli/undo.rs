@@ -199,3 +199,16 @@ fn a_job_keeps_the_turn_open_and_later_writes_are_not_the_turns() {
     let read = |name: &str| std::fs::read_to_string(stage.path("project").join(name)).unwrap();
     assert_eq!((read("a"), read("b")), ("one\n".into(), "two\n".into()));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn writes_through_a_memory_map_are_undone() {
+    let stage = stage();
+    let before = tree(&stage.project());
+    let program = "import mmap\nf = open('a', 'r+b')\nm = mmap.mmap(f.fileno(), 0)\nm[0:3] = b'MAP'\nm.flush()\n";
+    stage.write("map.py", program);
+    turn(&stage, &[bash("python3 ../map.py")]);
+    assert_eq!(std::fs::read_to_string(stage.path("project/a")).unwrap(), "MAP\n");
+    command(&stage, "/undo");
+    assert_eq!(tree(&stage.project()), before);
+}
