@@ -77,7 +77,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let target = save::look(&path, &name, &host.access(SPEC.name, None, cwd)).ok()?.with_unsaved(host);
     let bare = match host.options.settings.edit.mode {
         EditMode::Hashline => without_numbers(&content),
-        EditMode::Replace => None,
+        EditMode::Replace | EditMode::Patch => None,
     };
     let new = bare.unwrap_or(content);
     let old = target.content.as_deref().unwrap_or_default();

@@ -458,6 +458,7 @@ enum FileGuardWord {
 enum EditModeWord {
     Replace,
     Hashline,
+    Patch,
 }
 
 #[derive(Deserialize)]
