@@ -63,6 +63,7 @@ const MENU = [
         ["docs/agent/sandbox.md", "agent/sandbox", "Sandbox"],
         ["docs/agent/plan.md", "agent/plan", "Plan mode"],
         ["docs/agent/sessions.md", "agent/sessions", "Sessions"],
+        ["docs/agent/undo.md", "agent/undo", "Undo"],
         ["docs/agent/acp.md", "agent/acp", "Use it in an editor"],
       ]],
       ["Customize", [

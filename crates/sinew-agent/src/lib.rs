@@ -13,6 +13,7 @@ pub mod hooks;
 pub mod mcp;
 mod permissions;
 pub mod resource;
+pub mod undo;
 
 #[cfg(test)]
 mod test_tools;

@@ -38,6 +38,7 @@ pub struct Checkpoints {
     directory: Directory,
     store: Result<Store, String>,
     limits: Limits,
+    max_entries: usize,
     skip: Vec<(u64, u64)>,
     git: GitObjects,
     memory: Mutex<Memory>,
@@ -91,8 +92,9 @@ impl Checkpoints {
         }
         let store = Store::open(&base, &root).map_err(|cause| store_problem(&cause));
         let git = GitObjects::new(store.as_ref().map(|store| store.folder.join("git")).unwrap_or_default());
+        let (limits, max_entries) = (options.limits, options.max_entries.unwrap_or(usize::MAX));
         let checkpoints =
-            Checkpoints { root, directory, store, limits: options.limits, skip, git, memory: Mutex::default() };
+            Checkpoints { root, directory, store, limits, max_entries, skip, git, memory: Mutex::default() };
         if let Ok(store) = &checkpoints.store
             && let Ok(Some(_lock)) = store.try_lock()
         {
@@ -174,7 +176,7 @@ impl Checkpoints {
         pack: Option<&mut PackWriter<'_>>,
         cancel: &CancelToken,
     ) -> Result<(State, Option<io::Error>)> {
-        let options = ScanOptions { scope, skip: &self.skip };
+        let options = ScanOptions { scope, skip: &self.skip, max_entries: self.max_entries };
         let mut rows = scan(&self.directory, latest, options, cancel)?.into_rows();
         let pending: u64 = rows.iter().filter(|row| row.content == Content::Pending).map(|row| row.size).sum();
         // For a few files git is not asked: copying them is less work than reading its indexes.
@@ -208,7 +210,8 @@ impl Checkpoints {
     /// answer has its id. `cancel` is looked at before each file and every 128 entries.
     ///
     /// # Errors
-    /// Cancelled, or the lock of the store could not be had. A store that cannot be written is part of the coverage.
+    /// Cancelled, the lock of the store could not be had, or `LimitExceeded` if the directory has too many entries. A store
+    /// that cannot be written is part of the coverage.
     pub fn take(&self, options: &TakeOptions, cancel: &CancelToken) -> Result<Checkpoint> {
         let _lock = self.lock(cancel)?;
         let head = Head {

@@ -83,6 +83,8 @@ pub struct OpenOptions {
     pub skip: Vec<PathBuf>,
     /// The limits of the store.
     pub limits: Limits,
+    /// The most entries of the directory; with more, takes and restores fail with `LimitExceeded`. Default: any number.
+    pub max_entries: Option<usize>,
 }
 
 /// The options of [`crate::Checkpoints::take`].

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::FileType;
-use sinew_base::{CancelTicker, CancelToken, Result};
+use sinew_base::{CancelTicker, CancelToken, Error, ErrorCode, Result};
 
 use crate::directory::{Directory, as_name, joined};
 use crate::repository;
@@ -32,6 +32,8 @@ pub(crate) struct ScanOptions<'a> {
     pub(crate) scope: Scope<'a>,
     /// Directories that are left out, by device and inode: the program's own files.
     pub(crate) skip: &'a [(u64, u64)],
+    /// The most entries.
+    pub(crate) max_entries: usize,
 }
 
 /// Returns the time in nanoseconds since the epoch.
@@ -45,7 +47,7 @@ pub(crate) fn now() -> i64 {
 /// `cancel` is looked at every 128 entries.
 ///
 /// # Errors
-/// The call is cancelled.
+/// The call is cancelled, or `LimitExceeded` if there are more entries than allowed.
 pub(crate) fn scan(
     root: &Directory,
     previous: &State,
@@ -63,6 +65,10 @@ pub(crate) fn scan(
             scanner.list(&path, &mut ticker)?;
         } else {
             scanner.keep(&path);
+        }
+        if scanner.rows.len() > options.max_entries {
+            let text = format!("checkpoints: the directory has more than {} entries", options.max_entries);
+            return Err(Error::new(ErrorCode::LimitExceeded, text));
         }
     }
     let mut rows = scanner.rows;

@@ -1,9 +1,9 @@
 //! The store: one folder for each directory, outside of it, with a manifest per checkpoint and the contents of files.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -59,6 +59,8 @@ impl Store {
         for part in ["packs", "manifests", "temporary", "moved"] {
             DirBuilder::new().recursive(true).mode(0o700).create(self.folder.join(part))?;
         }
+        // The lock names nothing, but all that lies in the user's folder is the user's alone.
+        OpenOptions::new().append(true).create(true).mode(0o600).open(self.folder.join("lock"))?;
         let label = self.folder.join("directory");
         if label.exists() { Ok(()) } else { self.write_file(&label, root.as_os_str().as_bytes()) }
     }

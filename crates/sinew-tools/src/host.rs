@@ -193,6 +193,11 @@ impl Host {
         self.seen.showed(path, hash, whole, 1, read_tracker::lines(lines));
     }
 
+    /// Forgets what the model has seen of files, so that it has to read them before it edits them.
+    pub fn forget(&self, paths: &[PathBuf]) {
+        paths.iter().for_each(|path| self.seen.forget(path));
+    }
+
     /// Returns true if this is the first time that something, named by a digest, is asked about.
     pub(crate) fn first_time(&self, what: read_tracker::Hash) -> bool {
         self.warned.lock().insert(what)

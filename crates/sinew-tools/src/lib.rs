@@ -24,6 +24,7 @@ mod ls;
 mod notebook;
 mod options;
 mod pages;
+mod patch_edit;
 mod paths;
 #[cfg(unix)]
 mod place;
@@ -136,8 +137,9 @@ pub fn allowing_name(effects: Effects) -> Option<&'static str> {
 
 /// The names of all built-in tools, for a flag that lists some of them.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    // The two ways to edit share a name, and stand side by side.
-    SPECS.iter().filter(|spec| !std::ptr::eq(**spec, &raw const hashline::SPEC)).map(|spec| spec.name)
+    // The ways to edit share a name; one of them counts.
+    let others = [&raw const hashline::SPEC, &raw const patch_edit::SPEC];
+    SPECS.iter().filter(move |spec| !others.iter().any(|other| std::ptr::eq(**spec, *other))).map(|spec| spec.name)
 }
 
 static SPECS: &[&Spec] = &[
@@ -145,6 +147,7 @@ static SPECS: &[&Spec] = &[
     &write::SPEC,
     &edit::SPEC,
     &hashline::SPEC,
+    &patch_edit::SPEC,
     &undo::SPEC,
     &bash::SPEC,
     &job::SPEC,

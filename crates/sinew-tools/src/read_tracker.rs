@@ -111,6 +111,11 @@ impl ReadTracker {
         }
     }
 
+    /// The model has seen nothing of the file, or of what is below the directory.
+    pub(super) fn forget(&self, path: &Path) {
+        self.files.lock().retain(|(known, _)| !known.starts_with(path));
+    }
+
     /// Returns true if a file was read or written in this session, not only searched.
     pub(super) fn was_read(&self, path: &Path) -> bool {
         self.get(path).is_some_and(|known| known.read)

@@ -303,6 +303,12 @@ mod tests {
         check("edit", json!({"path": "a", "oldText": "b", "newText": "c"}), &["a"], Some("a"));
         let patch = "@a#0123abcd\nreplace 1..1\n|@b#new\n@c d#new\ninsert start\n|x";
         check("edit", json!({"input": patch}), &["a", "c d"], Some("a, c d"));
+        let patch =
+            "*** Begin Patch\n*** Update File: a\n*** Move to: @b\n@@\n-x\n+y\n*** Delete File: c\n*** End Patch";
+        check("edit", json!({"patch": patch}), &["a", "./@b", "c"], Some("a, ./@b, c"));
+        check("edit", json!({"patch": "*** Begin Patch\n*** Add File: a b\n+"}), &["a b"], Some("a b"));
+        let diff = "--- src/a\n+++ src/a\n@@ -1 +1 @@\n-x\n+y\n";
+        check("edit", json!({"patch": diff}), &["a", "(src/a)"], Some("a"));
         check("undo_edit", json!({"path": "a"}), &["a"], Some("a"));
         check("grep", json!({"pattern": "x"}), &["(.)"], Some("x"));
         check("grep", json!({"pattern": "x", "path": "a, b"}), &["a, b", "(a)", "(b)"], Some("x in a, b"));

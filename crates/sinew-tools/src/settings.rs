@@ -127,6 +127,8 @@ pub enum EditMode {
     Replace,
     /// Line numbers below the tag of a file.
     Hashline,
+    /// Unified diffs and the `*** Begin Patch` form.
+    Patch,
 }
 
 /// `edit.*`

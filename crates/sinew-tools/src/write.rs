@@ -78,7 +78,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
         save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, None, cwd)).ok()?.with_unsaved(host);
     let bare = match host.options.settings.edit.mode {
         EditMode::Hashline => without_numbers(&content),
-        EditMode::Replace => None,
+        EditMode::Replace | EditMode::Patch => None,
     };
     let new = bare.unwrap_or(content);
     let old = target.content.as_deref().unwrap_or_default();

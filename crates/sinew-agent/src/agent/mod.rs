@@ -11,6 +11,7 @@
 //! | `once` | warnings that are given once |
 //! | `prompt` | prompts, queues, the work on them |
 //! | `run_loop` | runs that follow a run: retry, promotion, compaction, reminder, queued messages |
+//! | `recorded_turn` | the stretches of a turn that undo can take back |
 //! | `retry` | the decision whether and when to try again |
 //! | `compact` | a summary, and the context that begins with it |
 //! | `extension_points` | the points at which extensions are asked |
@@ -23,6 +24,7 @@
 //! | `navigate` | moves in the tree, and sessions made from this one |
 //! | `handoff` | a new session that begins with what this one leaves |
 //! | `title` | a title after the first answer |
+//! | `undo` | undo and redo of files |
 
 mod activity;
 mod background;
@@ -38,6 +40,7 @@ mod models;
 mod navigate;
 mod once;
 mod prompt;
+mod recorded_turn;
 mod retry;
 mod run_loop;
 mod session;
@@ -45,6 +48,7 @@ mod session_recorder;
 mod settings;
 mod stats;
 mod title;
+mod undo;
 mod user_call;
 
 #[cfg(test)]

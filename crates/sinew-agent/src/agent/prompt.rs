@@ -122,6 +122,7 @@ impl AgentSession {
             self.queue_changed().await;
         };
         self.emit(Event::AgentSettled {}).await;
+        self.prove_turn().await;
         if self.settings().titles && matches!(outcome.stop, Stop::Done | Stop::OutputLimit) {
             // The next prompt may come meanwhile. A session without title is none the worse, and the next answer
             // asks again.

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::compact::{self, Reason};
 use super::lifecycle::{IllegalMove, Move};
 use super::meter::Budget;
+use super::recorded_turn::RecordedTurn;
 use super::retry::{RetryDecision, decide};
 use super::session::AgentSession;
 use crate::compaction::{context_tokens, tokens};
@@ -88,18 +89,24 @@ struct RunLoop<'a> {
     asked_again: bool,
     /// The level of thinking with which the last tool loop began.
     thinking: Mutex<Option<ThinkingLevel>>,
+    /// Records what the turn changes.
+    turn: Option<&'a RecordedTurn<'a>>,
 }
 
 /// Sends the events of a run that may follow failures: the first good answer ends the retry at once.
 struct RunSink<'a> {
     agent: &'a AgentSession,
     cancel: &'a CancellationToken,
+    turn: Option<&'a RecordedTurn<'a>>,
     failures: AtomicU32,
 }
 
 impl Sink for RunSink<'_> {
     fn emit(&self, event: Event) -> Boxed<'_, ()> {
         Box::pin(async move {
+            if let Some(turn) = &self.turn {
+                turn.observe(&event).await;
+            }
             let good = matches!(&event, Event::MessageEnd { message: AgentMessage::Assistant(answer) }
                 if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted));
             self.agent.event_bus.until(self.cancel).emit(event).await;
@@ -129,7 +136,23 @@ pub(super) async fn follow(
     prompts: Vec<AgentMessage>,
     cancel: &CancellationToken,
 ) -> Outcome {
+    let turn = RecordedTurn::begin(agent).await;
+    let outcome = follow_recorded(agent, seen, prompts, cancel, turn.as_ref()).await;
+    if let Some(turn) = turn {
+        turn.end().await;
+    }
+    outcome
+}
+
+async fn follow_recorded(
+    agent: &AgentSession,
+    seen: &mut Vec<AgentMessage>,
+    prompts: Vec<AgentMessage>,
+    cancel: &CancellationToken,
+    turn: Option<&RecordedTurn<'_>>,
+) -> Outcome {
     let mut run_loop = RunLoop {
+        turn,
         agent,
         cancel,
         attempt: 0,
@@ -162,6 +185,9 @@ impl RunLoop<'_> {
     async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> RunResult {
         let agent = self.agent;
         let ask = |question: TurnRequest, observer, cancel| {
+            if let Some(recorder) = &agent.undo {
+                recorder.request_sent();
+            }
             let (provider, mut request) = agent.request(question.messages);
             self.keep_thinking(&mut request);
             // The user's own limit holds in any case.
@@ -175,7 +201,7 @@ impl RunLoop<'_> {
         let rules = agent.live.rules();
         let now = || agent.clock.now();
         let watcher = rules.as_ref().map(|rules| rules.watch(&now));
-        let told = RunSink { agent, cancel: self.cancel, failures: AtomicU32::new(self.attempt) };
+        let told = RunSink { agent, cancel: self.cancel, turn: self.turn, failures: AtomicU32::new(self.attempt) };
         let run = Run {
             ask: &ask,
             tools: &|| agent.tools(),

@@ -24,6 +24,7 @@ use crate::core::{Queues, Toolset, tell_event};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::resource::stream::StreamRules;
+use crate::undo::TurnRecorder;
 
 /// Gives the items of a list that are open.
 pub type OpenItems = Arc<dyn Fn() -> Option<Value> + Send + Sync>;
@@ -54,6 +55,8 @@ pub struct AgentParts {
     pub has_ui: bool,
     /// The open items of a list, for reminders.
     pub open_items: Option<OpenItems>,
+    /// Records what turns change, so that it can be undone. `None`: nothing can.
+    pub undo: Option<Arc<TurnRecorder>>,
 }
 
 /// An agent: one session, one run at a time, any number of listeners. Every channel is bounded.
@@ -68,6 +71,7 @@ pub struct AgentSession {
     /// The facts of the session that extensions get.
     pub(super) context: Context,
     pub(super) open_items: Option<OpenItems>,
+    pub(super) undo: Option<Arc<TurnRecorder>>,
     /// The entries that were counted already.
     pub(super) counted: Mutex<CountedEntries>,
     /// The extensions were told that the session begins.
@@ -102,6 +106,7 @@ impl AgentSession {
             cwd,
             has_ui,
             open_items,
+            undo,
         } = parts;
         let file = session.path().map(Path::to_path_buf);
         let context =
@@ -118,6 +123,7 @@ impl AgentSession {
             clock,
             context,
             open_items,
+            undo,
             counted: Mutex::default(),
             started: OnceFlag::default(),
             statuses: tokio::sync::Mutex::default(),

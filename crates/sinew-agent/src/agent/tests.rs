@@ -66,6 +66,7 @@ pub(super) fn env(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Agent
         cwd: folder.path().to_path_buf(),
         has_ui: false,
         open_items: None,
+        undo: None,
     };
     change(&mut parts);
     let agent = AgentSession::new(parts).unwrap();

@@ -216,6 +216,7 @@ impl TestEnv {
             cwd: folder.path().into(),
             has_ui: false,
             open_items: None,
+            undo: None,
         });
         let agent = Arc::new(agent.unwrap());
         let events = Arc::<Mutex<Vec<Arc<Event>>>>::default();

@@ -59,6 +59,7 @@ fn an_idle_agent_is_woken_by_the_end_of_a_job() {
         cwd: stage.cwd(),
         has_ui: true,
         open_items: None,
+        undo: None,
     });
     let agent = agent.unwrap();
     let mut listener = agent.subscribe(Snapshots::Unread);

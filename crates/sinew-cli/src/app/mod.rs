@@ -3,6 +3,7 @@
 //! An [`App`] holds everything that the sessions of one program share; an [`OpenSession`] is one of them with the agent
 //! that works on it. An app opens any number of sessions, one after another or side by side.
 
+pub(crate) mod checkpoints;
 mod host;
 mod system;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::mcp::extension::StartBehind;
 use sinew_agent::mcp::{Manager, ServerHooks, SessionParts, SessionServers};
 use sinew_agent::resource::Commands;
+use sinew_agent::undo::CheckpointStore;
 use sinew_llm::model::ThinkingLevel;
 use sinew_permissions::OwnFiles;
 use sinew_session::clock::{Clock, SystemClock};
@@ -53,6 +55,8 @@ pub(crate) struct App {
     /// What commands and tools of a session can do.
     pub(crate) limits: Limits,
     pub(crate) searches: Arc<Searches>,
+    /// The checkpoints of the folder; `None` if the settings turn them off.
+    pub(crate) checkpoints: Option<Arc<CheckpointStore>>,
     /// Servers of tools; none of them runs before it is needed.
     pub(crate) mcp: Arc<Manager>,
     resources: Mutex<Arc<Loaded>>,
@@ -153,8 +157,10 @@ impl App {
         let resources = resources::load(&startup, &extensions, &context, warnings).await?;
         warnings.extend(tools::unknown_tools(&startup.settings, &tools::tool_names(&extensions)));
 
+        let searches = Arc::new(host::searches(&startup));
         let app = App {
-            searches: Arc::new(host::searches(&startup)),
+            checkpoints: checkpoints::store(&startup, Some(searches.sinew())),
+            searches,
             startup,
             store,
             models: Arc::new(models),
@@ -233,6 +239,7 @@ impl App {
             args.run.max_cost.zip(self.models.meter()).map(|(limit, meter)| Budget { limit, meter });
         // The list of the tools goes with the tool: without it nobody could tick an item off.
         let todo = toolset.all().iter().any(|tool| tool.semantics().kind == ToolKind::Plan).then(|| Arc::clone(&host));
+        let undo = self.checkpoints.as_ref().map(|store| checkpoints::recorder(store, session.id(), &host));
         let parts = AgentParts {
             session,
             resolved: reached,
@@ -246,6 +253,7 @@ impl App {
             cwd: paths.cwd.clone(),
             has_ui: self.ask.is_some(),
             open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
+            undo,
         };
         let mut agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
@@ -353,6 +361,11 @@ impl App {
     /// Returns true if somebody can be asked.
     pub(crate) fn has_person(&self) -> bool {
         self.ask.is_some()
+    }
+
+    /// Returns who answers questions; `None`: nobody can be asked.
+    pub(crate) fn ask(&self) -> Option<Arc<dyn Ask>> {
+        self.ask.clone()
     }
 
     /// The commands of extensions, and the names that two of them have.

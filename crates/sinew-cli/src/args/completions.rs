@@ -6,13 +6,14 @@ use super::table::{FLAGS, Flag, Takes};
 pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("sessions", &["list", "rm", "gc"]),
     ("index", &["status", "remove", "prune"]),
+    ("undo", &["redo", "gc"]),
     ("config", &["get", "set", "unset", "list", "path"]),
     ("doctor", &[]),
     ("mcp", &["list", "get", "add", "remove", "enable", "disable", "test", "reload", "login", "logout", "serve"]),
     ("login", &[]),
     ("logout", &[]),
     ("completions", &["bash", "zsh", "fish"]),
-    ("help", &["sessions", "index", "config", "doctor", "mcp", "login", "logout"]),
+    ("help", &["sessions", "index", "undo", "config", "doctor", "mcp", "login", "logout"]),
     ("version", &[]),
     ("man", &[]),
 ];

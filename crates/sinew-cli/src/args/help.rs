@@ -14,6 +14,7 @@ pub(super) const USAGE: &[(&str, &str)] = &[
     ("sinew sessions list [--all]", "list the sessions of this directory"),
     ("sinew sessions rm ID…", "delete sessions and their files"),
     ("sinew sessions gc [--dry-run]", "remove images that no session uses"),
+    ("sinew undo [redo] [SESSION] | gc", "undo the file changes of the last turn; --dry-run shows them"),
     ("sinew index status | remove | prune", "show and delete the search indexes on disk"),
     ("sinew config get [KEY] | set KEY VALUE", "show or change settings"),
     ("sinew config unset KEY", "reset a setting to its default"),

@@ -76,6 +76,10 @@ pub(crate) struct SessionArgs {
     pub(crate) folder: Option<String>,
     pub(crate) all: bool,
     pub(crate) dry_run: bool,
+    /// `--usage` of `sinew undo`.
+    pub(crate) usage: bool,
+    /// `--force` of `sinew undo`.
+    pub(crate) force: bool,
 }
 
 /// The session to begin with.

@@ -7,6 +7,7 @@ mod index;
 pub(crate) mod login;
 mod models;
 mod sessions;
+mod undo;
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -33,6 +34,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
         ["sessions", ref rest @ ..] => sessions::run(startup, rest),
         ["index", ref rest @ ..] => index::run(startup, rest),
         ["doctor"] => doctor::run(startup, warnings).map(Some),
+        ["undo", ref rest @ ..] => undo::run(startup, warnings, rest),
         ["config", ref rest @ ..] => config::run(startup, warnings, rest),
         [command @ ("login" | "logout"), ref rest @ ..] => login::run(startup, warnings, command, rest).map(Some),
         ["mcp", ref rest @ ..] => crate::mcp::run(startup, warnings, rest).map(Some),
@@ -86,6 +88,7 @@ fn help_of(command: Option<&str>) -> String {
     match command {
         Some("sessions") => sessions::HELP.to_string(),
         Some("index") => index::HELP.to_string(),
+        Some("undo") => undo::HELP.to_string(),
         Some("config") => config::HELP.to_string(),
         Some("doctor") => doctor::HELP.to_string(),
         Some("mcp") => crate::mcp::HELP.to_string(),

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use super::undo::{Direction, UndoArguments};
 use super::{Control, ControlError, figures, mcp};
 use crate::failure::Failure;
 
@@ -60,10 +61,12 @@ pub(crate) enum Shared {
     Name,
     Quit,
     Rules,
+    Redo,
     Session,
     Usage,
     Context,
     Skills,
+    Undo,
 }
 
 /// Where a command runs.
@@ -175,6 +178,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     row("jobs", "[ID]", "list the commands in the background; with ID show the end of its output", Verb::Jobs, TERMINAL).opens(Panel::Jobs),
     row("cancel", "ID", "end a command in the background", Verb::Cancel, TERMINAL),
     row("stash", "", "take a draft that was put aside back", Verb::Stash, TERMINAL).like("app.editor.stash"),
+    shared("undo", "[N] [PATH…]", "undo the file changes of the last N turns; shows them and asks first", Shared::Undo),
+    shared("redo", "", "make the changes again that the last /undo undid", Shared::Redo),
     shared("skills", "", "list the skills", Shared::Skills),
     shared("rules", "", "list the rules", Shared::Rules),
     row("agents", "", "list the subagents", Verb::Agents, Scope::Person("subagents are not available yet in this version")),
@@ -307,6 +312,8 @@ impl Command {
             Shared::Session => Ok(figures::session(&control.stats()?, control.mode())),
             Shared::Usage => Ok(figures::usage(&control.stats()?)),
             Shared::Context => figures::context(control),
+            Shared::Undo => control.undo(Direction::Undo, &UndoArguments::parse(&self.arguments)?).await,
+            Shared::Redo => control.undo(Direction::Redo, &UndoArguments::parse(&self.arguments)?).await,
             Shared::Skills => {
                 let loaded = control.app.resources();
                 let skills = loaded.resources.skills.iter();

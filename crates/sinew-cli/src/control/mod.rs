@@ -37,6 +37,7 @@ mod share;
 pub(crate) mod state;
 pub(crate) mod tasks;
 pub(crate) mod tools;
+pub(crate) mod undo;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};

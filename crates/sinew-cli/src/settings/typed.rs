@@ -65,6 +65,7 @@ pub(crate) struct Settings {
     images: Images,
     fetch: Fetch,
     pub(crate) search: Search,
+    pub(crate) checkpoint: Checkpoint,
     pub(crate) ask: Ask,
     pub(crate) acp: Acp,
     todo: Todo,
@@ -164,6 +165,16 @@ impl Search {
     pub(crate) fn is_indexed(&self) -> bool {
         self.index == IndexPolicy::Auto
     }
+}
+
+/// Undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Checkpoint {
+    pub(crate) enabled: bool,
+    pub(crate) max_file_bytes: u64,
+    /// In milliseconds.
+    pub(crate) wait: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -504,6 +515,7 @@ enum FileGuardWord {
 enum EditModeWord {
     Replace,
     Hashline,
+    Patch,
 }
 
 #[derive(Deserialize)]

@@ -93,6 +93,8 @@ mod tmux_scripts;
 mod tools;
 #[cfg(unix)]
 mod trust;
+#[cfg(unix)]
+mod undo;
 #[cfg(target_os = "linux")]
 mod vi;
 mod wire;

@@ -11,7 +11,7 @@ use sinew::diff::{UnifiedOptions, unified_diff};
 
 use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
-use super::{Host, HostOptions, arguments, paths, save};
+use super::{Host, HostOptions, arguments, patch_edit, paths, save};
 use crate::file_change::FileChange;
 use crate::line_patch;
 use crate::read_tracker::FileState;
@@ -34,7 +34,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// The meaning of both ways to edit, which share a name.
+/// The meaning of all ways to edit, which share a name.
 pub(super) static SEMANTICS: Semantics = Semantics {
     kind: ToolKind::Edit,
     effects: Effects { reads_files: true, writes_files: true, ..Effects::NONE },
@@ -42,17 +42,20 @@ pub(super) static SEMANTICS: Semantics = Semantics {
     subjects,
     title: |arguments| Some(SEMANTICS.files(arguments).join(", ")).filter(|title| !title.is_empty()),
     changes,
-    change_arguments: &["oldText", "newText", "edits", "input"],
+    change_arguments: &["oldText", "newText", "edits", "input", patch_edit::ARGUMENT],
     presentation: Presentation { verb: "Edits", output: OutputView::Diff },
     foreign_names: &["Edit", "MultiEdit"],
     ..Semantics::UNKNOWN
 };
 
-/// The file of a replacement, or the files of a patch by lines.
+/// The file of a replacement, or the files of a patch.
 fn subjects(arguments: &Value) -> Vec<Subject> {
     let mut found = semantics::paths(arguments);
     if let Some(input) = semantics::text(arguments, "input") {
         found.extend(line_patch::paths(input).map(|path| Subject::Path { path, line: None }));
+    }
+    if let Some(patch) = semantics::text(arguments, patch_edit::ARGUMENT) {
+        found.extend(patch_edit::subjects(patch));
     }
     found
 }
@@ -62,8 +65,9 @@ fn changes(arguments: &Value) -> Vec<ProposedChange> {
         let text = |name: &str| edit.get(name).and_then(Value::as_str).map(str::to_string);
         Some(ProposedChange::Replacement { old: text("oldText")?, new: text("newText")? })
     };
-    let patch = arguments.get("input").and_then(Value::as_str).map(|input| ProposedChange::Patch(input.to_string()));
-    let mut changes: Vec<ProposedChange> = replacement(arguments).into_iter().chain(patch).collect();
+    let patch = |name: &str| Some(ProposedChange::Patch(arguments.get(name)?.as_str()?.to_string()));
+    let patches = ["input", patch_edit::ARGUMENT].into_iter().filter_map(patch);
+    let mut changes: Vec<ProposedChange> = replacement(arguments).into_iter().chain(patches).collect();
     match arguments.get("edits") {
         Some(Value::Array(edits)) => changes.extend(
             edits.iter().map(|edit| replacement(edit).unwrap_or_else(|| ProposedChange::Malformed(edit.clone()))),

@@ -16,6 +16,7 @@ mod hashline;
 mod jobs;
 #[cfg(unix)]
 mod odd;
+mod patch;
 #[cfg_attr(not(unix), expect(dead_code, reason = "tests that need a bash use more of it"))]
 mod stage;
 mod web;
@@ -39,5 +40,6 @@ const CASES: &[&[Case]] = &[
     #[cfg(windows)]
     windows::CASES,
     hashline::CASES,
+    patch::CASES,
     conformance::CASES,
 ];

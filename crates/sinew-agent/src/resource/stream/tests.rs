@@ -92,6 +92,7 @@ fn env(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRules>
         cwd: folder.to_path_buf(),
         has_ui: false,
         open_items: None,
+        undo: None,
     })
     .unwrap();
     agent.set_stream_rules(rules);

@@ -6,7 +6,7 @@ use sinew_tools::tool::Boxed;
 
 use super::client::{Fields, Rpc};
 use super::reply::{Answer, Reply};
-use super::{mcp, model, prompt, session, shell, state, switches, tools};
+use super::{mcp, model, prompt, session, shell, state, switches, tools, undo};
 
 /// A command.
 pub(super) struct Command {
@@ -83,6 +83,10 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("get_entries", Own, state::entries),
     row!("get_tree", Own, state::tree),
     row!("navigate_tree", Own, session::navigate),
+    row!("undo", Beside, undo::undo),
+    row!("redo", Beside, undo::redo),
+    row!("plan_undo", Beside, undo::plan),
+    row!("list_checkpoints", Now, undo::list),
     row!("list_sessions", Beside, session::list),
     row!("reload", Now, tools::reload),
     row!("mcp_list", Now, mcp::list),

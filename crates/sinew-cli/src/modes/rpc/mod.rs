@@ -16,6 +16,7 @@
 //! | `host_tools` | tools that the client runs |
 //! | `mcp` | servers of tools |
 //! | `session` | other sessions, and places in the tree |
+//! | `undo` | undo and redo of files |
 //! | `ui` | questions to the person behind the client |
 //! | `waiting` | calls to the client that it has not answered yet |
 //!
@@ -36,6 +37,7 @@ mod state;
 mod switches;
 mod tools;
 mod ui;
+mod undo;
 mod waiting;
 
 use std::panic::AssertUnwindSafe;

@@ -1,0 +1,117 @@
+//! The text of a plan and of a result.
+
+use std::fmt::Write;
+
+use sinew::checkpoint::{Action, Plan, PlanEntry};
+
+use super::restore::{UndoPlan, UndoResult};
+use super::turns::Turn;
+
+/// Lists what an undo or a redo would do: a line per file, and the repositories that moved.
+#[must_use]
+pub fn plan_text(plan: &UndoPlan) -> String {
+    let mut text = String::new();
+    if let Some(nothing) = nothing(&plan.turns, &plan.plan) {
+        return nothing;
+    }
+    let (count, all) = (plan.plan.count(), plan.plan.entries.len());
+    let verb = if plan.turns.is_empty() { "redone" } else { "undone" };
+    let of = if count == all { String::new() } else { format!(" of {all}") };
+    let _ = writeln!(text, "{count}{of} {} can be {verb}{}", changes(all), titles(&plan.turns));
+    text + &list(&plan.plan, &plan.turns, false)
+}
+
+/// Says what an undo or a redo did.
+#[must_use]
+pub fn result_text(result: &UndoResult) -> String {
+    if let Some(nothing) = nothing(&result.turns, &result.restored.plan) {
+        return nothing;
+    }
+    let (done, all) = (result.restored.done, result.restored.plan.entries.len());
+    let verb = if result.turns.is_empty() { "redone" } else { "undone" };
+    let of = if done == all { String::new() } else { format!(" of {all}") };
+    let mut text = format!("{done}{of} {} {verb}{}\n", changes(all), titles(&result.turns));
+    text += &list(&result.restored.plan, &result.turns, true);
+    if result.restored.redo.is_some() && !result.turns.is_empty() {
+        text += "/redo makes the changes again.\n";
+    }
+    if result.restored.plan.entries.iter().any(|entry| matches!(entry.action, Action::Keep(_))) {
+        text += "Kept files are overwritten only with --force.\n";
+    }
+    text
+}
+
+fn nothing(turns: &[Turn], plan: &Plan) -> Option<String> {
+    if !plan.entries.is_empty() || !plan.repositories.is_empty() {
+        return None;
+    }
+    Some(match turns {
+        [] => "Nothing is left to redo.\n".into(),
+        [turn] if turn.spans.is_empty() => {
+            format!("The turn {:?} changed no files. /undo 2 undoes the turn before it as well.\n", turn.title)
+        }
+        [turn] => format!("The files are as they were before the turn {:?}.\n", turn.title),
+        turns => format!("The files are as they were before these {} turns.\n", turns.len()),
+    })
+}
+
+fn changes(count: usize) -> &'static str {
+    if count == 1 { "change" } else { "changes" }
+}
+
+fn titles(turns: &[Turn]) -> String {
+    match turns {
+        [] => ":".into(),
+        [turn] => format!(" of the turn {:?}:", turn.title),
+        turns => format!(" of {} turns:", turns.len()),
+    }
+}
+
+fn list(plan: &Plan, turns: &[Turn], is_done: bool) -> String {
+    let mut text = String::new();
+    for entry in &plan.entries {
+        let _ = writeln!(text, "  {}", entry_text(entry, turns.len(), is_done));
+    }
+    for moved in &plan.repositories {
+        let name = String::from_utf8_lossy(&moved.path);
+        let place = |at: &Option<String>| at.clone().unwrap_or_else(|| "nothing".into());
+        let _ = write!(text, "  repository {name} moved from {} to {}", place(&moved.from), place(&moved.to));
+        let _ = match &moved.command {
+            Some(command) => writeln!(text, "; {command} moves it back"),
+            None => writeln!(text),
+        };
+    }
+    let mut gaps: Vec<&String> = turns.iter().flat_map(|turn| &turn.gaps).collect();
+    gaps.sort();
+    gaps.dedup();
+    for gap in gaps {
+        let _ = writeln!(text, "  not covered: {gap}");
+    }
+    text
+}
+
+/// Returns the line of a file: action, path, who changed it or why it stays. `turns` is the number of turns that are undone;
+/// 0 is a redo.
+#[must_use]
+pub fn entry_text(entry: &PlanEntry, turns: usize, is_done: bool) -> String {
+    let who = match turns {
+        0 => "the undo",
+        1 => "this turn",
+        _ => "these turns",
+    };
+    let path = String::from_utf8_lossy(&entry.path);
+    let verb = match (&entry.action, is_done) {
+        (Action::Restore, false) => "restore",
+        (Action::Restore, true) => "restored",
+        (Action::Delete, false) => "delete",
+        (Action::Delete, true) => "deleted",
+        (Action::Keep(_), _) => "keep",
+        (Action::Cannot(_), _) => "cannot",
+    };
+    let reason = match entry.action.reason() {
+        Some(reason) => format!(" ({reason})"),
+        None => format!(" ({} by {who})", entry.change.as_str()),
+    };
+    let note = entry.note.as_ref().map(|note| format!(" [{note}]")).unwrap_or_default();
+    format!("{verb:<8} {path}{reason}{note}")
+}

@@ -1,0 +1,145 @@
+//! Plans of an undo, the undo itself, and redo.
+
+use sinew::base::{CancelToken, Error, ErrorCode, Result};
+use sinew::checkpoint::{Action, Force, Plan, RestoreOptions, RestoreResult};
+
+use super::record::UndoRecord;
+use super::store::CheckpointStore;
+use super::turns::{History, Turn};
+
+/// The wishes of an undo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoRequest {
+    /// The number of turns, from the latest one that is not undone yet. At least 1; more than there are is all.
+    pub turns: usize,
+    /// Paths below the directory: only they and what is below them. Default: all.
+    pub paths: Option<Vec<Vec<u8>>>,
+    /// The kept paths that are restored all the same.
+    pub force: Force,
+}
+
+impl Default for UndoRequest {
+    fn default() -> UndoRequest {
+        UndoRequest { turns: 1, paths: None, force: Force::None }
+    }
+}
+
+/// The actions that an undo or a redo would take.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UndoPlan {
+    /// The turns that are undone, oldest first; empty for a redo.
+    pub turns: Vec<Turn>,
+    /// The checkpoint that is restored; `None` if the turns changed nothing.
+    pub checkpoint: Option<String>,
+    /// The actions.
+    pub plan: Plan,
+    options: RestoreOptions,
+}
+
+impl UndoPlan {
+    /// Restricts the plan to some paths below the directory.
+    pub fn select(&mut self, paths: Vec<Vec<u8>>) {
+        self.options.paths = Some(paths);
+    }
+
+    /// Restores the kept paths as well, whoever changed them.
+    pub fn force(&mut self) {
+        self.options.force = Force::All;
+    }
+}
+
+/// The result of an undo or a redo.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UndoResult {
+    /// The turns that were undone, oldest first; empty for a redo.
+    pub turns: Vec<Turn>,
+    /// The actions as they were carried out.
+    pub restored: RestoreResult,
+    /// The entry for the session; `None` if nothing was done.
+    pub record: Option<UndoRecord>,
+}
+
+/// Plans the undo of the latest turns on the branch of a session. Nothing is written.
+///
+/// # Errors
+/// `NotFound` if no turn is left; the directory is not kept; a checkpoint is lost.
+pub fn plan_undo(store: &CheckpointStore, history: History, request: &UndoRequest) -> Result<UndoPlan> {
+    let open: Vec<Turn> = history.turns.into_iter().filter(|turn| !turn.is_undone).collect();
+    if open.is_empty() {
+        return Err(Error::new(ErrorCode::NotFound, "there is no turn to undo"));
+    }
+    let turns = open[open.len().saturating_sub(request.turns.max(1))..].to_vec();
+    plan_turns(store, turns, request)
+}
+
+fn plan_turns(store: &CheckpointStore, turns: Vec<Turn>, request: &UndoRequest) -> Result<UndoPlan> {
+    let spans: Vec<(String, String)> = turns.iter().flat_map(|turn| turn.spans.iter().cloned()).collect();
+    let Some(first) = spans.iter().map(|(start, _)| start).min().cloned() else {
+        // An undo that is off says so, and not that nothing changed.
+        store.checkpoints()?;
+        return Ok(UndoPlan { turns, ..UndoPlan::default() });
+    };
+    let options = RestoreOptions { spans: Some(spans), paths: request.paths.clone(), force: request.force.clone() };
+    let mut plan = store.checkpoints()?.plan(&first, &options, &CancelToken::never()).map_err(|error| lost(&error))?;
+    name_jobs(&mut plan, &turns);
+    Ok(UndoPlan { turns, checkpoint: Some(first), plan, options })
+}
+
+/// Plans the redo of the latest undo. Nothing is written.
+///
+/// # Errors
+/// `NotFound` if nothing was undone; otherwise as [`plan_undo`].
+pub fn plan_redo(store: &CheckpointStore, mut history: History, request: &UndoRequest) -> Result<UndoPlan> {
+    let Some(checkpoint) = history.redos.pop() else {
+        return Err(Error::new(ErrorCode::NotFound, "there is no undo to take back"));
+    };
+    let options = RestoreOptions { spans: None, paths: request.paths.clone(), force: request.force.clone() };
+    let plan = store.checkpoints()?.plan(&checkpoint, &options, &CancelToken::never());
+    let plan = plan.map_err(|error| lost(&error))?;
+    Ok(UndoPlan { turns: Vec::new(), checkpoint: Some(checkpoint), plan, options })
+}
+
+/// Carries a plan out: an undo, or a redo if it names no turns. What changed since the plan was made stays, and the result
+/// says so.
+///
+/// # Errors
+/// A checkpoint is lost, or the store cannot be written.
+pub fn carry_out(store: &CheckpointStore, plan: UndoPlan) -> Result<UndoResult> {
+    let UndoPlan { turns, checkpoint, options, .. } = plan;
+    let Some(checkpoint) = checkpoint else { return Ok(UndoResult { turns, ..UndoResult::default() }) };
+    let mut restored =
+        store.checkpoints()?.restore(&checkpoint, &options, &CancelToken::never()).map_err(|error| lost(&error))?;
+    name_jobs(&mut restored.plan, &turns);
+    // What stays although it was wanted is named now; the next undo goes on to the turn before.
+    let complete = options.paths.is_none() && restored.done > 0;
+    let ids: Vec<String> = turns.iter().map(|turn| turn.id.clone()).collect();
+    let record = match (&restored.redo, ids.is_empty()) {
+        (Some(redo), false) => Some(UndoRecord::Undo { turns: ids, redo: redo.clone(), complete }),
+        // A redo of some paths leaves the others to the next one.
+        (_, true) if options.paths.is_none() => Some(UndoRecord::Redo { redo: checkpoint }),
+        _ => None,
+    };
+    Ok(UndoResult { turns, restored, record })
+}
+
+/// Says which jobs may have written what changed after the turns.
+fn name_jobs(plan: &mut Plan, turns: &[Turn]) {
+    let Some(jobs) = turns.last().map(|turn| &turn.jobs).filter(|jobs| !jobs.is_empty()) else { return };
+    for entry in &mut plan.entries {
+        if let Action::Keep(reason) = &mut entry.action
+            && reason.ends_with("since")
+        {
+            *reason = format!("{reason}; background commands ran on after the turn: {}", jobs.join(", "));
+        }
+    }
+}
+
+fn lost(error: &Error) -> Error {
+    match error.code() {
+        ErrorCode::NotFound | ErrorCode::InvalidData => {
+            let text = format!("the checkpoint is lost, nothing was changed: {}", error.message());
+            Error::new(error.code(), text)
+        }
+        code => Error::new(code, error.message()),
+    }
+}

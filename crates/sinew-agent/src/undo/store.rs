@@ -1,0 +1,303 @@
+//! The checkpoints of the directory in which sessions work.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use sinew::Sinew;
+use sinew::base::{CancelToken, Error, ErrorCode, Result};
+use sinew::checkpoint::{CheckpointKind, Checkpoints, Limits, OpenOptions, TakeOptions};
+use tokio::sync::watch;
+
+use super::watcher::ChangeWatcher;
+
+/// A tree with more entries is not kept.
+const MOST_ENTRIES: usize = 500_000;
+/// A directory that takes longer to scan is not scanned around each call.
+const LONGEST_SCAN: Duration = Duration::from_millis(300);
+
+/// The options of a [`CheckpointStore`].
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// The directory in which the sessions work.
+    pub root: PathBuf,
+    /// The folder of the store, outside of the directory or in a path that is skipped.
+    pub store: PathBuf,
+    /// Paths that no checkpoint contains: the program's own folder.
+    pub skip: Vec<PathBuf>,
+    /// The user's home, which is not kept as a whole. Default: none.
+    pub home: Option<PathBuf>,
+    /// The largest file whose old content is kept, in bytes.
+    pub max_file_bytes: u64,
+    /// The time for which the first program waits until the first checkpoint is complete.
+    pub wait: Duration,
+    /// A directory with more entries is not kept. Default: 500,000.
+    pub max_entries: usize,
+    /// Watches the directory, so that a checkpoint reads only what changed. Default: none, each one reads everything.
+    pub sinew: Option<Arc<Sinew>>,
+}
+
+impl StoreOptions {
+    /// Returns the options of a directory with the default limits.
+    #[must_use]
+    pub fn new(root: &Path, store: &Path) -> StoreOptions {
+        StoreOptions {
+            root: root.to_path_buf(),
+            store: store.to_path_buf(),
+            skip: Vec::new(),
+            home: None,
+            max_file_bytes: Limits::default().file,
+            wait: Duration::from_millis(300),
+            max_entries: MOST_ENTRIES,
+            sinew: None,
+        }
+    }
+}
+
+/// The state of the first checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Baseline {
+    NotStarted,
+    Running,
+    Complete,
+    /// The directory is not kept: the reason.
+    Off(String),
+}
+
+/// One end of a stretch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Border {
+    /// The checkpoint.
+    pub(super) id: String,
+    /// The contents that it could not keep.
+    pub(super) gaps: Vec<String>,
+}
+
+/// Checkpoints of one directory, which all of its sessions share. The first one is made in the background.
+pub struct CheckpointStore {
+    options: StoreOptions,
+    checkpoints: Mutex<Option<Arc<Checkpoints>>>,
+    baseline: watch::Sender<Baseline>,
+    /// The reason why nothing is kept was told.
+    is_told: Mutex<bool>,
+    /// The time that the latest scan of everything took.
+    scan: Mutex<Duration>,
+    latest: Mutex<Latest>,
+}
+
+/// The latest checkpoint that this program took, and what changed since.
+#[derive(Default)]
+struct Latest {
+    border: Option<Border>,
+    watcher: Option<ChangeWatcher>,
+}
+
+impl std::fmt::Debug for CheckpointStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CheckpointStore").field("root", &self.options.root).finish_non_exhaustive()
+    }
+}
+
+impl CheckpointStore {
+    /// Opens nothing yet.
+    #[must_use]
+    pub fn new(options: StoreOptions) -> CheckpointStore {
+        let is_home = options.home.as_ref().is_some_and(|home| is_same(home, &options.root));
+        let baseline = if options.root.parent().is_none() {
+            Baseline::Off("undo is off in the root of the file system".into())
+        } else if is_home {
+            Baseline::Off("undo is off in the home directory; start Sinew in a directory below it".into())
+        } else {
+            Baseline::NotStarted
+        };
+        CheckpointStore {
+            options,
+            checkpoints: Mutex::default(),
+            baseline: watch::Sender::new(baseline),
+            is_told: Mutex::default(),
+            scan: Mutex::default(),
+            latest: Mutex::default(),
+        }
+    }
+
+    /// Returns the directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.options.root
+    }
+
+    /// Returns the largest file whose old content is kept, in bytes.
+    #[must_use]
+    pub fn max_file_bytes(&self) -> u64 {
+        self.options.max_file_bytes
+    }
+
+    /// Returns the reason why the directory is not kept, if it is not.
+    #[must_use]
+    pub fn off_reason(&self) -> Option<String> {
+        match &*self.baseline.borrow() {
+            Baseline::Off(reason) => Some(reason.clone()),
+            _ => None,
+        }
+    }
+
+    /// Returns the same once, and `None` afterwards.
+    pub(super) fn take_off_reason(&self) -> Option<String> {
+        let reason = self.off_reason()?;
+        let mut is_told = self.is_told.lock();
+        (!std::mem::replace(&mut *is_told, true)).then_some(reason)
+    }
+
+    /// Returns the open checkpoints. Blocks while they are opened.
+    ///
+    /// # Errors
+    /// If the directory is not kept, or cannot be opened.
+    pub fn checkpoints(&self) -> Result<Arc<Checkpoints>> {
+        if let Some(reason) = self.off_reason() {
+            return Err(Error::new(ErrorCode::Unsupported, reason));
+        }
+        let mut open = self.checkpoints.lock();
+        if let Some(checkpoints) = &*open {
+            return Ok(Arc::clone(checkpoints));
+        }
+        let options = OpenOptions {
+            store: self.options.store.clone(),
+            skip: self.options.skip.clone(),
+            limits: Limits { file: self.options.max_file_bytes, ..Limits::default() },
+            max_entries: Some(self.options.max_entries),
+        };
+        let checkpoints = Arc::new(Checkpoints::open(&self.options.root, &options)?);
+        *open = Some(Arc::clone(&checkpoints));
+        Ok(checkpoints)
+    }
+
+    /// Begins the first checkpoint in the background; at most once.
+    pub(super) fn begin(self: &Arc<CheckpointStore>) {
+        let begins = self.baseline.send_if_modified(|state| {
+            let begins = *state == Baseline::NotStarted;
+            if begins {
+                *state = Baseline::Running;
+            }
+            begins
+        });
+        if begins {
+            let store = Arc::clone(self);
+            tokio::task::spawn_blocking(move || {
+                store.watch();
+                let done = match store.take(CheckpointKind::Start, None, None) {
+                    Ok(_) => Baseline::Complete,
+                    Err(error) if error.code() == ErrorCode::LimitExceeded => {
+                        let most = store.options.max_entries;
+                        Baseline::Off(format!("undo is off: the directory has more than {most} entries"))
+                    }
+                    Err(error) => Baseline::Off(format!("undo is off: {}", error.message())),
+                };
+                store.baseline.send_replace(done);
+            });
+        }
+    }
+
+    /// Waits for the first checkpoint, at most for the time of the options. Returns false if it is not there yet, or the
+    /// directory is not kept.
+    pub(super) async fn ready(self: &Arc<CheckpointStore>) -> bool {
+        self.begin();
+        let mut states = self.baseline.subscribe();
+        let ended = states.wait_for(|state| *state != Baseline::Running);
+        // The sender lives as long as `self`.
+        matches!(tokio::time::timeout(self.options.wait, ended).await, Ok(Ok(state)) if *state == Baseline::Complete)
+    }
+
+    /// Begins to watch the directory. Where that fails, every checkpoint reads everything.
+    fn watch(&self) {
+        let watcher = self.options.sinew.as_ref().and_then(|sinew| ChangeWatcher::open(sinew, &self.options.root).ok());
+        self.latest.lock().watcher = watcher;
+    }
+
+    /// Returns true if a checkpoint reads only what was announced.
+    pub(super) fn is_watched(&self) -> bool {
+        self.latest.lock().watcher.as_ref().is_some_and(ChangeWatcher::is_complete)
+    }
+
+    /// Returns true if scanning the directory takes so long that only the directories of edited files are looked at.
+    pub(super) fn is_advisory(&self) -> bool {
+        !self.is_watched() && *self.scan.lock() > LONGEST_SCAN
+    }
+
+    /// Takes a checkpoint; `folders` names the directories that are read, `None` reads those that changed. If none did, the
+    /// latest checkpoint is the answer. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Checkpoints::take`].
+    pub(super) fn take(
+        &self,
+        kind: CheckpointKind,
+        session: Option<&str>,
+        folders: Option<&HashSet<Vec<u8>>>,
+    ) -> Result<Border> {
+        let mut latest = self.latest.lock();
+        let Latest { border, watcher } = &mut *latest;
+        // What changes from here on is in the next answer of the watcher.
+        let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
+        let before = border.take();
+        let scope = match (folders, changed, before) {
+            (Some(folders), ..) => Some(folders.clone()),
+            (None, Some(changed), Some(before)) if changed.is_empty() => {
+                *border = Some(before.clone());
+                return Ok(before);
+            }
+            (None, Some(changed), Some(_)) => Some(changed),
+            _ => None,
+        };
+        let taken = self.read(kind, session, scope)?;
+        // After an error, and after a look at some directories only, the next one reads everything.
+        *border = folders.is_none().then(|| taken.clone());
+        Ok(taken)
+    }
+
+    /// Reads everything, whatever was announced: finds what no watch can see. Returns the checkpoint, and whether something
+    /// was announced since the one before, so that the difference may have several authors. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Checkpoints::take`].
+    pub(super) fn prove(&self, session: &str) -> Result<(Border, bool)> {
+        let mut latest = self.latest.lock();
+        let Latest { border, watcher } = &mut *latest;
+        let before = border.take();
+        let taken = self.read(CheckpointKind::End, Some(session), None)?;
+        let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
+        let is_quiet = before.is_some() && changed.is_some_and(|changed| changed.is_empty());
+        // What was announced meanwhile is in the checkpoint or not: the next one looks.
+        *border = is_quiet.then(|| taken.clone());
+        Ok((taken, !is_quiet))
+    }
+
+    fn read(&self, kind: CheckpointKind, session: Option<&str>, folders: Option<HashSet<Vec<u8>>>) -> Result<Border> {
+        let checkpoints = self.checkpoints()?;
+        let is_whole = folders.is_none();
+        let changed = folders.map(|folders| folders.into_iter().collect());
+        let options = TakeOptions { kind, session: session.map(str::to_string), changed, ..TakeOptions::default() };
+        let begun = Instant::now();
+        let taken = checkpoints.take(&options, &CancelToken::never())?;
+        // The first one reads contents too, which says nothing about later ones.
+        if is_whole && *self.baseline.borrow() == Baseline::Complete {
+            *self.scan.lock() = begun.elapsed();
+        }
+        Ok(Border { id: taken.id, gaps: taken.coverage.gaps })
+    }
+
+    /// Tells the checkpoints which files an edit tool is about to write. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`Checkpoints::note`].
+    pub(super) fn note(&self, paths: &[Vec<u8>], session: &str) -> Result<Border> {
+        let noted = self.checkpoints()?.note(paths, Some(session), &CancelToken::never())?;
+        Ok(Border { id: noted.id, gaps: noted.coverage.gaps })
+    }
+}
+
+fn is_same(one: &Path, two: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    real(one) == real(two)
+}

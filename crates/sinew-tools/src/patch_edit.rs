@@ -1,0 +1,307 @@
+//! `edit` by patches: a unified diff, or the `*** Begin Patch` form, over any number of files.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sinew::base::{CancelToken, ErrorCode, lossy};
+use sinew::patch::{FileMode, FileName, FilePatch, Form, Operation, Patch, apply_to_text};
+
+use super::settings::{EditMode, FileGuard};
+use super::spec::{Outcome, PLAIN, Run, Spec};
+use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
+use crate::file_change::FileChange;
+use crate::read_tracker::FileState;
+use crate::semantics::{Semantics, Subject};
+use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "edit",
+    description: "Change files with a patch: *** Begin Patch, then *** Add File: path, *** Update File: path (with \
+                  *** Move to: path to rename it) or *** Delete File: path, then *** End Patch; or a unified diff. Paths \
+                  are relative. All changes are made or none.",
+    parameters,
+    guidelines: &["In a patch copy context lines from the file as it is now, with just enough of them to be unique."],
+    concurrency: Concurrency::Exclusive,
+    flags: ToolFlags { non_abortable: true, ..PLAIN },
+    semantics: Semantics { headline: ARGUMENT, ..edit::SEMANTICS },
+    offered: |options| options.settings.edit.mode == EditMode::Patch,
+    reject_early: None,
+    preview: Some(preview),
+    run: Run::Blocking(run),
+};
+
+/// The argument that holds the patch.
+pub(super) const ARGUMENT: &str = "patch";
+
+/// Lines that name a file, for a patch that is still being written.
+const NAMING: [&str; 10] = [
+    "*** Add File: ",
+    "*** Update File: ",
+    "*** Delete File: ",
+    "*** Move to: ",
+    "--- a/",
+    "+++ b/",
+    "rename from ",
+    "rename to ",
+    "copy from ",
+    "copy to ",
+];
+
+fn parameters(_: &HostOptions) -> Value {
+    let example = "*** Begin Patch\n*** Update File: a.txt\n@@\n context\n-old\n+new\n*** End Patch";
+    json!({
+        "type": "object",
+        "properties": {"patch": {"type": "string", "description": example}},
+        "required": ["patch"],
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    patch: String,
+}
+
+/// Lists the files that a patch names: those that it changes, and every other file that one of its names may mean.
+pub(super) fn subjects(text: &str) -> Vec<Subject> {
+    let mut found = Vec::new();
+    let mut add = |subject: Subject| {
+        if !found.contains(&subject) {
+            found.push(subject);
+        }
+    };
+    match Patch::parse(text.as_bytes()) {
+        Ok(patch) => {
+            for name in patch.files.iter().flat_map(|file| file.from.iter().chain([&file.path])) {
+                add(Subject::Path { path: spelled(&name.path), line: None });
+                name.unstripped.iter().for_each(|path| add(Subject::OtherPath(spelled(path))));
+            }
+        }
+        // It is not whole yet, or it fails before it touches a file.
+        Err(_) => {
+            let named = |line: &str| NAMING.iter().find_map(|start| line.strip_prefix(start).map(str::to_string));
+            text.lines().filter_map(named).for_each(|path| add(Subject::Path { path, line: None }));
+        }
+    }
+    found
+}
+
+/// Returns a path of a patch as the tools read paths: without a meaning of its first sign.
+fn spelled(path: &[u8]) -> String {
+    let text = lossy(path);
+    if text.starts_with(['@', '~']) || text.contains("://") { format!("./{text}") } else { text.into_owned() }
+}
+
+/// A file that the patch changes.
+struct Draft {
+    target: save::Target,
+    name: String,
+    /// The content after the patch so far; `None`: there is no file.
+    content: Option<Vec<u8>>,
+    executable: bool,
+    notes: Vec<String>,
+}
+
+impl Draft {
+    fn is_changed(&self) -> bool {
+        self.content != self.target.content || self.executable
+    }
+}
+
+/// The files of a patch in the order in which it names them.
+struct Drafts<'a> {
+    host: &'a Host,
+    /// `None` in a preview, which no rule is asked about.
+    call: Option<&'a Call>,
+    form: Form,
+    files: Vec<Draft>,
+}
+
+impl Drafts<'_> {
+    /// Returns the file of a name, as the patch has left it so far.
+    fn find(&mut self, name: &FileName, must_exist: bool) -> Result<usize, ToolError> {
+        let at = self.open(&name.path)?;
+        let Some(whole) = name.unstripped.as_ref().filter(|_| must_exist && self.files[at].content.is_none()) else {
+            return Ok(at);
+        };
+        let other = self.open(whole)?;
+        Ok(if self.files[other].content.is_some() { other } else { at })
+    }
+
+    fn open(&mut self, path: &[u8]) -> Result<usize, ToolError> {
+        let text = spelled(path);
+        if std::str::from_utf8(path).is_err() {
+            return Err(ToolError::Failed(format!("Cannot write {text}: its name is not UTF-8. Use bash.")));
+        }
+        let host = self.host;
+        let (path, cwd, id) = match self.call {
+            Some(call) => (paths::resolve(host, call, &text)?, &call.cwd, Some(&*call.id)),
+            None => (paths::resolve_from(host, &host.options.cwd, &text), &host.options.cwd, None),
+        };
+        let name = paths::shown(cwd, &path);
+        let target =
+            save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, id, cwd))?.with_unsaved(host);
+        if let Some(at) = self.files.iter().position(|file| file.target.path == target.path) {
+            return Ok(at);
+        }
+        let content = target.content.clone();
+        self.files.push(Draft { target, name, content, executable: false, notes: Vec::new() });
+        Ok(self.files.len() - 1)
+    }
+
+    /// Applies the change of one file.
+    fn add(&mut self, file: &FilePatch<'_>) -> Result<(), ToolError> {
+        let fail = |text: String| Err(ToolError::Failed(text));
+        let is_link = [file.old_mode, file.new_mode].contains(&Some(FileMode::Link));
+        if is_link {
+            return fail(format!("Cannot edit {}: it is a link. Use bash.", file.path));
+        }
+        let at = self.find(&file.path, matches!(file.operation, Operation::Update | Operation::Delete))?;
+        let from = match (&file.from, file.operation) {
+            (Some(from), Operation::Rename | Operation::Copy) => self.find(from, true)?,
+            _ => at,
+        };
+        let source = self.files[from].content.clone();
+        let is_new = match file.operation {
+            Operation::Create => true,
+            Operation::UpdateOrCreate => source.is_none(),
+            _ => false,
+        };
+        if is_new || from != at {
+            self.check_replaced(at)?;
+        }
+        let old = match source {
+            _ if is_new => Vec::new(),
+            Some(content) => content,
+            None => return fail(format!("File not found: {}", self.files[from].name)),
+        };
+        if file.operation == Operation::Delete && self.form == Form::BeginPatch {
+            self.check_replaced(at)?;
+        }
+        let applied = apply_to_text(file, &old, 0, &CancelToken::never());
+        let applied = applied.map_err(|error| self.refusal(from, error.message()))?;
+        if self.is_stale(from) && !is_new {
+            let note = "The file changed on disk since it was read; the lines of the patch were still there.";
+            self.files[from].notes.push(note.into());
+        }
+        if matches!(file.operation, Operation::Rename) && from != at {
+            self.files[from].content = None;
+        }
+        let draft = &mut self.files[at];
+        draft.executable |= file.new_mode == Some(FileMode::Executable);
+        draft.content = match file.operation {
+            Operation::Delete if self.form == Form::Unified && !applied.text.is_empty() => {
+                return fail(format!("{}: the file has lines that its deletion does not show.", draft.name));
+            }
+            Operation::Delete => None,
+            _ => Some(applied.text),
+        };
+        Ok(())
+    }
+
+    /// Refuses to replace or delete a whole file that the model does not know.
+    fn check_replaced(&mut self, at: usize) -> Result<(), ToolError> {
+        let Draft { target, name, content, .. } = &self.files[at];
+        if content.is_none() {
+            return Ok(());
+        }
+        if self.form == Form::Unified {
+            return Err(ToolError::Failed(format!("File exists: {name}")));
+        }
+        let note = save::guard_write(self.host, target, name)?;
+        self.files[at].notes.extend(note);
+        Ok(())
+    }
+
+    /// Returns true if the guard is on and the file is not as the model saw it.
+    fn is_stale(&self, at: usize) -> bool {
+        let target = &self.files[at].target;
+        let standing = target.content.as_deref().map(|content| self.host.seen.standing(&target.path, content));
+        self.host.options.settings.file_guard != FileGuard::Off
+            && matches!(standing, Some(FileState::Changed | FileState::ChangedElsewhere))
+    }
+
+    fn refusal(&self, at: usize, reason: &str) -> ToolError {
+        let name = &self.files[at].name;
+        ToolError::Failed(if self.is_stale(at) { save::changed(name) } else { reason.to_string() })
+    }
+}
+
+/// Applies a patch to the files as they are, and writes nothing.
+fn draft(host: &Host, call: Option<&Call>, text: &str) -> Result<Vec<Draft>, ToolError> {
+    let patch = Patch::parse(text.as_bytes()).map_err(|error| {
+        let hint = match error.code() {
+            ErrorCode::PermissionDenied => " Use paths below the working directory.",
+            _ => "",
+        };
+        ToolError::Failed(format!("{}{hint}", error.message()))
+    })?;
+    let mut drafts = Drafts { host, call, form: patch.form, files: Vec::new() };
+    for file in &patch.files {
+        drafts.add(file)?;
+    }
+    let changed: Vec<Draft> = drafts.files.into_iter().filter(Draft::is_changed).collect();
+    match changed.is_empty() {
+        true => Err(ToolError::Failed("No changes made: the patch leaves every file as it is.".into())),
+        false => Ok(changed),
+    }
+}
+
+fn run(host: &Host, call: &Call) -> Outcome {
+    let Arguments { patch } = arguments::parse(call)?;
+    let drafts = draft(host, Some(call), &patch)?;
+    let (mut blocks, mut files) = (Vec::new(), Vec::new());
+    for (at, Draft { target, name, content, executable, notes }) in drafts.iter().enumerate() {
+        let written = match content {
+            Some(content) => target.write(host, name, content, *executable),
+            None => target.remove(host, name),
+        };
+        if let Err(ToolError::Failed(text)) = written {
+            return Err(ToolError::Failed(format!("{text}\n{}", take_back(host, &drafts[..at]))));
+        }
+        let old = target.content.as_deref().unwrap_or_default();
+        let (diff, first) = edit::diff(name, old, content.as_deref().unwrap_or_default());
+        let verb = match (&target.content, content) {
+            (None, _) => "Created",
+            (_, None) => "Deleted",
+            _ => "Changed",
+        };
+        let mut block = format!("{verb} {name}.");
+        notes.iter().for_each(|note| block.push_str(&format!("\n[{}]", note.trim_matches(['[', ']']))));
+        blocks.extend([Some(block), target.parted()].into_iter().flatten());
+        files.push(json!({"path": name, "diff": diff, "firstChangedLine": first}));
+    }
+    let text = blocks.join("\n");
+    let cut = truncate::head(&text, truncate::LINES, truncate::BYTES);
+    Ok(ToolOutput::text(cut.text.trim_end().to_string()).with_details(json!({"files": files})))
+}
+
+/// Puts the files back that were written before one that failed. Returns what the model reads about it.
+fn take_back(host: &Host, written: &[Draft]) -> String {
+    let mut left = Vec::new();
+    for Draft { target, name, .. } in written {
+        let done = match &target.content {
+            Some(content) => target.restore(host, name, content),
+            None => target.remove(host, name),
+        };
+        if done.is_err() {
+            left.push(name.as_str());
+        }
+    }
+    match left.is_empty() {
+        true => "Nothing was changed.".into(),
+        false => format!("These files were changed and could not be put back: {}.", left.join(", ")),
+    }
+}
+
+/// The changes that a call would make; none where it would fail.
+pub(super) fn preview(host: &Host, arguments: &Value) -> Option<Vec<FileChange>> {
+    let text = arguments.get(ARGUMENT)?.as_str()?;
+    let drafts = draft(host, None, text).ok()?;
+    let bytes = |content: &Option<Vec<u8>>| content.clone().unwrap_or_default();
+    Some(
+        drafts
+            .iter()
+            .map(|file| edit::change(&file.name, &bytes(&file.target.content), &bytes(&file.content)))
+            .collect(),
+    )
+}
