@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn item_4_what_was_heard_while_parts_were_made_is_not_lost_when_the_build_is_cancelled() {
+    fn keeps_changes_reported_during_a_cancelled_build() {
         let place = tempfile::tempdir().unwrap();
         for file in ["a", "b", "c"] {
             std::fs::write(place.path().join(file), "hay\n").unwrap();
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn item_31_a_panic_leaves_files_to_the_search_and_a_second_one_ends_the_index() {
+    fn a_panic_leaves_files_unindexed_and_a_second_disables_the_index() {
         let place = tempfile::tempdir().unwrap();
         for file in ["a", "b"] {
             std::fs::write(place.path().join(file), "hay\n").unwrap();

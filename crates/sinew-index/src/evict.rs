@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn item_38_what_is_old_or_has_no_root_goes() {
+    fn evicts_old_indexes_and_those_whose_root_is_gone() {
         let place = tempfile::tempdir().unwrap();
         let cache = place.path().join("cache");
         let roots: Vec<PathBuf> =
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn item_22_the_longest_unused_go_first_and_those_in_use_stay() {
+    fn evicts_the_least_recently_used_first_and_keeps_those_in_use() {
         let place = tempfile::tempdir().unwrap();
         let cache = place.path().join("cache");
         let roots: Vec<PathBuf> = ["a", "b", "c"].iter().map(|name| place.path().join(name)).collect();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn item_38_what_is_stored_is_told_and_removed() {
+    fn lists_and_removes_stored_indexes() {
         let place = tempfile::tempdir().unwrap();
         let cache = place.path().join("cache");
         assert_eq!(super::stored(&cache), []);

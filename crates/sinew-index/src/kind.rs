@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn item_12_noise_is_searched_and_not_indexed() {
+    fn classifies_noise_as_odd_and_long_lines_as_text() {
         let mut seed = 1u32;
         let noise: Vec<u8> = std::iter::repeat_with(|| {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn item_37_names_of_secrets() {
+    fn recognises_names_of_secret_files() {
         for name in [".env", ".env.local", "a.pem", "b.key", "id_rsa", ".npmrc", "credentials.json", "x.kdbx"] {
             assert!(is_secret(name.as_bytes()), "{name}");
         }

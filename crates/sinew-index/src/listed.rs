@@ -120,7 +120,7 @@ mod tests {
     use sinew_watch::WatchQueue;
 
     #[test]
-    fn item_4_what_was_seen_in_a_listing_is_what_a_path_leads_to() {
+    fn stamps_from_a_listing_equal_those_of_a_lookup_by_path() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap();
         for file in ["a", "b/c", "b/d/e", ".h", "b/.i", "ignored/f", "b.x/g"] {

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_14_mounts_below_a_root() {
+    fn finds_the_mounts_below_a_root() {
         let table = b"22 1 0:21 / / rw - ext4 /dev/a rw\n\
             23 22 0:22 / /work/tree rw shared:1 - tmpfs t rw\n\
             24 22 0:22 /f /work/tree/a\\040b/f\\134x rw - tmpfs t rw\n\

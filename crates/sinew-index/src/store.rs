@@ -367,7 +367,7 @@ mod tests {
         }
 
         #[test]
-        fn item_20_a_manifest_that_cannot_be_is_an_error_or_an_answer(
+        fn an_invalid_manifest_yields_an_error_or_a_bounded_manifest(
             manifest in manifests(),
             plants in prop::collection::vec((prop_oneof![any::<usize>(), 0..60_usize], any::<[u8; 3]>()), 1..6),
         ) {
@@ -383,7 +383,7 @@ mod tests {
         }
 
         #[test]
-        fn item_20_any_bytes_are_no_manifest(bytes in prop::collection::vec(any::<u8>(), 0..9_000)) {
+        fn rejects_arbitrary_bytes_as_a_manifest(bytes in prop::collection::vec(any::<u8>(), 0..9_000)) {
             prop_assert!(parse_manifest(bytes).is_err());
         }
     }

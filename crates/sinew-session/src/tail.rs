@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn item_64_the_end_of_a_path_is_what_the_whole_session_ends_with() {
+    fn the_tail_equals_the_end_of_the_whole_session() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         let mut session = Session::open(&path, options(folder.path())).unwrap().session;
@@ -136,7 +136,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn item_64_no_more_than_the_tail_is_read() {
+    fn reads_no_more_than_the_tail() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         let mut session = Session::open(&path, options(folder.path())).unwrap().session;

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn item_32_one_thread_of_lower_priority_reads_and_no_call_waits_for_it() {
+    fn builds_on_one_low_priority_thread_without_blocking_calls() {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("a"), "hay\n").unwrap();
         let options = IndexOptions { build: BuildPolicy::Always, ..IndexOptions::default() };

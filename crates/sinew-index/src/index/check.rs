@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn item_41_the_status_waits_for_no_call() {
+    fn status_does_not_wait_for_a_running_call() {
         let Some(watched) = watched() else { return };
         let _call = watched.index.state.lock();
         let status = watched.index.status();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn item_18_what_is_announced_is_no_surprise() {
+    fn announced_changes_do_not_count_as_surprises() {
         let Some(watched) = watched() else { return };
         assert_eq!(watched.check().counts.surprises, 0);
         std::fs::write(watched.root().join("a/f03"), "straw\n").unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn item_18_a_file_that_surprised_is_looked_at_in_each_call() {
+    fn checks_a_file_with_an_unannounced_change_in_each_call() {
         let Some(watched) = watched() else { return };
         // Nothing announces a second name elsewhere, but the first one's time moves.
         let outside = watched.place.path().join("outside");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn item_18_names_that_nobody_announced_end_the_trust() {
+    fn unannounced_names_switch_from_watching_to_sweeping() {
         let Some(watched) = watched() else { return };
         watched.queue.lose_events(true);
         std::fs::write(watched.root().join("a/new"), "straw\n").unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn item_18_the_seventeenth_file_ends_the_trust() {
+    fn the_seventeenth_unannounced_file_switches_to_sweeping() {
         let Some(watched) = watched() else { return };
         watched.queue.lose_events(true);
         for file in 0..17 {

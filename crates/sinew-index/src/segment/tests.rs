@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn item_20_content_that_cannot_be_is_an_error_or_an_answer(
+    fn invalid_content_yields_an_error_or_files_of_the_segment(
         plants in prop::collection::vec((place(), planted()), 1..6),
         kept in prop::option::weighted(0.1, any::<prop::sample::Index>()),
     ) {
