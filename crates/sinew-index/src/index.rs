@@ -124,7 +124,6 @@ impl Index {
     /// Updates the index as [`Index::listing`] does.
     ///
     /// # Errors
-    ///
     /// Returns an error if the call is cancelled.
     pub fn refresh(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         self.current(pool, cancel).map(drop)
