@@ -9,15 +9,15 @@ use parking_lot::Mutex;
 
 use crate::Error;
 
-/// The number of items that a loop over input of outside size may handle between two checks of its [`CancelToken`].
+/// The maximum number of items that a loop over untrusted input may process between two checks of its [`CancelToken`].
 pub const CHECK_INTERVAL: u32 = 128;
 
 /// The reason why an operation stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aborted {
-    /// Somebody asked for it.
+    /// The caller cancelled the operation.
     Signal,
-    /// The time was up.
+    /// The deadline passed.
     Timeout,
 }
 
@@ -41,35 +41,35 @@ type Hook = Box<dyn FnOnce() + Send>;
 #[derive(Default)]
 struct Shared {
     set: AtomicBool,
-    // Hooks wake whoever waits for something else than time: a socket, a condition variable.
+    // Hooks wake threads that wait for something other than time: a socket or a condition variable.
     hooks: Mutex<Vec<(u64, Hook)>>,
     next: AtomicU64,
 }
 
-/// The flag that a running operation checks: cheap to clone and to read.
+/// A flag that a running operation checks. Cloning and checking it are cheap.
 ///
-/// [`CancelToken::check`] costs one relaxed load, and one clock read where there is a deadline.
+/// [`CancelToken::check`] costs one relaxed load, plus one clock read if there is a deadline.
 #[derive(Clone, Default)]
 pub struct CancelToken {
     shared: Option<Arc<Shared>>,
     deadline: Option<Instant>,
 }
 
-/// The other end of a [`CancelToken`], which sets it.
+/// The handle that cancels the [`CancelToken`]s created with it.
 #[derive(Clone)]
 pub struct CancelHandle {
     shared: Arc<Shared>,
 }
 
 impl CancelHandle {
-    /// Creates a pair that is not set yet.
+    /// Creates a handle and its token; the token is not cancelled.
     #[must_use]
     pub fn new() -> (CancelHandle, CancelToken) {
         let shared = Arc::new(Shared::default());
         (CancelHandle { shared: Arc::clone(&shared) }, CancelToken { shared: Some(shared), deadline: None })
     }
 
-    /// Stops every operation that looks at the pair. Calling it again does nothing.
+    /// Cancels every operation that checks the token. Calling it again does nothing.
     pub fn cancel(&self) {
         let hooks = {
             let mut hooks = self.shared.hooks.lock();
@@ -94,7 +94,7 @@ impl fmt::Debug for CancelHandle {
     }
 }
 
-/// Takes the hook of [`CancelToken::on_cancel`] back when dropped.
+/// Removes the hook of [`CancelToken::on_cancel`] when dropped.
 pub struct HookGuard {
     shared: Weak<Shared>,
     id: u64,
@@ -110,33 +110,33 @@ impl Drop for HookGuard {
 }
 
 impl CancelToken {
-    /// Returns a flag that nobody can set and that has no deadline.
+    /// Returns a token that is never cancelled and has no deadline.
     #[must_use]
     pub fn never() -> CancelToken {
         CancelToken::default()
     }
 
-    /// Adds a deadline `timeout` from now; the earlier of two deadlines counts.
+    /// Adds a deadline `timeout` from now; of two deadlines, the earlier one applies.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> CancelToken {
-        // A time beyond what the clock can hold is no deadline.
+        // A time that the clock cannot represent means no deadline.
         if let Some(at) = Instant::now().checked_add(timeout) {
             self.deadline = Some(self.deadline.map_or(at, |old| old.min(at)));
         }
         self
     }
 
-    /// Removes the deadline, for the work that is left to do with the results once the time is up.
+    /// Removes the deadline, for work on the results that must still happen after the deadline.
     #[must_use]
     pub fn without_timeout(mut self) -> CancelToken {
         self.deadline = None;
         self
     }
 
-    /// Fails with the reason once the operation has to stop. A signal beats a deadline.
+    /// Fails with the reason if the operation has to stop. Cancellation has precedence over a deadline.
     ///
     /// # Errors
-    /// [`Aborted`] once the pair was set or the deadline has passed.
+    /// Returns [`Aborted`] if the token is cancelled or the deadline has passed.
     pub fn check(&self) -> Result<(), Aborted> {
         if self.shared.as_ref().is_some_and(|shared| shared.set.load(Ordering::Acquire)) {
             return Err(Aborted::Signal);
@@ -147,20 +147,21 @@ impl CancelToken {
         }
     }
 
-    /// Returns true where [`CancelToken::check`] would fail.
+    /// Returns true if [`CancelToken::check`] would fail.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.check().is_err()
     }
 
-    /// Returns the moment when the time is up, if there is one.
+    /// Returns the deadline; `None` means no deadline.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Calls `hook` when the pair is set (at once if it is), on the thread that sets it. The deadline calls
-    /// no hook: who waits passes it as the limit of the wait. Dropping the guard takes the hook back.
+    /// Calls `hook` when the token is cancelled (at once if it already is), on the thread that cancels it. A deadline
+    /// does not call the hook: pass [`CancelToken::deadline`] as the limit of the wait instead. Dropping the guard
+    /// removes the hook.
     pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) -> HookGuard {
         let Some(shared) = &self.shared else {
             return HookGuard { shared: Weak::new(), id: 0 };
@@ -183,7 +184,7 @@ impl fmt::Debug for CancelToken {
     }
 }
 
-/// Checks a [`CancelToken`] once in [`CHECK_INTERVAL`] steps, so that a tight loop pays a counter.
+/// Checks a [`CancelToken`] once every [`CHECK_INTERVAL`] steps, so that a tight loop only pays for a counter.
 #[derive(Debug)]
 pub struct CancelTicker<'a> {
     cancel: &'a CancelToken,
@@ -191,7 +192,7 @@ pub struct CancelTicker<'a> {
 }
 
 impl<'a> CancelTicker<'a> {
-    /// Creates a ticker whose first step checks.
+    /// Creates a ticker that checks in its first step.
     #[must_use]
     pub fn new(cancel: &'a CancelToken) -> CancelTicker<'a> {
         CancelTicker { cancel, left: 0 }
@@ -200,7 +201,7 @@ impl<'a> CancelTicker<'a> {
     /// Checks now.
     ///
     /// # Errors
-    /// [`Aborted`] as [`CancelToken::check`].
+    /// Returns [`Aborted`] if [`CancelToken::check`] fails.
     pub fn check(&self) -> Result<(), Aborted> {
         self.cancel.check()
     }
@@ -208,7 +209,7 @@ impl<'a> CancelTicker<'a> {
     /// Counts one item.
     ///
     /// # Errors
-    /// [`Aborted`] as [`CancelToken::check`], at most [`CHECK_INTERVAL`] items late.
+    /// Returns [`Aborted`] if [`CancelToken::check`] fails, at most [`CHECK_INTERVAL`] items late.
     #[inline]
     pub fn step(&mut self) -> Result<(), Aborted> {
         if self.left == 0 {

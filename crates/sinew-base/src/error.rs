@@ -4,44 +4,44 @@ use std::fmt;
 
 use crate::Aborted;
 
-/// The kind of a failure. Programs decide by it; the text is for people.
+/// The kind of a failure. Programs branch on the code; the message is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// A value that cannot be used: a bad pattern, a number out of range.
+    /// A value that is not valid, for example a pattern that does not parse or a number out of range.
     InvalidArgument,
     /// A value of the wrong type.
     InvalidType,
-    /// The call does not fit the state that the object is in.
+    /// The object is in a state that does not allow the call.
     InvalidState,
-    /// A file, folder or program that does not exist.
+    /// A file, directory or program that does not exist.
     NotFound,
-    /// A path goes on behind a file, or a folder was asked for and there is a file.
+    /// A path component is not a directory, or a directory was expected and the path is a file.
     NotADirectory,
-    /// Links that lead in a circle, or too many of them in one path.
+    /// Symbolic links that form a cycle, or too many of them in one path.
     TooManyLinks,
-    /// A path or name that is longer than the system takes.
+    /// A path or name that is longer than the system allows.
     NameTooLong,
     /// The system refused access.
     PermissionDenied,
-    /// Input that is not what it says it is: a broken picture, a torn file.
+    /// Malformed input, for example a corrupt image or a truncated file.
     InvalidData,
-    /// More than a stated limit allows.
+    /// A documented limit was exceeded.
     LimitExceeded,
     /// Not available on this platform or in this build.
     Unsupported,
-    /// Somebody asked to stop.
+    /// The caller cancelled the operation.
     Aborted,
-    /// The time was up.
+    /// The deadline passed.
     TimedOut,
-    /// Any other failure of the system.
+    /// Any other error of the system.
     Io,
-    /// A fault of Sinew's own, a panic for instance.
+    /// A bug in Sinew, for example a panic.
     Internal,
 }
 
 impl ErrorCode {
-    /// The code as programs written in JavaScript know it.
+    /// Returns the code as JavaScript programs see it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -64,8 +64,8 @@ impl ErrorCode {
     }
 }
 
-/// A failure: its [`ErrorCode`], and a message that names the operation, the value and the way out
-/// (`glob: invalid pattern "a{": unclosed alternate group`).
+/// An error: its [`ErrorCode`], and a message that names the operation, the value and the reason (`glob: invalid
+/// pattern "a{": unclosed alternate group`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     code: ErrorCode,
@@ -73,17 +73,17 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error whose message is complete.
+    /// Creates an error with a complete message.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Error {
         Error { code, message: message.into() }
     }
 
-    /// A value that cannot be used.
+    /// Creates an [`ErrorCode::InvalidArgument`] error.
     pub fn invalid(message: impl Into<String>) -> Error {
         Error::new(ErrorCode::InvalidArgument, message)
     }
 
-    /// A failure of the system while doing `what` (`failed to read "src/a.rs"`), with the code that fits.
+    /// Creates an error for a system error during `what` (`failed to read "src/a.rs"`), with the matching code.
     #[must_use]
     pub fn io(what: impl fmt::Display, cause: &std::io::Error) -> Error {
         use std::io::ErrorKind;
@@ -92,7 +92,7 @@ impl Error {
             ErrorKind::NotFound => ErrorCode::NotFound,
             ErrorKind::NotADirectory => ErrorCode::NotADirectory,
             ErrorKind::InvalidFilename => ErrorCode::NameTooLong,
-            // A path with a NUL byte, say, which never reaches the system.
+            // For example a path with a NUL byte, which Rust rejects before the system sees it.
             ErrorKind::InvalidInput => ErrorCode::InvalidArgument,
             ErrorKind::PermissionDenied => ErrorCode::PermissionDenied,
             ErrorKind::TimedOut => ErrorCode::TimedOut,
@@ -102,7 +102,7 @@ impl Error {
         Error::new(code, format!("{what}: {}", plain(cause)))
     }
 
-    /// The error of an operation that was stopped; the message is the one that callers test for.
+    /// Creates the error of a cancelled operation; callers compare the message.
     #[must_use]
     pub fn aborted(aborted: Aborted) -> Error {
         let code = match aborted {
@@ -112,19 +112,19 @@ impl Error {
         Error::new(code, aborted.to_string())
     }
 
-    /// Returns the kind of failure.
+    /// Returns the error code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.code
     }
 
-    /// Returns the text for people.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Prefixes the message with `operation: `. An abort keeps its message: callers test for it.
+    /// Prefixes the message with `operation: `. An abort keeps its message, because callers compare it.
     #[must_use]
     pub fn within(mut self, operation: impl fmt::Display) -> Error {
         if !matches!(self.code, ErrorCode::Aborted | ErrorCode::TimedOut) {
@@ -134,7 +134,7 @@ impl Error {
     }
 }
 
-/// Returns true where links led in a circle, for which the standard library has no stable name.
+/// Returns true if links form a cycle; the standard library has no stable error kind for it.
 fn is_loop(cause: &std::io::Error) -> bool {
     let number = if cfg!(target_os = "macos") {
         62
@@ -146,7 +146,7 @@ fn is_loop(cause: &std::io::Error) -> bool {
     cause.raw_os_error() == Some(number)
 }
 
-/// The system's words without Rust's "(os error 2)".
+/// Returns the system's message without Rust's "(os error 2)".
 fn plain(cause: &std::io::Error) -> String {
     let text = cause.to_string();
     match text.rfind(" (os error ") {

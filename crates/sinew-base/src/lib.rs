@@ -1,10 +1,9 @@
-//! The words that every crate of Sinew shares: cancellation of long operations ([`CancelToken`]), errors ([`Error`],
-//! [`ErrorCode`]), reading with a limit ([`read_limited`]) and fast ([`PageBuffer`]), bytes as text ([`lossy`]), and the text and JSON of JavaScript
-//! ([`utf16_text`], [`replace_lone_surrogates`]).
+//! Types and helpers that every crate of Sinew shares: cancellation of long operations ([`CancelToken`]), errors
+//! ([`Error`], [`ErrorCode`]), limited reads ([`read_limited`]), fast reads ([`PageBuffer`]), bytes as text
+//! ([`lossy`]), and conversion of JavaScript's text and JSON ([`utf16_text`], [`replace_lone_surrogates`]).
 //!
-//! One error type serves all libraries: they would each write the same two fields, and the bindings
-//! (N-API, the agent) translate one type instead of ten. The crate that made an error is named by its
-//! message, which begins with the operation.
+//! All libraries share one error type: they would each declare the same two fields, and the bindings (N-API, the agent)
+//! convert one type instead of ten. The message begins with the operation, which identifies the crate that failed.
 
 mod cancel;
 mod error;

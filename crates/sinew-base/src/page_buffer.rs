@@ -1,23 +1,23 @@
-//! A buffer for what files begin with.
+//! A page-aligned buffer for the beginning of files.
 
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
-/// The size of a page of memory; where pages are larger, this is a part of one.
+/// The size of a memory page in bytes; on systems with larger pages, this divides the page size.
 const PAGE: usize = 4096;
 
-/// The beginning of a file, at the start of a page of memory as it is in the system's cache.
+/// The beginning of a file in page-aligned memory, as the system caches it.
 ///
-/// The system copies with the processor's own instruction for strings, which some processors run at half the speed where the
-/// copy lies a few bytes further into its page than the original does. That is where allocators put large buffers.
+/// The system copies with the processor's string instruction. Some processors run it at half the speed if the copy
+/// starts a few bytes further into its page than the original, and that is where allocators place large buffers.
 pub struct PageBuffer {
     bytes: Vec<u8>,
-    /// The first byte of a page.
+    /// The offset of the first page boundary.
     start: usize,
     length: usize,
 }
 
 impl PageBuffer {
-    /// Makes an empty buffer. Of its room only what is written to takes memory where the system gives zeroes for nothing.
+    /// Creates an empty buffer. If the system returns zeroed pages lazily, only the bytes that are written use memory.
     #[must_use]
     pub fn with_room(room: usize) -> PageBuffer {
         let bytes = vec![0; room + PAGE];
@@ -25,22 +25,23 @@ impl PageBuffer {
         PageBuffer { bytes, start, length: 0 }
     }
 
-    /// Forgets what was read.
+    /// Discards the content.
     pub fn clear(&mut self) {
         self.length = 0;
     }
 
-    /// The bytes that were read.
+    /// Returns the bytes that were read.
     #[must_use]
     pub fn content(&self) -> &[u8] {
         &self.bytes[self.start..self.start + self.length]
     }
 
-    /// Reads `file` on, until there are `most` bytes of it in all. Returns true where it has ended within. The file must stand
-    /// behind the bytes that are here, at its start where there are none, and does so again afterwards.
+    /// Reads more of `file` until the buffer contains `most` bytes. Returns true if the file ended before that. The
+    /// file's position must follow the bytes in the buffer (the start of the file if it is empty), and does so again
+    /// afterwards.
     ///
     /// # Errors
-    /// Those of `file`.
+    /// Returns an error if reading or seeking `file` fails.
     pub fn read(&mut self, file: &mut (impl Read + Seek), most: usize) -> io::Result<bool> {
         while self.length < most {
             let room = self.bytes.len() - PAGE;
@@ -68,8 +69,9 @@ impl PageBuffer {
         Ok(false)
     }
 
-    /// Asks for the end of a file that gave less than was asked for: half as dear as to read nothing there. What has no such
-    /// end, or another one, is read on.
+    /// Returns true if the file ends at the current position. After a short read, seeking to the end is half as
+    /// expensive as another read that returns nothing. If the file has no such end, or a different one, reading
+    /// continues.
     fn is_all_of(&self, file: &mut impl Seek) -> io::Result<bool> {
         let here = self.length as u64;
         match file.seek(SeekFrom::End(0)) {
@@ -84,12 +86,12 @@ impl PageBuffer {
 mod tests {
     use super::*;
 
-    /// A file that gives at most `step` bytes at a time.
+    /// A file that returns at most `step` bytes per read.
     struct Steps {
         content: Vec<u8>,
         at: usize,
         step: usize,
-        /// The end that it tells; an error without.
+        /// The reported end; `None` makes seeking fail.
         end: Option<u64>,
         reads: usize,
     }
@@ -126,7 +128,7 @@ mod tests {
                 for end in [Some(end as u64), None] {
                     let mut file = Steps { content: content.clone(), at: 0, step, end, reads: 0 };
                     let mut buffer = PageBuffer::with_room(PAGE / 2);
-                    // In two steps, as who looks at the beginning first.
+                    // In two steps, as a caller that checks the beginning first.
                     let first = buffer.read(&mut file, PAGE).expect("it can be read");
                     assert_eq!(buffer.content(), &content[..length.min(PAGE)]);
                     assert_eq!(first, length < PAGE);

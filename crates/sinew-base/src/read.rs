@@ -2,15 +2,16 @@
 
 use std::io::{self, Read};
 
-/// Room for most files that are read whole, in bytes.
+/// The initial capacity in bytes, enough for most files that are read whole.
 const PAGE: usize = 4096;
 
-/// Reads `input` to its end; `None` where it holds more than `limit` bytes. At most one byte more is read.
+/// Reads `input` to its end. Returns `None` if it is longer than `limit` bytes. Reads at most one byte beyond the
+/// limit.
 ///
 /// # Errors
-/// Those of `input`.
+/// Returns an error if reading `input` fails.
 pub fn read_limited(input: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    // A page, so that a short file takes two reads instead of one for each doubling.
+    // One page, so that a short file needs two reads instead of one per doubling.
     let mut bytes = Vec::with_capacity(PAGE.min(usize::try_from(limit).unwrap_or(PAGE)));
     input.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= limit).then_some(bytes))

@@ -1,18 +1,18 @@
-//! Lone surrogates in JSON: JavaScript and Python write half a character as `\ud83d`, and `serde_json` refuses the whole
-//! text then.
+//! Lone surrogates in JSON: JavaScript and Python write half a character as `\ud83d`, and `serde_json` then rejects the
+//! whole text.
 
 use std::borrow::Cow;
 
-/// The first unit of the surrogates, and the one behind the last.
+/// The range of surrogate code units: the first, and the one after the last.
 const HIGH: u16 = 0xD800;
 const LOW: u16 = 0xDC00;
 const END: u16 = 0xE000;
 
-/// The bytes of `\ud83d`.
+/// The length of an escape such as `\ud83d`, in bytes.
 const ESCAPE: usize = 6;
 
-/// Returns JSON text in which each escape of a surrogate without its other half is `\ufffd`. Everything else stays as it
-/// is, also in text that is not JSON or is cut off; an escape at the end that may go on is kept. Linear.
+/// Returns JSON text in which each escape of a lone surrogate is replaced by `\ufffd`. Everything else is unchanged,
+/// even if the text is invalid or truncated JSON; an incomplete escape at the end is kept. Runs in linear time.
 #[must_use]
 pub fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     rewrite_lone_units(json, |unit, out| {
@@ -24,18 +24,18 @@ pub fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     })
 }
 
-/// Calls `rewrite` with each escape `\uXXXX` in JSON text that is not part of a surrogate pair. `rewrite` appends what
-/// replaces the escape and returns true, or returns false to keep it. Linear.
+/// Calls `rewrite` with each escape `\uXXXX` in JSON text that is not part of a surrogate pair. `rewrite` appends the
+/// replacement and returns true, or returns false to keep the escape. Runs in linear time.
 #[must_use]
 pub fn rewrite_lone_units(json: &[u8], mut rewrite: impl FnMut(u16, &mut Vec<u8>) -> bool) -> Cow<'_, [u8]> {
     let mut out = Vec::new();
-    // The bytes up to here are in `out`.
+    // The number of input bytes that are already in `out`.
     let mut done = 0;
     let mut at = 0;
     while let Some(more) = memchr::memchr(b'\\', &json[at..]) {
         at += more;
         let Some(unit) = escaped_unit(&json[at..]) else {
-            // The byte behind a backslash belongs to it.
+            // A backslash escapes the byte after it.
             at = json.len().min(at + 2);
             continue;
         };
@@ -65,13 +65,13 @@ pub fn rewrite_lone_units(json: &[u8], mut rewrite: impl FnMut(u16, &mut Vec<u8>
     Cow::Owned(out)
 }
 
-/// The unit of the escape `\uXXXX` with which `text` begins.
+/// Returns the code unit of the escape `\uXXXX` at the start of `text`; `None` if there is no such escape.
 fn escaped_unit(text: &[u8]) -> Option<u16> {
     let digits = text.get(..ESCAPE)?.strip_prefix(b"\\u")?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)? as u16))
 }
 
-/// Returns true if all of `rest` is the beginning of an escape.
+/// Returns true if all of `rest` could be the beginning of an escape.
 fn may_become_escape(rest: &[u8]) -> bool {
     rest.len() < ESCAPE
         && rest.iter().enumerate().all(|(at, byte)| match at {

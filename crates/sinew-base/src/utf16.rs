@@ -1,7 +1,7 @@
-//! UTF-16, as JavaScript holds it, to UTF-8.
+//! Converts UTF-16, the string encoding of JavaScript, to UTF-8.
 
-/// The units as text; a surrogate without its other half is U+FFFD. Linear, and several times as fast as
-/// `String::from_utf16_lossy` where most of the text is ASCII.
+/// Returns UTF-16 code units as text; a lone surrogate becomes U+FFFD. Runs in linear time, several times as fast as
+/// `String::from_utf16_lossy` on mostly ASCII text.
 #[must_use]
 pub fn utf16_text(units: &[u16]) -> String {
     let mut out = Vec::with_capacity(units.len() + units.len() / 16);
@@ -19,10 +19,10 @@ pub fn utf16_text(units: &[u16]) -> String {
     String::from_utf8(out).expect("characters were written here")
 }
 
-/// Units that are looked at together: the compiler does it with one instruction each.
+/// The number of code units checked together; the compiler vectorises the check.
 const STEP: usize = 16;
 
-/// Appends the ASCII that `units` begin with, and tells how many units it was.
+/// Appends the leading ASCII of `units` to `out` and returns its length in code units.
 fn ascii(units: &[u16], out: &mut Vec<u8>) -> usize {
     let before = out.len();
     for step in units.as_chunks::<STEP>().0 {

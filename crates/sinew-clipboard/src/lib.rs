@@ -1,4 +1,4 @@
-//! The desktop's clipboard: text both ways, pictures out of it.
+//! The clipboard of the desktop: reads and writes text, reads images.
 //!
 //! ```no_run
 //! use sinew_clipboard::{Clipboard, ClipboardOptions};
@@ -12,10 +12,10 @@
 //! # }
 //! ```
 //!
-//! On Linux this is the X11 selection `CLIPBOARD`, with limits on every wait: a server or an owner that is silent, dies or
-//! sends without end gives an error after [`ClipboardOptions::timeout`], and more than [`MAX_BYTES`] is refused. A Wayland
-//! desktop is served through its Xwayland; one without X11 is not. On macOS and Windows the library `arboard` does the work
-//! (not yet compiled or run).
+//! On Linux this is the X11 selection `CLIPBOARD`, with limits on every wait: if the X server or the owner of the
+//! selection is silent, dies or sends endless data, the call fails after [`ClipboardOptions::timeout`], and more than
+//! [`MAX_BYTES`] is rejected. A Wayland desktop is supported through its Xwayland, but not without X11. macOS and
+//! Windows use the library `arboard` (not yet compiled or run).
 
 #[cfg(not(target_os = "linux"))]
 mod desktop;
@@ -33,15 +33,15 @@ use x11 as system;
 /// The default of [`ClipboardOptions::timeout`]: 3 seconds.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// More than this is not read: 256 MiB.
+/// The maximum amount of data that is read: 256 MiB.
 pub const MAX_BYTES: usize = 256 * 1024 * 1024;
 
-/// The address of the clipboard and the time that it may take.
+/// The location of the clipboard and the time limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClipboardOptions {
-    /// The X11 display, the value of `DISPLAY`. `None` or empty: there is none. Used on Linux alone.
+    /// The X11 display, the value of `DISPLAY`. `None` or empty means that there is no display. Only used on Linux.
     pub display: Option<String>,
-    /// The longest silence of the other side before a call fails. Default [`DEFAULT_TIMEOUT`].
+    /// The maximum silence of the other side before a call fails. Default [`DEFAULT_TIMEOUT`].
     pub timeout: Duration,
 }
 
@@ -51,40 +51,42 @@ impl Default for ClipboardOptions {
     }
 }
 
-/// A clipboard. On Linux it offers what was written for as long as it lives and nobody else writes: the desktop
-/// keeps no copy of its own.
+/// A clipboard. On Linux it offers the written text as long as it lives and no other program writes: the desktop keeps
+/// no copy.
 #[derive(Debug)]
 pub struct Clipboard {
     inner: system::Clipboard,
 }
 
 impl Clipboard {
-    /// Nothing is opened yet.
+    /// Creates a clipboard. Opens no connection yet.
     #[must_use]
     pub fn new(options: ClipboardOptions) -> Clipboard {
         Clipboard { inner: system::Clipboard::new(options) }
     }
 
-    /// The text in the clipboard; `None` where there is no text or no display. Blocks.
+    /// Returns the text in the clipboard; `None` if there is no text or no display. Blocks.
     ///
     /// # Errors
-    /// No server behind the display, a silent or broken one, an owner that does not answer, more than [`MAX_BYTES`].
+    /// Returns an error if no server answers at the display, if the server is silent or faulty, if the owner does not
+    /// answer, or if there are more than [`MAX_BYTES`].
     pub fn read_text(&self) -> Result<Option<String>> {
         self.inner.read_text()
     }
 
-    /// The picture in the clipboard as PNG; `None` where there is none or no display. Blocks.
+    /// Returns the image in the clipboard as PNG; `None` if there is no image or no display. Blocks.
     ///
     /// # Errors
-    /// As [`Clipboard::read_text`], and a picture that is not what it says.
+    /// Returns the errors of [`Clipboard::read_text`], and an error if the image is invalid.
     pub fn read_image(&self) -> Result<Option<Vec<u8>>> {
         self.inner.read_image()
     }
 
-    /// Puts text into the clipboard. Blocks until the desktop knows.
+    /// Writes text to the clipboard. Blocks until the desktop has accepted it.
     ///
     /// # Errors
-    /// `ERR_UNSUPPORTED` without a display; no server behind it, a silent or broken one.
+    /// Returns `ERR_UNSUPPORTED` without a display, and an error if no server answers there or if it is silent or
+    /// faulty.
     pub fn write_text(&self, text: &str) -> Result<()> {
         self.inner.write_text(text)
     }

@@ -1,4 +1,4 @@
-//! The comparison of two lists of numbers.
+//! Compares two lists of numbers.
 
 use std::time::Duration;
 
@@ -9,13 +9,14 @@ use sinew_base::{CancelToken, Result};
 use crate::Ops;
 use crate::tokens::Pieces;
 
-/// Pieces of both texts up to which the search for the shortest difference runs to its end: at most some ten milliseconds.
+/// The number of pieces of both texts up to which the search for the shortest difference always completes, in at most
+/// about ten milliseconds.
 const SMALL: usize = 4_000;
 
-/// Operations up to which changes are shifted and joined, whose cost may be their square.
+/// The number of operations up to which changes are shifted and merged, which can need quadratic time.
 const COMPACTED: usize = 4_000;
 
-/// Returns the operations that make `old` into `new`.
+/// Returns the operations that turn `old` into `new`.
 pub(crate) fn compare(old: &Pieces<'_>, new: &Pieces<'_>, effort: Duration, cancel: &CancelToken) -> Result<Ops> {
     let (old, new) = (&old.ids[..], &new.ids[..]);
     cancel.check()?;
@@ -34,8 +35,8 @@ pub(crate) fn compare(old: &Pieces<'_>, new: &Pieces<'_>, effort: Duration, canc
     Ok(placed(&joined.into_inner().into_inner().into_ops()))
 }
 
-/// The operations at their places, each behind the one before. Where `Compact` shifts one, it leaves the place in the other text
-/// as it was, and the head of a hunk that ends there would be wrong.
+/// Returns the operations with contiguous positions. When `Compact` shifts an operation, it does not update the
+/// position in the other text, and the header of a hunk that ends there would be wrong.
 fn placed(ops: &Ops) -> Ops {
     let (mut old_index, mut new_index) = (0, 0);
     let mut next = |op: &DiffOp| {

@@ -1,7 +1,8 @@
-//! Differences of two texts: as changes by lines or words, and as a unified diff that `patch` and `git apply` read.
+//! Compares two texts: as changes by lines or words, and as a unified diff for `patch` and `git apply`.
 //!
-//! The comparison is that of the crate `similar`. A line ends with `\n` alone, as for `patch`: a `\r` before it is a part of the line, so that
-//! a change of line ends is a change. No text is refused for what it holds; one of too many pieces is.
+//! The comparison uses the crate `similar`. A line ends with `\n` only, as in `patch`: a `\r` before it belongs to the
+//! line, so that a change of line ends is a change. Texts may contain any characters; texts with too many pieces are
+//! rejected.
 
 mod compare;
 mod tokens;
@@ -16,18 +17,18 @@ pub use tokens::PIECES;
 use tokens::Pieces;
 pub use unified::{UnifiedOptions, unified_diff};
 
-/// The pieces that are compared.
+/// The unit of comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unit {
-    /// Lines with their ends.
+    /// Lines, including their line ends.
     #[default]
     Line,
-    /// Words as Unicode divides text; punctuation, line ends and runs of blanks are pieces of their own.
+    /// Words as defined by Unicode; punctuation, line ends and runs of blanks are separate pieces.
     Word,
 }
 
 impl Unit {
-    /// The unit that options name so.
+    /// Returns the unit with that name; `None` if there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Unit> {
         match name {
@@ -41,10 +42,11 @@ impl Unit {
 /// Options of [`diff`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiffOptions {
-    /// The pieces that are compared. Default: [`Unit::Line`].
+    /// The unit of comparison. Default: [`Unit::Line`].
     pub unit: Unit,
-    /// The longest time for the search of the shortest difference; what is not compared by then counts as replaced. Texts that are that
-    /// different are rare, and small ones (up to 4,000 pieces) are always compared to the end. Default: 500 ms.
+    /// The time limit of the search for the shortest difference; what was not compared by then counts as replaced. This
+    /// only affects very different texts; small ones (up to 4,000 pieces) are always compared completely. Default: 500
+    /// ms.
     pub effort: Duration,
 }
 
@@ -57,43 +59,44 @@ impl Default for DiffOptions {
     }
 }
 
-/// The side on which the text of a change is found.
+/// Which of the texts contains a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     /// In both texts.
     Equal,
-    /// In the old text alone.
+    /// Only in the old text.
     Removed,
-    /// In the new text alone.
+    /// Only in the new text.
     Added,
 }
 
-/// A stretch of text that both or only one of two texts have.
+/// A range of text that is in both texts, or only in one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change<'a> {
-    /// The side on which it is found.
+    /// Which of the texts contains it.
     pub kind: ChangeKind,
-    /// The stretch, never empty.
+    /// The text, never empty.
     pub text: &'a str,
 }
 
 impl Change<'_> {
-    /// Returns the length of the text in UTF-16 units, by which JavaScript counts.
+    /// Returns the length of the text in UTF-16 units, as JavaScript counts.
     #[must_use]
     pub fn utf16_len(&self) -> usize {
-        // One unit per character, and a second one for what UTF-8 writes in four bytes.
+        // One unit per character, and a second one for characters of four UTF-8 bytes.
         self.text.bytes().map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)).sum()
     }
 }
 
 /// Compares two texts.
 ///
-/// The texts of all changes but the added ones, joined, are the old text; those of all but the removed ones the new text. A removed stretch comes
-/// before the added one that took its place. The time is linear in the texts, and that of the search for the shortest difference besides, which
-/// [`DiffOptions::effort`] limits. Looks at `cancel` every 128 pieces, and before and after the comparison.
+/// Join every change except `Added` to get the old text; every change except `Removed` to get the new one. A removed
+/// text precedes the added one that replaces it. Runs in time linear in the texts, plus the search for the shortest
+/// difference, which [`DiffOptions::effort`] limits. Checks `cancel` every 128 pieces, and before and after the
+/// comparison.
 ///
 /// # Errors
-/// More than [`PIECES`] pieces in one text; [`Aborted`](sinew_base::Aborted) when `cancel` ended it.
+/// Returns an error if a text has more than [`PIECES`] pieces, and [`Aborted`](sinew_base::Aborted) if `cancel` is set.
 pub fn diff<'a>(old: &'a str, new: &'a str, options: &DiffOptions, cancel: &CancelToken) -> Result<Vec<Change<'a>>> {
     let (old, new) = Pieces::pair(old, new, options.unit, cancel)?;
     let ops = compare::compare(&old, &new, options.effort, cancel)?;

@@ -1,4 +1,4 @@
-//! A text as pieces, and equal pieces as equal numbers.
+//! Splits a text into pieces, with equal numbers for equal pieces.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -10,10 +10,10 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::Unit;
 
-/// The most pieces that a text may have.
+/// The maximum number of pieces of a text.
 pub const PIECES: usize = 4_000_000;
 
-/// The pieces of a text: a number for each, and where it ends.
+/// The pieces of a text: the number and the end of each.
 pub(crate) struct Pieces<'a> {
     text: &'a str,
     ends: Vec<usize>,
@@ -21,7 +21,7 @@ pub(crate) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// Splits two texts. Pieces of both that are equal have one number.
+    /// Splits two texts. Equal pieces of both have the same number.
     pub(crate) fn pair(old: &'a str, new: &'a str, unit: Unit, cancel: &CancelToken) -> Result<(Self, Self)> {
         let mut numbers = HashMap::with_hasher(Seeded(RandomState::new().hash_one(0)));
         let mut split = |text: &'a str| match unit {
@@ -48,7 +48,7 @@ impl<'a> Pieces<'a> {
             }
             end += piece.len();
             ends.push(end);
-            // Two texts have at most twice the limit, which 32 bits hold.
+            // Two texts have at most twice the limit, which fits in 32 bits.
             let next = numbers.len() as u32;
             ids.push(*numbers.entry(piece).or_insert(next));
         }
@@ -59,14 +59,14 @@ impl<'a> Pieces<'a> {
         count.checked_sub(1).map_or(0, |last| self.ends[last])
     }
 
-    /// Returns the text of neighbouring pieces.
+    /// Returns the text of consecutive pieces.
     pub(crate) fn text(&self, range: Range<usize>) -> &'a str {
         &self.text[self.end(range.start)..self.end(range.end)]
     }
 }
 
-/// Makes hashers of pieces from a secret number, so that no text can be written whose pieces all meet. The hashing of the standard
-/// library takes half of the time that splitting takes.
+/// Creates hashers with a random seed, so that no text can be crafted whose pieces all collide. The standard library's
+/// hasher would need half of the splitting time.
 struct Seeded(u64);
 
 impl BuildHasher for Seeded {
@@ -77,7 +77,7 @@ impl BuildHasher for Seeded {
     }
 }
 
-/// Hashes eight bytes by one multiplication whose upper half is folded into the lower one.
+/// Hashes eight bytes with one multiplication, whose upper half is folded into the lower one.
 struct Folding {
     seed: u64,
     state: u64,
@@ -97,7 +97,7 @@ impl Hasher for Folding {
         self.add(rest.iter().fold(bytes.len() as u64, |word, byte| word << 8 | u64::from(*byte)));
     }
 
-    /// Strings end so; their length is in their hash already.
+    /// Strings end with this byte; their length is already part of their hash.
     fn write_u8(&mut self, _: u8) {}
 
     fn finish(&self) -> u64 {
@@ -105,14 +105,14 @@ impl Hasher for Folding {
     }
 }
 
-/// The lines of a text with their ends.
+/// Returns the lines of a text, including their line ends.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n')
 }
 
-/// The words of a text and what stands between them. What Unicode takes for one word with a dot, a colon or an apostrophe
-/// inside of it (`a.b`) is several here: in code they are. No word goes on behind a line end, so lines of ASCII, which need no
-/// tables, are split apart from others.
+/// Returns the words of a text and the text between them. A Unicode word with a dot, a colon or an apostrophe inside
+/// (`a.b`) is split, as is usual in code. No word continues after a line end, so ASCII lines, which need no tables, are
+/// split separately.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     lines(text).flat_map(|line| {
         let mut rest = line;
@@ -127,7 +127,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The length of the first piece of a text of ASCII: a word, a run of blanks, a line end, or one character.
+/// Returns the length of the first piece of an ASCII text: a word, a run of blanks, a line end, or one character;
+/// `None` if the text is empty.
 fn plain_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let run = |is_part: fn(&u8) -> bool| bytes.iter().take_while(|byte| is_part(byte)).count();
@@ -138,7 +139,7 @@ fn plain_length(text: &str) -> Option<usize> {
     }
 }
 
-/// The pieces of a word of Unicode.
+/// Returns the pieces of a Unicode word.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
@@ -148,11 +149,11 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The length of the first piece of a word of Unicode; none where nothing is left of it.
+/// Returns the length of the first piece of a Unicode word; `None` if nothing is left.
 fn piece_length(word: &str) -> Option<usize> {
     let is_mark = |c: char| c.is_ascii_punctuation() && c != '_';
     if is_mark(word.chars().next()?) {
-        // What combines with the mark stays with it.
+        // Combining characters stay with their base.
         let next = word[1..].find(|c: char| c.is_ascii() || c.is_alphanumeric());
         return Some(next.map_or(word.len(), |at| at + 1));
     }

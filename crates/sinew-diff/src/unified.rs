@@ -15,13 +15,13 @@ use crate::{EFFORT, Unit, compare};
 /// Options of [`unified_diff`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnifiedOptions {
-    /// The name of the old file, behind `---`. Default: `a`.
+    /// The name of the old file after `---`. Default: `a`.
     pub old_name: String,
-    /// The name of the new file, behind `+++`. Default: `b`.
+    /// The name of the new file after `+++`. Default: `b`.
     pub new_name: String,
-    /// Unchanged lines around each change. Default: 3.
+    /// The number of unchanged lines around each change. Default: 3.
     pub context: usize,
-    /// As for [`DiffOptions`](crate::DiffOptions). Default: 500 ms.
+    /// The time limit, as in [`DiffOptions`](crate::DiffOptions). Default: 500 ms.
     pub effort: Duration,
 }
 
@@ -31,18 +31,19 @@ impl Default for UnifiedOptions {
     }
 }
 
-/// Writes the difference of two texts as a unified diff; nothing where they are equal.
+/// Formats the difference of two texts as a unified diff; empty if they are equal.
 ///
-/// `patch` and `git apply` make the new text of the old one by it, byte for byte. A file name is quoted as git does it where it holds control
-/// characters, quotes or backslashes. Costs and cancellation are those of [`diff`](crate::diff).
+/// `patch` and `git apply` reproduce the new text from the old one, byte for byte. A file name that contains control
+/// characters, quotes or backslashes is quoted as in git. Running time and cancellation are those of
+/// [`diff`](crate::diff).
 ///
 /// # Errors
-/// As [`diff`](crate::diff).
+/// Returns the errors of [`diff`](crate::diff).
 pub fn unified_diff(old: &str, new: &str, options: &UnifiedOptions, cancel: &CancelToken) -> Result<String> {
     let (old, new) = Pieces::pair(old, new, Unit::Line, cancel)?;
     let ops = compare::compare(&old, &new, options.effort, cancel)?;
     let mut out = String::new();
-    // A span of more lines than there are would overflow where it is doubled.
+    // A context of more lines than the limit would overflow when it is doubled.
     for hunk in group_diff_ops(ops, options.context.min(crate::PIECES)) {
         if hunk.iter().all(|op| op.tag() == DiffTag::Equal) {
             continue;
@@ -73,8 +74,8 @@ fn lines(out: &mut String, mark: char, text: &Pieces<'_>, range: Range<usize>) {
     }
 }
 
-/// A name as the tools read it: in quotes where a character would end it or be lost, and with a tab behind it where
-/// a blank would end it.
+/// Returns a name as the tools parse it: quoted if it contains characters that would end it or be lost, and followed by
+/// a tab if it contains a blank.
 fn file_name(name: &str) -> Cow<'_, str> {
     if name.contains(|c: char| c.is_ascii_control() || c == '"' || c == '\\') {
         let mut quoted = String::from("\"");

@@ -1,4 +1,4 @@
-//! Blocks of messages: texts, thoughts, pictures.
+//! Blocks of messages: texts, thoughts, images.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,12 +9,12 @@ use super::code::{self, Fold};
 use super::html_writer::HtmlWriter;
 use super::markdown::markdown;
 
-/// Pictures that a page may show; everything else is named only.
+/// Image types that a page may show; others are only named.
 pub(super) const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-/// A text of the user beyond this many lines or bytes is folded.
+/// User texts with more than this number of lines or bytes are collapsed.
 const LONG_TEXT: (usize, usize) = (40, 6_000);
 
-/// Writes a block that looks the same wherever it stands; `call` writes one that is a call of a tool.
+/// Writes a block that does not depend on its context; `call` writes a tool call.
 pub(super) fn block(html: &mut HtmlWriter<'_>, block: &Block, call: fn(&mut HtmlWriter<'_>, &ToolCall)) {
     match block {
         Block::Text(text) => plain(html, &text.text),
@@ -34,7 +34,7 @@ pub(super) fn block(html: &mut HtmlWriter<'_>, block: &Block, call: fn(&mut Html
     }
 }
 
-/// A text as it was typed.
+/// Writes a text unchanged.
 pub(super) fn plain(html: &mut HtmlWriter<'_>, text: &str) {
     let text = html.clean(text);
     let text = text.trim_matches('\n');
@@ -69,7 +69,7 @@ pub(super) fn picture(html: &mut HtmlWriter<'_>, image: &ImageBlock) {
     }
 }
 
-/// Returns true if the text is base64 and nothing else, without decoding all of it.
+/// Returns true if the text is base64, without decoding all of it.
 fn is_base64(data: &str) -> bool {
     let body = data.trim_end_matches('=');
     let letters = body.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/');

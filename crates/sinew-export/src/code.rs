@@ -1,4 +1,4 @@
-//! Code and output: coloured, folded where they are long.
+//! Code and output: coloured, and collapsed if it is long.
 
 use sinew::base::CancelToken;
 use sinew::diff::{self, ChangeKind, DiffOptions};
@@ -6,32 +6,32 @@ use sinew::highlight::{Colors, highlight_by_lexer};
 
 use super::html_writer::HtmlWriter;
 
-/// Text beyond this many bytes stays plain: colours help who reads, and nobody reads that much.
+/// The maximum size of highlighted code in bytes; longer code stays plain, because nobody reads that much.
 const LARGEST_COLOURED: usize = 100_000;
-/// Lines that are shown of a long block before it is unfolded.
+/// The number of lines that are visible in a collapsed block.
 const PREVIEW: usize = 12;
-/// A block that is only so much longer is shown whole.
+/// A block that exceeds the preview by no more than this number of lines is shown completely.
 const SLACK: usize = 6;
-/// Bytes of the preview: a page of one long line is folded too.
+/// The maximum size of the preview in bytes, so that a single long line is collapsed too.
 const PREVIEW_BYTES: usize = 4_000;
 
-/// The part of a block that is seen at once.
+/// The part of a block that is visible before it is expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fold {
     /// All of it.
     Never,
-    /// The first lines, where there are many.
+    /// The first lines, if there are many.
     Long,
 }
 
-/// A block of code in `language`, which may be a name, a file extension or nothing.
+/// Writes a block of code in `language`, which may be a name, a file extension or empty.
 pub(super) fn block(html: &mut HtmlWriter<'_>, code: &str, language: &str, fold: Fold) {
     let code = html.clean(code);
     let code = code.strip_suffix('\n').unwrap_or(&code);
     shown(html, &coloured(code, language), fold);
 }
 
-/// Lines that `read` has numbered, `12:let x;`, and what it says behind them.
+/// Writes lines that `read` has numbered, such as `12:let x;`, and the notes after them.
 pub(super) fn numbered(html: &mut HtmlWriter<'_>, text: &str, language: &str, fold: Fold) {
     let text = html.clean(text);
     let mut numbers = Vec::new();
@@ -56,7 +56,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Clean code with one colour of the terminal per category.
+/// Highlights clean code with one terminal colour per category.
 fn coloured(code: &str, language: &str) -> String {
     if language.is_empty() || code.len() > LARGEST_COLOURED {
         return code.to_string();
@@ -89,7 +89,7 @@ fn shown(html: &mut HtmlWriter<'_>, coloured: &str, fold: Fold) {
     }
 }
 
-/// Returns the offset at which the part ends that is shown at once.
+/// Returns the length of the visible part.
 fn head(text: &str) -> usize {
     let mut end = 0;
     let mut lines = text.split_inclusive('\n');
@@ -103,7 +103,7 @@ fn head(text: &str) -> usize {
     if lines.next().is_none() && end + slack <= PREVIEW_BYTES { text.len() } else { end }
 }
 
-/// One colour of the terminal per category; [`spans`] reads them back.
+/// Returns one terminal colour per category; [`spans`] parses them.
 fn colors() -> Colors {
     let code = |number: u8| format!("\x1b[{number}m");
     Colors {
@@ -139,7 +139,7 @@ fn span(code: &str) -> Option<&'static str> {
     })
 }
 
-/// Writes highlighted text: the code itself was cleaned, so that every escape character in it is one of the colours.
+/// Writes highlighted text: the code itself was cleaned, so every escape character in it belongs to a colour.
 fn spans(html: &mut HtmlWriter<'_>, coloured: &str) {
     let mut open = false;
     let mut pieces = coloured.split("\x1b[");
@@ -160,19 +160,19 @@ fn spans(html: &mut HtmlWriter<'_>, coloured: &str) {
     }
 }
 
-/// Code in a line of text, coloured.
+/// Writes coloured code within a line of text.
 pub(super) fn inline(html: &mut HtmlWriter<'_>, code: &str, language: &str) {
     let code = html.clean(code);
     spans(html, &coloured(&code, language));
 }
 
-/// Returns the extension of a path: the language of a file.
+/// Returns the extension of a path, which identifies the language of a file.
 pub(super) fn extension(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
-/// The lines of a unified diff, coloured by what they do.
+/// Writes the lines of a unified diff, coloured by their kind.
 pub(super) fn diff(html: &mut HtmlWriter<'_>, text: &str) {
     let text = html.clean(text);
     let lines: Vec<(Change, &str)> = text.lines().skip_while(|line| is_header(line)).map(change).collect();
@@ -202,10 +202,10 @@ enum Change {
     Hunk,
 }
 
-/// More lines than these are not compared.
+/// The maximum number of lines that are compared.
 const LARGEST_COMPARED: usize = 4_000;
 
-/// Writes a removed text and the text that took its place.
+/// Writes a removed text and the text that replaces it.
 pub(super) fn replaced(html: &mut HtmlWriter<'_>, old: &str, new: &str) {
     let (old, new) = (html.clean(old).into_owned(), html.clean(new).into_owned());
     let few = old.lines().count() + new.lines().count() <= LARGEST_COMPARED;
@@ -227,7 +227,7 @@ pub(super) fn replaced(html: &mut HtmlWriter<'_>, old: &str, new: &str) {
     changes(html, &lines);
 }
 
-/// Lines of a diff that are shown at once.
+/// The maximum number of visible lines of a diff.
 const LONGEST_DIFF: usize = 60;
 
 fn changes(html: &mut HtmlWriter<'_>, lines: &[(Change, &str)]) {

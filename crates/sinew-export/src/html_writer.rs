@@ -1,4 +1,4 @@
-//! The only way into the page: markup is written by this program's own source, everything else is made harmless first.
+//! The only writer of the page: markup comes from this program's own source, and everything else is escaped.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use sinew::term::sanitize;
 use sinew_llm::message::{AgentMessage, Block, Content};
 use sinew_session::secrets::Secrets;
 
-/// Characters of [`HtmlWriter::line`].
+/// The maximum number of characters of [`HtmlWriter::line`].
 const LINE: usize = 80;
 
-/// Writes one piece of the page after the other.
+/// Writes the parts of the page.
 ///
-/// [`HtmlWriter::tag`] takes only what stands in the program itself, so that no text of a session can become markup.
+/// [`HtmlWriter::tag`] only accepts static strings, so that no text of a session can become markup.
 pub(super) struct HtmlWriter<'a> {
     out: String,
     secrets: Option<&'a Secrets>,
@@ -24,26 +24,26 @@ impl<'a> HtmlWriter<'a> {
         HtmlWriter { out: String::new(), secrets: secrets.filter(|secrets| !secrets.is_empty()) }
     }
 
-    /// Markup.
+    /// Writes markup.
     pub(super) fn tag(&mut self, markup: &'static str) -> &mut Self {
         self.out.push_str(markup);
         self
     }
 
-    /// Any text, as content or as the value of an attribute in quotes.
+    /// Writes any text, as content or as the value of a quoted attribute.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         let clean = self.clean(text);
         escape(&mut self.out, &clean);
         self
     }
 
-    /// A part of what [`HtmlWriter::clean`] gave.
+    /// Writes a part of a text returned by [`HtmlWriter::clean`].
     pub(super) fn part(&mut self, clean: &str) -> &mut Self {
         escape(&mut self.out, clean);
         self
     }
 
-    /// A number, its thousands divided.
+    /// Writes a number with thousands separators.
     pub(super) fn count(&mut self, number: u64) -> &mut Self {
         let digits = number.to_string();
         for (at, digit) in digits.chars().enumerate() {
@@ -55,20 +55,20 @@ impl<'a> HtmlWriter<'a> {
         self
     }
 
-    /// `1 word` or `2 words`.
+    /// Writes `1 word` or `2 words`.
     pub(super) fn many(&mut self, number: u64, one: &'static str, more: &'static str) -> &mut Self {
         self.count(number).tag(" ").tag(if number == 1 { one } else { more })
     }
 
-    /// US dollars.
+    /// Writes an amount of US dollars.
     pub(super) fn dollars(&mut self, cost: f64) -> &mut Self {
         let digits = if cost < 1.0 { 4 } else { 2 };
         self.out.push_str(&format!("${cost:.digits$}"));
         self
     }
 
-    /// `text` without escape sequences, controls and values that are to be hidden. What is parsed or cut before it is
-    /// written goes through here first, so that no value is torn apart and missed.
+    /// Returns `text` without escape sequences, controls and secrets. Text that is parsed or cut before it is written
+    /// has to be cleaned first, so that no secret is split and missed.
     pub(super) fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let text = sanitize(text);
         match self.secrets.and_then(|secrets| secrets.hidden(&text)) {
@@ -77,7 +77,7 @@ impl<'a> HtmlWriter<'a> {
         }
     }
 
-    /// Hides values that begin in one text of a message and end in the next: a reader sees them side by side.
+    /// Hides secrets that span two consecutive texts of a message, because a reader sees them next to each other.
     pub(super) fn hide_between(&self, message: &mut AgentMessage) {
         let (Some(secrets), Some(blocks)) = (self.secrets, blocks(message)) else { return };
         for run in blocks.chunk_by_mut(|a, b| matches!((a, b), (Block::Text(_), Block::Text(_)))) {
@@ -92,7 +92,7 @@ impl<'a> HtmlWriter<'a> {
         }
     }
 
-    /// The first words of a text, on one line.
+    /// Returns the first words of a text on one line.
     pub(super) fn line(&self, text: &str) -> String {
         let mut out = String::new();
         let mut characters = 0;
@@ -113,9 +113,9 @@ impl<'a> HtmlWriter<'a> {
         out
     }
 
-    /// JSON as people write it. Values are hidden before quotes and backslashes in them are escaped.
+    /// Returns formatted JSON. Secrets are hidden before quotes and backslashes in them are escaped.
     pub(super) fn json(&self, value: &Value) -> String {
-        // A value of strings, numbers and names can always be written.
+        // A value of strings, numbers and names can always be serialised.
         serde_json::to_string_pretty(&self.clean_json(value)).unwrap_or_default()
     }
 
@@ -130,7 +130,7 @@ impl<'a> HtmlWriter<'a> {
         }
     }
 
-    /// Takes what was written since the last call.
+    /// Returns what was written since the last call.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.out)
     }
@@ -150,8 +150,8 @@ fn blocks(message: &mut AgentMessage) -> Option<&mut Vec<Block>> {
     }
 }
 
-/// Adds `text` so that it is text wherever it stands. Controls that are left become a replacement character, and those
-/// that turn the direction of what follows are named.
+/// Appends `text` such that it is text in any context. Remaining controls become a replacement character, and
+/// bidirectional controls are named.
 fn escape(out: &mut String, text: &str) {
     let mut behind = 0;
     for (at, c) in text.char_indices() {
@@ -163,7 +163,7 @@ fn escape(out: &mut String, text: &str) {
             '\'' => "&#39;",
             '\n' | '\t' => continue,
             '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => "\u{fffd}",
-            // No characters, and an error to who reads the page strictly.
+            // Noncharacters, which strict parsers report as errors.
             '\u{fdd0}'..='\u{fdef}' => "\u{fffd}",
             _ if u32::from(c) & 0xfffe == 0xfffe => "\u{fffd}",
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => "",

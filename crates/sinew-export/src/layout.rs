@@ -1,4 +1,4 @@
-//! The parts of the page around the conversation: head, map and the facts of the session.
+//! The parts of the page around the conversation: header, map and session summary.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,9 +15,9 @@ use super::{Options, Tool};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Everything before the body.
+/// Writes everything before the body.
 pub(super) fn head(html: &mut HtmlWriter<'_>, title: &str) {
-    // The style is the only thing that the page may apply, told by its content.
+    // The page may only apply this style, identified by its hash.
     let hash = STANDARD.encode(Sha256::digest(STYLE));
     html.tag("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.tag("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-");
@@ -29,7 +29,7 @@ pub(super) fn head(html: &mut HtmlWriter<'_>, title: &str) {
     html.tag("<a class=\"skip\" href=\"#top\">Skip to the conversation</a>\n");
 }
 
-/// The switches and the tree at the side.
+/// Writes the switches and the tree at the side.
 pub(super) fn map(html: &mut HtmlWriter<'_>, outline: &Outline<'_>) {
     html.tag(
         "<input class=\"off\" type=\"checkbox\" id=\"map-on\">\n\
@@ -84,7 +84,7 @@ fn depth_row(depth: usize) -> &'static str {
     }
 }
 
-/// Writes the facts of the session at the top of the page.
+/// Writes the session summary at the top of the page.
 pub(super) fn summary(
     html: &mut HtmlWriter<'_>,
     session: &Session,
@@ -186,10 +186,10 @@ pub(super) enum TimePart {
     Clock,
 }
 
-/// A time that programs can read as well.
+/// Writes a time that programs can parse too.
 pub(super) fn time(html: &mut HtmlWriter<'_>, at: i64, look: TimePart) {
     let iso = clock::iso(at);
-    // `iso` is always of one shape, but for years that have more than four digits.
+    // `iso` always has the same form, except for years with more than four digits.
     let part = match look {
         TimePart::Date => iso.split('T').next(),
         TimePart::Clock => iso.split('T').nth(1).and_then(|clock| clock.get(..5)),
@@ -198,7 +198,7 @@ pub(super) fn time(html: &mut HtmlWriter<'_>, at: i64, look: TimePart) {
     html.part(part.unwrap_or(&iso)).tag("</time>");
 }
 
-/// Names an entry within the page. Ids of our own stay readable; whatever else a file holds is hashed.
+/// Returns the anchor of an entry. Sinew's ids are readable; any other content of a file is hashed.
 pub(super) fn anchor(id: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if !id.is_empty() && id.len() <= 64 && id.bytes().all(plain) {

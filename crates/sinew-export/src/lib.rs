@@ -1,20 +1,20 @@
-//! A session as one HTML page: no network, no script, nothing of the transcript is markup.
+//! Exports a session as one HTML page: no network, no scripts, and no markup from the transcript.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
-//! | `html_writer` | the way into the page: text is escaped, without controls and without values that are to be hidden |
-//! | `block` | texts, thoughts and pictures of messages |
-//! | `code` | blocks of code and output: colours, diffs, folds |
+//! | `html_writer` | the writer of the page: text is escaped, without controls and secrets |
+//! | `block` | texts, thoughts and images of messages |
+//! | `code` | blocks of code and output: colours, diffs, collapsed parts |
 //! | `markdown` | Markdown as markup |
-//! | `message` | messages by role, and entries that are none |
-//! | `tool` | calls of tools with what they answered |
+//! | `message` | messages by role, and other entries |
+//! | `tool` | tool calls with their results |
 //! | `outline` | the order of the entries, the rows of the map, the totals |
-//! | `layout` | the parts around the conversation: head, map, facts |
-//! | `page` | the page: every entry in its place |
+//! | `layout` | the parts around the conversation: header, map, summary |
+//! | `page` | the page: every entry in order |
 //! | `target` | the path of the file, and the files that it must not replace |
 //!
-//! The session is read twice, entry by entry: once for the map and the totals, once for the page, which goes to the
-//! disk piece by piece. Memory is that of the largest entry and of a line per entry.
+//! The session is read twice, entry by entry: once for the map and the totals, and once for the page, which is written
+//! in parts. The memory required is that of the largest entry and of one line per entry.
 
 mod block;
 mod code;
@@ -35,26 +35,26 @@ use sinew_session::secrets::Secrets;
 pub use page::write;
 pub use target::{default_name, export, unquoted};
 
-/// The content of a page beside the session itself.
+/// The content of a page in addition to the session itself.
 #[derive(Debug, Default)]
 pub struct Options<'a> {
-    /// Values that are hidden in everything that is written.
+    /// Secrets that are hidden everywhere on the page; `None` hides nothing.
     pub secrets: Option<&'a Secrets>,
-    /// The system prompt, where it is known; a session file does not hold it.
+    /// The system prompt; `None` if it is unknown, because a session file does not contain it.
     pub system: Option<&'a str>,
-    /// The tools that the model has, where they are known.
+    /// The tools of the model, if they are known.
     pub tools: &'a [Tool],
-    /// Words for the foot of the page: which program made it.
+    /// The text of the footer: which program created the page.
     pub made_by: &'a str,
 }
 
-/// A tool as the model knows it.
+/// A tool as described to the model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tool {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its description, in Markdown.
+    /// The description, in Markdown.
     pub description: String,
-    /// The schema of its arguments.
+    /// The schema of the arguments.
     pub parameters: Value,
 }

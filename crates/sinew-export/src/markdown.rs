@@ -1,5 +1,5 @@
-//! Markdown of messages as markup. Raw HTML in it is text, pictures are links, and links lead only where a reader of
-//! a page would expect them to.
+//! Converts the Markdown of messages to markup. Raw HTML in it is shown as text, images become links, and links only
+//! lead to web pages and mail addresses.
 
 use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, TextMergeStream,
@@ -8,16 +8,16 @@ use pulldown_cmark::{
 use super::code::{self, Fold};
 use super::html_writer::HtmlWriter;
 
-/// A text beyond this many bytes is shown as it is.
+/// The maximum size of parsed texts in bytes; longer ones are shown unchanged.
 const LARGEST: usize = 200_000;
-/// Blocks within blocks beyond which no more are begun: browsers give up at some hundreds.
+/// The maximum nesting of blocks: browsers fail at some hundreds.
 const DEEPEST: usize = 40;
 
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
-/// Writes `text` as Markdown. Takes linear time.
+/// Writes `text` as Markdown. Runs in linear time.
 pub(super) fn markdown(html: &mut HtmlWriter<'_>, text: &str) {
-    // Parsed without values, written without values: what escapes in the Markdown put together is hidden as well.
+    // Secrets are removed before and after parsing, because escapes in Markdown can assemble one.
     let clean = html.clean(text).into_owned();
     if clean.len() > LARGEST {
         html.tag("<div class=\"plain\">").part(&clean).tag("</div>\n");
@@ -31,22 +31,22 @@ pub(super) fn markdown(html: &mut HtmlWriter<'_>, text: &str) {
     html.tag("</div>\n");
 }
 
-/// Bytes of a text in which [`words`] looks for the first words.
+/// The number of bytes of a text in which [`words`] looks for the first words.
 const FIRST: usize = 2_000;
 
-/// The first words of a text in Markdown, without its signs.
+/// Returns the first words of a Markdown text without its markers.
 pub(super) fn words(html: &HtmlWriter<'_>, text: &str) -> String {
     let clean = html.clean(text.trim_start());
     let mut first = &clean[..clean.floor_char_boundary(FIRST)];
     if first.len() < clean.len() {
-        // Half of a word may be half of a value.
+        // A part of a word may be a part of a secret.
         first = first.rsplit_once(char::is_whitespace).map_or("", |(whole, _)| whole);
     }
     let mut out = String::new();
     for event in TextMergeStream::new(Parser::new_ext(first, OPTIONS)) {
         match event {
             Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => out.push_str(&text),
-            // What stands within a line goes on; everything else ends a word.
+            // Inline elements do not separate words; everything else does.
             Event::Start(_) | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link) => {}
             _ => out.push(' '),
         }
@@ -58,7 +58,7 @@ struct Writer<'p, 'a> {
     html: &'p mut HtmlWriter<'a>,
     /// The end of each open tag; `None` for one that was too deep.
     open: Vec<Option<Ending>>,
-    /// Language and text of the block of code that is open.
+    /// The language and text of the open code block; `None` outside one.
     code: Option<(String, String)>,
     aligns: Vec<Alignment>,
     cell: usize,
@@ -67,7 +67,7 @@ struct Writer<'p, 'a> {
 
 enum Ending {
     Markup(&'static str),
-    /// Says where a link leads that is not followed.
+    /// Shows the address of a link that is not followed.
     Address(String),
 }
 
@@ -109,7 +109,7 @@ impl Writer<'_, '_> {
             Event::TaskListMarker(done) => {
                 self.html.tag(if done { "<span class=\"box\">☑</span> " } else { "<span class=\"box\">☐</span> " });
             }
-            // Not asked for by the options; shown as it is all the same.
+            // Not enabled in the options; shown nevertheless.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.html.text(&text);
             }
@@ -117,16 +117,16 @@ impl Writer<'_, '_> {
     }
 
     fn begin(&mut self, tag: Tag<'_>) {
-        // A table is three tags deep before it has a cell.
+        // A table is three tags deep before its first cell.
         let depth = self.open.len() + if matches!(tag, Tag::Table(_)) { 2 } else { 0 };
         if depth >= DEEPEST {
-            // What is in a cell or a paragraph that is not begun must not grow together.
+            // Separates the content of cells or paragraphs that are too deep.
             self.html.tag(" ");
             self.open.push(None);
             return;
         }
         let ending = match tag {
-            // A picture is a link, and no link stands in another.
+            // An image becomes a link, and links cannot be nested.
             Tag::Link { .. } | Tag::Image { .. } if self.is_in_link() => Ending::Markup(""),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(&dest_url),
             Tag::Table(aligns) => {
@@ -149,7 +149,7 @@ impl Writer<'_, '_> {
                 Ending::Markup("</ol>\n")
             }
             Tag::Heading { level, .. } => match level {
-                // The page has headings of its own above these.
+                // The page has headings above these.
                 HeadingLevel::H1 => self.pair("<h3>", "</h3>\n"),
                 HeadingLevel::H2 => self.pair("<h4>", "</h4>\n"),
                 HeadingLevel::H3 => self.pair("<h5>", "</h5>\n"),
@@ -211,7 +211,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Returns true if a link leads to a page or to a mail address. Everything else stays text.
+/// Returns true if a link leads to a web page or a mail address. Other links stay text.
 fn is_safe(address: &str) -> bool {
     let lower = address.get(..8.min(address.len())).unwrap_or_default().to_ascii_lowercase();
     lower.starts_with("https://") || lower.starts_with("http://") || lower.starts_with("mailto:")

@@ -1,4 +1,4 @@
-//! Messages, and entries that are none.
+//! Messages, and other entries.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use super::html_writer::HtmlWriter;
 use super::markdown::markdown;
 use super::tool::{self, Answer};
 
-/// Writes what a message says. `answers` are the results of its calls.
+/// Writes a message. `answers` are the results of its calls.
 pub(super) fn message(html: &mut HtmlWriter<'_>, message: &AgentMessage, answers: &[Answer]) {
     match message {
         AgentMessage::User(user) => content(html, &user.content, plain),
         AgentMessage::Assistant(answer) => assistant(html, answer, answers),
-        // Results stand with their calls; one without is written by the page.
+        // Results are shown with their calls; the page writes those without one.
         AgentMessage::ToolResult(result) => result.content.iter().for_each(|part| block(html, part, tool::lone_card)),
         AgentMessage::BashExecution(ran) => bash(html, ran),
         AgentMessage::Custom(custom) => content(html, &custom.content, markdown),
@@ -60,7 +60,7 @@ fn assistant(html: &mut HtmlWriter<'_>, answer: &AssistantMessage, answers: &[An
     }
 }
 
-/// The tokens of an answer and what they cost.
+/// Writes the tokens of an answer and their cost.
 pub(super) fn usage(html: &mut HtmlWriter<'_>, usage: &Usage) {
     html.tag("<span class=\"usage\">");
     html.count(usage.input).tag(" in");
@@ -138,7 +138,7 @@ fn folded(html: &mut HtmlWriter<'_>, title: &'static str, text: &str) {
     html.tag("</details>\n");
 }
 
-/// Writes an entry that is no message.
+/// Writes an entry that is not a message.
 pub(super) fn entry(html: &mut HtmlWriter<'_>, body: &Body) {
     match body {
         Body::Compaction { summary, tokens_before, details, .. } => {
@@ -201,7 +201,7 @@ fn state(html: &mut HtmlWriter<'_>, what: &'static str, value: &str) {
     html.tag("<p class=\"line\"><span>").tag(what).tag("</span> ").text(value).tag("</p>\n");
 }
 
-/// The files that a summary was about.
+/// Writes the files that a summary refers to.
 fn named_files(html: &mut HtmlWriter<'_>, details: Option<&Value>) {
     for (title, key) in [("Read", "readFiles"), ("Changed", "modifiedFiles")] {
         let names = details.and_then(|details| details.get(key)?.as_array());

@@ -1,6 +1,5 @@
-//! The outline of a session, which is made before the first line of the page is written: the order of the entries, a
-//! row for each in the
-//! map, and the totals. One pass over the session that keeps a few words per entry.
+//! The outline of a session, created before the first line of the page is written: the order of the entries, their rows
+//! in the map, and the totals. One pass over the session that stores a few words per entry.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,17 +11,17 @@ use super::html_writer::HtmlWriter;
 use super::markdown;
 use super::tool;
 
-/// Entries that follow each other on one branch.
+/// Consecutive entries of one branch.
 pub(super) struct Section<'s> {
     /// 0 on the path from the root to the leaf.
     pub(super) depth: usize,
-    /// The entry behind which the branch begins.
+    /// The entry after which the branch begins; `None` for the root.
     pub(super) parent: Option<&'s str>,
     pub(super) rows: Vec<Row<'s>>,
 }
 
 impl Section<'_> {
-    /// True if it repeats what another place of the page shows: bookmarks and titles.
+    /// Returns true if it repeats other parts of the page: bookmarks and titles.
     pub(super) fn is_aside(&self) -> bool {
         self.rows.iter().all(|row| row.what == EntryKind::Aside)
     }
@@ -32,18 +31,18 @@ impl Section<'_> {
 pub(super) struct Row<'s> {
     pub(super) id: &'s str,
     pub(super) what: EntryKind,
-    /// The first words of it; empty for one that the map does not show.
+    /// The first words; empty if the map does not show the entry.
     pub(super) words: String,
-    /// The bookmark that the user set.
+    /// The user's bookmark, if there is one.
     pub(super) label: Option<String>,
 }
 
-/// The kind of an entry, as far as the order of the page goes.
+/// The kind of an entry, as far as it affects the order of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     User,
     Assistant,
-    /// An assistant that failed or was stopped.
+    /// An answer that failed or was stopped.
     Failed,
     Result,
     FailedResult,
@@ -59,16 +58,16 @@ pub(super) struct Totals {
     pub(super) answers: u64,
     pub(super) calls: u64,
     pub(super) compactions: u64,
-    /// Models that answered, with how many answers.
+    /// The models that answered, with the number of answers.
     pub(super) models: BTreeMap<String, u64>,
-    /// The level on the path.
+    /// The thinking level on the path; `None` if it was never set.
     pub(super) thinking: Option<String>,
     pub(super) input: u64,
     pub(super) output: u64,
     pub(super) cache_read: u64,
     pub(super) cache_write: u64,
     pub(super) cost: f64,
-    /// The time of the last entry.
+    /// The time of the last entry; `None` without entries.
     pub(super) last: Option<i64>,
 }
 
@@ -81,14 +80,14 @@ pub(super) struct Outline<'s> {
 /// Reads every entry once.
 ///
 /// # Errors
-/// The session has no such entry any more; one that cannot be read is a row of its own.
+/// Returns an error if an entry does not exist any more; an entry that cannot be read has a row of its own.
 pub(super) fn outline<'s>(session: &'s Session, html: &HtmlWriter<'_>) -> Result<Outline<'s>> {
     let mut sections = order(session)?;
     let mut totals = Totals::default();
     let mut labels: HashMap<String, Option<String>> = HashMap::new();
     let leaf = session.leaf();
     for section in &mut sections {
-        // What the calls of the last answer were about, for the rows of their results.
+        // The subjects of the last answer's calls, for the rows of their results.
         let mut subjects: HashMap<String, String> = HashMap::new();
         for row in &mut section.rows {
             let Ok(entry) = session.entry(row.id) else {
@@ -117,7 +116,8 @@ pub(super) fn outline<'s>(session: &'s Session, html: &HtmlWriter<'_>) -> Result
     Ok(Outline { sections, totals })
 }
 
-/// The path to the leaf, each other branch behind the entry where it begins, the branches of a branch behind it.
+/// Returns the path to the leaf, followed by each other branch after the entry where it begins, and nested branches
+/// after those.
 fn order(session: &Session) -> Result<Vec<Section<'_>>> {
     let path = session.path_ids();
     let mut sections = Vec::new();
@@ -139,8 +139,8 @@ fn order(session: &Session) -> Result<Vec<Section<'_>>> {
     Ok(sections)
 }
 
-/// Adds the branches of `children` but for `next`. Keeps a list of its own instead of calling itself: a file may
-/// branch at every entry.
+/// Adds the branches of `children` except `next`. Uses an explicit list instead of recursion, because a file may branch
+/// at every entry.
 fn branches<'s>(
     session: &'s Session,
     children: &[&'s str],
@@ -158,7 +158,7 @@ fn branches<'s>(
         while let Some(id) = at {
             rows.push(row(id));
             let mut children = session.children(Some(id))?;
-            // The youngest goes on; it is what the user did last.
+            // The youngest continues, because it is the user's most recent action.
             at = children.pop();
             aside.extend(children.into_iter().map(|child| (child, Some(id), depth + 1)));
         }
@@ -201,8 +201,7 @@ impl Totals {
 }
 
 /// Returns the kind of an entry and its row in the map: the default filter of the tree hides bookmarks, states and
-/// answers that
-/// only call tools.
+/// answers that only call tools.
 fn words(
     html: &HtmlWriter<'_>,
     entry: Entry,

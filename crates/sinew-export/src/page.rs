@@ -1,4 +1,4 @@
-//! The page from its first line to its last.
+//! Writes the page from its first line to its last.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ use super::tool::{self, Answer};
 /// Writes `session` as a page to `out`, which should be buffered.
 ///
 /// # Errors
-/// `out` refuses.
+/// Returns an error if writing to `out` fails.
 pub fn write(session: &Session, options: &Options<'_>, out: &mut dyn Write) -> Result<()> {
     let html = HtmlWriter::new(options.secrets);
     let outline = outline(session, &html)?;
@@ -45,12 +45,12 @@ fn first_words(outline: &Outline<'_>, session: &Session) -> String {
     first.map_or_else(|| format!("Session {}", session.id()), |row| row.words.clone())
 }
 
-/// The page while it is written.
+/// The page being written.
 struct Page<'p> {
     session: &'p Session,
     html: HtmlWriter<'p>,
     out: &'p mut dyn Write,
-    /// The model that spoke last, where nobody else has spoken since.
+    /// The model of the last answer, unless a user message follows it.
     speaker: String,
 }
 
@@ -85,7 +85,7 @@ impl Page<'_> {
         self.flush()
     }
 
-    /// Writes an entry, and the results `behind` it that belong to its calls. Gives how many these were.
+    /// Writes an entry, and the results in `behind` that belong to its calls. Returns the number of these results.
     fn entry(&mut self, row: &Row<'_>, behind: &[Row<'_>]) -> Result<usize> {
         let entry = match self.session.entry(row.id) {
             Ok(entry) => entry,
@@ -119,7 +119,7 @@ impl Page<'_> {
         }
     }
 
-    /// The message of an entry, with its pictures and without values.
+    /// Returns the message of an entry, with its images and without secrets; `None` if it is not a message.
     fn message(&self, entry: Entry) -> Option<AgentMessage> {
         let mut message = entry.into_message()?;
         self.session.restore_images(&mut message);
@@ -127,7 +127,7 @@ impl Page<'_> {
         Some(message)
     }
 
-    /// The results that follow an answer directly and belong to its calls.
+    /// Returns the results that directly follow an answer and belong to its calls.
     fn answers(&self, message: &AgentMessage, behind: &[Row<'_>]) -> Vec<Answer> {
         let AgentMessage::Assistant(answer) = message else { return Vec::new() };
         let mut open: Vec<&str> = answer.tool_calls().map(|call| call.id.as_str()).collect();
@@ -137,7 +137,7 @@ impl Page<'_> {
         for row in behind.iter().take_while(|row| matches!(row.what, EntryKind::Result | EntryKind::FailedResult)) {
             let message = self.session.entry(row.id).ok().and_then(|entry| self.message(entry));
             let Some(AgentMessage::ToolResult(result)) = message else { break };
-            // A second result of a call, or one of a call that is not here, stands alone.
+            // A second result of a call, or one of a missing call, is shown separately.
             let Ok(at) = open.binary_search(&result.tool_call_id.as_str()) else { break };
             open.remove(at);
             found.push(Answer { anchor: anchor(row.id), result });
@@ -184,7 +184,7 @@ impl Page<'_> {
         html.tag("</article>\n");
     }
 
-    /// Writes an entry that is no message.
+    /// Writes an entry that is not a message.
     fn aside(&mut self, row: &Row<'_>, entry: &Entry) {
         let html = &mut self.html;
         if matches!(entry.body, Body::Compaction { .. }) {
@@ -203,7 +203,7 @@ fn label(html: &mut HtmlWriter<'_>, row: &Row<'_>) {
     }
 }
 
-/// The time of an entry, as a link to it.
+/// Writes the time of an entry, as a link to it.
 fn link(html: &mut HtmlWriter<'_>, anchor: &str, stamp: Option<i64>) {
     html.tag("<a class=\"here\" href=\"#").part(anchor).tag("\">");
     match stamp {

@@ -1,4 +1,4 @@
-//! The path of the page: never over a session, whole or not at all.
+//! The path of the page: it never replaces a session, and the file is written completely or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -11,12 +11,12 @@ use sinew_session::Session;
 
 use super::{Options, page};
 
-/// Writes `session` as a page and gives the absolute path of it. `to` is below `cwd` where it is relative; a folder gets
-/// a file of the name that [`default_name`] gives, and so does `cwd` where `to` is none. A page that is there already is
-/// replaced, by a rename, once the new one is whole. Costs two passes over the session.
+/// Writes `session` as a page and returns its absolute path. A relative `to` is below `cwd`. If `to` is a directory, or
+/// `None` for `cwd`, the file in it is named by [`default_name`]. An existing page is replaced by a rename once the new
+/// one is complete. Needs two passes over the session.
 ///
 /// # Errors
-/// The session lives in memory only, `to` is a session or no file, or the disk refuses.
+/// Returns an error if the session is only in memory, `to` is a session or not a regular file, or writing fails.
 pub fn export(session: &Session, options: &Options<'_>, cwd: &Path, to: Option<&Path>) -> Result<PathBuf> {
     let Some(source) = session.path() else {
         return Err(Error::new(ErrorCode::InvalidState, "Cannot export in-memory session to HTML"));
@@ -29,7 +29,7 @@ pub fn export(session: &Session, options: &Options<'_>, cwd: &Path, to: Option<&
     let failed = |cause: &io::Error| Error::io(format!("failed to write {}", target.display()), cause);
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(cwd);
     let mut builder = tempfile::Builder::new();
-    // A conversation is its owner's alone; `tempfile` makes files so.
+    // Only the owner may read a conversation; `tempfile` creates files with such permissions.
     let part = builder.prefix(".sinew-export-").tempfile_in(folder).map_err(|cause| failed(&cause))?;
     let mut out = BufWriter::with_capacity(1 << 16, part.as_file());
     page::write(session, options, &mut out)?;
@@ -39,20 +39,20 @@ pub fn export(session: &Session, options: &Options<'_>, cwd: &Path, to: Option<&
     Ok(target)
 }
 
-/// The name of a page: `sinew-session-<name of the session's file>.html`.
+/// Returns the name of a page: `sinew-session-<name of the session's file>.html`.
 #[must_use]
 pub fn default_name(session: &Path) -> String {
     format!("sinew-session-{}.html", session.file_stem().unwrap_or_default().to_string_lossy())
 }
 
-/// A path as a user types it behind a command: without blanks around it and without one pair of quotes.
+/// Returns a path as a user types it after a command, without surrounding blanks and one pair of quotes.
 #[must_use]
 pub fn unquoted(text: &str) -> &str {
     let text = text.trim();
     ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(text)
 }
 
-/// Refuses targets that a page must never replace.
+/// Rejects targets that a page must never replace.
 fn check(target: &Path, source: &Path) -> Result<()> {
     let refuse = |why: &str| {
         let message = format!("failed to export to {}: {why}; name another file", target.display());
@@ -74,12 +74,12 @@ fn check(target: &Path, source: &Path) -> Result<()> {
     match is_session(target) {
         Ok(true) => refuse("it is a session"),
         Ok(false) => Ok(()),
-        // What cannot be looked at may be one.
+        // A file that cannot be read may be a session.
         Err(cause) => Err(Error::io(format!("failed to look at {}", target.display()), &cause)),
     }
 }
 
-/// The longest header that is looked at.
+/// The maximum length of a header that is read.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// Returns true if the first line of a file is the header of a session.

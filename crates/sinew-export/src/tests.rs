@@ -1,4 +1,4 @@
-//! Whole pages, read by the tokenizer of a browser engine.
+//! Complete pages, parsed by the tokenizer of a browser engine.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use sinew_session::{Blobs, Session, SessionOptions, Sync};
 
 use super::*;
 
-/// The elements of a page, as a browser reads it.
+/// The elements of a page, as a browser parses them.
 #[derive(Default)]
 struct Read {
     open: RefCell<Vec<String>>,
     text: RefCell<String>,
-    /// Name of the tag, of the attribute, and its value.
+    /// The names of tag and attribute, and the value.
     attributes: RefCell<Vec<[String; 3]>>,
 }
 
 const VOID: [&str; 5] = ["meta", "input", "br", "hr", "img"];
-/// Elements that a paragraph cannot hold: a browser would end it before them.
+/// Elements that a paragraph cannot contain: a browser would end it before them.
 const BLOCKS: [&str; 13] =
     ["p", "div", "pre", "ul", "ol", "table", "details", "section", "article", "h3", "h4", "blockquote", "hr"];
 
@@ -74,7 +74,7 @@ impl Read {
     }
 }
 
-/// Attributes that a page has; none of them runs anything.
+/// The attributes that a page may have; none of them runs code.
 const ATTRIBUTES: [&str; 20] = [
     "lang",
     "charset",
@@ -98,7 +98,7 @@ const ATTRIBUTES: [&str; 20] = [
     "hidden",
 ];
 
-/// Reads a page strictly and gives its text and its attributes.
+/// Parses a page strictly and returns its text and its attributes.
 #[track_caller]
 fn read(page: &str) -> (String, Vec<[String; 3]>) {
     let options = TokenizerOpts { exact_errors: true, ..TokenizerOpts::default() };
@@ -176,7 +176,7 @@ impl Stage {
         String::from_utf8(out).unwrap()
     }
 
-    /// The text of the page of these entries, each a child of the one before unless it says so.
+    /// Returns the text of the page of these entries, each a child of the previous one unless it has another parent.
     #[track_caller]
     fn text(&self, entries: &[Value]) -> String {
         read(&self.page(&chained(entries), &Options::default())).0
@@ -215,7 +215,7 @@ fn result(id: &str, text: &str) -> Value {
         "content": [{"type": "text", "text": text}], "isError": false}})
 }
 
-/// Every text of `expect` stands on the page, in this order.
+/// Checks that the page contains every text of `expect` in this order.
 #[track_caller]
 fn in_order(text: &str, expect: &[&str]) {
     let mut rest = text;
@@ -225,7 +225,7 @@ fn in_order(text: &str, expect: &[&str]) {
     }
 }
 
-/// The text behind the map.
+/// Returns the text after the map.
 fn body(text: &str) -> &str {
     &text[text.find("A title\n\nSession").unwrap()..]
 }
@@ -474,7 +474,7 @@ fn paths_may_stand_in_quotes() {
     }
 }
 
-/// Texts with much that means something to somebody.
+/// Texts with many characters that are special in some context.
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "</style><script>alert(1)</script>",

@@ -1,4 +1,4 @@
-//! Calls of tools with what they answered.
+//! Tool calls with their results.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::block::block;
 use super::code::{self, Fold};
 use super::html_writer::HtmlWriter;
 
-/// Arguments up to this many characters stand beside the subject.
+/// Arguments up to this number of characters are written next to the subject.
 const SHORT: usize = 60;
 
-/// Returns the object of a call in a few words.
+/// Returns a short description of a call's subject.
 pub(super) fn subject(call: &ToolCall) -> String {
     let semantics = semantics_of(&call.name);
     let headline = call.arguments.get(semantics.headline).and_then(Value::as_str);
@@ -27,12 +27,12 @@ pub(super) struct Answer {
     pub(super) result: Arc<ToolResultMessage>,
 }
 
-/// Writes a call whose result is not known.
+/// Writes a call whose result is unknown.
 pub(super) fn lone_card(html: &mut HtmlWriter<'_>, call: &ToolCall) {
     card(html, call, None);
 }
 
-/// Writes a call and what came of it.
+/// Writes a call and its result.
 pub(super) fn card(html: &mut HtmlWriter<'_>, call: &ToolCall, answer: Option<&Answer>) {
     let failed = answer.is_some_and(|answer| answer.result.is_error);
     html.tag(if failed { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
@@ -41,7 +41,7 @@ pub(super) fn card(html: &mut HtmlWriter<'_>, call: &ToolCall, answer: Option<&A
     let semantics = semantics_of(&call.name);
     let subject = subject(call);
     let shell = semantics.presentation.output == OutputView::Terminal;
-    // A script of several lines gets a block of its own.
+    // A script of several lines gets a separate block.
     let script = shell && subject.trim_end().contains('\n');
     html.tag("<header><b>").text(&call.name).tag("</b>");
     if !subject.is_empty() && !script {
@@ -89,7 +89,7 @@ pub(super) fn card(html: &mut HtmlWriter<'_>, call: &ToolCall, answer: Option<&A
         json(html, &call.arguments);
     }
     if let Some(answer) = answer {
-        // A file that was read is shown as what it is.
+        // A file that was read is highlighted in its language.
         let language = semantics.shows_content().then(|| code::extension(&subject));
         outcome(html, answer, language);
     }
@@ -104,10 +104,10 @@ fn is_short(value: &Value) -> bool {
     }
 }
 
-/// Writes the changes of a call: what the tool says it has changed, else what the call proposes.
+/// Writes the changes of a call: those that the tool reports, otherwise those that the call proposes.
 fn changes(html: &mut HtmlWriter<'_>, call: &ToolCall, semantics: &Semantics, file: &str, answer: Option<&Answer>) {
     let proposed = (semantics.changes)(&call.arguments);
-    // A new content is shown whole. The difference of an edit has context and the place in the file.
+    // New content is shown completely. The diff of an edit has context and line numbers.
     let is_whole = proposed.iter().any(|change| matches!(change, ProposedChange::Content(_)));
     let details = answer.and_then(|answer| answer.result.details.as_ref());
     if !proposed.is_empty()
@@ -131,7 +131,7 @@ fn json(html: &mut HtmlWriter<'_>, value: &Value) {
     code::block(html, &html.json(value), "json", Fold::Long);
 }
 
-/// A result whose call is not beside it.
+/// Writes a result without an adjacent call.
 pub(super) fn alone(html: &mut HtmlWriter<'_>, answer: &Answer) {
     html.tag(if answer.result.is_error { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
     html.tag("<header><b>").text(&answer.result.tool_name).tag("</b> <span class=\"state\">result</span></header>\n");

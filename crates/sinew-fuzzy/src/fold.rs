@@ -1,6 +1,7 @@
-//! Letters without their case and their marks.
+//! Letter folding: letters without case and diacritics.
 
-/// The letter that `c` is compared as: small, and without a diacritic. None for a combining mark, which is skipped.
+/// Returns the letter that `c` is compared as: lower case, without a diacritic. `None` for a combining mark, which is
+/// skipped.
 pub(crate) fn fold(c: char, keep_case: bool) -> Option<char> {
     if c.is_ascii() {
         return Some(if keep_case { c } else { c.to_ascii_lowercase() });
@@ -13,12 +14,12 @@ pub(crate) fn fold(c: char, keep_case: bool) -> Option<char> {
         return Some(base);
     }
     let mut lower = base.to_lowercase();
-    // `İ` becomes two characters; the second is a mark.
+    // `İ` becomes two characters, of which the second is a combining mark.
     Some(lower.next().unwrap_or(base))
 }
 
-/// Latin letters without their diacritic: the blocks Latin-1 Supplement, Latin Extended-A and the Vietnamese part of
-/// Latin Extended Additional.
+/// Returns a Latin letter without its diacritic: covers the blocks Latin-1 Supplement, Latin Extended-A and the
+/// Vietnamese part of Latin Extended Additional.
 fn base(c: char) -> char {
     const LATIN_1: &[u8; 64] = b"AAAAAA\0CEEEEIIII\0NOOOOO\0OUUUUY\0\0aaaaaa\0ceeeeiiii\0nooooo\0ouuuuy\0y";
     const EXTENDED_A: &[u8; 128] = b"AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIi\0\0JjKk\0LlLlLlLlLlNnNnNnn\0\0OoOoOo\0\0RrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs";

@@ -1,7 +1,7 @@
-//! The best way to lay a needle over a text: which letter falls on which place.
+//! Finds the best alignment of a needle with a text: which letter matches which position.
 //!
-//! Dynamic programming with a price for each gap. Rows are letters of the needle, columns places of the text; of each
-//! row only the columns between the first and the last place that the letter can take are worked through.
+//! Uses dynamic programming with a cost for each gap. Rows are letters of the needle, columns positions of the text. In
+//! each row only the columns between the first and the last possible position of the letter are computed.
 
 use crate::symbols::bonus;
 
@@ -9,22 +9,22 @@ const LETTER: i32 = 16;
 const RUN: i32 = 8;
 const GAP: i32 = 3;
 const LONGER_GAP: i32 = 1;
-/// Cost of a run that begins inside of a word, beyond its gap.
+/// The cost of a run that begins inside a word, in addition to its gap.
 const SCATTERED: i32 = 8;
-/// Value of a letter in the name, beyond one in a folder.
+/// The bonus of a letter in the file name, compared with one in a directory.
 pub(crate) const IN_NAME: i32 = 4;
-/// Value of a capital of the query at the start of a word, where case does not count otherwise.
+/// The bonus of a capital of the query at the start of a word, if case is ignored.
 const CAPITAL: i32 = 4;
 const NONE: i32 = i32::MIN / 2;
 
-/// More than this no needle of `length` letters scores.
+/// Returns the maximum score of a needle of `length` letters.
 pub(crate) fn most(length: usize, capitals: bool) -> i32 {
     let length = i32::try_from(length).unwrap_or(i32::MAX >> 8);
     length * (LETTER + IN_NAME + if capitals { CAPITAL } else { 0 } + i32::from(bonus::SEGMENT))
         + i32::from(bonus::SEGMENT)
 }
 
-/// A text with what its places are worth.
+/// A text with the bonuses of its positions.
 pub(crate) struct Text<'a, T> {
     pub(crate) letters: &'a [T],
     pub(crate) worth: &'a [u8],
@@ -34,22 +34,22 @@ pub(crate) struct Text<'a, T> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     score: i32,
-    /// The value of the start of the run: the letters after it inherit it.
+    /// The bonus at the start of the run, which the following letters inherit.
     run: i32,
 }
 
-/// Memory that is kept between texts.
+/// Memory that is reused between texts.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     first: Vec<u32>,
     last: Vec<u32>,
     above: Vec<Cell>,
     row: Vec<Cell>,
-    /// For each cell where the letter before lies; filled only on request.
+    /// For each cell the position of the previous letter; computed only on request.
     came: Vec<u32>,
 }
 
-/// The places where a run may begin: anywhere, or only at the start of a word.
+/// Where runs may begin: anywhere, or only at the start of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
     Anywhere,
@@ -57,8 +57,8 @@ pub(crate) enum Runs {
 }
 
 impl Layout {
-    /// `capitals` says which letters of the needle were written as capitals (it may be empty).
-    /// The best score, and with `places` also which places it takes. None when the needle does not occur.
+    /// Returns the best score and, with `places`, stores the matched positions. `None` if the needle does not occur.
+    /// `capitals` marks the letters of the needle that were written as capitals (it may be empty).
     pub(crate) fn best<T: Copy + Eq>(
         &mut self,
         needle: &[T],
@@ -136,7 +136,7 @@ impl Layout {
                 return None;
             }
             std::mem::swap(&mut self.above, &mut self.row);
-            // The row of two letters ago is the next one's to fill.
+            // The row of the letter before the previous one is reused for the next.
             let stale = if index == 0 {
                 from..to + 1
             } else {
@@ -162,7 +162,7 @@ impl Layout {
         Some(best)
     }
 
-    /// The first and the last place that each letter can take.
+    /// Computes the first and the last possible position of each letter.
     fn bounds<T: Copy + Eq>(&mut self, needle: &[T], text: &[T]) -> bool {
         self.first.clear();
         let mut at = 0;

@@ -1,9 +1,9 @@
-//! The letters of a path as a set, which rejects most paths before any of their bytes is looked at.
+//! The set of letters of a path, which rejects most paths before their bytes are compared.
 
 use crate::query::{Query, Word, is_separator};
 
-/// A bit for each letter in either case, one for two digits, one for what else is no separator. Bytes that are not ASCII may
-/// fold to anything.
+/// One bit for each letter in either case, one per two digits, one for any other character except separators. Bytes
+/// that are not ASCII may fold to any letter.
 const BITS: [u32; 256] = {
     let mut table = [1 << 31; 256];
     let mut byte = 0;
@@ -29,7 +29,7 @@ pub fn letters_of(path: &[u8]) -> u32 {
     path.iter().fold(0, |set, byte| set | BITS[usize::from(*byte)])
 }
 
-/// The letters that a path must have to answer a query.
+/// The letters that a path needs to match a query.
 #[derive(Debug)]
 pub struct LetterFilter {
     /// The letters of each word, and how many of them may be missing.
@@ -37,19 +37,19 @@ pub struct LetterFilter {
 }
 
 impl LetterFilter {
-    /// Makes the filter of a query, for a matcher that takes it as it is or also with `typos`.
+    /// Creates the filter of a query for a matcher with or without `typos`.
     #[must_use]
     pub fn new(query: &Query, typos: bool) -> LetterFilter {
         let needed = |word: &Word| {
             let ascii = word.plain().letters.iter().filter_map(|letter| u8::try_from(*letter).ok());
             let letters = ascii.filter(u8::is_ascii).fold(0, |set, byte| set | BITS[usize::from(byte)]);
-            // A letter too many may be the only one of its kind; two that are swapped are both there.
+            // An extra letter may be the only one of its kind; two swapped letters are both present.
             (letters, u32::from(typos && !word.typos.is_empty()))
         };
         LetterFilter { words: query.words.iter().map(needed).collect() }
     }
 
-    /// Returns false where no path with these letters answers the query.
+    /// Returns false if no path with these letters matches the query.
     #[must_use]
     pub fn admits(&self, letters: u32) -> bool {
         self.words.iter().all(|(needed, missing)| (needed & !letters).count_ones() <= *missing)

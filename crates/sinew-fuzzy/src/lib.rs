@@ -1,4 +1,4 @@
-//! Scores of paths for the text that a person types to find one.
+//! Scores file paths for fuzzy queries.
 //!
 //! ```
 //! use sinew_fuzzy::{Matcher, Query};
@@ -11,20 +11,20 @@
 //! assert_eq!(matcher.score("README.md"), None);
 //! ```
 //!
-//! [`Query`] reads the text once; a [`Matcher`] holds the memory that scoring needs and is reused for every path.
-//! A path is looked at in steps, each cheaper than the next: whether the letters occur in this order at all (a set of
-//! places per letter, found by SIMD), then the best way to lay the query over the path (dynamic programming over the part
-//! between the first and the last possible place of each letter), then the structure of paths: the name counts more
-//! than the folders, a whole name more than a part of it.
+//! [`Query`] parses the text once; a [`Matcher`] owns the memory that scoring needs and is reused for every path. A
+//! path is checked in steps of increasing cost: whether the letters occur in this order at all (a set of positions per
+//! letter, computed with SIMD), then the best alignment of the query with the path (dynamic programming over the part
+//! between the first and the last possible position of each letter), then the structure of the path: matches in the
+//! name score more than those in directories, and a whole name more than a part of it.
 //!
-//! A caller that ranks the same paths again and again keeps the set of letters of each ([`letters_of`]): a [`LetterFilter`] rejects most by
-//! it alone.
+//! A caller that ranks the same paths repeatedly can store the set of letters of each ([`letters_of`]): a
+//! [`LetterFilter`] rejects most paths by this set alone.
 //!
-//! Limits: a query counts up to 1,024 letters a word, and words of 4 to 32 letters are matched with typos.
+//! Limits: a query uses up to 1,024 letters per word, and words of 4 to 32 letters are matched with typos.
 //!
-//! A general SIMD matcher in front of this ranking would have to rank by paths too: laying a query over a path in the
-//! best way is the score itself, and the search for the letters already rejects nearly every path.
-//! `cargo run -p sinew-fuzzy --example rank_speed --profile quick` times it on any list.
+//! A general SIMD matcher before this ranking would have to rank by paths too: the best alignment of a query with a
+//! path is the score itself, and the search for the letters already rejects nearly every path. `cargo run -p
+//! sinew-fuzzy --example rank_speed --profile quick` measures it on any list.
 
 mod fold;
 mod layout;

@@ -1,23 +1,23 @@
-//! The letters of an ASCII path as sets of positions: a bit per position.
+//! The letters of an ASCII path as sets of positions: one bit per position.
 //!
-//! Finding whether a word occurs, and which typos of it do, costs a step per letter over such sets, where a layout works
-//! through every place of every typo.
+//! With such sets, finding out whether a word or one of its typos occurs needs one step per letter, while an alignment
+//! processes every position of every typo.
 
 use crate::query::{Typo, Word};
 use crate::symbols::bonus;
 
-/// The longest path that has a set.
+/// The maximum length of a path with a set.
 pub(crate) const LONGEST: usize = 128;
 
-/// The longest word, in letters, that is matched with typos.
+/// The maximum length of a word, in letters, that is matched with typos.
 const LETTERS: usize = 32;
 
 type Set = u128;
 
-/// A folded path. Kept between paths for its memory.
+/// A folded path. Reused between paths for its memory.
 #[derive(Debug)]
 pub(crate) struct PositionSets {
-    /// Holds the path in its first bytes; the rest belongs to paths before.
+    /// The first bytes contain the path; the rest is left over from earlier paths.
     text: [u8; LONGEST],
     all: Set,
 }
@@ -29,7 +29,7 @@ impl Default for PositionSets {
 }
 
 impl PositionSets {
-    /// Takes a path of at most [`LONGEST`] bytes, all ASCII.
+    /// Reads a path of at most [`LONGEST`] bytes, all ASCII.
     pub(crate) fn read(&mut self, path: &[u8], keep_case: bool) {
         self.text[..path.len()].copy_from_slice(path);
         let half = if path.len() <= LONGEST / 2 { LONGEST / 2 } else { LONGEST };
@@ -39,7 +39,7 @@ impl PositionSets {
         self.all = if path.len() == LONGEST { Set::MAX } else { (1 << path.len()) - 1 };
     }
 
-    /// Returns whether the letters occur in this order.
+    /// Returns true if the letters occur in this order.
     pub(crate) fn in_order(&self, needle: &[u8]) -> bool {
         let mut free = self.all;
         needle.iter().all(|letter| {
@@ -49,12 +49,12 @@ impl PositionSets {
         })
     }
 
-    /// Returns whether the letters of a typo of the word occur in their order.
+    /// Returns true if the letters of a typo of the word occur in order.
     pub(crate) fn typo_in_order(&self, word: &Word) -> bool {
         let Some(letters) = typo_letters(word) else { return false };
         let count = letters.len();
         let mut places = [0; LETTERS];
-        // What is free behind the first so many letters, each as far in front as it can be.
+        // The positions after the first letters, with each letter matched as early as possible.
         let mut free = [0; LETTERS + 1];
         free[0] = self.all;
         let mut begun = 0;
@@ -70,7 +70,7 @@ impl PositionSets {
         if begun == count {
             return true;
         }
-        // Where the last letters begin from each one on, each as far behind as it can be.
+        // The start of the last letters, with each letter matched as late as possible.
         let mut start = [0; LETTERS];
         let mut room = self.all;
         let mut ended = count;
@@ -87,7 +87,7 @@ impl PositionSets {
             start[at] = highest(found);
             room = in_front(found);
         }
-        // All but the two of the typo lie among those from the front or those from behind.
+        // All letters but the two of the typo match either from the front or from the end.
         let meet = |free: Set, at: usize| at == count || free & start[at] != 0;
         (ended.saturating_sub(2)..=begun).any(|at| {
             let dropped = at + 1 >= ended && meet(free[at], at + 1);
@@ -99,17 +99,17 @@ impl PositionSets {
         })
     }
 
-    /// Returns the typos of the word that occur so that each run begins at the start of a word: a bit for each in their order.
-    /// `worth` is what the places of the path are worth.
+    /// Returns the typos of the word that occur such that each run begins at the start of a word: one bit per typo, in
+    /// order. `worth` contains the bonuses of the path's positions.
     pub(crate) fn typos_at_words(&self, word: &Word, worth: &[u8]) -> u64 {
         let Some(letters) = typo_letters(word) else { return 0 };
         let count = letters.len();
         let starts =
             worth.iter().enumerate().fold(0, |set, (at, worth)| set | (Set::from(*worth >= bonus::HUMP) << at));
-        // Where the letter after those that lie at `found` may lie: at once behind, or at a later start of a word.
+        // The possible positions of the letter after those at `found`: directly after, or at a later start of a word.
         let after = |found: Set| (found << 1) | (starts & behind(found));
         let mut places = [0; LETTERS];
-        // Where each letter may lie behind those before it, and where before those behind it.
+        // The possible positions of each letter after the letters before it, and before the letters after it.
         let mut reach = [0; LETTERS];
         let mut before = [0; LETTERS];
         for at in 0..count {
@@ -132,7 +132,7 @@ impl PositionSets {
         word.typos.iter().enumerate().fold(0, |set, (index, (typo, _))| set | (u64::from(occurs(*typo)) << index))
     }
 
-    /// The places of a letter.
+    /// Returns the positions of a letter.
     #[inline]
     fn of(&self, letter: u8) -> Set {
         let half = |from: usize| {
@@ -150,17 +150,17 @@ impl PositionSets {
     }
 }
 
-/// The letters of a word that has typos.
+/// Returns the letters of a word that has typos; `None` if it has none.
 fn typo_letters(word: &Word) -> Option<&[u8]> {
     word.full.bytes.as_deref().filter(|letters| !word.typos.is_empty() && letters.len() <= LETTERS)
 }
 
-/// The bytes that are `letter`: a bit for each.
+/// Returns the bytes that equal `letter`: one bit for each.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn equal(part: &[u8; 16], letter: u8) -> u64 {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
-    // SAFETY: SSE2 is part of the architecture, and the address is that of 16 bytes.
+    // SAFETY: SSE2 is part of the architecture, and the address points to 16 bytes.
     let mask = unsafe {
         let part = _mm_loadu_si128(part.as_ptr().cast());
         _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_set1_epi8(letter.cast_signed())))
@@ -174,12 +174,12 @@ fn equal(part: &[u8; 16], letter: u8) -> u64 {
     part.iter().enumerate().fold(0, |set, (at, byte)| set | (u64::from(*byte == letter) << at))
 }
 
-/// The lowest of a set is passed, and all below it; nothing is behind nothing.
+/// Returns all positions after the lowest of a set; empty for an empty set.
 fn behind(set: Set) -> Set {
     !(set ^ set.wrapping_sub(1))
 }
 
-/// All below the highest of a set; nothing is in front of nothing.
+/// Returns all positions before the highest of a set; empty for an empty set.
 fn in_front(set: Set) -> Set {
     highest(set).saturating_sub(1)
 }

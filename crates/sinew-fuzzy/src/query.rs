@@ -9,22 +9,22 @@ pub struct Query {
     pub(crate) keep_case: bool,
 }
 
-/// One word, in every form that is tried.
+/// One word, in every form that is matched.
 #[derive(Debug, Clone)]
 pub(crate) struct Word {
     pub(crate) full: Needle,
-    /// Without separators, where it has some.
+    /// The word without separators; `None` if it has none.
     pub(crate) joined: Option<Needle>,
-    /// With two neighbours swapped or one letter dropped.
+    /// The word with two neighbours swapped or one letter removed.
     pub(crate) typos: Vec<(Typo, Needle)>,
 }
 
-/// The mistake that was made when the word was typed.
+/// A typing mistake in a word.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Typo {
     /// This letter and the next one are swapped.
     Swapped(usize),
-    /// This letter is one too many.
+    /// This letter is extra.
     Dropped(usize),
 }
 
@@ -32,25 +32,25 @@ pub(crate) enum Typo {
 #[derive(Debug, Clone)]
 pub(crate) struct Needle {
     pub(crate) letters: Vec<char>,
-    /// True for each letter that was a capital although case does not count; empty when none was.
+    /// True for each letter that was a capital although case is ignored; empty if there was none.
     pub(crate) capitals: Vec<bool>,
-    /// None when a letter is not ASCII: then no ASCII path can match.
+    /// `None` if a letter is not ASCII: then no ASCII path can match.
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
-/// Longer queries are cut: no path on disk is as long.
+/// The maximum length of a query; longer ones are truncated, because no path on disk is longer.
 const LONGEST: usize = 1_024;
-/// Shorter words have no room for a typo, longer ones no need.
+/// The lengths of words that are matched with typos: shorter words are ambiguous, and longer ones do not need it.
 const TYPO_LENGTHS: std::ops::RangeInclusive<usize> = 4..=32;
 
 impl Query {
-    /// Reads a query: words separated by blanks; case counts when an upper-case letter is written.
+    /// Parses a query: words separated by blanks; case is significant if it contains an upper-case letter.
     #[must_use]
     pub fn new(text: &str) -> Query {
         Query::with_case(text, text.chars().any(char::is_uppercase))
     }
 
-    /// Reads a query whose case counts or not, whatever is written.
+    /// Parses a query with explicit case sensitivity.
     #[must_use]
     pub fn with_case(text: &str, keep_case: bool) -> Query {
         let words = text
@@ -74,13 +74,13 @@ impl Query {
         Query { words, keep_case }
     }
 
-    /// Returns whether the query has no word: everything matches then.
+    /// Returns true if the query has no words: it then matches everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Returns whether upper and lower case are told apart.
+    /// Returns true if case is significant.
     #[must_use]
     pub fn keeps_case(&self) -> bool {
         self.keep_case
@@ -88,7 +88,7 @@ impl Query {
 }
 
 impl Word {
-    /// The form without separators: wherever another one occurs, so does this.
+    /// Returns the form without separators: it occurs wherever another form does.
     pub(crate) fn plain(&self) -> &Needle {
         self.joined.as_ref().unwrap_or(&self.full)
     }
@@ -106,7 +106,7 @@ impl Word {
                 }
             }
             for at in 0..letters.len() {
-                // Of equal neighbours one is enough.
+                // Dropping either of two equal neighbours has the same result.
                 if letters.get(at + 1) != Some(&letters[at]) {
                     let mut dropped = letters.clone();
                     dropped.remove(at);

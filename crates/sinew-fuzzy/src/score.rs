@@ -5,27 +5,27 @@ use crate::position_sets::{self, PositionSets};
 use crate::query::{Needle, Query, Word};
 use crate::symbols::{Bytes, Symbols, name_start};
 
-/// The quality of a match; more is better. Only scores of one query compare.
+/// The quality of a match; higher is better. Only scores of one query can be compared.
 pub type Score = i32;
 
-/// The query is the path.
+/// The query equals the path.
 const WHOLE_PATH: i32 = 120;
-/// The query is the end of the path, from the start of a name on.
+/// The query equals the end of the path, from the start of a component.
 const PATH_END: i32 = 40;
-/// The query is the name.
+/// The query equals the file name.
 const WHOLE_NAME: i32 = 60;
-/// The query is the name without its extension.
+/// The query equals the file name without its extension.
 const WHOLE_STEM: i32 = 40;
-/// The name begins with the query.
+/// The file name begins with the query.
 const NAME_START: i32 = 12;
-/// All letters lie in the name.
+/// All letters match in the file name.
 const ALL_IN_NAME: i32 = 10;
-/// Separators of the query that the path does not have.
+/// The query has separators that the path does not have.
 const JOINED: i32 = 12;
-/// Two letters swapped, or one too many.
+/// Two letters are swapped, or one is extra.
 const TYPO_COST: i32 = 30;
 
-/// Scores paths against one query. Holds memory; use one per thread.
+/// Scores paths for one query. It owns its buffers; use one per thread.
 #[derive(Debug)]
 pub struct Matcher<'q> {
     query: &'q Query,
@@ -37,7 +37,7 @@ pub struct Matcher<'q> {
 }
 
 impl<'q> Matcher<'q> {
-    /// A matcher that takes the letters of the query as they are.
+    /// Creates a matcher without tolerance for typos.
     #[must_use]
     pub fn new(query: &'q Query) -> Matcher<'q> {
         Matcher {
@@ -50,28 +50,28 @@ impl<'q> Matcher<'q> {
         }
     }
 
-    /// The same, which also takes one word with two neighbouring letters swapped or one letter too many, where the
-    /// rest of it lies at the starts of words.
+    /// Also matches one word with two neighbouring letters swapped or one extra letter, if the rest of the word matches
+    /// at the starts of words.
     #[must_use]
     pub fn with_typos(mut self) -> Matcher<'q> {
         self.typos = true;
         self
     }
 
-    /// The score of a path with `/` between names; none when it does not answer the query.
+    /// Returns the score of a path with `/` separators; `None` if it does not match the query.
     ///
-    /// Takes time of path length times query length, and for most paths that do not answer far less.
+    /// Takes time proportional to path length times query length, and much less for most paths that do not match.
     pub fn score(&mut self, path: &str) -> Option<Score> {
         self.run(path.as_bytes(), Score::MIN, None)
     }
 
-    /// The same for who keeps only the best: where the score is below `floor`, any number below `floor`, which for
-    /// most paths takes no more than finding out that they match. Bytes that are no UTF-8 are taken as U+FFFD.
+    /// Returns the score, or any number below `floor` if the score is below it. For callers that keep only the best:
+    /// for most paths it costs no more than checking whether they match. Invalid UTF-8 is read as U+FFFD.
     pub fn score_over(&mut self, path: &[u8], floor: Score) -> Option<Score> {
         self.run(path, floor, None)
     }
 
-    /// The score, with the places of the letters in `positions`: UTF-16 units of the path, ascending.
+    /// Returns the score and stores the positions of the letters in `positions`: UTF-16 units of the path, ascending.
     pub fn score_with_positions(&mut self, path: &str, positions: &mut Vec<u32>) -> Option<Score> {
         positions.clear();
         let score = self.run(path.as_bytes(), Score::MIN, Some(positions));
@@ -80,7 +80,7 @@ impl<'q> Matcher<'q> {
         score
     }
 
-    /// Returns whether every letter of the query lies at the start of a word or right behind the letter before it.
+    /// Returns true if every letter of the query matches at the start of a word or directly after the previous letter.
     pub fn is_clean(&mut self, path: &str) -> bool {
         self.symbols.read(path, self.query.keep_case);
         let text = Text { letters: &self.symbols.letters[..], worth: &self.symbols.worth, name: self.symbols.name };
@@ -153,7 +153,7 @@ impl<'q> Matcher<'q> {
         Some(total)
     }
 
-    /// More than this the word cannot score in a path where it matches.
+    /// Returns an upper limit of the score of the word in a path that contains it.
     fn most(&self, word: &Word, path: &[u8]) -> Score {
         let keep = self.query.keep_case;
         let name = &path[name_start(path)..];
@@ -169,7 +169,8 @@ impl<'q> Matcher<'q> {
         letters + ALL_IN_NAME + end + if starts { WHOLE_NAME } else { 0 }
     }
 
-    /// Returns whether the letters of each word occur in their order. `short`: the path has been read as sets of positions.
+    /// Returns true if the letters of each word occur in order. `short` means that the path was read as sets of
+    /// positions.
     fn may_match(&self, path: &[u8], short: bool) -> bool {
         let keep = self.query.keep_case;
         let found = |needle: &Needle| {
@@ -184,7 +185,7 @@ impl<'q> Matcher<'q> {
     }
 }
 
-/// Returns whether the letters occur one behind the other: one SIMD search per letter.
+/// Returns true if the letters occur in order: one SIMD search per letter.
 fn occurs(needle: &[u8], mut path: &[u8], keep_case: bool) -> bool {
     needle.iter().all(|byte| {
         let upper = if keep_case { *byte } else { byte.to_ascii_uppercase() };
@@ -194,7 +195,7 @@ fn occurs(needle: &[u8], mut path: &[u8], keep_case: bool) -> bool {
     })
 }
 
-/// A unit of text: a byte for ASCII, else a character.
+/// A unit of text: a byte of ASCII text, otherwise a character.
 trait Letter: Copy + Eq + From<u8> {
     fn of(needle: &Needle) -> Option<&[Self]>;
 }
@@ -219,7 +220,8 @@ struct Search<'a, T> {
 }
 
 impl<T: Letter> Search<'_, T> {
-    /// The best of all forms of the word, and whether it is a typo. `typos` has a bit for each typo that may occur.
+    /// Returns the best score of all forms of the word, and whether it is a typo. `typos` has a bit for each typo that
+    /// may occur.
     fn word(mut self, word: &Word, typos: u64, positions: Option<&mut Vec<u32>>) -> Option<(Score, bool)> {
         let forms = [(Some(&word.full), 0), (word.joined.as_ref(), JOINED)];
         let mut best: Option<(Score, bool, &Needle, Runs)> = None;
@@ -256,7 +258,7 @@ impl<T: Letter> Search<'_, T> {
         self.best(needle, runs, None)
     }
 
-    /// The better of two layouts: over the whole path, and over the name alone.
+    /// Returns the better of two alignments: with the whole path, and with the name only.
     fn best(&mut self, needle: &Needle, runs: Runs, places: Option<&mut Vec<usize>>) -> Option<Score> {
         let letters = T::of(needle)?;
         let whole = self.layout.best(letters, &needle.capitals, &self.text, runs, None)?;
@@ -279,7 +281,7 @@ impl<T: Letter> Search<'_, T> {
     }
 }
 
-/// The bonus of a name that is the query, nearly.
+/// Returns the bonus of a name that nearly equals the query.
 fn name_bonus<T: Letter>(needle: &[T], name: &[T]) -> i32 {
     let dot = T::from(b'.');
     let stem = name.iter().skip(1).rposition(|letter| *letter == dot).map_or(name.len(), |at| at + 1);
@@ -301,7 +303,7 @@ fn path_bonus<T: Letter>(needle: &[T], path: &[T]) -> i32 {
     if path == needle {
         return WHOLE_PATH;
     }
-    // Only where the query names a folder; a name alone has its own bonus.
+    // Only if the query contains a directory; a name alone has its own bonus.
     if !needle.contains(&slash) {
         return 0;
     }

@@ -1,14 +1,14 @@
-//! A path as the symbols that are compared, with what each place is worth.
+//! A path as comparable symbols, with the bonus of each position.
 
 use crate::fold::fold;
 
-/// The value of a place beyond the letter itself.
+/// The bonus of a position in addition to the letter itself.
 pub(crate) mod bonus {
     /// After `/`, or at the start.
     pub(crate) const SEGMENT: u8 = 10;
     /// After another separator.
     pub(crate) const WORD: u8 = 8;
-    /// A camel hump.
+    /// A camel-case boundary.
     pub(crate) const HUMP: u8 = 7;
     /// The first digit of a number.
     pub(crate) const NUMBER: u8 = 5;
@@ -54,15 +54,15 @@ fn worth(before: Class, this: Class, after: Option<Class>) -> u8 {
     }
 }
 
-/// A path taken apart. Kept between paths for its memory.
+/// A parsed path. Reused between paths for its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     /// The folded letters.
     pub(crate) letters: Vec<char>,
     pub(crate) worth: Vec<u8>,
-    /// For each symbol: which UTF-16 unit of the path it begins at.
+    /// For each symbol the UTF-16 unit of the path where it begins.
     pub(crate) origin: Vec<u32>,
-    /// Index of the first byte of the name.
+    /// The index of the first byte of the name.
     pub(crate) name: usize,
 }
 
@@ -91,7 +91,7 @@ impl Symbols {
     }
 }
 
-/// The same for a path of ASCII, where a symbol is a byte: this is nearly every path.
+/// The same for an ASCII path, where each symbol is a byte: nearly every path.
 #[derive(Debug, Default)]
 pub(crate) struct Bytes {
     pub(crate) letters: Vec<u8>,
@@ -99,7 +99,7 @@ pub(crate) struct Bytes {
     pub(crate) name: usize,
 }
 
-/// Returns the index at which the name begins. A slash at the end belongs to the name of a folder.
+/// Returns the index where the name begins. A trailing slash belongs to the name of a directory.
 pub(crate) fn name_start(path: &[u8]) -> usize {
     memchr::memrchr(b'/', &path[..path.len().saturating_sub(1)]).map_or(0, |slash| slash + 1)
 }

@@ -1,41 +1,41 @@
-//! The eleven categories that a palette can colour, and "plain" for all else.
+//! The eleven categories that a palette can colour, and "plain" for everything else.
 
-/// The kind of a piece of source code, as far as colours go.
+/// The category of a token, which determines its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Category {
     /// No colour.
     #[default]
     Plain,
-    /// Comments and quotations.
+    /// Comments and quoted lines.
     Comment,
-    /// Keywords, constants of the language (`true`, `null`), tags, headings, keys of YAML and TOML.
+    /// Keywords, built-in constants (`true`, `null`), tags, headings, keys of YAML and TOML.
     Keyword,
-    /// Names of functions and macros, where they are defined and where they are called.
+    /// Names of functions and macros, in definitions and calls.
     Function,
-    /// Variables, parameters, attributes and properties, as far as the language tells them apart.
+    /// Variables, parameters, attributes and properties, as far as the lexer can distinguish them.
     Variable,
-    /// Strings, character literals, regular expressions, raw text.
+    /// Strings, character literals, regular expressions and raw text.
     String,
-    /// Numbers and colours.
+    /// Numbers and colour values.
     Number,
     /// Names of types, classes and modules.
     Type,
     /// Operators.
     Operator,
-    /// Brackets, commas, semicolons and the like.
+    /// Brackets, commas, semicolons and similar characters.
     Punctuation,
-    /// Lines that a diff adds.
+    /// Added lines of a diff.
     Inserted,
-    /// Lines that a diff removes.
+    /// Removed lines of a diff.
     Deleted,
 }
 
-/// Number of categories, [`Category::Plain`] included.
+/// The number of categories, including [`Category::Plain`].
 pub(crate) const CATEGORIES: usize = 12;
 
 impl Category {
-    /// Every category in the order of its number.
+    /// Every category, ordered by number.
     pub const ALL: [Self; CATEGORIES] = [
         Self::Plain,
         Self::Comment,
@@ -51,7 +51,7 @@ impl Category {
         Self::Deleted,
     ];
 
-    /// The lower-case name, as the keys of a palette spell it (`plain` has no key).
+    /// Returns the lower-case name, as in the keys of a palette (`plain` has no key).
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

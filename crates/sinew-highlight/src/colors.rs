@@ -1,51 +1,51 @@
-//! The palette, and how each of its colours is taken back.
+//! The palette, and the sequences that reset its colours.
 
 use crate::category::{CATEGORIES, Category};
 
 /// A palette: one ANSI string per category, such as `"\x1b[38;5;81m"`.
 ///
-/// Only complete SGR sequences (`ESC [ numbers m`, one or several) count as a colour. Any other text would change the
-/// code that is shown, so such an entry is read as "no colour", as an empty one is.
+/// A colour must consist of complete SGR sequences (`ESC [ numbers m`, one or several). Any other text would change the
+/// displayed code, so it is ignored like an empty string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Colors {
-    /// Colour of comments.
+    /// The colour of comments.
     pub comment: String,
-    /// Colour of keywords.
+    /// The colour of keywords.
     pub keyword: String,
-    /// Colour of function names.
+    /// The colour of function names.
     pub function: String,
-    /// Colour of variables.
+    /// The colour of variables.
     pub variable: String,
-    /// Colour of strings.
+    /// The colour of strings.
     pub string: String,
-    /// Colour of numbers.
+    /// The colour of numbers.
     pub number: String,
-    /// Colour of type names.
+    /// The colour of type names.
     pub r#type: String,
-    /// Colour of operators.
+    /// The colour of operators.
     pub operator: String,
-    /// Colour of punctuation.
+    /// The colour of punctuation.
     pub punctuation: String,
-    /// Colour of added lines of a diff.
+    /// The colour of added lines of a diff.
     pub inserted: String,
-    /// Colour of removed lines of a diff.
+    /// The colour of removed lines of a diff.
     pub deleted: String,
 }
 
-/// A palette made ready for painting.
+/// A compiled palette.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Palette {
     pub(crate) styles: [Style; CATEGORIES],
 }
 
-/// One colour: how it begins, how it ends, what it changes.
+/// One colour: its start and reset sequences, and its attributes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Style {
     /// Empty for "no colour".
     pub(crate) begin: Box<str>,
-    /// Takes back exactly what `begin` set, so that a background of the caller stays.
+    /// Resets exactly what `begin` sets, so that a background of the caller is kept.
     pub(crate) end: Box<str>,
-    /// The attributes that `begin` sets, as a set of bits.
+    /// The attributes that `begin` sets, as bit flags.
     pub(crate) sets: u8,
 }
 
@@ -53,7 +53,7 @@ const FOREGROUND: u8 = 1;
 const WEIGHT: u8 = 2;
 const SLANT: u8 = 4;
 const UNDERLINE: u8 = 8;
-/// Attributes that show on blanks.
+/// Attributes that are visible on blanks.
 pub(crate) const VISIBLE_ON_BLANKS: u8 = UNDERLINE | BACKGROUND | OTHER;
 const BACKGROUND: u8 = 16;
 const OTHER: u8 = 32;
@@ -67,7 +67,7 @@ impl Palette {
         Self { styles }
     }
 
-    /// Returns whether no category has a colour.
+    /// Returns true if no category has a colour.
     pub(crate) fn is_plain(&self) -> bool {
         self.styles.iter().all(|style| style.begin.is_empty())
     }
@@ -116,8 +116,8 @@ impl Style {
     }
 }
 
-/// The attributes that a run of SGR sequences sets; `None` if the text is anything else. A colour longer than 128 bytes
-/// is none either: it would be repeated at every token.
+/// Returns the attributes that a run of SGR sequences sets; `None` for any other text, and for a colour longer than 128
+/// bytes, because it would be repeated for every token.
 fn attributes(text: &str) -> Option<u8> {
     if text.len() > 128 {
         return None;

@@ -1,4 +1,4 @@
-//! The long tail: TextMate grammars, run by syntect.
+//! The other languages: TextMate grammars, executed by syntect.
 
 use std::sync::LazyLock;
 
@@ -8,32 +8,32 @@ use crate::category::Category;
 use crate::paint::Paint;
 use crate::scopes::Scopes;
 
-/// Lines longer than this stay plain: a grammar may need time that grows with the cube of a line's length.
+/// The maximum length of highlighted lines: a grammar may need time that grows with the cube of a line's length.
 const LONGEST_LINE: usize = 1 << 10;
 
-/// The squares of the lengths of lines beyond [`SHORT_LINE`] may add up to this in one text; what comes then stays plain.
+/// The limit of the sum of the squared lengths of lines beyond [`SHORT_LINE`] in one text; later lines stay plain.
 const MOST_EFFORT: usize = 32 << 20;
 
-/// Lines up to this length never count as an effort.
+/// Lines up to this length do not count towards the limit.
 const SHORT_LINE: usize = 200;
 
-/// Bytes of one text that are looked at; what comes then stays plain. A grammar reads about half a megabyte in a second, and
-/// the caller waits for it.
+/// The number of bytes of one text that are highlighted; the rest stays plain. A grammar processes about half a
+/// megabyte per second, and the caller waits for it.
 const MOST_BYTES: usize = 32 << 10;
 
-/// The same for the grammars of [`SLOW`].
+/// The same for the grammars in [`SLOW`].
 const MOST_BYTES_SLOW: usize = 8 << 10;
 
-/// Grammars that read ten times as slowly as the others where a text is not what they expect.
+/// Grammars that are ten times as slow as others on unexpected text.
 const SLOW: &[&str] = &["Command Help", "Idris", "OCamlyacc", "Regular Expression"];
 
-/// Steps back that one regular expression may take at one place, and in one search of a line.
+/// The backtracking limits of a regular expression at one position, and in one search of a line.
 const RETRIES: (u16, u16) = (2_000, 20_000);
 
-/// Every grammar, read once; the rules of a grammar are unpacked when it is first used.
+/// Every grammar, loaded once; the rules of a grammar are unpacked on its first use.
 static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(|| {
-    // SAFETY: both calls store a number that later searches read; none of ours has begun, and what others search in this
-    // process only ends earlier where it would take long.
+    // SAFETY: both calls store a number that later searches read; none of ours has begun, and other searches in this
+    // process only end earlier if they would take long.
     unsafe {
         onig_sys::onig_set_retry_limit_in_match(RETRIES.0.into());
         onig_sys::onig_set_retry_limit_in_search(RETRIES.1.into());
@@ -41,7 +41,7 @@ static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(|| {
     two_face::syntax::extra_newlines()
 });
 
-/// A grammar and where in a text it is.
+/// A grammar and its state within a text.
 #[derive(Clone)]
 pub(crate) struct Grammar {
     parse: ParseState,
@@ -49,18 +49,18 @@ pub(crate) struct Grammar {
     scopes: Scopes,
     line: String,
     effort: usize,
-    /// Bytes that may still be looked at.
+    /// The number of bytes that may still be highlighted.
     budget: usize,
-    /// Lines that a limit left plain.
+    /// The number of lines that a limit left plain.
     plain_lines: usize,
 }
 
-/// Every grammar for whole files: its name and its extensions.
+/// Returns every grammar for whole files.
 pub(crate) fn all() -> impl Iterator<Item = &'static SyntaxReference> {
     GRAMMARS.syntaxes().iter().filter(|syntax| !syntax.hidden)
 }
 
-/// The grammar with this scope, extension or name, letter case aside.
+/// Returns the grammar with this scope, extension or name, ignoring case; `None` if there is none.
 pub(crate) fn find(token: &str) -> Option<&'static SyntaxReference> {
     GRAMMARS.find_syntax_by_token(token)
 }
@@ -78,12 +78,12 @@ impl Grammar {
         }
     }
 
-    /// Lines that a limit left plain.
+    /// Returns the number of lines that a limit left plain.
     pub(crate) fn plain_lines(&self) -> usize {
         self.plain_lines
     }
 
-    /// Paints one line without its terminator.
+    /// Highlights one line without its line end.
     pub(crate) fn line(&mut self, text: &[u8], paint: &mut Paint<'_>) {
         let Some(text) = std::str::from_utf8(text).ok().filter(|text| self.admits(text.len())) else {
             self.plain_lines += 1;
@@ -93,7 +93,7 @@ impl Grammar {
         self.line.clear();
         self.line.push_str(text);
         self.line.push('\n');
-        // A line that fails to parse is shown plain; the next begins from the state before it.
+        // A line that fails to parse stays plain; the next one continues from the state before it.
         let before = self.parse.clone();
         let Ok(operations) = self.parse.parse_line(&self.line, &GRAMMARS) else {
             self.parse = before;
@@ -113,12 +113,13 @@ impl Grammar {
         self.show(&text[at..], paint);
     }
 
-    /// Returns whether a line of this length is within every limit; counts it if it is.
+    /// Returns true if a line of this length is within every limit, and counts it.
     fn admits(&mut self, length: usize) -> bool {
         if length > LONGEST_LINE {
             return false;
         }
-        // Once it is spent, shorter lines do not slip through: the grammar would go on in the middle of something.
+        // Once the budget is used up, shorter lines stay plain too: the grammar would continue in an inconsistent
+        // state.
         self.budget = if length < self.budget { self.budget - length - 1 } else { 0 };
         if length > SHORT_LINE {
             self.effort = MOST_EFFORT.min(self.effort + length * length);

@@ -1,14 +1,15 @@
-//! Source code to coloured terminal text.
+//! Highlights source code as coloured terminal text.
 //!
-//! [`highlight`] colours a whole text, [`HighlightStream`] one that arrives in pieces. About a hundred languages have lexers
-//! of our own, made for speed: those that are shown most have one each, the others are rows of data for one table-driven
-//! lexer. The rest goes through a TextMate grammar, which is much slower and therefore has a budget ([`HighlightResult`]).
-//! Both know the same eleven categories, so a palette ([`Colors`]) has eleven colours.
+//! [`highlight`] colours a whole text, [`HighlightStream`] a text that arrives in chunks. About a hundred languages
+//! have built-in lexers that are optimised for speed: the most common languages have their own, the others are rows of
+//! data for a table-driven lexer. The remaining languages use a TextMate grammar, which is much slower and therefore
+//! has a budget ([`HighlightResult`]). All use the same eleven categories, so a palette ([`Colors`]) has eleven
+//! colours.
 //!
-//! Three laws hold for every input:
-//! - removing the colour codes gives the input back, byte for byte;
-//! - every line ends with the colours taken back, so lines can be cut apart and shown alone;
-//! - a text that a lexer misunderstands gets odd colours, never odd text.
+//! These guarantees apply to every input:
+//! - removing the colour codes returns the input, byte for byte;
+//! - every line ends with its colours reset, so that lines can be shown separately;
+//! - a text that a lexer misunderstands gets wrong colours, never wrong text.
 //!
 //! ```
 //! use sinew_highlight::{Colors, highlight};
@@ -37,27 +38,28 @@ use stream::Highlighter;
 
 /// Colours `code`, written in `lang`.
 ///
-/// `lang` is a name, an alias or a file extension in any letter case (`"typescript"`, `"ts"`, `".ts"`). A language that
-/// is not known, or a palette without colours, gives the code back unchanged. A line that holds an escape character of
-/// its own stays plain, since a code of ours could become part of its sequence. Takes linear time; where a grammar does
-/// the work, it ends after a tenth of a second or so, and what is left stays plain: [`highlight_detailed`] says how much.
+/// `lang` is a name, an alias or a file extension, ignoring case (`"typescript"`, `"ts"`, `".ts"`). For an unknown
+/// language, or a palette without colours, the code is returned unchanged. A line that contains an escape character
+/// stays plain, because an added code could become part of its sequence. Runs in linear time; if a grammar is used,
+/// highlighting stops after about a tenth of a second, and the rest stays plain: [`highlight_detailed`] returns how
+/// much.
 #[must_use]
 pub fn highlight(code: &str, lang: &str, colors: &Colors) -> String {
     highlight_detailed(code, lang, colors).text
 }
 
-/// A coloured text, and how much of it no limit let through.
+/// A highlighted text, and how many lines a limit left plain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HighlightResult {
     /// The code with colours.
     pub text: String,
-    /// The number of lines that a limit left plain. Always 0 for a language with a lexer of our own. A language that goes
-    /// through a grammar has a budget of 32 KiB of code for one text (8 KiB for the slowest few), after which all lines stay plain; before that, lines
-    /// of more than 1 KiB do.
+    /// The number of lines that a limit left plain. Always 0 for a language with a built-in lexer. A language with a
+    /// grammar has a budget of 32 KiB of code per text (8 KiB for the slowest ones), after which all lines stay plain;
+    /// before that, lines of more than 1 KiB stay plain.
     pub plain_lines: usize,
 }
 
-/// Like [`highlight`], and says how many lines a limit left plain.
+/// Does the same as [`highlight`], and returns how many lines a limit left plain.
 #[must_use]
 pub fn highlight_detailed(code: &str, lang: &str, colors: &Colors) -> HighlightResult {
     let mut highlighter = names::find(lang).map(Highlighter::new);
@@ -65,8 +67,8 @@ pub fn highlight_detailed(code: &str, lang: &str, colors: &Colors) -> HighlightR
     HighlightResult { text, plain_lines: highlighter.map_or(0, |highlighter| highlighter.plain_lines()) }
 }
 
-/// Like [`highlight`], but a language without a lexer of our own is not known. A program that calls nothing else here links
-/// no grammar, which saves it 1.6 MB.
+/// Does the same as [`highlight`] for languages with a built-in lexer only. A program that uses no other function of
+/// this crate links no grammars, which saves 1.6 MB.
 #[must_use]
 pub fn highlight_by_lexer(code: &str, lang: &str, colors: &Colors) -> String {
     let palette = Palette::new(colors);
@@ -77,20 +79,20 @@ pub fn highlight_by_lexer(code: &str, lang: &str, colors: &Colors) -> String {
     stream::paint(code, &palette, 0, |line, paint| lexer.line(line, paint)).unwrap_or_else(|| code.to_owned())
 }
 
-/// Like [`highlight`], but always by the language's TextMate grammar: what the lexers are measured against.
+/// Does the same as [`highlight`], but always with the language's TextMate grammar, as a reference for the lexers.
 #[must_use]
 pub fn highlight_by_grammar(code: &str, lang: &str, colors: &Colors) -> String {
     let mut grammar = names::find_grammar(lang).map(|syntax| Highlighter::new(names::Engine::Grammar(syntax)));
     whole(code, grammar.as_mut(), colors)
 }
 
-/// Returns whether [`highlight`] knows a language.
+/// Returns true if [`highlight`] supports a language.
 #[must_use]
 pub fn supports(lang: &str) -> bool {
     names::find(lang).is_some()
 }
 
-/// One name for each language that [`highlight`] knows, in lower case, sorted.
+/// Returns one name for each language that [`highlight`] supports, in lower case, sorted.
 #[must_use]
 pub fn languages() -> Vec<String> {
     names::all()

@@ -1,9 +1,9 @@
-//! Code line by line, by the lexers alone.
+//! Highlights code line by line, with the lexers only.
 
 use crate::colors::{Colors, Palette};
 use crate::{lex, names, stream};
 
-/// Colours code that is handed over line by line, by the language's lexer; it knows no grammars, and links none.
+/// Highlights code that is passed line by line, with the language's lexer; supports no grammars, and links none.
 #[derive(Clone)]
 pub struct LineHighlighter {
     lexer: Option<lex::Lexer>,
@@ -11,14 +11,14 @@ pub struct LineHighlighter {
 }
 
 impl LineHighlighter {
-    /// A highlighter of `lang`; a language without a lexer of our own stays plain.
+    /// Creates a highlighter for `lang`; a language without a built-in lexer stays plain.
     #[must_use]
     pub fn new(lang: &str, colors: &Colors) -> Self {
         Self { lexer: names::find_lexer(lang).map(lex::Lexer::new), palette: Palette::new(colors) }
     }
 
-    /// Takes the next line, with or without its end, and gives it coloured. A line goes by what stood before it, never by
-    /// what follows.
+    /// Highlights the next line, with or without its line end. The result depends on the previous lines, never on the
+    /// following ones.
     #[must_use]
     pub fn line(&mut self, line: &str) -> String {
         match &mut self.lexer {

@@ -1,4 +1,4 @@
-//! Names of languages: which lexer or grammar a name, an extension or an alias means.
+//! Names of languages: resolves a name, an extension or an alias to a lexer or grammar.
 
 use syntect::parsing::SyntaxReference;
 
@@ -8,9 +8,9 @@ use crate::lex::{NativeLexer, table, template};
 /// The engine that highlights a language.
 #[derive(Clone, Copy)]
 pub(crate) enum Engine {
-    /// A lexer of our own.
+    /// A built-in lexer.
     Native(NativeLexer),
-    /// A grammar of the long tail.
+    /// A TextMate grammar.
     Grammar(&'static SyntaxReference),
 }
 
@@ -46,11 +46,11 @@ const NATIVE: &[(NativeLexer, &str)] = &[
     (NativeLexer::TypeScript, "typescript ts mts cts"),
 ];
 
-/// Languages of the long tail that go by other names than their grammar's: the name, the grammar's, then aliases.
+/// Languages with a grammar of another name: the name, the grammar's name, then aliases.
 const ALIASES: &[(&str, &str, &str)] =
     &[("gitignore", "Git Ignore", ""), ("rst", "reStructuredText", "restructuredtext")];
 
-/// The engine for a name, letter case and blanks around it aside; a leading dot (`.rs`) counts for nothing.
+/// Returns the engine for a name, ignoring case, surrounding blanks and a leading dot (`.rs`); `None` if it is unknown.
 pub(crate) fn find(name: &str) -> Option<Engine> {
     let key = key(name)?;
     if let Some(fast) = fast(&key) {
@@ -64,15 +64,15 @@ pub(crate) fn find(name: &str) -> Option<Engine> {
     Some(lexer.map_or(Engine::Grammar(syntax), Engine::Native))
 }
 
-/// The lexer for a name, looked up as [`find`] does.
+/// Returns the lexer for a name, looked up as in [`find`].
 pub(crate) fn find_lexer(name: &str) -> Option<NativeLexer> {
     fast(&key(name)?)
 }
 
-/// The name as the tables have it.
+/// Returns the name in the form of the tables; `None` if it cannot be in them.
 fn key(name: &str) -> Option<String> {
     let name = name.trim();
-    // No language has a longer name; the tables are searched one by one.
+    // No language has a longer name, and the tables are searched linearly.
     if name.is_empty() || name.len() > 64 {
         return None;
     }
@@ -89,7 +89,7 @@ fn lists(names: &str, key: &str) -> bool {
     names.split(' ').any(|known| known == key)
 }
 
-/// The grammar for a name, also where a lexer of our own would be used.
+/// Returns the grammar for a name, even if the language has a built-in lexer.
 pub(crate) fn find_grammar(name: &str) -> Option<&'static SyntaxReference> {
     let name = match name {
         "cpp" => "C++",
@@ -101,7 +101,7 @@ pub(crate) fn find_grammar(name: &str) -> Option<&'static SyntaxReference> {
     grammar::find(name)
 }
 
-/// Grammars whose languages have a lexer under another name.
+/// Grammars whose languages have a lexer with another name.
 const REPLACED: &[&str] = &[
     "ARM Assembly",
     "Batch File",
@@ -130,7 +130,7 @@ const REPLACED: &[&str] = &[
     "x86_64 Assembly",
 ];
 
-/// One name per language, in lower case, sorted.
+/// Returns one name per language, in lower case, sorted.
 pub(crate) fn all() -> Vec<String> {
     let lexers = NATIVE.iter().map(|row| row.1).chain(table::all().map(|row| row.1));
     let mut names: Vec<String> = lexers.filter_map(|names| names.split(' ').next()).map(str::to_owned).collect();
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn every_name_of_a_replaced_grammar_finds_a_lexer() {
         for syntax in grammar::all().filter(|syntax| REPLACED.contains(&syntax.name.as_str())) {
-            // Listed as Haskell, although only a grammar knows it.
+            // Listed as Haskell, although only a grammar supports it.
             if syntax.name == "Literate Haskell" {
                 continue;
             }

@@ -1,23 +1,23 @@
-//! From categories of byte ranges to coloured text.
+//! Converts categories of byte ranges to coloured text.
 
 use crate::category::{CATEGORIES, Category};
 use crate::colors::{Palette, VISIBLE_ON_BLANKS};
 
-/// Takes the pieces of one line after the other and gives the coloured text.
+/// Adds colour codes to the tokens of each line.
 ///
-/// Only codes are added, never a byte of the input changed, and nothing stays coloured at the end of a line.
+/// Only codes are added, no byte of the input is changed, and every line ends without colours.
 pub(crate) struct Paint<'a> {
     palette: &'a Palette,
     out: Vec<u8>,
-    /// The category whose codes are in force.
+    /// The category whose codes are active.
     current: Category,
-    /// Lines with an escape character of their own get no codes: ours could complete a sequence that they begin.
+    /// True for a line with an escape character, which gets no codes: they could complete a sequence that it begins.
     muted: bool,
-    /// Blanks at the end of `out` since the last piece: a colour that ends there ends before them.
+    /// The number of blanks at the end of `out` since the last token: a colour that ends there ends before them.
     gap: usize,
-    /// Bytes of the line that were shown before and are not shown again.
+    /// The number of bytes of the line that were shown before and are not shown again.
     skip: usize,
-    /// For each pair (from, to): whether the first must be taken back before the second begins.
+    /// For each pair (from, to): whether the first has to be reset before the second begins.
     resets: [u16; CATEGORIES],
 }
 
@@ -40,7 +40,7 @@ impl<'a> Paint<'a> {
         self.skip = skip;
     }
 
-    /// Appends a piece of the line in a category.
+    /// Appends a token of the line in a category.
     #[inline]
     pub(crate) fn piece(&mut self, mut text: &[u8], category: Category) {
         if self.skip > 0 {
@@ -58,7 +58,7 @@ impl<'a> Paint<'a> {
         self.out.extend_from_slice(text);
     }
 
-    /// Appends blanks between two pieces; they join what is before them if that goes on behind them.
+    /// Appends blanks between two tokens; they have the colour of the previous token if it continues after them.
     #[inline]
     pub(crate) fn blank(&mut self, text: &[u8]) {
         if self.skip > 0 || self.palette.styles[self.current as usize].sets & VISIBLE_ON_BLANKS != 0 {
@@ -68,7 +68,7 @@ impl<'a> Paint<'a> {
         self.out.extend_from_slice(text);
     }
 
-    /// Ends the line: takes the colour back, then appends the line's terminator as it stood.
+    /// Ends the line: resets the colour, then appends the original line end.
     pub(crate) fn end(&mut self, terminator: &[u8]) {
         if self.current != Category::Plain {
             self.change(Category::Plain);
@@ -78,7 +78,7 @@ impl<'a> Paint<'a> {
         self.out.extend_from_slice(&terminator[hidden..]);
     }
 
-    /// The coloured text; `None` if a piece was cut inside a character.
+    /// Returns the coloured text; `None` if a token was cut inside a character.
     pub(crate) fn finish(self) -> Option<String> {
         String::from_utf8(self.out).ok()
     }

@@ -1,4 +1,4 @@
-//! From TextMate scopes to categories.
+//! Maps TextMate scopes to categories.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,27 +7,27 @@ use syntect::parsing::Scope;
 
 use crate::category::Category;
 
-/// The meaning of a scope for its text.
+/// What a scope determines about its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Ask the scope around it.
+    /// Nothing: the surrounding scope decides.
     Silent,
-    /// This category, whatever the text is.
+    /// This category for any text.
     Is(Category),
-    /// An operator; if it is a word (`and`, `typeof`), a keyword.
+    /// An operator; a keyword if it is a word (`and`, `typeof`).
     Operator,
-    /// A keyword of declarations; if it is the name of a basic type (`int`, `u8`), a type.
+    /// A keyword of declarations; a type if it is the name of a basic type (`int`, `u8`).
     Storage,
-    /// This category for everything inside: comments with their tags; regular expressions as far as no code is embedded.
+    /// This category for everything inside: comments with their tags; regular expressions except embedded code.
     Whole(Category),
-    /// Punctuation, unless the scope around it says string or comment: quotes go with what they enclose.
+    /// Punctuation, unless the surrounding scope is a string or comment: quotes have the category of their content.
     Delimiter,
 }
 
 use Category::{Comment, Deleted, Function, Inserted, Keyword, Number, Plain, Punctuation, String, Type, Variable};
 use Verdict::{Delimiter, Is, Operator, Silent, Storage, Whole};
 
-/// Prefixes of scopes; the longest that fits decides.
+/// Prefixes of scopes; the longest match decides.
 const TABLE: &[(&str, Verdict)] = &[
     ("comment", Whole(Comment)),
     ("comment.block.documentation.python", Whole(String)),
@@ -104,7 +104,7 @@ const TABLE: &[(&str, Verdict)] = &[
     ("variable.language.rust", Is(Keyword)),
 ];
 
-/// Names of basic types that grammars scope like `let` or `class`.
+/// Names of basic types, which grammars scope like `let` or `class`.
 const BASIC_TYPES: &[&str] = &[
     "auto",
     "bool",
@@ -194,14 +194,14 @@ static PREFIXES: LazyLock<Vec<(Scope, Verdict)>> = LazyLock::new(|| {
     prefixes
 });
 
-/// Remembers what was looked up, since a file uses few scopes.
+/// Caches lookups, because a file uses few scopes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scopes {
     seen: HashMap<Scope, Verdict>,
 }
 
 impl Scopes {
-    /// The category of a text under a stack of scopes, outermost first.
+    /// Returns the category of a text in a stack of scopes, outermost first.
     pub(crate) fn category(&mut self, stack: &[Scope], text: &str) -> Category {
         let mut embedded = false;
         for &scope in stack.iter().rev() {

@@ -1,4 +1,4 @@
-//! Text that arrives in pieces, and the loop over lines.
+//! Highlights text that arrives in chunks, and the loop over lines.
 
 use memchr::memchr;
 
@@ -8,28 +8,28 @@ use crate::lex::Lexer;
 use crate::names::{self, Engine};
 use crate::paint::Paint;
 
-/// An unfinished line longer than this is not a longer looked at: each piece of it would lex it anew.
+/// The length at which an unfinished line is no longer highlighted, because each chunk lexes it again.
 const LONGEST_PENDING: usize = 8 << 10;
 
-/// Colours code that arrives in pieces, such as the answer of a model.
+/// Highlights code that arrives in chunks, such as the answer of a model.
 ///
-/// Fed with whole lines it gives the same bytes as one call of [`crate::highlight`] with the joined text. A piece that
-/// ends inside a line is coloured as far as it goes and ends with the colours taken back; the rest of the line is
-/// coloured with what stood before it in mind.
+/// For complete lines it returns the same bytes as one call of [`crate::highlight`] with the joined text. A chunk that
+/// ends inside a line is coloured as far as possible and ends with the colours reset; the rest of the line is coloured
+/// with the earlier part as context.
 #[derive(Clone)]
 pub struct HighlightStream {
     highlighter: Option<Highlighter>,
     palette: Palette,
-    /// The line that has no end yet; its pieces are shown already.
+    /// The unfinished line, whose chunks are shown already.
     pending: String,
-    /// True when the line became too long to be highlighted.
+    /// True if the line became too long to be highlighted.
     line_too_long: bool,
-    /// Lines that became so.
+    /// The number of such lines.
     long_lines: usize,
 }
 
 impl HighlightStream {
-    /// A stream of code in `lang`, which is looked up as [`crate::highlight`] does.
+    /// Creates a stream for code in `lang`, which is looked up as in [`crate::highlight`].
     #[must_use]
     pub fn new(lang: &str, colors: &Colors) -> Self {
         let palette = Palette::new(colors);
@@ -37,14 +37,14 @@ impl HighlightStream {
         Self { highlighter, palette, pending: String::new(), line_too_long: false, long_lines: 0 }
     }
 
-    /// The number of lines so far that a limit left plain: too long to look at, or beyond the budget of a grammar (see
+    /// Returns the number of lines so far that a limit left plain: too long, or beyond the budget of a grammar (see
     /// [`crate::HighlightResult::plain_lines`]).
     #[must_use]
     pub fn plain_lines(&self) -> usize {
         self.long_lines + self.highlighter.as_ref().map_or(0, Highlighter::plain_lines)
     }
 
-    /// Takes the next piece and gives it coloured.
+    /// Highlights the next chunk.
     #[must_use]
     pub fn push(&mut self, chunk: &str) -> String {
         let Some(highlighter) = &mut self.highlighter else {
@@ -63,7 +63,7 @@ impl HighlightStream {
             }
             chunk = tail;
         }
-        // Whole lines move the state on; what is left is painted with a copy of it.
+        // Complete lines update the state; the rest is highlighted with a copy of it.
         let lines = chunk.rfind('\n').map_or(0, |end| end + 1);
         let (lines, rest) = chunk.split_at(lines);
         if !lines.is_empty() {
@@ -77,7 +77,7 @@ impl HighlightStream {
     }
 }
 
-/// Goes on with an unfinished line.
+/// Continues an unfinished line.
 fn resume(
     highlighter: &mut Highlighter,
     palette: &Palette,
@@ -88,7 +88,7 @@ fn resume(
     let ends = piece.ends_with('\n');
     let shown = pending.len();
     if *line_too_long || shown + piece.len() > LONGEST_PENDING && !ends {
-        // The state moves over what is known of the line, so that the next line begins from a fair guess.
+        // The state includes the known part of the line, so that the next line starts with a good guess.
         if !*line_too_long {
             pending.push_str(piece);
             let _ = highlighter.run(pending, palette, 0);
@@ -121,7 +121,7 @@ impl Highlighter {
         }
     }
 
-    /// Lines that a limit left plain.
+    /// Returns the number of lines that a limit left plain.
     pub(crate) fn plain_lines(&self) -> usize {
         match self {
             Self::NativeLexer(_) => 0,
@@ -129,7 +129,7 @@ impl Highlighter {
         }
     }
 
-    /// Paints a text as [`paint`] does.
+    /// Highlights a text as [`paint`] does.
     pub(crate) fn run(&mut self, code: &str, palette: &Palette, skip: usize) -> Option<String> {
         paint(code, palette, skip, |line, paint| match self {
             Self::NativeLexer(lexer) => lexer.line(line, paint),
@@ -138,8 +138,8 @@ impl Highlighter {
     }
 }
 
-/// Paints a text that begins at the beginning of a line, by lines without their ends; its first `skip` bytes are not
-/// shown. `None` if a piece was cut inside a character.
+/// Highlights a text that begins at the start of a line, by lines without their line ends; its first `skip` bytes are
+/// not shown. `None` if a token was cut inside a character.
 pub(crate) fn paint(
     code: &str,
     palette: &Palette,

@@ -1,9 +1,9 @@
-//! Stands between the tokenizer and the tree builder and keeps the tree builder linear.
+//! Filters the tokens for the tree builder, to keep its running time linear.
 //!
-//! For most tags the builder walks its stack of open elements, and for most texts its list of open formatting.
-//! Both are short on every page that people write, and as long as an attacker likes: 100,000 nested `div` would
-//! be five billion steps. So tags that would open a level beyond [`DEPTH`] are left out, and formatting loses
-//! the attributes that would make each of them another one (of equal ones the builder keeps three).
+//! For most tags the builder searches its stack of open elements, and for most texts its list of active formatting
+//! elements. Both are short on ordinary pages, but an attacker can make them arbitrarily long: 100,000 nested `div`
+//! would need five billion steps. So tags that would open a level beyond [`DEPTH`] are dropped, and formatting elements
+//! lose the attributes that would make each of them unique (the builder keeps at most three equal ones).
 
 use std::cell::{Cell, RefCell};
 
@@ -15,13 +15,13 @@ use html5ever::{LocalName, local_name};
 use crate::tokens::Detail;
 use crate::tree::{Builder, Handle, Tree};
 
-/// The most elements that may be open at once. Browsers stop at 512.
+/// The maximum number of open elements. Browsers stop at 512.
 const DEPTH: u32 = 256;
 
 pub(crate) struct Guard {
     builder: TreeBuilder<Handle, Builder>,
     detail: Detail,
-    /// Start tags that were left out, and whose end tags have to be left out too.
+    /// Dropped start tags, whose end tags have to be dropped too.
     dropped: RefCell<Vec<LocalName>>,
 }
 
@@ -35,16 +35,16 @@ impl Guard {
         self.builder.sink.finish()
     }
 
-    /// Returns whether the tag goes on to the builder.
+    /// Returns true if the tag is passed to the builder.
     fn lets_pass(&self, tag: &mut Tag) -> bool {
         match tag.name {
-            // They mean nothing in Markdown.
+            // They have no meaning in Markdown.
             local_name!("font") | local_name!("big") | local_name!("small") | local_name!("nobr")
                 if self.detail != Detail::Whole =>
             {
                 false
             }
-            // What follows is read in another way, or nothing is opened at all.
+            // The following text is parsed differently, or no element is opened.
             local_name!("script")
             | local_name!("style")
             | local_name!("title")
@@ -65,7 +65,7 @@ impl Guard {
                     tag.attrs.clear();
                 } else if tag.name == local_name!("code") {
                     tag.attrs.retain(|attribute| attribute.name.local == local_name!("class"));
-                    // Formatting of a class that the page makes up is as good as none.
+                    // Classes other than languages are irrelevant for formatting.
                     tag.attrs.retain(|attribute| language(&attribute.value).is_some());
                 }
                 self.starts(tag)
@@ -93,7 +93,8 @@ impl Guard {
         true
     }
 
-    /// Returns the number of open elements. Asked only when the last node was put deep: it may have been closed since.
+    /// Returns the number of open elements. Called only if the last node was deep, because it may have been closed
+    /// since.
     fn open(&self) -> u32 {
         let count = Count(Cell::new(0));
         self.builder.trace_handles(&count);
@@ -125,7 +126,8 @@ fn is_formatting(name: &LocalName) -> bool {
     )
 }
 
-/// The language that a class names: `language-rust`, `lang-rust`, or `highlight-source-rust` as GitHub has it.
+/// Returns the language in a class: `language-rust`, `lang-rust`, or GitHub's `highlight-source-rust`; `None` for other
+/// classes.
 pub(crate) fn language(class: &str) -> Option<&str> {
     class.split_ascii_whitespace().find_map(|word| {
         let name = ["language-", "lang-", "highlight-source-", "highlight-text-"]

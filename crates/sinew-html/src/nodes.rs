@@ -1,4 +1,4 @@
-//! The tree of a page as two columns, for a caller that builds nodes of its own.
+//! The tree of a page as two columns, for callers that build their own nodes.
 
 use html5ever::{Attribute, LocalName};
 use sinew_base::{CancelTicker, CancelToken, Result, utf16_text};
@@ -6,29 +6,29 @@ use sinew_base::{CancelTicker, CancelToken, Result, utf16_text};
 use crate::tokens::Detail;
 use crate::tree::{self, Data, NIL, ROOT, Tree};
 
-/// The nodes of a page in the order of its text. `numbers` has of each node:
+/// The nodes of a page in document order. `numbers` contains for each node:
 ///
 /// - a text: 1, and its length;
-/// - an element of HTML: 2, the length of its name, its number of attributes, and of each the lengths of name and value; then its
-///   children, then 0;
-/// - an element of SVG or MathML: 3, and the same.
+/// - an HTML element: 2, the length of its name, the number of its attributes, and for each the lengths of name and
+///   value; then its children, then 0;
+/// - an SVG or MathML element: 3, and the same.
 ///
-/// The texts that the lengths (in units of UTF-16) measure stand one behind the other in `text`.
+/// The texts, whose lengths are in UTF-16 units, are concatenated in `text`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// Names, values and texts.
+    /// The names, values and texts.
     pub text: Vec<u16>,
-    /// Kinds and lengths.
+    /// The kinds and lengths.
     pub numbers: Vec<u32>,
 }
 
-/// Reads a page whole, with scripts, styles and every attribute (of one tag the first 256); comments, document types and the content
-/// of templates are left out. Elements nested deeper than 256 are flattened into the 256th.
+/// Parses a complete page, including scripts, styles and every attribute (at most 256 per tag); comments, document
+/// types and the content of templates are excluded. Elements nested deeper than 256 are flattened into the 256th.
 ///
-/// Linear. `cancel` is looked at every 128 tags, texts and nodes.
+/// Runs in linear time. Checks `cancel` every 128 tags, texts and nodes.
 ///
 /// # Errors
-/// On cancellation, and for a page of 4 GiB or more.
+/// Returns an error if the call is cancelled, or if the page has 4 GiB or more.
 pub fn utf16_to_nodes(html: &[u16], cancel: &CancelToken) -> Result<Nodes> {
     cancel.check()?;
     let tree = tree::parse(&utf16_text(html), Detail::Whole, cancel)?;
@@ -44,7 +44,7 @@ pub fn utf16_to_nodes(html: &[u16], cancel: &CancelToken) -> Result<Nodes> {
 }
 
 impl Nodes {
-    /// Writes what a node begins with; returns whether it is an element.
+    /// Writes the start of a node; returns true if it is an element.
     fn open(&mut self, data: &Data) -> bool {
         match data {
             Data::Nothing => false,
@@ -73,14 +73,14 @@ impl Nodes {
         }
     }
 
-    /// Puts a piece of text, and its length behind the last number.
+    /// Writes a text, and its length as the next number.
     fn put(&mut self, text: &str) {
         let before = self.text.len();
         self.text.extend(text.encode_utf16());
         self.numbers.push((self.text.len() - before) as u32);
     }
 
-    /// Returns the node behind `id`, and ends the elements that end before it.
+    /// Returns the node after `id`, and ends the elements that end before it.
     fn next(&mut self, tree: &Tree, mut id: u32, opened: bool) -> u32 {
         if opened && tree.node(id).first != NIL {
             return tree.node(id).first;
@@ -109,7 +109,7 @@ mod tests {
         utf16_to_nodes(&page.encode_utf16().collect::<Vec<_>>(), &CancelToken::never()).expect("nobody cancels")
     }
 
-    /// The page as markup again, from the columns alone.
+    /// Returns the page as markup, reconstructed from the columns.
     fn markup(nodes: &Nodes) -> String {
         let mut numbers = nodes.numbers.iter().copied();
         let mut rest = &nodes.text[..];

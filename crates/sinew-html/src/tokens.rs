@@ -1,10 +1,9 @@
-//! Bytes → tags and text, for html5ever's tree builder.
+//! Tokenizes HTML for html5ever's tree builder.
 //!
-//! The rules are those of the HTML standard; html5ever's own tokenizer has them too and is the oracle of the tests.
-//! This one is several times as fast, because it looks for the next character that matters instead of at every
-//! one, shares the memory of the page with its text, and does not make what nobody reads: comments, scripts,
-//! styles, and attributes other than some twenty. Those are also the most that a tag can have, so comparing them
-//! with each other stays cheap.
+//! The rules are those of the HTML standard; html5ever's own tokenizer is the reference in the tests. This one is
+//! several times as fast, because it searches for the next relevant character instead of checking every one, shares the
+//! memory of the page with its text, and skips unused content: comments, scripts, styles, and all but about twenty
+//! attributes. Since a tag has no more attributes than these, comparing them with each other is cheap.
 
 mod attribute;
 mod names;
@@ -19,18 +18,19 @@ use html5ever::{Attribute, LocalName};
 use names::Names;
 use sinew_base::{CancelTicker, CancelToken, Result};
 
-/// The part of a page that somebody reads.
+/// The parts of a page that are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// The shown text, and the attributes that Markdown has words for.
+    /// The visible text, and the attributes that Markdown can express.
     Text,
-    /// The same, and the attributes that tell what is not the text of the page.
+    /// The same, and the attributes that identify secondary content.
     Clean,
-    /// Scripts, styles and all attributes too; only comments are left out.
+    /// Everything including scripts, styles and all attributes; only comments are excluded.
     Whole,
 }
 
-/// Sends the tokens of a page to `sink`, and its end. Linear; `cancel` is looked at every 128 tags and texts.
+/// Sends the tokens of a page to `sink`, followed by the end. Runs in linear time; checks `cancel` every 128 tags and
+/// texts.
 pub(crate) fn send<S: TokenSink>(page: &str, detail: Detail, sink: &S, cancel: &CancelToken) -> Result<()> {
     let page = page.strip_prefix('\u{feff}').unwrap_or(page);
     let page: Cow<'_, str> = if memchr::memchr(b'\r', page.as_bytes()).is_some() {
@@ -54,7 +54,7 @@ pub(crate) fn send<S: TokenSink>(page: &str, detail: Detail, sink: &S, cancel: &
 struct Tokens<'a, S> {
     page: &'a str,
     bytes: &'a [u8],
-    /// The page once more: text is a part of it, not a copy.
+    /// The page again as shared memory, so that text is not copied.
     shared: StrTendril,
     at: usize,
     detail: Detail,
@@ -63,14 +63,14 @@ struct Tokens<'a, S> {
 }
 
 impl<S: TokenSink> Tokens<'_, S> {
-    /// Sends a token that is not a tag: only tags change how the page is read on.
+    /// Sends a token other than a tag: only tags change the tokenizer's state.
     fn token(&self, token: Token) {
         let _ = self.sink.process_token(token, 1);
     }
 
     fn text(&self, from: usize, to: usize) {
         if from < to {
-            // Pages beyond 4 GiB are refused before.
+            // Pages beyond 4 GiB were rejected before.
             let text = self.shared.subtendril(from as u32, (to - from) as u32);
             self.token(Token::CharacterTokens(text));
         }
@@ -80,7 +80,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         self.token(Token::CharacterTokens(StrTendril::from_slice(text)));
     }
 
-    /// The text up to the next tag, and the tag; or a part of it.
+    /// Reads the text up to the next tag, and the tag; or a part of it.
     fn step(&mut self) {
         let from = self.at;
         let mut at = from;
@@ -124,7 +124,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// Reads the markup that begins with `<` here.
+    /// Parses the markup that begins with `<` here.
     fn markup(&mut self) {
         let rest = &self.bytes[self.at..];
         match rest[1] {
@@ -146,7 +146,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// Text without references, whose NULs the builder is told of.
+    /// Sends text without references; the builder is told about NUL characters.
     fn plain_text(&self, from: usize, to: usize) {
         let mut at = from;
         while let Some(found) = memchr::memchr(0, &self.bytes[at..to]) {
@@ -163,7 +163,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         let words = self.page.get(from..end).unwrap_or_default();
         self.at = (end + 1).min(self.bytes.len());
         let name = words.trim_start().split(|c: char| c.is_ascii_whitespace()).next().unwrap_or_default();
-        // The identifiers tell old pages from new ones; that only decides whether a table ends a paragraph.
+        // The identifiers distinguish old pages from new ones, which only decides whether a table ends a paragraph.
         let mut quoted = words.split(['"', '\'']).skip(1).step_by(2).map(StrTendril::from_slice);
         let has = |word: &[u8]| words.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
         let public_id = if has(b"public") { quoted.next() } else { None };
@@ -176,14 +176,14 @@ impl<S: TokenSink> Tokens<'_, S> {
         self.token(Token::DoctypeToken(doctype));
     }
 
-    /// A tag whose name begins at `start`.
+    /// Parses a tag whose name begins at `start`.
     fn tag(&mut self, kind: TagKind, start: usize) {
         let end = start + self.bytes[start..].iter().position(|b| ends_name(*b)).unwrap_or(self.bytes.len() - start);
         let name = self.names.local(&self.page[start..end]);
         let mut attributes = Vec::new();
         let mut closing = false;
         let Some(end) = self.attributes(end, kind, &mut attributes, &mut closing) else {
-            // The page ends within the tag: it is none.
+            // The page ends inside the tag, so it is dropped.
             self.at = self.bytes.len();
             return;
         };
@@ -200,7 +200,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// Reads attributes from `at` on, to behind the end of the tag. `None` where it has no end.
+    /// Parses attributes from `at` on, to the end of the tag; `None` if the tag does not end.
     fn attributes(
         &self,
         mut at: usize,
@@ -223,7 +223,7 @@ impl<S: TokenSink> Tokens<'_, S> {
                 _ => {}
             }
             let start = at;
-            // An equals sign at its start is part of the name.
+            // A leading equals sign is part of the name.
             at += 1;
             while !matches!(*self.bytes.get(at)?, b'=' | b'/' | b'>') && !is_space(self.bytes[at]) {
                 at += 1;
@@ -246,7 +246,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// The value that begins at `at`, and where it ends.
+    /// Returns the value that begins at `at`, and where it ends.
     fn value(&self, at: usize) -> Option<(&str, usize)> {
         match self.bytes[at] {
             quote @ (b'"' | b'\'') => {
@@ -261,7 +261,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// The content of an element that holds no tags, up to its end tag.
+    /// Reads the content of an element without inner tags, up to its end tag.
     fn raw(&mut self, kind: RawKind, name: &LocalName) {
         let from = self.at;
         let end = match kind {
@@ -270,7 +270,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         };
         self.at = end;
         match &**name {
-            // Nobody reads them.
+            // Their content is not used.
             "script" | "style" | "title" | "iframe" | "noembed" | "noframes" if self.detail != Detail::Whole => {}
             _ if kind == RawKind::Rcdata => self.references(from, end),
             _ => self.raw_text(from, end),
@@ -294,7 +294,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         self.raw_text(done, end);
     }
 
-    /// Text in which a NUL is a replacement character.
+    /// Sends text in which NUL becomes a replacement character.
     fn raw_text(&self, from: usize, to: usize) {
         if memchr::memchr(0, &self.bytes[from..to]).is_some() {
             self.characters(&self.page[from..to].replace('\0', "\u{fffd}"));
@@ -316,7 +316,7 @@ fn starts_with(bytes: &[u8], lower: &[u8]) -> bool {
     bytes.get(..lower.len()).is_some_and(|start| start.eq_ignore_ascii_case(lower))
 }
 
-/// Behind the end of the comment whose text begins at `from`.
+/// Returns the position after the end of the comment whose text begins at `from`.
 fn end_of_comment(bytes: &[u8], from: usize) -> usize {
     let rest = &bytes[from..];
     if rest.starts_with(b">") {
@@ -329,7 +329,7 @@ fn end_of_comment(bytes: &[u8], from: usize) -> usize {
     while let Some(found) = memchr::memmem::find(&bytes[at..], b"--") {
         at += found;
         let mut behind = at + 2;
-        // All dashes of a run are looked at once.
+        // All dashes of a run are checked at once.
         while bytes.get(behind) == Some(&b'-') {
             behind += 1;
         }
@@ -350,12 +350,12 @@ fn end_of_raw(bytes: &[u8], from: usize, name: &[u8]) -> usize {
         .unwrap_or(bytes.len())
 }
 
-/// Returns whether a tag of that name begins here.
+/// Returns true if a tag of that name begins here.
 fn is_tag(bytes: &[u8], name: &[u8]) -> bool {
     starts_with(bytes, name) && bytes.get(name.len()).is_some_and(|byte| ends_name(*byte))
 }
 
-/// Returns the position at which the end tag of a script begins. Within a comment a script may hold a script of its own.
+/// Returns the position of the end tag of a script. A script may contain another script inside a comment.
 fn end_of_script(bytes: &[u8], from: usize) -> usize {
     let (mut escaped, mut double) = (false, false);
     let mut at = from;

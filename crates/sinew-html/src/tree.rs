@@ -1,5 +1,5 @@
-//! The page as a tree: an arena of nodes that know each other by number. Nothing here recurses, and dropping
-//! it drops a vector.
+//! The page as a tree: an arena of nodes that refer to each other by index. Nothing here recurses, and dropping the
+//! tree drops a vector.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -13,10 +13,10 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use crate::guard::Guard;
 use crate::tokens::{self, Detail};
 
-/// The number of no node.
+/// The index that means no node.
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// The number of the document.
+/// The index of the document.
 pub(crate) const ROOT: u32 = 0;
 
 pub(crate) struct Node {
@@ -30,10 +30,10 @@ pub(crate) struct Node {
 }
 
 pub(crate) enum Data {
-    /// The document, a comment, a template: nothing to show.
+    /// The document, a comment or a template, which have no content to show.
     Nothing,
     Text(StrTendril),
-    /// An element of HTML, or of SVG or MathML (`foreign`).
+    /// An HTML element, or an SVG or MathML element (`foreign`).
     Element {
         name: LocalName,
         foreign: bool,
@@ -51,7 +51,7 @@ impl Tree {
         &self.nodes[id as usize]
     }
 
-    /// The name of an element of HTML.
+    /// Returns the name of an HTML element; `None` for other nodes.
     pub(crate) fn name(&self, id: u32) -> Option<&LocalName> {
         match &self.node(id).data {
             Data::Element { name, foreign: false, .. } => Some(name),
@@ -59,7 +59,7 @@ impl Tree {
         }
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute; `None` if it is missing.
     pub(crate) fn attribute(&self, id: u32, name: &str) -> Option<&str> {
         match &self.node(id).data {
             Data::Element { attributes, .. } => {
@@ -81,9 +81,9 @@ impl Tree {
     }
 }
 
-/// Reads a page. Linear; `cancel` is looked at every 128 tags and texts.
+/// Parses a page. Runs in linear time; checks `cancel` every 128 tags and texts.
 pub(crate) fn parse(html: &str, detail: Detail, cancel: &CancelToken) -> Result<Tree> {
-    // The memory of text is counted in 32 bits.
+    // Text sizes are 32-bit numbers.
     if u32::try_from(html.len()).is_err() {
         let size = html.len() >> 20;
         return Err(Error::new(ErrorCode::LimitExceeded, format!("html: a page of {size} MiB: the limit is 4095 MiB")));
@@ -93,15 +93,15 @@ pub(crate) fn parse(html: &str, detail: Detail, cancel: &CancelToken) -> Result<
     Ok(guard.into_tree())
 }
 
-/// Makes the sink that takes the tokens of a page.
+/// Creates the sink that receives the tokens of a page.
 pub(crate) fn guard(html: &str, detail: Detail) -> Guard {
-    // Half of the shortest element is the most that a page of honest markup makes of its bytes.
+    // An ordinary page has at most one node per two bytes, half the length of the shortest element.
     let builder = Builder::new(html.len() / 2 + 1024);
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
     Guard::new(TreeBuilder::new(builder, options), detail)
 }
 
-/// A node as html5ever holds it: with its name, so that no look into the arena is needed.
+/// A node as html5ever refers to it: with its name, so that no lookup in the arena is needed.
 #[derive(Clone)]
 pub(crate) struct Handle {
     id: u32,
@@ -109,12 +109,12 @@ pub(crate) struct Handle {
     name: LocalName,
 }
 
-/// Builds the arena as html5ever says.
+/// Builds the arena on behalf of html5ever.
 pub(crate) struct Builder {
     nodes: RefCell<Vec<Node>>,
-    /// The depth at which the last node was put.
+    /// The depth of the last node.
     depth: Cell<u32>,
-    /// The most nodes that this page may have.
+    /// The maximum number of nodes of this page.
     limit: usize,
 }
 
@@ -129,7 +129,7 @@ impl Builder {
         self.depth.get()
     }
 
-    /// Returns whether the page has made more nodes than its size allows for: formatting that is opened anew in every
+    /// Returns true if the page has created more nodes than its size allows: formatting that is reopened in every
     /// paragraph multiplies them.
     pub(crate) fn is_full(&self) -> bool {
         self.nodes.borrow().len() >= self.limit
@@ -137,7 +137,7 @@ impl Builder {
 
     fn add(&self, data: Data) -> u32 {
         let mut nodes = self.nodes.borrow_mut();
-        // The limit of nodes is half the length of the page: below the range of u32 for 8 GiB.
+        // The limit of nodes is half the length of the page, which is less than 4 GiB.
         let id = nodes.len() as u32;
         nodes.push(Node { parent: NIL, previous: NIL, next: NIL, first: NIL, last: NIL, depth: 0, data });
         id
@@ -147,7 +147,7 @@ impl Builder {
         Handle { id: self.add(Data::Nothing), namespace: Namespace::default(), name: LocalName::default() }
     }
 
-    /// Puts text at the end of `parent`, or before `before`: into the text that is there, if any.
+    /// Appends text to `parent`, or inserts it before `before`; merges it with adjacent text.
     fn put_text(&self, parent: u32, before: u32, text: StrTendril) {
         let mut nodes = self.nodes.borrow_mut();
         let neighbour = if before == NIL { nodes[parent as usize].last } else { nodes[before as usize].previous };
@@ -162,7 +162,7 @@ impl Builder {
         self.link(parent, before, id);
     }
 
-    /// Puts a node at the end of `parent`, or before `before`.
+    /// Appends a node to `parent`, or inserts it before `before`.
     fn link(&self, parent: u32, before: u32, id: u32) {
         let mut nodes = self.nodes.borrow_mut();
         let depth = nodes[parent as usize].depth + 1;
@@ -264,7 +264,7 @@ impl TreeSink for Builder {
 
     fn append_doctype_to_document(&self, _: StrTendril, _: StrTendril, _: StrTendril) {}
 
-    // The content of a template is not shown: it hangs on a node of its own that nothing leads to.
+    // The content of a template is not shown: it belongs to a node that is not reachable.
     fn get_template_contents(&self, _: &Handle) -> Handle {
         self.nothing()
     }
@@ -282,7 +282,7 @@ impl TreeSink for Builder {
         }
     }
 
-    // Only `html` and `body` gain attributes this way, and no attribute of theirs is read.
+    // This only adds attributes to `html` and `body`, which are not used.
     fn add_attrs_if_missing(&self, _: &Handle, _: Vec<Attribute>) {}
 
     fn remove_from_parent(&self, target: &Handle) {

@@ -1,14 +1,15 @@
-//! Parts of pictures, and pictures on a larger canvas.
+//! Crops images, and extends them with borders.
 
 use sinew_base::{CancelToken, Error, Result};
 
 use crate::{Channels, Picture};
 
 impl Picture {
-    /// The part of the picture that begins `left` pixels from its left and `top` rows from its top. Linear.
+    /// Returns the part of the image that begins `left` pixels from its left edge and `top` rows from its top. Runs in
+    /// linear time.
     ///
     /// # Errors
-    /// With [`sinew_base::ErrorCode`] `InvalidArgument` for a part that is empty or not within the picture.
+    /// Returns [`sinew_base::ErrorCode`] `InvalidArgument` if the part is empty or not within the image.
     pub fn crop(&self, left: u32, top: u32, width: u32, height: u32) -> Result<Picture> {
         if !within(left, width, self.width()) || !within(top, height, self.height()) {
             return Err(Error::invalid(format!(
@@ -27,12 +28,13 @@ impl Picture {
         Picture::new(width, height, self.channels(), samples)
     }
 
-    /// The picture on a canvas of `width × height` pixels of one colour (red, green, blue, opacity), `left` pixels from its left
-    /// and `top` rows from its top. The result has the channels that picture and colour need. Linear.
+    /// Returns the image on a canvas of `width × height` pixels of one colour (red, green, blue, opacity), `left`
+    /// pixels from its left edge and `top` rows from its top. The result has the channels that the image and the colour
+    /// need. Runs in linear time.
     ///
     /// # Errors
-    /// With [`sinew_base::ErrorCode`] `InvalidArgument` for a picture that does not lie within the canvas, `LimitExceeded` for a canvas
-    /// beyond [`crate::MAX_SIDE`] or [`crate::MAX_BYTES`], and on cancellation.
+    /// Returns [`sinew_base::ErrorCode`] `InvalidArgument` if the image is not within the canvas, `LimitExceeded` if
+    /// the canvas exceeds [`crate::MAX_SIDE`] or [`crate::MAX_BYTES`], and an error if the call is cancelled.
     pub fn extend(
         &self,
         (left, top): (u32, u32),
@@ -79,13 +81,13 @@ impl Picture {
     }
 }
 
-/// Tells whether a part that begins there has a length and ends within the whole.
+/// Returns true if a part that begins there is not empty and ends within the whole.
 fn within(begin: u32, length: u32, whole: u32) -> bool {
     length > 0 && u64::from(begin) + u64::from(length) <= u64::from(whole)
 }
 
 impl Channels {
-    /// The channels that hold these and a colour.
+    /// Returns the channels that can represent these and a colour.
     fn with(self, [red, green, blue, alpha]: [u8; 4]) -> Channels {
         let gray = red == green && green == blue && matches!(self, Channels::Gray | Channels::GrayAlpha);
         match (gray, self.has_alpha() || alpha < 255) {
@@ -96,7 +98,7 @@ impl Channels {
         }
     }
 
-    /// One pixel of these channels as red, green, blue, opacity.
+    /// Converts one pixel to red, green, blue, opacity.
     fn rgba(self, pixel: &[u8]) -> [u8; 4] {
         match (self, pixel) {
             (Channels::Gray, &[gray]) => [gray, gray, gray, 255],

@@ -1,4 +1,4 @@
-//! Pixels → bytes.
+//! Encodes images.
 
 use std::io::Write;
 
@@ -6,17 +6,17 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::{Channels, ImageFormat, Picture, picture};
 
-/// Bytes that go to the PNG encoder between two looks at the flag.
+/// The number of bytes passed to the PNG encoder between two checks for cancellation.
 const PNG_STEP: usize = 1 << 18;
 
 impl Picture {
-    /// The picture as a file. `quality` is 0–100 and counts for JPEG only, where transparency is laid on
-    /// white. PNG and WebP keep every pixel; GIF keeps at most 256 colours.
+    /// Encodes the image as a file. `quality` is 0–100 and only applies to JPEG, where transparency is blended with
+    /// white. PNG and WebP are lossless; GIF has at most 256 colours.
     ///
-    /// `cancel` is looked at between stages, and while a PNG is written.
+    /// Checks `cancel` between stages, and while a PNG is written.
     ///
     /// # Errors
-    /// [`ErrorCode::InvalidArgument`] for a `quality` above 100, and cancellation.
+    /// Returns [`ErrorCode::InvalidArgument`] if `quality` is above 100, and an error if the call is cancelled.
     pub fn encode(&self, format: ImageFormat, quality: u8, cancel: &CancelToken) -> Result<Vec<u8>> {
         cancel.check()?;
         if quality > 100 {
@@ -92,7 +92,7 @@ fn gif(picture: &Picture, cancel: &CancelToken) -> Result<Vec<u8>> {
     // Sides are at most 16,384, so they fit the 16-bit fields of the file.
     let (width, height) = (picture.width() as u16, picture.height() as u16);
     let frame = match picture.channels() {
-        // Grey needs no search for colours: the 256 steps are the palette.
+        // Grey needs no colour quantisation: its 256 levels are the palette.
         Channels::Gray => {
             let palette = (0..=255).flat_map(|step| [step; 3]).collect::<Vec<u8>>();
             gif::Frame::from_palette_pixels(width, height, picture.samples().to_vec(), palette, None)
@@ -100,7 +100,7 @@ fn gif(picture: &Picture, cancel: &CancelToken) -> Result<Vec<u8>> {
         Channels::Rgb => gif::Frame::from_rgb_speed(width, height, picture.samples(), 10),
         Channels::GrayAlpha | Channels::Rgba => {
             let mut pixels = picture.to_rgba();
-            // A GIF pixel is there or not.
+            // GIF pixels are either opaque or transparent.
             for pixel in pixels.as_chunks_mut::<4>().0 {
                 *pixel = if pixel[3] < 128 { [0; 4] } else { [pixel[0], pixel[1], pixel[2], 255] };
             }

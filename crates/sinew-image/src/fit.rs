@@ -1,21 +1,22 @@
-//! The one call before a picture is sent to a model.
+//! Prepares an image for a model.
 
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::decode::decode_at_least;
 use crate::{ImageFormat, Orientation, Picture, SamplingFilter, SourceFormat, decode, probe};
 
-/// The limits that a picture has to fit. The defaults suit every provider.
+/// The limits of an image. The defaults work with every provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FitOptions {
-    /// Most pixels in a row; default 2000.
+    /// The maximum width in pixels; default 2000.
     pub max_width: u32,
-    /// Most rows; default 2000.
+    /// The maximum height in pixels; default 2000.
     pub max_height: u32,
-    /// Most bytes of the result **as base64 text**, which is what providers count and a third more than the
-    /// file itself; default 4.5 MiB.
+    /// The maximum size of the result **as base64 text**, which is how providers count and a third more than the file
+    /// itself; default 4.5 MiB.
     pub max_bytes: usize,
-    /// The format of the result. Default: the one it has, PNG for BMP and TIFF, JPEG where PNG does not fit.
+    /// The format of the result. Default `None`: the format of the input, PNG for BMP and TIFF, JPEG if PNG is too
+    /// large.
     pub format: Option<ImageFormat>,
 }
 
@@ -25,36 +26,36 @@ impl Default for FitOptions {
     }
 }
 
-/// A picture that fits.
+/// An image within the limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fitted {
     /// The file.
     pub data: Vec<u8>,
-    /// Its MIME type.
+    /// The MIME type.
     pub mime_type: &'static str,
-    /// Pixels in a row.
+    /// The width in pixels.
     pub width: u32,
-    /// Rows.
+    /// The height in pixels.
     pub height: u32,
-    /// True when the size in pixels differs from that of the input.
+    /// True if the size in pixels differs from that of the input.
     pub resized: bool,
 }
 
-/// JPEG qualities, from the best that is worth its bytes to the last that is worth looking at.
+/// JPEG qualities in descending order: the best useful one first, the worst acceptable one last.
 const QUALITIES: [u8; 4] = [85, 70, 55, 40];
 
-/// Makes a picture fit into `max_width × max_height` pixels and `max_bytes`, keeping its shape.
+/// Scales and encodes an image to fit `max_width × max_height` pixels and `max_bytes`, keeping its aspect ratio.
 ///
-/// - A PNG, JPEG, GIF (also an animated one) or WebP that fits is returned as it is, unless EXIF asks for a
-///   turn: models do not look at EXIF.
-/// - Else the (first) picture is made smaller and encoded anew: a JPEG stays JPEG, all others become PNG and,
-///   where that is too large, JPEG of quality 85, 70, 55, 40 on white.
-/// - Where even that is too large, the sides shrink to ¾ and it begins again.
-/// - With `format` given, only that format is used.
+/// - A PNG, JPEG, GIF (including an animated one) or WebP within the limits is returned unchanged, unless EXIF contains
+///   an orientation, which models ignore.
+/// - Otherwise the (first) image is scaled down and encoded again: a JPEG stays JPEG, all others become PNG or, if that
+///   is too large, JPEG of quality 85, 70, 55, 40 on white.
+/// - If that is still too large, the sides are reduced to ¾ and the steps are repeated.
+/// - If `format` is set, only that format is used.
 ///
 /// # Errors
-/// As [`decode`]; [`ErrorCode::InvalidArgument`] for a limit of 0; [`ErrorCode::LimitExceeded`] when one
-/// pixel does not fit into `max_bytes`. `cancel` is looked at between the steps.
+/// Returns the errors of [`decode`], [`ErrorCode::InvalidArgument`] if a limit is 0, and [`ErrorCode::LimitExceeded`]
+/// if even one pixel exceeds `max_bytes`. Checks `cancel` between the steps.
 pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Result<Fitted> {
     let FitOptions { max_width, max_height, max_bytes, format } = *options;
     if max_width == 0 || max_height == 0 || max_bytes == 0 {
@@ -71,8 +72,7 @@ pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Re
         && head.orientation == Orientation::NoTransforms
         && same.is_some_and(|same| format.is_none_or(|format| format == same))
     {
-        // Also a file that is passed on is decoded first: a broken one would be refused by the model, and the
-        // conversation with it.
+        // An unchanged file is decoded too: a model would reject a corrupt one, and with it the whole conversation.
         decode(bytes, cancel)?;
         let mime_type = head.format.mime_type();
         return Ok(Fitted { data: bytes.to_vec(), mime_type, width, height, resized: false });
@@ -97,7 +97,7 @@ pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Re
     }
 }
 
-/// Encoded by the first step whose result fits.
+/// Returns the result of the first step that is within the limits.
 fn first_that_fits(
     picture: &Picture,
     steps: &[(ImageFormat, u8)],
@@ -123,7 +123,7 @@ fn steps(from: SourceFormat, wanted: Option<ImageFormat>) -> Vec<(ImageFormat, u
     }
 }
 
-/// The format that the file already has, of those that models take.
+/// Returns the format of the file if models accept it; `None` otherwise.
 fn written_as(format: SourceFormat) -> Option<ImageFormat> {
     match format {
         SourceFormat::Png => Some(ImageFormat::Png),
@@ -134,7 +134,7 @@ fn written_as(format: SourceFormat) -> Option<ImageFormat> {
     }
 }
 
-/// The largest size of the same shape that fits; never larger than it is, never 0.
+/// Returns the largest size with the same aspect ratio within the limits; never larger than the input, never 0.
 fn fit_sides((width, height): (u32, u32), (max_width, max_height): (u32, u32)) -> (u32, u32) {
     let scaled = |side: u32, max: u32, of: u32| {
         // Rounded; the products stay far below the range of u64.

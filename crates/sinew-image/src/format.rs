@@ -1,8 +1,8 @@
-//! File formats: told apart by their first bytes, named as the web names them.
+//! File formats, recognised by their first bytes.
 
 use sinew_base::{Error, Result};
 
-/// A format that can be read.
+/// A supported input format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SourceFormat {
     /// Portable Network Graphics.
@@ -20,7 +20,7 @@ pub enum SourceFormat {
 }
 
 impl SourceFormat {
-    /// The format that `bytes` begin like, if it is one of ours.
+    /// Returns the format of a file that begins with `bytes`; `None` if it is not supported.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<SourceFormat> {
         Some(match bytes {
@@ -34,7 +34,7 @@ impl SourceFormat {
         })
     }
 
-    /// The name as people write it: `WebP`.
+    /// Returns the displayed name, such as `WebP`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             SourceFormat::Png => "PNG",
@@ -46,7 +46,7 @@ impl SourceFormat {
         }
     }
 
-    /// The MIME type: `image/png`.
+    /// Returns the MIME type, such as `image/png`.
     #[must_use]
     pub fn mime_type(self) -> &'static str {
         match self {
@@ -60,25 +60,25 @@ impl SourceFormat {
     }
 }
 
-/// A format that can be written. The numbers are those of the JavaScript `ImageFormat`.
+/// A supported output format. The numbers are those of the JavaScript `ImageFormat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum ImageFormat {
     /// PNG, 8 bits per sample.
     Png = 0,
-    /// JPEG; transparency is laid on white.
+    /// JPEG; transparency is blended with white.
     Jpeg = 1,
     /// WebP, lossless.
     Webp = 2,
-    /// GIF of one frame and at most 256 colours.
+    /// GIF with one frame and at most 256 colours.
     Gif = 3,
 }
 
 impl ImageFormat {
-    /// The format of a JavaScript number.
+    /// Returns the format of a JavaScript number.
     ///
     /// # Errors
-    /// `Invalid image format: 7` for a number that names none.
+    /// Returns `Invalid image format: 7` if the number is not that of a format.
     pub fn from_id(id: u32) -> Result<ImageFormat> {
         Ok(match id {
             0 => ImageFormat::Png,
@@ -89,7 +89,7 @@ impl ImageFormat {
         })
     }
 
-    /// The MIME type: `image/png`.
+    /// Returns the MIME type, such as `image/png`.
     #[must_use]
     pub fn mime_type(self) -> &'static str {
         match self {

@@ -1,15 +1,15 @@
-//! Pictures: decoding, resizing, encoding, fitting them for a model, showing them in a terminal.
+//! Images: decoding, resizing, encoding, preparing them for models, and showing them in a terminal.
 //!
-//! Functions of their arguments: no files, no threads, no clock of their own. The `image` crate decodes PNG, JPEG, GIF, WebP
-//! and BMP, the `tiff` crate TIFF.
+//! All functions only depend on their arguments: they use no files, threads or clocks. The `image` crate decodes PNG,
+//! JPEG, GIF, WebP and BMP, the `tiff` crate TIFF.
 //!
 //! | step | function | guarantees |
 //! |---|---|---|
-//! | bytes → pixels | [`decode`] | limits checked before memory is asked for; EXIF orientation applied; only the first frame |
+//! | bytes → pixels | [`decode`] | limits checked before memory is allocated; EXIF orientation applied; only the first frame |
 //! | pixels → pixels | [`Picture::resize`] | SIMD; opacity respected |
 //! | | [`Picture::crop`], [`Picture::extend`], [`Picture::orient`] | linear |
 //! | pixels → bytes | [`Picture::encode`] | PNG, JPEG, lossless WebP, GIF |
-//! | bytes → bytes that fit | [`fit_image`] | the one call before a picture is sent to a model |
+//! | bytes → bytes that fit | [`fit_image`] | prepares an image for a model |
 //! | bytes → escape codes | [`terminal`] | Kitty graphics, iTerm2, Sixel |
 //!
 //! ```
@@ -27,8 +27,8 @@
 //! # }
 //! ```
 //!
-//! Limits: [`MAX_SIDE`] pixels a side, [`MAX_BYTES`] of memory for one picture. A broken file is an error, never half a
-//! picture: a model that is shown one would take the missing half for grey.
+//! Limits: [`MAX_SIDE`] pixels per side, [`MAX_BYTES`] of memory for one image. A corrupt file is an error and never a
+//! partial image, because a model would interpret the missing part as grey.
 
 mod canvas;
 mod decode;

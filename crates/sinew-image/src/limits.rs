@@ -1,14 +1,14 @@
-//! Limits of a picture's sides and memory, checked before anything is allocated.
+//! Limits of an image's sides and memory, checked before anything is allocated.
 
 use sinew_base::{Error, ErrorCode, Result};
 
-/// The longest side of a picture, in pixels.
+/// The maximum width and height of an image, in pixels.
 pub const MAX_SIDE: u32 = 16_384;
 
-/// The most memory that decoding one picture may need, in bytes (512 MiB).
+/// The maximum memory for decoding one image, in bytes (512 MiB).
 pub const MAX_BYTES: usize = 512 << 20;
 
-/// The bytes of `width × height` pixels of `bytes_per_pixel`.
+/// Returns the size of `width × height` pixels of `bytes_per_pixel`.
 pub(crate) fn check(width: u32, height: u32, bytes_per_pixel: usize) -> Result<usize> {
     let refuse = |why: &str| Err(Error::new(ErrorCode::LimitExceeded, format!("image: {width}×{height} pixels {why}")));
     if width == 0 || height == 0 {

@@ -1,33 +1,35 @@
-//! Turns and mirrors, in blocks that fit the cache.
+//! Rotates and mirrors images, in blocks that fit the cache.
 
 use sinew_base::{CancelToken, Result};
 
 use crate::{Orientation, Picture};
 
-/// Returns whether a turn exchanges width and height.
+/// Returns true if an orientation exchanges width and height.
 pub(crate) fn swaps_sides(orientation: Orientation) -> bool {
     use Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
     matches!(orientation, Rotate90 | Rotate90FlipH | Rotate270 | Rotate270FlipH)
 }
 
-/// The orientation that EXIF data states, `NoTransforms` where it states none or is broken. At most 65,535 entries of the
-/// first directory are read and no offset is followed from there: a directory that points at itself costs nothing.
+/// Returns the orientation in EXIF data, or `NoTransforms` if there is none or the data is invalid. Reads at most
+/// 65,535 entries of the first directory and follows no offset from there, so that a directory that refers to itself is
+/// harmless.
 pub(crate) fn of_exif(exif: &[u8]) -> Orientation {
-    // JPEG puts a name before the data, some PNG and WebP writers too.
+    // JPEG has a name before the data, and some PNG and WebP writers add it too.
     let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
     Orientation::from_exif_chunk(exif).unwrap_or(Orientation::NoTransforms)
 }
 
-/// The picture the right way up. Linear.
+/// Returns the image with its orientation applied. Runs in linear time.
 pub(crate) fn apply(picture: Picture, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {
     if orientation == Orientation::NoTransforms { Ok(picture) } else { picture.orient(orientation, cancel) }
 }
 
 impl Picture {
-    /// The picture turned and mirrored as an EXIF orientation asks. Linear. `cancel` is looked at every 64 rows.
+    /// Returns the image rotated and mirrored as an EXIF orientation specifies. Runs in linear time. Checks `cancel`
+    /// every 64 rows.
     ///
     /// # Errors
-    /// On cancellation.
+    /// Returns an error if the call is cancelled.
     pub fn orient(&self, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {
         match self.channels().count() {
             1 => turn::<1>(self, orientation, cancel),
@@ -38,7 +40,7 @@ impl Picture {
     }
 }
 
-/// Rows and columns that are moved together: a block of 64 × 64 pixels of 4 bytes is 16 KB.
+/// The number of rows and columns that are moved together: a block of 64 × 64 pixels of 4 bytes has 16 KB.
 const BLOCK: usize = 64;
 
 fn turn<const N: usize>(picture: &Picture, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {

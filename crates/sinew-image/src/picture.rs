@@ -1,11 +1,11 @@
-//! The decoded picture: eight bits per sample, rows without padding, never changed after it was made.
+//! The decoded image: eight bits per sample, rows without padding, immutable.
 
 use std::fmt;
 
-/// The samples of a pixel, in their order.
+/// The samples of a pixel, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channels {
-    /// One brightness.
+    /// Brightness.
     Gray,
     /// Brightness and opacity.
     GrayAlpha,
@@ -16,7 +16,7 @@ pub enum Channels {
 }
 
 impl Channels {
-    /// Samples, and so bytes, of one pixel.
+    /// Returns the number of samples, and so bytes, per pixel.
     #[must_use]
     pub fn count(self) -> usize {
         match self {
@@ -27,14 +27,14 @@ impl Channels {
         }
     }
 
-    /// Returns whether a pixel may be transparent.
+    /// Returns true if a pixel may be transparent.
     #[must_use]
     pub fn has_alpha(self) -> bool {
         matches!(self, Channels::GrayAlpha | Channels::Rgba)
     }
 }
 
-/// A decoded picture. Immutable: every operation gives a new one.
+/// A decoded image. Immutable: every operation returns a new one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
     width: u32,
@@ -44,11 +44,12 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A picture of `samples`, row by row from the top.
+    /// Creates an image from `samples`, row by row from the top.
     ///
     /// # Errors
-    /// [`sinew_base::ErrorCode`] `InvalidData` for a side of 0 and `LimitExceeded` for one beyond [`crate::MAX_SIDE`] or a picture beyond
-    /// [`crate::MAX_BYTES`], or when `samples` is not `width × height × channels` long.
+    /// Returns [`sinew_base::ErrorCode`] `InvalidData` if a side is 0 or if `samples` does not have the length `width ×
+    /// height × channels`, and `LimitExceeded` if a side exceeds [`crate::MAX_SIDE`] or the image exceeds
+    /// [`crate::MAX_BYTES`].
     pub fn new(width: u32, height: u32, channels: Channels, samples: Vec<u8>) -> sinew_base::Result<Picture> {
         let size = crate::limits::check(width, height, channels.count())?;
         if samples.len() != size {
@@ -61,37 +62,37 @@ impl Picture {
         Ok(Picture { width, height, channels, samples })
     }
 
-    /// Pixels in a row.
+    /// Returns the width in pixels.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Rows.
+    /// Returns the height in pixels.
     #[must_use]
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// The samples that each pixel has.
+    /// Returns the samples of each pixel.
     #[must_use]
     pub fn channels(&self) -> Channels {
         self.channels
     }
 
-    /// The samples, row by row from the top, without padding.
+    /// Returns the samples, row by row from the top, without padding.
     #[must_use]
     pub fn samples(&self) -> &[u8] {
         &self.samples
     }
 
-    /// The samples themselves.
+    /// Moves the samples out.
     #[must_use]
     pub fn into_samples(self) -> Vec<u8> {
         self.samples
     }
 
-    /// The pixels as red, green, blue, opacity. Linear.
+    /// Returns the pixels as red, green, blue, opacity. Runs in linear time.
     #[must_use]
     pub fn to_rgba(&self) -> Vec<u8> {
         match self.channels {
@@ -102,12 +103,12 @@ impl Picture {
         }
     }
 
-    /// The same without transparency: laid on white. Linear; nothing is copied where nothing can shine through.
+    /// Returns the image without transparency, blended with white. Runs in linear time; an opaque image is borrowed.
     #[must_use]
     pub fn on_white(&self) -> std::borrow::Cow<'_, Picture> {
         let on_white = |sample: u8, alpha: u8| {
             let (sample, alpha) = (u32::from(sample), u32::from(alpha));
-            // Rounded; never above 255.
+            // Rounded; at most 255.
             ((sample * alpha + 255 * (255 - alpha) + 127) / 255) as u8
         };
         let (channels, samples) = match self.channels {
@@ -132,7 +133,7 @@ impl fmt::Debug for Picture {
     }
 }
 
-/// Every pixel of `N` samples turned into one of `M`.
+/// Converts every pixel of `N` samples to one of `M` samples.
 pub(crate) fn expand<const N: usize, const M: usize>(samples: &[u8], turn: impl Fn(&[u8; N]) -> [u8; M]) -> Vec<u8> {
     let (pixels, _) = samples.as_chunks::<N>();
     let mut out = vec![0; pixels.len() * M];

@@ -1,4 +1,4 @@
-//! Resampling, on top of the SIMD kernels of `fast_image_resize`.
+//! Resamples images with the SIMD kernels of `fast_image_resize`.
 
 use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x3, U8x4};
@@ -7,27 +7,27 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::{Channels, Picture};
 
-/// The filter that makes new pixels of old ones. The numbers are those of the JavaScript `SamplingFilter`.
+/// A resampling filter. The numbers are those of the JavaScript `SamplingFilter`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum SamplingFilter {
-    /// The nearest pixel: fast, hard edges.
+    /// The nearest pixel: fast, with hard edges.
     Nearest = 1,
-    /// Linear between neighbours.
+    /// Linear interpolation between neighbours.
     Triangle = 2,
     /// Cubic, sharper than `Triangle`.
     CatmullRom = 3,
     /// Soft.
     Gaussian = 4,
-    /// The sharpest; best for making pictures smaller.
+    /// The sharpest; best for reducing the size.
     Lanczos3 = 5,
 }
 
 impl SamplingFilter {
-    /// The filter of a JavaScript number.
+    /// Returns the filter of a JavaScript number.
     ///
     /// # Errors
-    /// `Invalid sampling filter: 9` for a number that names none.
+    /// Returns `Invalid sampling filter: 9` if the number is not that of a filter.
     pub fn from_id(id: u32) -> Result<SamplingFilter> {
         Ok(match id {
             1 => SamplingFilter::Nearest,
@@ -51,12 +51,12 @@ impl SamplingFilter {
 }
 
 impl Picture {
-    /// The picture at `width × height` pixels; the shape is not kept. Colours are weighted by their opacity,
-    /// so that no dark seams appear around transparent parts. `cancel` is looked at before the work.
+    /// Returns the image scaled to `width × height` pixels; the aspect ratio may change. Colours are weighted by their
+    /// opacity, so that no dark edges appear around transparent parts. Checks `cancel` before the work.
     ///
     /// # Errors
-    /// [`ErrorCode::InvalidArgument`] for a side of 0, [`ErrorCode::LimitExceeded`] for one beyond [`crate::MAX_SIDE`] or a result beyond
-    /// [`crate::MAX_BYTES`], and on cancellation.
+    /// Returns [`ErrorCode::InvalidArgument`] if a side is 0, [`ErrorCode::LimitExceeded`] if a side exceeds
+    /// [`crate::MAX_SIDE`] or the result exceeds [`crate::MAX_BYTES`], and an error if the call is cancelled.
     pub fn resize(&self, width: u32, height: u32, filter: SamplingFilter, cancel: &CancelToken) -> Result<Picture> {
         cancel.check()?;
         if width == 0 || height == 0 {
@@ -66,11 +66,11 @@ impl Picture {
         if (width, height) == (self.width(), self.height()) {
             return Ok(self.clone());
         }
-        // One call per kind of pixel: a choice at run time would bring in the kernels of all thirteen kinds,
-        // and each kind costs half a megabyte of them.
+        // One call per pixel type: a choice at run time would link the kernels of all thirteen types, and each type
+        // adds half a megabyte.
         let samples = match self.channels() {
             Channels::Gray => resample::<U8>(self, self.samples(), (width, height), size, filter),
-            // The rarest kind goes the way of colours: same weights, same result.
+            // The rarest type is converted to colours: same weights, same result.
             Channels::GrayAlpha => {
                 let colours: Vec<u8> = self.samples().chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect();
                 let resized = resample::<U8x4>(self, &colours, (width, height), 2 * size, filter)?;
@@ -83,7 +83,7 @@ impl Picture {
     }
 }
 
-/// The `samples` of `picture` at `width × height`, in `size` bytes.
+/// Returns the `samples` of `picture` scaled to `width × height`, in `size` bytes.
 fn resample<P: PixelTrait>(
     picture: &Picture,
     samples: &[u8],

@@ -1,4 +1,4 @@
-//! Builds parts: reads the files that no part knows and puts them into segments, while calls go on.
+//! Builds segments for the files that are not indexed yet, while other calls continue.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,60 +24,60 @@ use crate::storage::{ROOM, Storage};
 use crate::store::Store;
 use crate::touched::Touched;
 
-/// The memory for grams at which all threads together close their parts, in bytes.
+/// The memory for grams at which all threads close their segments, in bytes.
 const PARTS_BYTES: usize = 96 << 20;
-/// The memory for grams at which a thread closes its part, in bytes.
+/// The memory for grams at which a thread closes its segment, in bytes.
 const PART_BYTES: usize = 48 << 20;
-/// The documents at which a thread closes its part.
+/// The number of documents at which a thread closes its segment.
 const DOCUMENTS: u32 = 200_000;
-/// The files below which a part is small, and the bytes of text: reading it again takes a fraction of a second. A thread that
-/// reads a large tree closes parts of ten times as much.
+/// The number of files below which a segment is small, and the bytes of text: reading it again needs a fraction of a
+/// second. A thread that reads a large tree closes segments of ten times this size.
 const SMALL: u32 = 4_096;
 const SMALL_TEXT: u64 = 4 << 20;
-/// The number of small parts beyond which they are read again as one.
+/// The number of small segments beyond which they are merged by reading them again.
 const SMALL_PARTS: usize = 8;
-/// The files for which one more thread makes a part of its own.
+/// The number of files for which one more thread builds its own segment.
 const FILES_PER_THREAD: usize = 8_192;
-/// Files larger than this are held in memory one at a time, in bytes.
+/// Only one file larger than this is in memory at a time, in bytes.
 const LARGE: u64 = 16 << 20;
-/// The number of files that a thread takes at a time.
+/// The number of files that a thread processes at a time.
 const SHARE: usize = 64;
-/// A part takes at most this share of its text on disk.
+/// A segment may use at most this fraction of its text on disk.
 const TEXT_SHARE: u64 = 4;
-/// The bytes that a part may take on disk however little text it has: a segment of few files is pages more than lists.
+/// The bytes that a segment may always use on disk: a segment of few files consists of pages rather than lists.
 const FREE: u64 = 1 << 20;
-/// The length of the engine's first read.
+/// The size of the engine's first read.
 const FIRST: usize = 64 << 10;
 
-/// The parts of a build that reads and writes files while calls go on.
+/// A running build, which reads and writes files while other calls continue.
 struct Task {
     scan: Arc<TreeScan>,
-    /// The rows of the scan that are read.
+    /// The rows of the scan to read.
     rows: Vec<u32>,
     files: TreeFiles,
     /// The key of the stamps and the id of the segments.
     key: [u8; 16],
     next_segment: AtomicU32,
-    /// None where the segments stay in memory.
+    /// `None` if the segments stay in memory.
     store: Option<Arc<Store>>,
-    /// The parts whose files are read again.
+    /// The segments whose files are read again.
     replaced: Vec<u32>,
-    /// The bytes that are left for segments on disk, and in memory.
+    /// The remaining bytes for segments on disk, and in memory.
     room: Mutex<[u64; 2]>,
-    /// A limit of bytes was reached.
+    /// True if a size limit was reached.
     is_full: AtomicBool,
     panics: Arc<AtomicU64>,
     progress: Arc<Progress>,
-    /// Held while a large file is in memory.
+    /// Locked while a large file is in memory.
     large: Mutex<()>,
 }
 
 impl Index {
-    /// Reads the files that the parts do not know as they are now and puts them into parts. Calls go on meanwhile and never wait.
-    /// A file that changes while it is read is left out. Looks at `cancel` before each file.
+    /// Indexes the files that the index does not know in their current state. Other calls continue and never wait. A
+    /// file that changes while it is read is not indexed. Checks `cancel` before each file.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn build(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let _one = lock(&self.build, cancel)?;
         self.progress.begin();
@@ -86,15 +86,15 @@ impl Index {
         if read.is_err()
             && let Some(mut state) = self.state.try_lock()
         {
-            // Nobody asks any more what was heard meanwhile.
+            // The events recorded during the build are not needed any more.
             state.held.iter_mut().for_each(|held| held.building = None);
         }
         let parts = read?;
         self.progress.merge();
         let mut state = lock(&self.state, cancel)?;
-        // What was heard until now is noted for the new parts too.
+        // The new segments need the events up to this point too.
         self.barrier(&mut state, pool, cancel)?;
-        // Else the root is another folder by now.
+        // Otherwise the root is a different directory now.
         let Some(held) = state.held.as_mut().filter(|held| held.key == task.key) else { return Ok(()) };
         held.next_segment = task.next_segment.load(Ordering::Relaxed);
         held.is_full = task.is_full.load(Ordering::Relaxed);
@@ -102,7 +102,7 @@ impl Index {
         let numbers: Vec<u32> = held.parts.iter().filter(|part| part.on_disk).map(|part| part.number).collect();
         self.note_status(&state);
         drop(state);
-        // What cannot be named stays in use for as long as this process has it open.
+        // A segment that cannot be published is used as long as this process has it open.
         let failed = task.store.is_some_and(|store| store.publish(&numbers).is_err());
         if failed {
             let mut state = lock(&self.state, cancel)?;
@@ -112,14 +112,15 @@ impl Index {
         Ok(())
     }
 
-    /// Collects the files of the tree that no part knows as they are, in path order. From now on what is heard is noted.
+    /// Collects the files of the tree that are not indexed in their current state, in path order. Events are recorded
+    /// from now on.
     fn begin_build(&self, pool: &Pool, cancel: &CancelToken) -> Result<Option<Task>> {
         let mut state = lock(&self.state, cancel)?;
         if !self.barrier(&mut state, pool, cancel)? {
             return Ok(None);
         }
         let Some(held) = &mut state.held else { return Ok(None) };
-        // What another process has read need not be read again.
+        // Files that another process indexed need not be read again.
         held.take_published(&self.options, pool, cancel)?;
         let options = held.tree.options().clone();
         let Some(scan) = held.tree.scan(&options, cancel)? else { return Ok(None) };
@@ -155,8 +156,8 @@ impl Index {
 }
 
 impl Held {
-    /// Returns the parts whose files are better read again: a quarter of them are not known any more, or they are small and
-    /// too many. They serve until others take their place.
+    /// Returns the segments worth reading again: a quarter of their files is outdated, or they are small and too many.
+    /// They are used until they are replaced.
     fn parts_to_replace(&self) -> Vec<u32> {
         let is_small = |part: &&Part| part.files().len() < SMALL && part.segment.text_bytes() < SMALL_TEXT;
         let too_many = self.parts.iter().filter(is_small).count() > SMALL_PARTS;
@@ -167,7 +168,7 @@ impl Held {
 }
 
 impl Task {
-    /// Reads the files into parts on all threads.
+    /// Reads the files into segments on all threads.
     fn read(&self, pool: &Pool, cancel: &CancelToken) -> Result<Vec<Part>, Aborted> {
         let rows = &self.rows;
         let next = AtomicUsize::new(0);
@@ -205,7 +206,7 @@ impl Task {
         aborted.map_or(Ok(parts), Err)
     }
 
-    /// Adds a file to a part. Where that panics, the files of the part stay searched.
+    /// Adds a file to a segment. If that panics, the files of the segment remain searched.
     fn add<'a>(&'a self, part: &mut PartBuilder<'a>, add: impl FnOnce(&mut PartBuilder<'a>)) {
         if catch_unwind(AssertUnwindSafe(|| add(part))).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
@@ -213,7 +214,7 @@ impl Task {
         }
     }
 
-    /// Makes the segment of a part, on disk where that is possible. None where there is no room for it.
+    /// Writes the segment, on disk if possible. `None` if it exceeds the size limits.
     fn finish(&self, part: PartBuilder<'_>) -> Option<Part> {
         let PartBuilder { postings, records, unsettled, linked, .. } = part;
         if records.is_empty() {
@@ -223,11 +224,11 @@ impl Task {
         let id = SegmentId { index: self.key, number };
         let text = postings.text_bytes();
         let bytes = postings.write_segment(&records, id).ok()?;
-        // What stays is to lie in the memory that they had.
+        // Frees this memory first, so that the result can reuse it.
         drop(records);
         let length = bytes.len() as u64;
         if self.store.is_some() && length > FREE.max(text / TEXT_SHARE) {
-            // Noise: its lists would be longer than searching it is slow.
+            // The file is noise: its lists would cost more than searching it.
             self.is_full.store(true, Ordering::Relaxed);
             return None;
         }
@@ -244,14 +245,14 @@ impl Task {
             }
         };
         let mut made = Part::new(written.or_else(in_memory)?, length, on_disk);
-        // As they were read, but for those that are looked at when the part is adopted.
+        // All files are current as read, except those checked when the segment is adopted.
         made.current = IdSet::full(made.current.limit());
         made.linked = linked;
         made.unsettled = unsettled;
         Some(made)
     }
 
-    /// Takes bytes of the room on disk (0) or in memory (1); false where there are not so many.
+    /// Reserves bytes on disk (`place` 0) or in memory (1); returns false if not enough are left.
     fn take_room(&self, place: usize, bytes: u64) -> bool {
         let mut room = self.room.lock();
         let left = room[place].checked_sub(bytes);
@@ -260,7 +261,7 @@ impl Task {
     }
 }
 
-/// Collects the files of one part, in path order.
+/// Collects the files of one segment, in path order.
 struct PartBuilder<'a> {
     key: &'a [u8; 16],
     postings: PostingsBuilder,
@@ -268,7 +269,7 @@ struct PartBuilder<'a> {
     unsettled: HashMap<u32, u64>,
     linked: Vec<u32>,
     content: PageBuffer,
-    /// Bytes that were read.
+    /// The number of bytes read.
     read: u64,
 }
 
@@ -289,7 +290,7 @@ impl PartBuilder<'_> {
         self.postings.pending_bytes() >= most || self.postings.documents() >= DOCUMENTS
     }
 
-    /// Adds a file; one that cannot be read, or that changes meanwhile, is left out.
+    /// Adds a file; skips it if it cannot be read or changes in the meantime.
     fn add(&mut self, files: &TreeFiles, large: &Mutex<()>, path: &[u8]) {
         let Ok((kind, stamp, is_settled)) = self.read(files, large, path) else { return };
         let number_of_stamp = stamp_number(&stamp, self.key);
@@ -310,8 +311,8 @@ impl PartBuilder<'_> {
         }
     }
 
-    /// Reads a file. Returns its kind, its stamp, and whether that was settled before the reading began: what changes within a step
-    /// of the clock after the change before leaves the stamp as it is, however long the reading takes.
+    /// Reads a file. Returns its kind, its stamp, and whether the stamp was settled before reading began: a change
+    /// within one clock step after the previous one leaves the stamp unchanged, no matter how long reading takes.
     fn read(&mut self, files: &TreeFiles, large: &Mutex<()>, path: &[u8]) -> io::Result<(FileKind, Stamp, bool)> {
         let mut file = files.open(path)?;
         let before = Stamp::of_file(&file)?;
@@ -338,7 +339,7 @@ impl PartBuilder<'_> {
     }
 }
 
-/// Returns the length of the last name of a path.
+/// Returns the length of the last component of a path.
 fn name_length(path: &[u8]) -> usize {
     memchr::memrchr(b'/', path).map_or(path.len(), |cut| path.len() - cut - 1)
 }
@@ -362,7 +363,7 @@ mod tests {
             .unwrap()
     }
 
-    /// The number of files that a plan for nothing leaves out.
+    /// Returns the number of files that a plan without matches rules out.
     fn left_out(index: &Index, pool: &Pool) -> usize {
         let never = CancelToken::never();
         let Some(listing) = index.listing(&ScanOptions::new(index.root()), pool, &never).unwrap() else { return 0 };
@@ -371,14 +372,14 @@ mod tests {
     }
 
     #[test]
-    fn item_4_what_was_heard_while_parts_were_made_is_not_lost_when_the_build_is_cancelled() {
+    fn keeps_changes_reported_during_a_cancelled_build() {
         let place = tempfile::tempdir().unwrap();
         for file in ["a", "b", "c"] {
             std::fs::write(place.path().join(file), "hay\n").unwrap();
         }
         let (index, pool, never) = (open(place.path()), Pool::new("test", 1), CancelToken::never());
         let task = index.begin_build(&pool, &never).unwrap().unwrap();
-        // A part for each file.
+        // One segment for each file.
         let parts = ["a", "b", "c"].map(|file| {
             let mut part = PartBuilder::new(&task.key);
             part.add(&task.files, &task.large, file.as_bytes());
@@ -397,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn item_31_a_panic_leaves_files_to_the_search_and_a_second_one_ends_the_index() {
+    fn a_panic_leaves_files_unindexed_and_a_second_disables_the_index() {
         let place = tempfile::tempdir().unwrap();
         for file in ["a", "b"] {
             std::fs::write(place.path().join(file), "hay\n").unwrap();

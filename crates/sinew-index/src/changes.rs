@@ -1,43 +1,43 @@
-//! A log of what changed between barriers, for those who ask what is new since they last asked.
+//! A log of changes, for callers that ask what changed since an earlier call.
 
 use std::collections::HashMap;
 
 use crate::touched::Touched;
 
-/// The most paths that are told apart; beyond, everything counts as changed.
+/// The maximum number of recorded paths; beyond it, everything counts as changed.
 const MAX_PATHS: usize = 64 << 10;
 
 /// The answer to [`Index::changes`](crate::Index::changes).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Stands for this moment when it is asked again.
+    /// Identifies this moment in a later call.
     pub token: String,
-    /// More may have changed than `paths` names.
+    /// True if more may have changed than `paths` lists.
     pub all: bool,
-    /// Paths below the root of files and folders that may have changed, come or gone, sorted. A folder stands for all that lies
-    /// below it.
+    /// Sorted paths, relative to the root, of files and directories that may have been added, changed or removed. A
+    /// directory includes everything below it.
     pub paths: Vec<Vec<u8>>,
 }
 
-/// The paths that changed since the first question, each with the turn in which that was heard.
+/// The paths that changed since the first call, each with the turn in which the change was reported.
 #[derive(Debug)]
 pub(crate) struct ChangeLog {
-    /// In every token, so that one of another log is known.
+    /// Part of every token, to detect tokens of another log.
     id: u64,
     turn: u64,
-    /// The last turn in which something changed that has no name here.
+    /// The last turn with a change whose path is unknown.
     unknown: u64,
     turns: HashMap<Vec<u8>, u64>,
 }
 
 impl ChangeLog {
-    /// Makes a log that begins now.
+    /// Creates an empty log.
     pub(crate) fn new() -> ChangeLog {
         use std::hash::{BuildHasher, RandomState};
         ChangeLog { id: RandomState::new().hash_one(()), turn: 1, unknown: 1, turns: HashMap::new() }
     }
 
-    /// Notes what one barrier heard.
+    /// Records the events of one barrier.
     pub(crate) fn note(&mut self, touched: &Touched) {
         if touched.all {
             self.note_unknown();
@@ -54,14 +54,14 @@ impl ChangeLog {
         }
     }
 
-    /// Notes that anything may have changed.
+    /// Records that anything may have changed.
     pub(crate) fn note_unknown(&mut self) {
         self.turn += 1;
         self.unknown = self.turn;
         self.turns = HashMap::new();
     }
 
-    /// Returns what changed since the moment of a token.
+    /// Returns the changes since the moment of a token.
     pub(crate) fn since(&self, token: Option<&str>) -> Changes {
         let turn = token.and_then(|token| token.split_once('-')).and_then(|(id, turn)| {
             let is_ours = u64::from_str_radix(id, 16) == Ok(self.id);
@@ -74,7 +74,7 @@ impl ChangeLog {
         let newer = self.turns.iter().filter(|(_, at)| **at > turn);
         let mut paths: Vec<Vec<u8>> = newer.map(|(path, _)| path.clone()).collect();
         paths.sort_unstable();
-        // The root itself stands for everything.
+        // The root itself includes everything.
         let all = paths.first().is_some_and(Vec::is_empty);
         Changes { token: now, all, paths: if all { Vec::new() } else { paths } }
     }

@@ -1,23 +1,23 @@
-//! Cuts a text into documents: whole lines of it, at most 16 KiB together.
+//! Splits a text into documents: complete lines, at most 16 KiB together.
 
-/// Length that a document has at most, in bytes, unless one line alone is longer.
+/// The maximum length of a document in bytes, unless a single line is longer.
 pub(crate) const DOCUMENT: usize = 16 << 10;
-/// Length from which on a line is cut although it has not ended.
+/// The length at which a line is cut.
 const LONG_LINE: usize = 1 << 20;
 
 /// One document of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Document<'a> {
-    /// Its bytes, the last line's end included.
+    /// The bytes, including the last line's terminator.
     pub text: &'a [u8],
-    /// The bytes of the whole text that follow.
+    /// The following bytes of the whole text.
     pub next: &'a [u8],
-    /// Tells that the cut behind it goes through a line: what a match needs may then lie in two documents.
+    /// True if the document ends inside a line: the bytes of a match may then be in two documents.
     pub cuts_line: bool,
 }
 
-/// Cuts `text` at the last line end before 16 KiB, again and again. A longer line is a document of its own; one over 1 MiB is cut
-/// all the same. The documents together are `text`; an empty text has none.
+/// Splits `text` repeatedly at the last line end before 16 KiB. A longer line is a separate document; a line over 1 MiB
+/// is cut. The documents together are `text`; an empty text has none.
 pub fn documents(text: &[u8]) -> Documents<'_> {
     Documents { rest: text }
 }
@@ -42,7 +42,7 @@ impl<'a> Iterator for Documents<'a> {
     }
 }
 
-/// Returns how many bytes of a text that is not empty its first document takes.
+/// Returns the length in bytes of the first document of a non-empty text.
 fn length_of_first(text: &[u8]) -> usize {
     if text.len() <= DOCUMENT {
         return text.len();

@@ -1,4 +1,5 @@
-//! Deletes indexes that nobody needs any more: unused for long, of a root that is gone, or beyond the room of all together.
+//! Deletes indexes that are not needed any more: unused for a long time, without their root, or beyond the total size
+//! limit.
 
 use std::fs;
 use std::io;
@@ -9,15 +10,15 @@ use crate::status::StoredIndex;
 use crate::store::{USE_LOCK, check_owner, folder_of_all, open_private, remove_folder, root_of};
 
 const HOUR: Duration = Duration::from_secs(3_600);
-/// The same where its root is gone.
+/// The same if its root is gone.
 const ROOT_GONE: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// The most bytes of all indexes.
+/// The maximum size of all indexes in bytes.
 const ALL: u64 = 8 << 30;
-/// The file whose time is that of the last eviction.
+/// The file whose modification time is that of the last eviction.
 const LAST: &str = "evict.lock";
 
-/// Returns the indexes on disk, those that were used last first; none where there is no folder of them, or it is not this
-/// user's alone.
+/// Returns the indexes on disk, the most recently used first; empty if their directory does not exist or does not
+/// belong to this user alone.
 pub(crate) fn stored(cache: &Path) -> Vec<StoredIndex> {
     let indexes = folder_of_all(cache);
     let entries = check_owner(&indexes).and_then(|()| fs::read_dir(&indexes));
@@ -27,10 +28,10 @@ pub(crate) fn stored(cache: &Path) -> Vec<StoredIndex> {
     stored
 }
 
-/// Evicts unless that was done within the last hour.
+/// Evicts unless that happened within the last hour.
 ///
 /// # Errors
-/// Whatever the system says of the folder of all indexes.
+/// Returns an error if the system cannot access the directory of all indexes.
 pub(crate) fn evict_hourly(indexes: &Path, now: SystemTime) -> io::Result<()> {
     check_owner(indexes)?;
     let mark = indexes.join(LAST);
@@ -42,8 +43,8 @@ pub(crate) fn evict_hourly(indexes: &Path, now: SystemTime) -> io::Result<()> {
     evict(indexes, now, ALL)
 }
 
-/// Deletes the indexes that are too old, and then those that were not used for the longest time until the others have at most
-/// `most` bytes. Those in use stay.
+/// Deletes the indexes that are too old, and then the least recently used ones until the rest has at most `most` bytes.
+/// Indexes in use are kept.
 fn evict(indexes: &Path, now: SystemTime, most: u64) -> io::Result<()> {
     let mut stored: Vec<StoredIndex> =
         fs::read_dir(indexes)?.flatten().filter_map(|entry| look(entry.path())).collect();
@@ -68,7 +69,7 @@ fn look(folder: PathBuf) -> Option<StoredIndex> {
     let lengths = fs::read_dir(&folder).ok()?.flatten().filter_map(|entry| entry.metadata().ok());
     let bytes = lengths.map(|found| found.len()).sum();
     let root = root_of(&folder).ok();
-    // One that cannot be read is not gone.
+    // A root that cannot be read is not gone.
     let is_gone = |root| fs::symlink_metadata(root).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     let is_root_gone = root.as_ref().is_some_and(is_gone);
     Some(StoredIndex { root, is_root_gone, bytes, used, folder })
@@ -82,7 +83,7 @@ mod tests {
 
     const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-    /// An index of a root that was not used for some days.
+    /// Creates an index of a root that was last used some days ago.
     fn stored(cache: &Path, root: &Path, days: u32) {
         fs::create_dir_all(root).unwrap();
         let id = RootId::new(root, &sinew_walk::Stamp::of_file(&fs::File::open(root).unwrap()).unwrap());
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn item_38_what_is_old_or_has_no_root_goes() {
+    fn evicts_old_indexes_and_those_whose_root_is_gone() {
         let place = tempfile::tempdir().unwrap();
         let cache = place.path().join("cache");
         let roots: Vec<PathBuf> =
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn item_22_the_longest_unused_go_first_and_those_in_use_stay() {
+    fn evicts_the_least_recently_used_first_and_keeps_those_in_use() {
         let place = tempfile::tempdir().unwrap();
         let cache = place.path().join("cache");
         let roots: Vec<PathBuf> = ["a", "b", "c"].iter().map(|name| place.path().join(name)).collect();
@@ -122,7 +123,7 @@ mod tests {
         let used = Store::open(&cache, id).unwrap();
         let lock = crate::store::folder_of(&cache, &roots[0]).join(USE_LOCK);
         fs::File::options().write(true).open(lock).unwrap().set_modified(SystemTime::now() - DAY * 3).unwrap();
-        // Room for two: each has one page.
+        // The limit fits two: each has one page.
         evict(&cache.join("index/1"), SystemTime::now(), 2 * 4_096).unwrap();
         assert_eq!(left(&cache, &roots), [true, false, true]);
         drop(used);
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn item_38_what_is_stored_is_told_and_removed() {
+    fn lists_and_removes_stored_indexes() {
         let place = tempfile::tempdir().unwrap();
         let cache = place.path().join("cache");
         assert_eq!(super::stored(&cache), []);

@@ -1,34 +1,34 @@
-//! Grams: three bytes that follow each other, A–Z made small, and the set of those that a document holds.
+//! Grams: three consecutive bytes in lower case (A–Z only), and the set of grams in a document.
 
 use std::fmt;
 
-/// Three bytes that follow each other in a text, A–Z made small; the first byte is the most significant of the 24 bits.
+/// Three consecutive bytes of a text, with A–Z in lower case; the first byte is the most significant of the 24 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gram(u32);
 
 impl Gram {
-    /// The gram that every document carries which holds U+212A (Kelvin sign) or U+017F (long s), the two characters outside
-    /// ASCII that fold into it. No text has it otherwise: its bytes are capitals.
+    /// The gram of every document that contains U+212A (Kelvin sign) or U+017F (long s), the two characters outside
+    /// ASCII that fold into it. No other text contains it, because its bytes are capitals.
     pub const FOLDS_TO_ASCII: Gram = Gram::raw(*b"AAA");
 
-    /// Number of possible grams.
+    /// The number of possible grams.
     pub const COUNT: usize = 1 << 24;
 
     const fn raw(bytes: [u8; 3]) -> Gram {
         Gram((bytes[0] as u32) << 16 | (bytes[1] as u32) << 8 | bytes[2] as u32)
     }
 
-    /// Makes the gram of three bytes, folded.
+    /// Returns the folded gram of three bytes.
     pub const fn of(bytes: [u8; 3]) -> Gram {
         Gram::raw([fold(bytes[0]), fold(bytes[1]), fold(bytes[2])])
     }
 
-    /// Returns the gram with this number, if there is one; see [`Gram::number`].
+    /// Returns the gram with this number; `None` if it is out of range. See [`Gram::number`].
     pub const fn from_number(number: u32) -> Option<Gram> {
         if number < Gram::COUNT as u32 { Some(Gram(number)) } else { None }
     }
 
-    /// Returns the gram as a number below [`Gram::COUNT`], ordered as its bytes are.
+    /// Returns the gram as a number less than [`Gram::COUNT`], ordered like its bytes.
     pub const fn number(self) -> u32 {
         self.0
     }
@@ -45,12 +45,12 @@ impl fmt::Display for Gram {
     }
 }
 
-/// Makes A–Z small and leaves every other byte.
+/// Converts A–Z to lower case and leaves every other byte unchanged.
 pub(crate) const fn fold(byte: u8) -> u8 {
     byte.to_ascii_lowercase()
 }
 
-/// Collects the grams of one text after the other, with one table of 2 MiB that is reused.
+/// Collects the grams of texts, one after another, in one reusable table of 2 MiB.
 pub struct Grams {
     seen: Box<[u64]>,
     found: Vec<Gram>,
@@ -68,13 +68,13 @@ impl Grams {
         Grams { seen: vec![0; Gram::COUNT / 64].into_boxed_slice(), found: Vec::new() }
     }
 
-    /// Returns the set of the grams of `text` with a line end behind its last byte. Time is linear in `text`.
+    /// Returns the set of grams of `text` followed by a line end. Runs in linear time.
     pub fn of(&mut self, text: &[u8]) -> GramSet<'_> {
         self.with_next(text, b"")
     }
 
-    /// Returns the grams of `text` where `next` follows it: those that begin in `text` and end in `next` are counted to `text`.
-    /// Behind the end of both stands a line end.
+    /// Returns the grams of `text` followed by `next`: grams that begin in `text` and end in `next` belong to `text`. A
+    /// line end follows both.
     pub fn with_next(&mut self, text: &[u8], next: &[u8]) -> GramSet<'_> {
         self.clear();
         let shift = |window: u32, byte: u8| (window << 8 | u32::from(fold(byte))) & 0xFF_FFFF;
@@ -91,7 +91,7 @@ impl Grams {
                 self.add(Gram(window));
             }
         }
-        // As bytes both characters are grams themselves, or begin some.
+        // As bytes, both characters contain or begin grams of their own.
         let found = GramSet { seen: &self.seen, found: &self.found };
         if found.contains(Gram::raw(*b"\xE2\x84\xAA")) || found.contains_pair(*b"\xC5\xBF") {
             self.add(Gram::FOLDS_TO_ASCII);
@@ -127,19 +127,19 @@ pub struct GramSet<'a> {
 }
 
 impl<'a> GramSet<'a> {
-    /// Tells whether the text holds `gram`. Constant time.
+    /// Returns true if the text contains `gram`. Runs in constant time.
     pub fn contains(self, gram: Gram) -> bool {
         let (word, bit) = place(gram);
         self.seen[word] & bit != 0
     }
 
-    /// Tells whether the text holds a gram that begins with these two bytes, which are folded already. At most five words are read.
+    /// Returns true if the text contains a gram that begins with these two folded bytes. Reads at most five words.
     pub fn contains_pair(self, pair: [u8; 2]) -> bool {
         let first = Gram::raw([pair[0], pair[1], 0]).0 as usize / 64;
         self.seen[first..first + 4].iter().any(|&word| word != 0)
     }
 
-    /// Returns the grams, each once, in the order in which the text has them.
+    /// Returns the grams, each once, in the order of the text.
     pub fn grams(self) -> &'a [Gram] {
         self.found
     }

@@ -1,4 +1,4 @@
-//! A folder that is held: its tree, its watches and its parts, and how they are brought up to date.
+//! An indexed directory: its tree, its watches and its segments, and how they are kept up to date.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,39 +18,39 @@ use crate::surprises::Surprises;
 use crate::touched::{RecentFiles, Touched, folder_of};
 use sinew_watch::{Event, FolderWatches, WatchQueue};
 
-/// The root's present folder with all that is known of it.
+/// The directory that is currently at the root, with everything known about it.
 pub(crate) struct Held {
     pub(crate) tree: Tree,
     watcher: FolderWatches,
     mounts: Mounts,
-    /// Places below the root on which something is mounted.
+    /// Mount points below the root.
     pub(crate) mounted: Vec<Vec<u8>>,
     user: rustix::process::Uid,
-    /// Heard, and not yet looked at.
+    /// Reported changes that have not been checked yet.
     hints: Hints,
     touched: Touched,
-    /// Heard since the build began whose files are not yet a part.
+    /// Changes reported since the build began; `None` if no build is running.
     pub(crate) building: Option<Touched>,
     recent: RecentFiles,
     surprises: Surprises,
-    /// None until somebody asks what changed.
+    /// `None` until a caller asks for changes.
     changes: Option<ChangeLog>,
     pub(crate) parts: Vec<Part>,
-    /// The key of the stamps and the id of the segments; another one where the root is another folder.
+    /// The key of the stamps and the id of the segments; it changes if the root becomes a different directory.
     pub(crate) key: [u8; 16],
-    /// The folder on disk; none in memory alone.
+    /// The index on disk; `None` if it is only in memory.
     pub(crate) store: Option<Arc<Store>>,
     /// The number of the next segment.
     pub(crate) next_segment: u32,
-    /// A limit of bytes was reached.
+    /// True if a size limit was reached.
     pub(crate) is_full: bool,
-    /// The time of the last look for what other processes published.
+    /// The time of the last check for segments published by other processes.
     looked: Instant,
 }
 
-/// The time between two looks for what other processes published.
+/// How often the index checks for segments published by other processes.
 const LOOK: Duration = Duration::from_secs(30);
-/// The numbers from which on a process counts the segments that it may not write.
+/// The first number of segments that a process may not write to disk.
 const UNWRITTEN: u32 = 1 << 31;
 
 impl Held {
@@ -69,7 +69,7 @@ impl Held {
             global_excludes: options.global_excludes.clone(),
             ..ScanOptions::new(root)
         };
-        // Opened before the tree is read, so that its files are compared while their folders are open.
+        // Opened before the tree is read, so that its files are compared while their directories are open.
         let place = std::fs::canonicalize(root).ok().and_then(|path| RootId::of_path(&path).ok());
         let (mut store, mut parts) = open_store(place.clone(), options.cache.as_deref());
         let listed = ListedStamps::new(
@@ -81,7 +81,8 @@ impl Held {
         let mut seen = listed.into_seen();
         let found = tree.stamp(b"").ok().map(|stamp| RootId::new(tree.root(), &stamp));
         if found != place {
-            // Another folder was put there meanwhile. The locks of the one are given back before the other is opened.
+            // The root was replaced in the meantime. The locks of the old index are released before the new one is
+            // opened.
             drop((std::mem::take(&mut store), std::mem::take(&mut parts), std::mem::take(&mut seen)));
             (store, parts) = open_store(found, options.cache.as_deref());
         }
@@ -95,7 +96,7 @@ impl Held {
             mounts,
             user: rustix::process::geteuid(),
             hints: Hints::default(),
-            // Only stamps tell of the time before the watches.
+            // Only stamps reveal changes made before the watches existed.
             touched: Touched::everything(),
             building: None,
             recent: RecentFiles::default(),
@@ -109,17 +110,17 @@ impl Held {
         Ok(held)
     }
 
-    /// Tells whether the root still leads to this folder, and the user is still the same.
+    /// Returns true if the root still leads to this directory and the user is the same.
     pub(crate) fn is_at(&self, root: &Path) -> bool {
         self.tree.is_at(root) && rustix::process::geteuid() == self.user
     }
 
-    /// Tells whether stamps prove something everywhere below the root.
+    /// Returns true if stamps are reliable everywhere below the root.
     pub(crate) fn is_trusted(&self) -> bool {
         !self.watcher.is_untrusted()
     }
 
-    /// Tells whether the changes of some folder are announced, and events can be trusted.
+    /// Returns true if some directory is watched and events can be trusted.
     pub(crate) fn is_watched(&self) -> bool {
         self.tree.unwatched() < self.tree.folders() && self.surprises.end_of_trust().is_none()
     }
@@ -157,7 +158,7 @@ impl Held {
         }
     }
 
-    /// Says why changes are not announced, or not in all folders.
+    /// Returns why changes are not reported, or not in all directories; `None` if they are.
     fn reason(&self, freshness: Freshness) -> Option<String> {
         let unwatched = self.tree.unwatched();
         match freshness {
@@ -173,7 +174,7 @@ impl Held {
         }
     }
 
-    /// Makes all that is known current as of some moment after the call began.
+    /// Updates everything to a moment after the call began.
     pub(crate) fn update(
         &mut self,
         options: &IndexOptions,
@@ -189,7 +190,7 @@ impl Held {
         self.hear(counts);
         let mut update = self.update_tree(counts, pool, cancel)?;
         let is_second_name = |path: &[u8]| self.tree.stamp(path).is_ok_and(|now| now.is_file() && now.links > 1);
-        // Its other names changed too, and nobody announced that.
+        // Its other hard links changed too, without an event.
         if !self.touched.all
             && (self.touched.files.iter().any(|path| is_second_name(path))
                 || update.new_folders.iter().any(|folder| self.tree.files_in(folder).any(|path| is_second_name(&path))))
@@ -213,8 +214,7 @@ impl Held {
         if self.looked.elapsed() >= LOOK { self.take_published(options, pool, cancel) } else { Ok(()) }
     }
 
-    /// Takes it as a surprise where one of these files, whose stamps differ, is still known as it was: nothing was heard of it.
-    /// Returns how many are.
+    /// Counts files whose stamps differ although no event was received as surprises. Returns their number.
     pub(crate) fn note_surprises(&mut self, differing: &[Vec<u8>]) -> u64 {
         let mut found = 0;
         for path in differing {
@@ -227,8 +227,8 @@ impl Held {
         found
     }
 
-    /// Looks at every folder. Where names changed of which nothing is heard afterwards either, that is a surprise, and the events
-    /// are not trusted any more. Returns how many are.
+    /// Checks every directory. A change of names without an event, even a late one, is a surprise and ends the trust in
+    /// events. Returns the number of surprises.
     pub(crate) fn check_folders(&mut self, pool: &Pool, cancel: &CancelToken) -> Result<u64> {
         let options = self.tree.options().clone();
         let before = self.tree.scan(&options, cancel)?;
@@ -236,7 +236,7 @@ impl Held {
         let update = self.tree.update(&everything, &self.watcher, pool, cancel)?;
         self.touched.folders.extend(update.new_folders);
         let after = self.tree.scan(&options, cancel)?;
-        // A change of just now has its event in the queue.
+        // A change made just now has its event in the queue.
         self.hear(&mut IndexCounts::default());
         let is_heard = self.hints.all || !self.hints.relist.is_empty() || !self.hints.reread.is_empty();
         let changed = before.zip(after).and_then(|(before, after)| first_difference(&before.scan, &after.scan));
@@ -249,10 +249,10 @@ impl Held {
         }
     }
 
-    /// Takes the segments that another process published, and its place where it has ended.
+    /// Adopts the segments that another process published, and becomes the writer if that process has ended.
     pub(crate) fn take_published(&mut self, options: &IndexOptions, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         self.looked = Instant::now();
-        // What is built goes by the key and the numbers of now.
+        // A build depends on the current key and numbers.
         if self.building.is_some() || !self.store.as_ref().is_some_and(|store| store.is_behind()) {
             return Ok(());
         }
@@ -272,7 +272,7 @@ impl Held {
         self.key = store.id;
         self.next_segment = next_segment(&self.parts, Some(&store));
         self.store = Some(Arc::new(store));
-        // What lies in memory and on disk need not be in both.
+        // Files that are in memory and on disk are only needed once.
         let on_disk = |path: &[u8]| self.parts.iter().any(|part| part.on_disk && part.knows(path));
         let is_double = |part: &Part| {
             !part.on_disk && part.current.iter().all(|number| on_disk(&part.files().get(number).path.to_vec()))
@@ -282,12 +282,12 @@ impl Held {
         Ok(())
     }
 
-    /// Returns what changed since the moment of a token, as of the last update.
+    /// Returns the changes since the moment of a token, up to the last update.
     pub(crate) fn changes(&mut self, since: Option<&str>) -> Changes {
         self.changes.get_or_insert_with(ChangeLog::new).since(since)
     }
 
-    /// Adds parts that were read since `building` began, in the place of others.
+    /// Adds segments that were read since `building` began, and removes those that they replace.
     pub(crate) fn adopt(
         &mut self,
         parts: Vec<Part>,
@@ -297,7 +297,7 @@ impl Held {
     ) -> Result<()> {
         self.parts.retain(|part| !replaced.contains(&part.number));
         self.parts.extend(parts);
-        // A file that was heard of since it was read may have been read in the middle of a change.
+        // A file with an event since it was read may have been read during a change.
         let heard = self.building.take().unwrap_or_else(Touched::everything);
         self.touched.extend(&heard);
         self.look(&[], pool, cancel)
@@ -310,7 +310,7 @@ impl Held {
         Ok(update)
     }
 
-    /// Takes what was announced.
+    /// Receives the reported events.
     fn hear(&mut self, counts: &mut IndexCounts) {
         let Held { tree, watcher, hints, touched, recent, .. } = self;
         let complete = watcher.drain(|event| hear_event(&event, tree, hints, touched, recent));
@@ -321,8 +321,8 @@ impl Held {
         touched.all |= hints.all;
     }
 
-    /// Gives up the files that were written to, and compares the stamps of others of which something was heard, and of those of
-    /// which nothing would be. What was `seen` of a part need not be asked for. Where it is cancelled, the next look does all of it.
+    /// Drops the files that were written to, and compares the stamps of other files with events and of files without a
+    /// watch. Files in `seen` need no further check. If the call is cancelled, the next check covers everything.
     fn look(&mut self, seen: &[SeenFiles], pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let Held { tree, touched, recent, surprises, parts, mounted, key, .. } = self;
         let now = look_at(tree, key);
@@ -362,7 +362,7 @@ impl Held {
     }
 }
 
-/// Returns the first path that only one of two scans has, or that is of another type in the other.
+/// Returns the first path that is only in one of two scans, or has different types; `None` if there is none.
 fn first_difference(before: &Arc<Scan>, after: &Arc<Scan>) -> Option<Vec<u8>> {
     if Arc::ptr_eq(before, after) {
         return None;
@@ -376,20 +376,20 @@ fn first_difference(before: &Arc<Scan>, after: &Arc<Scan>) -> Option<Vec<u8>> {
     first.into_iter().flatten().min()
 }
 
-/// Gives up the files of a part on which something is mounted.
+/// Drops the files of a segment that have a mount on their path.
 fn hide(part: &mut Part, mounted: &[Vec<u8>]) {
     let hidden: Vec<u32> = mounted.iter().filter_map(|path| part.file(path)).collect();
     hidden.into_iter().for_each(|number| part.current.remove(number));
 }
 
-/// Returns the number of the next segment. Those that are not written have numbers that no writer gives.
+/// Returns the number of the next segment. Segments that are not written to disk have numbers that no writer uses.
 fn next_segment(parts: &[Part], store: Option<&Store>) -> u32 {
     let first = if store.is_some_and(|store| !store.is_writer()) { UNWRITTEN } else { 0 };
     let same = parts.iter().map(|part| part.number).filter(|number| (*number < UNWRITTEN) == (first == 0));
     same.map(|number| number + 1).max().unwrap_or(first)
 }
 
-/// Opens the index on disk; none where there is to be none, or where it cannot be had: then all lies in memory.
+/// Opens the index on disk; `None` if it is disabled or cannot be opened: then everything stays in memory.
 fn open_store(root: Option<RootId>, cache: Option<&Path>) -> (Option<Store>, Vec<Part>) {
     let opened = cache.zip(root).and_then(|(cache, root)| {
         let opened = Store::open(cache, root).ok()?;
@@ -402,7 +402,7 @@ fn open_store(root: Option<RootId>, cache: Option<&Path>) -> (Option<Store>, Vec
     opened.map_or((None, Vec::new()), |(store, parts)| (Some(store), parts))
 }
 
-/// Translates one event into places to look at.
+/// Converts one event to paths to check.
 #[allow(clippy::needless_pass_by_ref_mut, reason = "the parts of one state, borrowed apart")]
 fn hear_event(event: &Event, tree: &Tree, hints: &mut Hints, touched: &mut Touched, recent: &mut RecentFiles) {
     use rustix::fs::inotify::ReadFlags as Flags;
@@ -412,7 +412,7 @@ fn hear_event(event: &Event, tree: &Tree, hints: &mut Hints, touched: &mut Touch
             hints.all = true;
         }
         let Some(name) = &event.name else {
-            // The folder itself: gone, moved, or with other permissions.
+            // The directory itself was deleted or moved, or its permissions changed.
             hints.relist.insert(folder_of(&folder).to_vec());
             hints.reread.insert(folder);
             continue;

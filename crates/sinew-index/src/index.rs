@@ -1,4 +1,4 @@
-//! The index of one folder: the barrier at the start of each call, and what the call sees.
+//! The index of one directory: the barrier at the start of each call, and the listing that the call uses.
 
 mod background;
 mod check;
@@ -23,20 +23,20 @@ use crate::status::{BuildPolicy, IndexCounts, IndexOptions, IndexState, IndexSta
 use background::Background;
 use sinew_watch::WatchQueue;
 
-/// The time between two looks at the cancellation while another call holds the index.
+/// How often a call that waits for another one checks for cancellation.
 const CANCEL_POLL: Duration = Duration::from_millis(5);
-/// The panics from which on nothing is held.
+/// The number of panics after which the index is disabled.
 const PANICS: u64 = 2;
 
-/// A folder in view. Every listing that it gives is of the moment of the call.
+/// An indexed directory. Every listing reflects the time of the call.
 pub struct Index {
     root: PathBuf,
     pub(crate) options: IndexOptions,
     queue: Arc<WatchQueue>,
     pub(crate) state: Mutex<State>,
-    /// As of the last call, so that who asks for it never waits.
+    /// The state after the last call, stored separately so that reading it never waits.
     status: Mutex<IndexStatus>,
-    /// Held while the index is built.
+    /// Locked while the index is built.
     pub(crate) build: Mutex<()>,
     pub(crate) panics: Arc<AtomicU64>,
     pub(crate) progress: Arc<Progress>,
@@ -47,12 +47,12 @@ pub struct Index {
 pub(crate) struct State {
     pub(crate) held: Option<Held>,
     pub(crate) counts: IndexCounts,
-    /// The time that the last call took to become current.
+    /// The duration of the last barrier.
     barrier: Duration,
     closed: bool,
 }
 
-/// The entries below a folder at the moment of the call, and what the index knows of them.
+/// The entries below a directory at the time of the call, and what the index knows about them.
 pub struct Listing {
     /// The scan and its warnings.
     pub scan: Arc<TreeScan>,
@@ -60,11 +60,11 @@ pub struct Listing {
 }
 
 impl Index {
-    /// Makes the index of a folder, which hears of changes through `queue`. Nothing is read before the first call of
+    /// Creates the index of a directory, which receives changes through `queue`. Reads nothing before the first call of
     /// [`Index::listing`].
     ///
     /// # Errors
-    /// `root` does not exist or is no folder.
+    /// Returns an error if `root` does not exist or is not a directory.
     pub fn open(root: &Path, options: IndexOptions, queue: Arc<WatchQueue>) -> Result<Index> {
         let failed = |cause| Error::io(format_args!("failed to read {:?}", root.to_string_lossy()), &cause);
         let root_path = std::path::absolute(root).map_err(failed)?;
@@ -84,24 +84,24 @@ impl Index {
         })
     }
 
-    /// Returns the root as it was given, absolute.
+    /// Returns the root as it was given, made absolute.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Brings the index up to date and lists what [`sinew_walk::scan`] would list. None where the index does not serve these
-    /// options, or where stamps cannot be trusted: then the caller walks.
+    /// Updates the index and lists what [`sinew_walk::scan`] would list. `None` if the index does not support these
+    /// options, or if stamps cannot be trusted: the caller then walks.
     ///
-    /// Costs as much as looking at what was announced, and at the stamps of what nobody announces; the first call, and one that
-    /// finds another folder at the root, a walk.
+    /// Checks the paths with events, and the stamps of paths without a watch. The first call, and one that finds a
+    /// different directory at the root, needs a walk.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn listing(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Listing>> {
         let (mut state, is_held) = self.current(pool, cancel)?;
         let Some(held) = state.held.as_mut().filter(|_| is_held) else { return Ok(None) };
-        // A root that is gone or no folder: the walk says so.
+        // If the root is missing or not a directory, the walk reports it.
         let Ok(options) = options.clone().canonical() else { return Ok(None) };
         let Some(scan) = held.tree.scan(&options, cancel)? else { return Ok(None) };
         let base = scan.scan.root().strip_prefix(held.tree.root()).map(|base| base.as_os_str().as_encoded_bytes());
@@ -110,26 +110,26 @@ impl Index {
         Ok(Some(Listing { scan, parts }))
     }
 
-    /// Returns what changed since the moment of a token, which an earlier call gave; without one, and where that is not known,
-    /// `all` is true. What lies in ignored folders is not watched and never named.
+    /// Returns the changes since an earlier call, identified by its token. Without a token, or if the changes are
+    /// unknown, `all` is true. Ignored directories are not watched and never listed.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn changes(&self, since: Option<&str>, pool: &Pool, cancel: &CancelToken) -> Result<Changes> {
         let (mut state, is_held) = self.current(pool, cancel)?;
         let held = state.held.as_mut().filter(|_| is_held);
         Ok(held.map_or_else(|| Changes { all: true, ..Changes::default() }, |held| held.changes(since)))
     }
 
-    /// Brings the index up to date as [`Index::listing`] does.
+    /// Updates the index as [`Index::listing`] does.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn refresh(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         self.current(pool, cancel).map(drop)
     }
 
-    /// Takes the state and makes it current, and notes what it is now; false where nothing can be known.
+    /// Locks the state, updates it and stores its status; returns false if nothing can be known.
     fn current(&self, pool: &Pool, cancel: &CancelToken) -> Result<(MutexGuard<'_, State>, bool)> {
         let mut state = lock(&self.state, cancel)?;
         let started = Instant::now();
@@ -139,7 +139,7 @@ impl Index {
         Ok((state, is_held))
     }
 
-    /// Returns what is known as of the last call. Never waits for another call.
+    /// Returns the state after the last call. Never waits for another call.
     #[must_use]
     pub fn status(&self) -> IndexStatus {
         let status = self.status.lock().clone();
@@ -147,7 +147,7 @@ impl Index {
         if is_building { IndexStatus { state: IndexState::Building, ..status } } else { status }
     }
 
-    /// Returns how far the build that runs has come, or the last one came. Never waits for it.
+    /// Returns the progress of the running build, or of the last one. Never waits for it.
     #[must_use]
     pub fn progress(&self) -> BuildProgress {
         self.progress.now()
@@ -165,7 +165,7 @@ impl Index {
         *self.status.lock() = IndexStatus { barrier: state.barrier, ..status };
     }
 
-    /// Returns the indexes on disk below a folder of caches, those that were used last first.
+    /// Returns the indexes on disk below a cache directory, the most recently used first.
     #[must_use]
     pub fn stored(cache: &Path) -> Vec<StoredIndex> {
         crate::evict::stored(cache)
@@ -174,25 +174,26 @@ impl Index {
     /// Deletes an index on disk.
     ///
     /// # Errors
-    /// It is in use, or the system refuses.
+    /// Returns an error if the index is in use or the system cannot delete it.
     pub fn remove_stored(index: &StoredIndex) -> Result<()> {
         let failed = |cause| Error::io(format_args!("failed to remove {:?}", index.folder), &cause);
         crate::store::remove_folder(&index.folder).map_err(failed)
     }
 
-    /// Deletes the index of a root on disk; false where there is none.
+    /// Deletes the index of a root on disk; returns false if there is none.
     ///
     /// # Errors
-    /// It is in use, or the system refuses.
+    /// Returns an error if the index is in use or the system cannot delete it.
     pub fn remove(cache: &Path, root: &Path) -> Result<bool> {
         let failed =
             |cause| Error::io(format_args!("failed to remove the index of {:?}", root.to_string_lossy()), &cause);
-        // The root itself may be gone.
+        // The root itself may not exist any more.
         let path = std::fs::canonicalize(root).or_else(|_| std::path::absolute(root)).map_err(failed)?;
         crate::store::remove(cache, &path).map_err(failed)
     }
 
-    /// Ends the reading in the background and gives back memory, descriptors and watches. Later listings are none.
+    /// Stops the background build and releases memory, descriptors and watches. Later calls of [`Index::listing`]
+    /// return `None`.
     pub fn close(&self) {
         self.stop_background();
         let mut state = self.state.lock();
@@ -201,7 +202,7 @@ impl Index {
         self.note_status(&state);
     }
 
-    /// Makes all that is known current as of some moment after the call began; false where nothing can be known.
+    /// Updates everything to a moment after the call began; returns false if nothing can be known.
     pub(crate) fn barrier(&self, state: &mut State, pool: &Pool, cancel: &CancelToken) -> Result<bool> {
         if state.closed || self.panics.load(Ordering::Relaxed) >= PANICS {
             state.held = None;
@@ -222,7 +223,7 @@ impl Index {
         };
         if let Err(error) = updated {
             cancel.check()?;
-            // The root cannot be read: the walk says why.
+            // The root cannot be read; the walk reports why.
             drop(error);
             state.held = None;
         }
@@ -237,7 +238,8 @@ impl Index {
         })
     }
 
-    /// The root of the system, the user's home and what lies above it are never walked unasked, whatever name leads there.
+    /// The root of the system, the user's home and its parents are only walked if the caller asks for it, even if the
+    /// path leads there through a link.
     fn is_too_large(&self) -> bool {
         if self.options.build == BuildPolicy::Always {
             return false;
@@ -249,7 +251,7 @@ impl Index {
 }
 
 impl Listing {
-    /// Tells of each row of the scan what is known of it for a plan, and how many documents of the index satisfy the plan.
+    /// Returns the state of each row of the scan for a plan, and the number of indexed documents that satisfy the plan.
     #[must_use]
     pub fn judge(&self, plan: &Plan, reach: Reach) -> (Vec<RowState>, usize) {
         let mut states = vec![RowState::Unknown; self.scan.scan.len()];
@@ -264,7 +266,7 @@ impl Listing {
     }
 }
 
-/// Takes a lock that another call may hold for long.
+/// Locks a mutex that another call may keep locked for a long time.
 pub(crate) fn lock<'a, T>(mutex: &'a Mutex<T>, cancel: &CancelToken) -> Result<MutexGuard<'a, T>> {
     loop {
         cancel.check()?;

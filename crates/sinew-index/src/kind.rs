@@ -1,24 +1,24 @@
-//! The kind of a file, judged by its content and name as the engine judges.
+//! The kind of a file, determined from its content and name as the engine does.
 
 use crate::documents::{DOCUMENT, documents};
 use crate::gram::Grams;
 use crate::segment::FileKind;
 
-/// The largest file that is indexed, in bytes.
+/// The maximum size of an indexed file, in bytes.
 pub(crate) const MAX_TEXT: u64 = 128 << 20;
-/// The length of the engine's first read: a NUL byte within it makes a file binary.
+/// The size of the engine's first read: a NUL byte within it makes a file binary.
 const FIRST: usize = 64 << 10;
-/// The longest byte order mark. The engine searches what it read to look for one, when a line ends there, before it looks for
-/// NUL bytes.
+/// The length of the longest byte order mark. If a line ends within these bytes, the engine searches them before it
+/// looks for NUL bytes.
 const MARK: usize = 3;
-/// From this size on a file may be noise, in bytes.
+/// The minimum size of a noise file, in bytes.
 const NOISE_FROM: usize = 256 << 10;
-/// The grams of 16 KiB beyond which a file is noise; code and prose have 700 to 3,000.
+/// The number of grams per 16 KiB beyond which a file is noise; code and prose have 700 to 3,000.
 const NOISE: usize = 6_000;
-/// The documents that are looked at to tell noise.
+/// The number of documents that are sampled to detect noise.
 const SAMPLE: usize = 8;
 
-/// Tells how the engine takes a file with this content.
+/// Returns how the engine treats a file with this content.
 pub(crate) fn kind_of(content: &[u8]) -> FileKind {
     if content.starts_with(b"\xFE\xFF") || content.starts_with(b"\xFF\xFE") {
         return FileKind::Odd;
@@ -47,7 +47,7 @@ fn is_noise(content: &[u8]) -> bool {
     count * DOCUMENT > NOISE * bytes
 }
 
-/// Tells whether the name of a file says that it holds secrets: it is searched and never indexed.
+/// Returns true if the name of a file suggests that it contains secrets: it is searched but never indexed.
 pub(crate) fn is_secret(name: &[u8]) -> bool {
     const NAMES: [&[u8]; 3] = [b".netrc", b".npmrc", b".pypirc"];
     const BEGINNINGS: [&[u8]; 3] = [b".env", b"id_", b"credentials"];
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn item_12_noise_is_searched_and_not_indexed() {
+    fn classifies_noise_as_odd_and_long_lines_as_text() {
         let mut seed = 1u32;
         let noise: Vec<u8> = std::iter::repeat_with(|| {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -93,13 +93,13 @@ mod tests {
         .collect();
         check(&noise, FileKind::Odd);
         check(&b"int main(void) { return 0; }\n".repeat(10_000), FileKind::Text);
-        // Long lines are long documents: each has many grams, and few for its length.
+        // Long lines are long documents: each has many grams, but few for its length.
         let numbers: Vec<u8> = (0..100_000).flat_map(|number| format!("{number},").into_bytes()).collect();
         check(&[&noise[..20_000], &numbers, b"\n"].concat().repeat(3), FileKind::Text);
     }
 
     #[test]
-    fn item_37_names_of_secrets() {
+    fn recognises_names_of_secret_files() {
         for name in [".env", ".env.local", "a.pem", "b.key", "id_rsa", ".npmrc", "credentials.json", "x.kdbx"] {
             assert!(is_secret(name.as_bytes()), "{name}");
         }

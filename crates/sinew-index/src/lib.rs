@@ -1,8 +1,9 @@
-//! Tells which files could hold a match of a pattern, so that a search opens those alone.
+//! Finds out which files could contain a match of a pattern, so that a search only opens those.
 //!
-//! Text is cut into [documents] of whole lines, at most 16 KiB each. A document is known by its *grams*: every three
-//! bytes that follow each other in it, A–Z made small. A pattern becomes a [`Plan`], a formula over grams that the grams of
-//! every matching text satisfy. Whatever the plan cannot rule out is searched by the engine; the index only leaves files out.
+//! Text is split into [documents] of complete lines, at most 16 KiB each. The index stores the *grams* of each
+//! document: every three consecutive bytes, with A–Z in lower case. A pattern is converted to a [`Plan`], a formula
+//! over grams that every matching text satisfies. The engine searches every file that the plan cannot rule out, so the
+//! index never changes the result.
 //!
 //! ```
 //! use sinew_index::{Grams, Plan};
@@ -15,11 +16,11 @@
 //! assert!(!plan.admits(grams.of(b"pub fn first() {}\n")));
 //! ```
 //!
-//! An [`Index`] keeps a folder in view: its tree, what the system announces of it, and parts that know the grams of its files. Each
-//! [`Index::listing`] begins with a barrier, the moment from which on the answer is current, and says of each file whether a
-//! plan leaves it out. A file is left out only if it is as it was when its grams were read.
+//! An [`Index`] watches a directory: it has its tree, the events of the system, and segments with the grams of its
+//! files. Each [`Index::listing`] begins with a barrier, which makes the result current, and reports for each file
+//! whether a plan rules it out. A file is only ruled out if it has not changed since its grams were read.
 //!
-//! The crate knows no engine and no globs; it has no statics, and starts a thread only to read in the background.
+//! The crate depends on no engine and no globs. It has no statics, and only starts a thread to build in the background.
 
 mod documents;
 mod gram;

@@ -1,4 +1,4 @@
-//! Lists of documents: gaps or one bit each, whichever is shorter, and the sets that they are joined in.
+//! Lists of documents, as gaps or one bit each, whichever is shorter, and the sets that combine them.
 
 use crate::rice;
 
@@ -10,12 +10,12 @@ pub struct IdSet {
 }
 
 impl IdSet {
-    /// Makes the set of no number.
+    /// Creates an empty set.
     pub fn empty(limit: u32) -> IdSet {
         IdSet { words: vec![0; (limit as usize).div_ceil(64)].into_boxed_slice(), limit }
     }
 
-    /// Makes the set of every number below `limit`.
+    /// Creates the set of every number less than `limit`.
     pub fn full(limit: u32) -> IdSet {
         let mut set = IdSet { words: vec![u64::MAX; (limit as usize).div_ceil(64)].into_boxed_slice(), limit };
         if let (Some(last), used @ 1..) = (set.words.last_mut(), limit % 64) {
@@ -24,7 +24,7 @@ impl IdSet {
         set
     }
 
-    /// Makes a set from its words as little-endian bytes; bits at or above the limit are left out.
+    /// Creates a set from its words as little-endian bytes; ignores bits at or above the limit.
     pub(crate) fn from_bytes(bytes: &[u8], limit: u32) -> IdSet {
         let mut set = IdSet::empty(limit);
         for (word, bytes) in set.words.iter_mut().zip(bytes.as_chunks().0) {
@@ -38,7 +38,7 @@ impl IdSet {
         &self.words
     }
 
-    /// Returns the number that every member is below.
+    /// Returns the exclusive upper bound of the members.
     pub fn limit(&self) -> u32 {
         self.limit
     }
@@ -50,29 +50,29 @@ impl IdSet {
         }
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     pub fn remove(&mut self, id: u32) {
         if id < self.limit {
             self.words[id as usize / 64] &= !(1 << (id % 64));
         }
     }
 
-    /// Tells whether a number is in the set.
+    /// Returns true if a number is in the set.
     pub fn contains(&self, id: u32) -> bool {
         id < self.limit && self.words[id as usize / 64] >> (id % 64) & 1 == 1
     }
 
-    /// Returns how many numbers are in the set. Time is linear in the limit.
+    /// Returns the number of members. Runs in time linear in the limit.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Tells whether no number is in the set.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// Keeps the numbers that are in the other set too; both have one limit.
+    /// Keeps the numbers that are also in the other set; both must have the same limit.
     pub fn intersect(&mut self, other: &IdSet) {
         debug_assert_eq!(self.limit, other.limit);
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -80,7 +80,7 @@ impl IdSet {
         }
     }
 
-    /// Adds the numbers of the other set; both have one limit.
+    /// Adds the numbers of the other set; both must have the same limit.
     pub fn unite(&mut self, other: &IdSet) {
         debug_assert_eq!(self.limit, other.limit);
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -88,12 +88,12 @@ impl IdSet {
         }
     }
 
-    /// Returns the numbers in rising order.
+    /// Returns the numbers in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.iter_words(|word| word)
     }
 
-    /// Returns the numbers below the limit that are not in the set, in rising order.
+    /// Returns the numbers below the limit that are not in the set, in ascending order.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is built there"))]
     pub(crate) fn absent(&self) -> impl Iterator<Item = u32> + '_ {
         self.iter_words(|word| !word).take_while(|number| *number < self.limit)
@@ -114,8 +114,8 @@ impl IdSet {
     }
 }
 
-/// A walk over the members of a set in rising order that counts what it has passed. A member costs one step at most, 64 of them
-/// that are of no interest one together.
+/// An ascending traversal of a set that counts the members it has passed. Passing a member needs at most one step; 64
+/// irrelevant members together need one.
 pub(crate) struct Cursor<'a> {
     set: &'a IdSet,
     word: usize,
@@ -130,7 +130,8 @@ impl<'a> Cursor<'a> {
         Cursor { set, word: 0, rest: set.words.first().copied().unwrap_or(0), passed: 0, last: None }
     }
 
-    /// Passes all members up to `id`, which is not below that of an earlier call; returns how many it has passed.
+    /// Passes all members up to `id`, which must not be less than in an earlier call; returns how many it has passed in
+    /// total.
     pub(crate) fn pass_to(&mut self, id: u32) -> u32 {
         while self.word < id as usize / 64 && self.pass_word() {}
         if self.word == id as usize / 64 {
@@ -141,8 +142,8 @@ impl<'a> Cursor<'a> {
         self.passed
     }
 
-    /// Passes members until they are `count`, which is not below that of an earlier call; returns the last of them, none where
-    /// there are not so many.
+    /// Passes members until `count` are passed, which must not be less than in an earlier call; returns the last of
+    /// them, or `None` if there are fewer.
     pub(crate) fn pass(&mut self, count: u32) -> Option<u32> {
         while self.passed + self.rest.count_ones() < count {
             if !self.pass_word() {
@@ -157,7 +158,7 @@ impl<'a> Cursor<'a> {
         self.last
     }
 
-    /// Passes the rest of a word; false where there is no other.
+    /// Passes the rest of a word; returns false if it was the last.
     fn pass_word(&mut self) -> bool {
         self.passed += self.rest.count_ones();
         self.word += 1;
@@ -167,21 +168,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The documents that hold one gram.
+/// The documents that contain one gram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum List {
-    /// So many documents hold it that a list would rule out too few.
+    /// So many documents contain it that a list would rule out too few.
     All,
-    /// Rising numbers as gaps in Rice code.
+    /// Ascending numbers as gaps in Rice code.
     Gaps { count: u32, width: u8, code: Box<[u8]> },
     /// One bit for each document.
     Bits(IdSet),
 }
 
 impl List {
-    /// Makes the list of rising numbers below `limit`.
+    /// Creates the list of ascending numbers less than `limit`.
     pub(crate) fn of(numbers: &[u32], limit: u32) -> List {
-        // Over three in five: see chapter 8 of the contract of the workspace.
+        // Beyond three in five, the list rules out too few documents for its size.
         if numbers.len() as u64 * 5 > u64::from(limit) * 3 && limit >= 64 {
             return List::All;
         }
@@ -195,7 +196,7 @@ impl List {
         List::Bits(bits)
     }
 
-    /// Returns how many documents it names at most.
+    /// Returns an upper limit of the number of its documents.
     pub(crate) fn len(&self, limit: u32) -> usize {
         match self {
             List::All => limit as usize,
@@ -204,7 +205,7 @@ impl List {
         }
     }
 
-    /// Returns how many bytes the list takes, its fields aside.
+    /// Returns the size of the list in bytes without its fields.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             List::All => 0,
@@ -213,7 +214,7 @@ impl List {
         }
     }
 
-    /// Returns its documents; of a list that names all of them, none.
+    /// Returns its documents; nothing for [`List::All`].
     pub(crate) fn numbers(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match self {
             List::All => Box::new(std::iter::empty()),

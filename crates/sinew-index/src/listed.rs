@@ -1,5 +1,5 @@
-//! Stamps of files that are asked for while the folders of a tree are listed: by name in the open folder, which costs a third of a
-//! path from the root.
+//! Reads file stamps while the directories of a tree are listed: by name in the open directory, which costs a third of
+//! a lookup from the root.
 
 use std::collections::HashSet;
 use std::os::fd::BorrowedFd;
@@ -13,30 +13,30 @@ use crate::segment::SegmentFiles;
 use crate::touched::prefix_of;
 use sinew_watch::FolderWatches;
 
-/// An observer that notes the stamps of the files of some parts, as of after their folders got their watches.
+/// An observer that records the stamps of the files of some segments after their directories got their watches.
 pub(crate) struct ListedStamps<'a> {
     watcher: &'a FolderWatches,
     key: [u8; 16],
     parts: Vec<ListedPart<'a>>,
 }
 
-/// The files of a part, and what the threads of a walk see of them.
+/// The files of a segment, and the stamps that the threads of a walk read.
 struct ListedPart<'a> {
     files: &'a SegmentFiles,
     stamps: Box<[AtomicU64]>,
     linked: Mutex<HashSet<u32>>,
 }
 
-/// The stamps that were seen of the files of one part.
+/// The stamps read for the files of one segment.
 pub(crate) struct SeenFiles {
-    /// By the number of the file; 0 where it was not seen.
+    /// Indexed by the number of the file; 0 if it was not read.
     stamps: Box<[AtomicU64]>,
-    /// Files with more than one name.
+    /// Files with more than one hard link.
     linked: HashSet<u32>,
 }
 
 impl ListedStamps<'_> {
-    /// Watches folders, and notes stamps under a key where there are parts, each with its sorted files.
+    /// Watches directories, and records stamps under a key for segments, each with its sorted files.
     pub(crate) fn new<'a>(
         watcher: &'a FolderWatches,
         key: [u8; 16],
@@ -50,7 +50,7 @@ impl ListedStamps<'_> {
         ListedStamps { watcher, key, parts: parts.into_iter().map(part).collect() }
     }
 
-    /// Returns what was seen of each part.
+    /// Returns the recorded stamps of each segment.
     pub(crate) fn into_seen(self) -> Vec<SeenFiles> {
         let seen = |part: ListedPart<'_>| SeenFiles { stamps: part.stamps, linked: part.linked.into_inner() };
         self.parts.into_iter().map(seen).collect()
@@ -64,7 +64,7 @@ impl FolderObserver for ListedStamps<'_> {
 
     fn listed(&self, folder: &ListedFolder<'_>) {
         let mut path = prefix_of(folder.path);
-        // A folder lies in few of the parts.
+        // A directory belongs to few of the segments.
         let parts = self.parts.iter().filter_map(|part| Some((part, part.files.first_below(&path)?)));
         let mut parts: Vec<_> = parts.collect();
         if parts.is_empty() {
@@ -99,7 +99,7 @@ impl ListedPart<'_> {
 }
 
 impl SeenFiles {
-    /// Returns the stamp of the file with this number; none where it was not seen.
+    /// Returns the stamp of the file with this number; `None` if it was not read.
     pub(crate) fn get(&self, file: u32) -> Option<StampSeen> {
         let number = self.stamps[file as usize].load(Ordering::Relaxed);
         (number != 0).then(|| StampSeen { number, is_linked: self.linked.contains(&file) })
@@ -120,7 +120,7 @@ mod tests {
     use sinew_watch::WatchQueue;
 
     #[test]
-    fn item_4_what_was_seen_in_a_listing_is_what_a_path_leads_to() {
+    fn stamps_from_a_listing_equal_those_of_a_lookup_by_path() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap();
         for file in ["a", "b/c", "b/d/e", ".h", "b/.i", "ignored/f", "b.x/g"] {

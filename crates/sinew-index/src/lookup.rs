@@ -1,4 +1,4 @@
-//! From a plan to the files that could hold a match, over lists in memory or on disk.
+//! Evaluates a plan over lists in memory or on disk, and returns the files that could contain a match.
 
 use std::ops::RangeInclusive;
 
@@ -6,43 +6,44 @@ use crate::gram::Gram;
 use crate::list::{Cursor, IdSet};
 use crate::plan::Plan;
 
-/// The cost of reading a list, in numbers of it decoded.
+/// The cost of reading a list, relative to decoding one of its numbers.
 const LIST: u64 = 2_000;
 /// The cost of opening and searching a file for a document, in the same unit.
 const FILE: u64 = 4_000;
 
-/// The reach of one match.
+/// The extent of one match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Over one line, so one document must satisfy the plan.
+    /// One line, so one document must satisfy the plan.
     Line,
-    /// Over several lines: each gram may come from any document of the file.
+    /// Several lines: each gram may be in any document of the file.
     File,
 }
 
-/// The files that could hold a match.
+/// The files that could contain a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidates {
-    /// Their numbers.
+    /// The numbers of the files.
     pub files: IdSet,
-    /// The documents that satisfy the plan; 0 where it is asked of whole files.
+    /// The number of documents that satisfy the plan; 0 if whole files were compared.
     pub documents: usize,
 }
 
-/// The files of an index and the documents that they were cut into, both numbered from 0 in one order: two bits for each instead
-/// of the number of its file for each document.
+/// The files of an index and their documents, both numbered from 0 in the same order. Needs two bits per entry instead
+/// of a file number per document.
 #[derive(Debug)]
 pub(crate) struct FileTable {
     /// The first document of each file that has any.
     firsts: IdSet,
     /// Files that have a document.
     texts: IdSet,
-    /// Files with a line that a cut goes through.
+    /// Files in which a document ends inside a line.
     pub(crate) cut: IdSet,
 }
 
 impl FileTable {
-    /// Makes the table from the file of each document, rising, and the files with a line that a cut goes through.
+    /// Creates the table from the file of each document, in ascending order, and the files in which a document ends
+    /// inside a line.
     pub(crate) fn new(file_of: &[u32], cut: IdSet) -> FileTable {
         let (mut firsts, mut texts) = (IdSet::empty(file_of.len() as u32), IdSet::empty(cut.limit()));
         for (document, file) in (0..).zip(file_of) {
@@ -62,7 +63,7 @@ impl FileTable {
         self.firsts.limit()
     }
 
-    /// Returns how many documents each file has.
+    /// Returns the number of documents of each file.
     pub(crate) fn document_counts(&self) -> impl Iterator<Item = u32> + '_ {
         let (mut start, mut ends) = (0, self.firsts.iter().skip(1));
         (0..self.files()).map(move |file| {
@@ -88,7 +89,7 @@ pub(crate) trait Lists {
     /// The error of reading a list.
     type Error;
 
-    /// Returns how many documents the lists of these grams name together at most.
+    /// Returns an upper limit of the number of documents in the lists of these grams.
     fn at_most(&self, grams: RangeInclusive<Gram>) -> Result<usize, Self::Error>;
 
     /// Adds the documents of these grams to a set.
@@ -127,7 +128,8 @@ fn documents_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> 
             order.sort_by_key(|&at| counts[at]);
             let mut left = IdSet::full(whole);
             for at in order {
-                // A list is read where it spares more than it costs, if its documents lie independently of the others.
+                // A list is read if it saves more than it costs, assuming that its documents are independent of the
+                // others.
                 let spared = left.len() as u64 * (u64::from(whole) - counts[at].min(whole as usize) as u64);
                 if spared * FILE < (LIST + counts[at] as u64) * u64::from(whole) {
                     break;
@@ -148,7 +150,7 @@ fn documents_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> 
 
 fn files_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {
     match plan {
-        // A file without documents is in no list, and the empty pattern is found in it.
+        // A file without documents is in no list, and the empty pattern matches it.
         Plan::All => Ok(IdSet::full(table.files())),
         Plan::Nothing => Ok(IdSet::empty(table.files())),
         Plan::Gram(_) | Plan::Pair(_) => Ok(table.files_of(&documents_with(lists, table, plan)?)),
@@ -177,7 +179,7 @@ fn documents_with<L: Lists>(lists: &L, table: &FileTable, leaf: &Plan) -> Result
     Ok(documents)
 }
 
-/// Returns the grams of which a text must hold one.
+/// Returns the grams of which a text must contain one; `None` if the plan is not that simple.
 fn grams_of(leaf: &Plan) -> Option<RangeInclusive<Gram>> {
     match *leaf {
         Plan::Gram(gram) => Some(gram..=gram),
@@ -186,7 +188,7 @@ fn grams_of(leaf: &Plan) -> Option<RangeInclusive<Gram>> {
     }
 }
 
-/// Returns how many documents satisfy a part at most.
+/// Returns an upper limit of the number of documents that satisfy a plan.
 fn at_most<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<usize, L::Error> {
     let counts = |parts: &[Plan]| parts.iter().map(|part| at_most(lists, table, part)).collect::<Result<Vec<_>, _>>();
     Ok(match plan {

@@ -1,4 +1,4 @@
-//! Notice of mounts: the system marks its table of mounts when one appears or goes.
+//! Detects mounts: the system marks its mount table when a mount is added or removed.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -6,21 +6,21 @@ use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// The table of mounts.
+/// The mount table.
 const TABLE: &str = "/proc/self/mountinfo";
 
-/// The open table of mounts.
+/// The open mount table; `None` if it cannot be opened.
 pub(crate) struct Mounts(Option<File>);
 
 impl Mounts {
     pub(crate) fn open() -> Mounts {
         let mounts = Mounts(File::open(TABLE).ok());
-        // The first look says that the table is new.
+        // The first poll always reports a change.
         mounts.changed();
         mounts
     }
 
-    /// Tells whether a mount appeared or went since the last look; true where that cannot be known.
+    /// Returns true if a mount was added or removed since the last call, or if that is unknown.
     pub(crate) fn changed(&self) -> bool {
         let Some(table) = &self.0 else { return true };
         let mut polled = [PollFd::new(table, PollFlags::PRI)];
@@ -32,10 +32,10 @@ impl Mounts {
     }
 }
 
-/// Returns the places below `root` on which something is mounted, relative to it. A file on which another one is mounted
-/// changes through the other's name, which nobody announces here.
+/// Returns the mount points below `root`, relative to it. A file with another file mounted over it changes through the
+/// other path, which has no event here.
 pub(crate) fn mounted_below(root: &Path) -> Vec<Vec<u8>> {
-    // Without the table there is no watch either, and every stamp is looked at.
+    // Without the table there is no watch either, and every stamp is checked.
     std::fs::read(TABLE).map_or_else(|_| Vec::new(), |table| places_below(&table, root))
 }
 
@@ -46,7 +46,7 @@ fn places_below(table: &[u8], root: &Path) -> Vec<Vec<u8>> {
     fields.map(unescaped).filter_map(relative).filter(|path| !path.is_empty()).collect()
 }
 
-/// Reads a field of the table: blanks and backslashes are three octal digits behind a backslash.
+/// Decodes a field of the table: blanks and backslashes are written as a backslash and three octal digits.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut left = field;
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_14_mounts_below_a_root() {
+    fn finds_the_mounts_below_a_root() {
         let table = b"22 1 0:21 / / rw - ext4 /dev/a rw\n\
             23 22 0:22 / /work/tree rw shared:1 - tmpfs t rw\n\
             24 22 0:22 /f /work/tree/a\\040b/f\\134x rw - tmpfs t rw\n\

@@ -1,23 +1,24 @@
-//! Pages with checksums: what was torn or flipped on disk is found before it is used.
+//! Pages with checksums, which detect torn or flipped data on disk before it is used.
 //!
-//! A file is a row of pages of 4,096 bytes: 4,092 of content and the CRC-32 of the content, the number of the file and the number
-//! of the page, so that a page of another file or at another place is found too. The last page is filled with zeros.
+//! A file is a sequence of pages of 4,096 bytes: 4,092 of content and a CRC-32 of the content, the number of the file
+//! and the number of the page, which also detects pages of another file or position. The last page is padded with
+//! zeros.
 
 use std::io::{self, Write};
 
-/// Length of a page on disk, in bytes.
+/// The size of a page on disk, in bytes.
 const PAGE: usize = 4_096;
-/// Length of its content.
+/// The size of its content, in bytes.
 const CONTENT: usize = PAGE - 4;
-/// So many pages are read without a look whether the file has the last of them.
+/// Up to this number of pages is read without checking first whether the last of them exists.
 const UNCHECKED: usize = 256;
 
-/// Bytes that can be read at an offset without moving a position: a file, or memory.
+/// Bytes that can be read at an offset without a position: a file, or memory.
 pub trait ReadAt {
-    /// Fills the buffer with the bytes from `offset` on.
+    /// Fills the buffer with the bytes at `offset`.
     ///
     /// # Errors
-    /// `UnexpectedEof` where the bytes end before the buffer is full, and whatever the system answers.
+    /// Returns `UnexpectedEof` if the bytes end before the buffer is full, and the errors of the system.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 }
 
@@ -55,7 +56,7 @@ impl ReadAt for std::fs::File {
     }
 }
 
-/// Writes content as pages; offsets count content alone.
+/// Writes content as pages; offsets only count content.
 pub(crate) struct PageWriter<W> {
     to: W,
     file: u32,
@@ -68,7 +69,7 @@ impl<W: Write> PageWriter<W> {
         PageWriter { to, file, page: 0, content: Vec::with_capacity(CONTENT) }
     }
 
-    /// Returns the offset at which the next page begins once the present one has content.
+    /// Returns the offset where the next page begins if the current one has content.
     pub(crate) fn after_page(&self) -> u64 {
         u64::from(self.page + 1) * CONTENT as u64
     }
@@ -85,7 +86,7 @@ impl<W: Write> PageWriter<W> {
         Ok(())
     }
 
-    /// Fills the page with zeros, so that what follows begins on a page of its own.
+    /// Pads the page with zeros, so that the next section begins on a new page.
     pub(crate) fn end_page(&mut self) -> io::Result<()> {
         if !self.content.is_empty() {
             self.content.resize(CONTENT, 0);
@@ -109,7 +110,7 @@ impl<W: Write> PageWriter<W> {
     }
 }
 
-/// Reads content from pages and checks each page that it reads.
+/// Reads content from pages and verifies each page.
 pub(crate) struct PageReader<R> {
     from: R,
     file: u32,
@@ -120,10 +121,10 @@ impl<R: ReadAt> PageReader<R> {
         PageReader { from, file }
     }
 
-    /// Reads `length` bytes of content from `offset` on, in one call to the system.
+    /// Reads `length` bytes of content at `offset`, in one system call.
     ///
     /// # Errors
-    /// `InvalidData` where a page is damaged, `UnexpectedEof` where there are not so many.
+    /// Returns `InvalidData` if a page is damaged, and `UnexpectedEof` if there are fewer bytes.
     pub(crate) fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         if length == 0 {
             return Ok(Vec::new());
@@ -132,7 +133,7 @@ impl<R: ReadAt> PageReader<R> {
         let skip = (offset % CONTENT as u64) as usize;
         let count = (skip + length).div_ceil(CONTENT);
         if count > UNCHECKED {
-            // A length that is damaged must not be asked of memory.
+            // A damaged length must not cause a huge allocation.
             self.from.read_exact_at(&mut [0; PAGE], (first + count as u64 - 1) * PAGE as u64)?;
         }
         let mut pages = vec![0; count * PAGE];
@@ -155,7 +156,7 @@ impl<R: ReadAt> PageReader<R> {
     }
 }
 
-/// The error for foreign bytes that cannot be what `part` should be.
+/// Returns the error for untrusted bytes that are not a valid `part`.
 pub(crate) fn damaged(part: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the index is damaged: {part} is out of its range"))
 }
@@ -168,7 +169,7 @@ fn checksum(content: &[u8], file: u32, page: u32) -> u32 {
     hasher.finalize()
 }
 
-/// Changes the content of pages and writes them anew, with checksums that hold.
+/// Changes the content of pages and writes them again with valid checksums.
 #[cfg(test)]
 pub(crate) fn reseal(pages: &[u8], file: u32, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut content = PageReader::new(pages.to_vec(), file).read(0, pages.len() / PAGE * CONTENT).unwrap();

@@ -1,4 +1,4 @@
-//! One part of an index: a segment and which of its files are as they were when it was made.
+//! A loaded segment, and which of its files have not changed since it was built.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,70 +16,71 @@ use crate::segment::{FileKind, FilePath, Segment, SegmentFiles};
 use crate::storage::Storage;
 use crate::touched::prefix_of;
 
-/// The number of files whose stamps a thread asks for in one go.
+/// The number of files whose stamps a thread reads at a time.
 const SHARE: usize = 64;
 
 /// A segment, in memory or on disk; its files are sorted by their path below the root.
 pub(crate) struct Part {
     pub(crate) segment: Arc<Segment<Storage>>,
-    /// Its number in the index.
+    /// The number of the segment in the index.
     pub(crate) number: u32,
-    /// It can be named by a manifest.
+    /// True if a manifest can contain it.
     pub(crate) on_disk: bool,
-    /// The length of the segment.
+    /// The size of the segment in bytes.
     pub(crate) bytes: u64,
-    /// Files that are as they were when they were read, as of the last barrier.
+    /// The files that were unchanged at the last barrier.
     pub(crate) current: IdSet,
-    /// Files that were written to since they were read. Their stamps prove nothing any more: those of a write that takes long
-    /// are of its beginning, and a store through a mapping into a page that was written before leaves them as they are.
+    /// The files that were written to since they were read. Their stamps prove nothing: a long write has the stamp of
+    /// its beginning, and a store through a mapping into an already dirty page does not change the stamp.
     written: IdSet,
-    /// The stamps of files that had changed so shortly before they were read that these prove nothing by themselves.
+    /// The stamps of files that changed so shortly before they were read that the stamps alone prove nothing.
     pub(crate) unsettled: HashMap<u32, u64>,
-    /// Files that had more than one name when they were looked at.
+    /// Files that had more than one hard link when they were checked.
     pub(crate) linked: Vec<u32>,
-    /// Its binary and its odd files.
+    /// The numbers of binary and of odd files.
     kinds: [usize; 2],
-    /// The rows of the files in the scan that was asked for last.
+    /// The rows of the files in the most recent scan.
     rows: Option<(Arc<Scan>, Arc<ScanRows>)>,
 }
 
-/// A part as one call sees it.
+/// A segment as one call uses it.
 pub(crate) struct PartView {
     segment: Arc<Segment<Storage>>,
     current: IdSet,
     rows: Arc<ScanRows>,
 }
 
-/// The rows of the files of a part in a scan, both in the order of paths: the first of the files has the first of the rows.
+/// The rows of a segment's files in a scan, both in path order: the n-th file has the n-th row.
 struct ScanRows {
     files: IdSet,
     rows: IdSet,
 }
 
-/// The stamp of a file as an index compares it.
+/// The stamp of a file in the form that an index compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StampSeen {
     pub(crate) number: u64,
-    /// It has more than one name.
+    /// True if it has more than one hard link.
     pub(crate) is_linked: bool,
 }
 
-/// A look at the stamp of a file by its number in a part, or its path below the root; none where there is none.
+/// Reads the stamp of a file, given by its number in a segment and its path below the root; `None` if the file does not
+/// exist.
 pub(crate) type Look<'a> = dyn Fn(u32, FilePath<'_>) -> Option<StampSeen> + Sync + 'a;
 
 /// The state of a row of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowState {
-    /// It must be searched.
+    /// The file must be searched.
     Unknown,
-    /// A text without a match.
+    /// A text file without a match.
     NoMatch,
     /// A binary file.
     Binary,
 }
 
 impl Part {
-    /// Makes a part of which nothing is current yet.
+    /// Creates a segment of which no file is current yet.
     pub(crate) fn new(segment: Segment<Storage>, bytes: u64, on_disk: bool) -> Part {
         let current = IdSet::empty(segment.files().len());
         let count = |kind| segment.files().iter().filter(|file| file.kind == kind).count();
@@ -98,7 +99,7 @@ impl Part {
         }
     }
 
-    /// Notes that a file was written to.
+    /// Records that a file was written to.
     pub(crate) fn note_written(&mut self, path: &[u8]) {
         if let Some(number) = self.file(path) {
             self.written.insert(number);
@@ -110,7 +111,7 @@ impl Part {
         self.segment.files()
     }
 
-    /// Returns how many of the files that are as they were are binary, and odd.
+    /// Returns how many of the unchanged files are binary, and how many are odd.
     pub(crate) fn current_kinds(&self) -> [usize; 2] {
         let mut kinds = self.kinds;
         for number in self.current.absent() {
@@ -123,17 +124,17 @@ impl Part {
         kinds
     }
 
-    /// Returns the number of the file with this path.
+    /// Returns the number of the file with this path; `None` if the segment does not contain it.
     pub(crate) fn file(&self, path: &[u8]) -> Option<u32> {
         self.files().find(path)
     }
 
-    /// Tells whether the file with this path is as it was when it was read.
+    /// Returns true if the file with this path has not changed since it was read.
     pub(crate) fn knows(&self, path: &[u8]) -> bool {
         self.file(path).is_some_and(|number| self.current.contains(number))
     }
 
-    /// Returns the numbers of the files directly in a folder.
+    /// Returns the numbers of the files directly in a directory.
     pub(crate) fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         let prefix = prefix_of(folder);
         let from_first = self.files().first_from(&prefix)..self.files().len();
@@ -141,8 +142,8 @@ impl Part {
         below.filter(|(_, path)| path.is_name()).map(|(number, _)| number)
     }
 
-    /// Compares the stamps of these files, as `look` gives them, with those of when they were read. Those that were
-    /// not settled count only where the changes of these files are `announced`.
+    /// Compares the current stamps of these files, read by `look`, with those of when they were indexed. Stamps that
+    /// were not settled are only accepted if changes of these files are `announced`.
     pub(crate) fn verify(
         &mut self,
         numbers: &[u32],
@@ -151,7 +152,7 @@ impl Part {
         pool: &Pool,
         cancel: &CancelToken,
     ) -> Result<(), Aborted> {
-        // Until a look shows otherwise nothing is known of them, also where the call is cancelled.
+        // The files are not current until their stamps are checked, even if the call is cancelled.
         numbers.iter().for_each(|number| self.current.remove(*number));
         let (files, written, unsettled) = (self.segment.files(), &self.written, &self.unsettled);
         let current_stamp = |number: u32| {
@@ -202,7 +203,7 @@ impl Part {
         PartView { segment: Arc::clone(&self.segment), current: self.current.clone(), rows }
     }
 
-    /// Finds the files in a scan of the folder `base`.
+    /// Finds the files in a scan of the directory `base`.
     fn rows_of(&self, scan: &Scan, base: &[u8]) -> Arc<ScanRows> {
         let prefix = prefix_of(base);
         let length = u32::try_from(scan.len()).unwrap_or(u32::MAX);
@@ -223,8 +224,8 @@ impl Part {
 }
 
 impl PartView {
-    /// Writes down what is known of the rows under a plan; returns how many documents satisfy it. A part that turns out damaged
-    /// says nothing.
+    /// Stores the state of each row for a plan; returns the number of documents that satisfy it. A damaged segment
+    /// changes no state.
     pub(crate) fn judge(&self, plan: &Plan, reach: Reach, states: &mut [RowState]) -> usize {
         let Ok(candidates) = self.segment.candidates(plan, reach) else { return 0 };
         for (number, row) in self.rows.files.iter().zip(self.rows.rows.iter()) {
@@ -239,7 +240,7 @@ impl PartView {
     }
 }
 
-/// Returns a look at the stamps of a tree as they are.
+/// Returns a function that reads the current stamps of a tree.
 pub(crate) fn look_at<'a>(
     tree: &'a Tree,
     key: &'a [u8; 16],
@@ -250,7 +251,7 @@ pub(crate) fn look_at<'a>(
     }
 }
 
-/// Makes one number of a stamp; never 0.
+/// Hashes a stamp to a number; never 0.
 pub(crate) fn stamp_number(stamp: &Stamp, key: &[u8; 16]) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = siphasher::sip::SipHasher13::new_with_key(key);

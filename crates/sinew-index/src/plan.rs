@@ -1,7 +1,8 @@
-//! Plans: formulas over grams that hold for every text in which a pattern is found.
+//! Plans: formulas over grams that every text with a match of the pattern satisfies.
 //!
-//! The rules are those of Russ Cox's *Regular Expression Matching with a Trigram Index* (2012), over folded bytes instead of
-//! letters: each expression yields the strings that it can be, or what they begin and end with, and a plan that holds in any case.
+//! The rules are those of Russ Cox's *Regular Expression Matching with a Trigram Index* (2012), over folded bytes
+//! instead of letters: each expression yields its possible strings, or their prefixes and suffixes, and a plan that is
+//! always satisfied.
 
 mod analysis;
 mod strings;
@@ -13,7 +14,7 @@ use regex_syntax::hir::Hir;
 use crate::gram::{Gram, GramSet};
 use analysis::Analysis;
 
-/// The most parts of an *and* or *or*.
+/// The maximum number of operands of an *and* or *or*.
 const PARTS: usize = 64;
 
 /// A formula over grams. If the engine finds a match in a text, the text's grams satisfy the plan of the pattern.
@@ -23,20 +24,20 @@ pub enum Plan {
     All,
     /// No text satisfies it: the pattern cannot match.
     Nothing,
-    /// The text holds this gram.
+    /// The text contains this gram.
     Gram(Gram),
-    /// The text holds these two folded bytes, other bytes or its end behind them.
+    /// The text contains these two folded bytes, followed by any byte or the end.
     Pair([u8; 2]),
-    /// Each part is satisfied; at least two parts, sorted, none of them an `And`.
+    /// Every operand is satisfied; at least two operands, sorted, none of them an `And`.
     And(Vec<Plan>),
-    /// One of the parts is satisfied; at least two parts, sorted, none of them an `Or`.
+    /// One of the operands is satisfied; at least two operands, sorted, none of them an `Or`.
     Or(Vec<Plan>),
 }
 
 impl Plan {
-    /// Makes the plan of a pattern, given as the parser's intermediate form under the settings of the engine. The engine may
-    /// match less than the form says, never more. Time is linear in the size of the form but for its repetitions, of which at
-    /// most four are unrolled.
+    /// Returns the plan of a pattern, given as the parser's intermediate form with the settings of the engine. The
+    /// engine may match less than the form describes, never more. Runs in time linear in the size of the form except
+    /// for repetitions, of which at most four are unrolled.
     pub fn of(pattern: &Hir) -> Plan {
         let mut folds_to_ascii = false;
         let plan = Analysis::of(pattern, &mut folds_to_ascii).into_plan();
@@ -46,7 +47,7 @@ impl Plan {
         }
     }
 
-    /// Tells whether a text with these grams satisfies the plan.
+    /// Returns true if a text with these grams satisfies the plan.
     pub fn admits(&self, grams: GramSet<'_>) -> bool {
         match self {
             Plan::All => true,
@@ -58,7 +59,7 @@ impl Plan {
         }
     }
 
-    /// The plan that a string is in the text.
+    /// Returns the plan for a text that contains a string.
     fn of_string(string: &[u8]) -> Plan {
         match string {
             [] | [_] => Plan::All,
@@ -77,9 +78,10 @@ impl Plan {
                 part => flat.push(part),
             }
         }
-        // What another part implies says nothing.
+        // An operand that another one implies is redundant.
         let mut parts = without_those(flat, |part, other| other.implies(part));
-        // A part less is a weaker plan, and a weaker plan is sound. Alternatives come last in the order, so single grams stay.
+        // Dropping an operand weakens the plan, and a weaker plan is still sound. Alternatives sort last, so single
+        // grams are kept.
         parts.truncate(PARTS);
         joined(parts, Plan::All, Plan::And)
     }
@@ -94,12 +96,12 @@ impl Plan {
                 part => flat.push(part),
             }
         }
-        // What implies another part admits no text that the other does not.
+        // An operand that implies another one is redundant.
         let parts = without_those(flat, |part, other| part.implies(other));
         if parts.len() > PARTS { Plan::All } else { joined(parts, Plan::Nothing, Plan::Or) }
     }
 
-    /// Tells whether every text that satisfies this plan is seen to satisfy the other.
+    /// Returns true if it is certain that every text that satisfies this plan satisfies the other.
     fn implies(&self, other: &Plan) -> bool {
         match (self, other) {
             (Plan::Or(parts), _) => parts.iter().all(|part| part.implies(other)),
@@ -123,7 +125,7 @@ impl Plan {
     }
 }
 
-/// Sorts the parts and leaves out those that one of the others makes needless. Quadratic in the number of parts.
+/// Sorts the operands and drops those that another one makes redundant. Quadratic in the number of operands.
 fn without_those(mut parts: Vec<Plan>, needless: impl Fn(&Plan, &Plan) -> bool) -> Vec<Plan> {
     parts.sort_unstable();
     parts.dedup();

@@ -1,4 +1,4 @@
-//! An index in memory: for each gram the documents that hold it, and for each document its file.
+//! An index in memory: for each gram the documents that contain it, and for each document its file.
 
 use std::convert::Infallible;
 use std::ops::RangeInclusive;
@@ -14,14 +14,14 @@ use crate::storage::roomy;
 #[derive(Debug)]
 pub struct Postings {
     pub(crate) table: FileTable,
-    /// In the order of their grams.
+    /// Ordered by gram.
     pub(crate) lists: Vec<(Gram, List)>,
     pub(crate) text: u64,
 }
 
-/// The documents that one index can hold: as many as fit beside the lower half of a gram in 32 bits.
+/// The maximum number of documents of one index: as many as fit next to the lower half of a gram in 32 bits.
 const DOCUMENTS: u32 = 1 << (32 - HALF);
-/// The bits of half a gram.
+/// The number of bits of half a gram.
 const HALF: u32 = 12;
 /// The number of values of half a gram.
 const HALVES: usize = 1 << HALF;
@@ -32,9 +32,9 @@ pub struct PostingsBuilder {
     file_of: Vec<u32>,
     files: u32,
     cut: Vec<u32>,
-    /// The grams of each document, one document behind the other.
+    /// The grams of all documents, concatenated.
     grams: Vec<Gram>,
-    /// The end of each document in the grams.
+    /// The end of each document in `grams`.
     ends: Vec<usize>,
     text: u64,
 }
@@ -46,7 +46,7 @@ impl Default for PostingsBuilder {
 }
 
 impl PostingsBuilder {
-    /// Allocates the table of 2 MiB in which grams are collected.
+    /// Creates a builder with the table of 2 MiB that collects grams.
     pub fn new() -> PostingsBuilder {
         PostingsBuilder {
             seen: Grams::new(),
@@ -59,14 +59,14 @@ impl PostingsBuilder {
         }
     }
 
-    /// Adds a file whole and returns its number. Needs 8 bytes for each gram of each document until the end of
+    /// Adds a whole file and returns its number. Needs 8 bytes for each gram of each document until the end of
     /// [`PostingsBuilder::build`].
     pub fn add(&mut self, text: &[u8]) -> u32 {
         let file = self.files;
         self.files += 1;
         self.text += text.len() as u64;
         if text.is_empty() {
-            // A document without grams: a pattern that matches nothing at all is found in it.
+            // A document without grams, so that a pattern that matches the empty text finds it.
             self.file_of.push(file);
             self.ends.push(self.grams.len());
         }
@@ -81,31 +81,31 @@ impl PostingsBuilder {
         file
     }
 
-    /// Returns how many bytes are held until [`PostingsBuilder::build`].
+    /// Returns the number of bytes in use until [`PostingsBuilder::build`].
     pub fn pending_bytes(&self) -> usize {
         self.grams.len() * size_of::<u64>()
     }
 
-    /// Returns how many documents were added.
+    /// Returns the number of added documents.
     pub fn documents(&self) -> u32 {
         self.file_of.len() as u32
     }
 
-    /// Returns how many bytes of text were added.
+    /// Returns the number of added bytes of text.
     pub fn text_bytes(&self) -> u64 {
         self.text
     }
 
-    /// Adds a file that is not indexed, so that it has a number, and returns that.
+    /// Adds a file without indexing it, and returns its number.
     pub fn add_without_grams(&mut self) -> u32 {
         self.files += 1;
         self.files - 1
     }
 
-    /// Makes the index of what was collected.
+    /// Builds the index.
     ///
     /// # Panics
-    /// The builder has over 2^20 documents.
+    /// Panics if the builder has more than 2^20 documents.
     pub fn build(self) -> Postings {
         let mut lists = Vec::new();
         let documents = self.documents();
@@ -113,11 +113,11 @@ impl PostingsBuilder {
         Postings { table, lists, text }
     }
 
-    /// Sorts what was collected, by the upper half of the grams and then each of these by the lower, and gives each gram with its
-    /// documents to `add`. Returns the files, and how many bytes of text they have.
+    /// Sorts the collected data by the upper half of the grams and then by the lower half, and passes each gram with
+    /// its documents to `add`. Returns the files, and the number of bytes of their text.
     ///
     /// # Panics
-    /// The builder has over 2^20 documents.
+    /// Panics if the builder has more than 2^20 documents.
     pub(crate) fn sort(self, mut add: impl FnMut(Gram, &[u32])) -> (FileTable, u64) {
         let documents = self.documents();
         assert!(documents <= DOCUMENTS, "{documents} documents in one index");
@@ -129,7 +129,7 @@ impl PostingsBuilder {
             let same = &sorted[range[0]..range[1]];
             counts.fill(0);
             same.iter().for_each(|pair| counts[(pair >> (32 - HALF)) as usize] += 1);
-            // Each place is moved from its list's end to its beginning.
+            // Each position moves from the end of its list to the start.
             let mut places = ends_of(&counts);
             numbers.resize(same.len(), 0);
             for &pair in same.iter().rev() {
@@ -149,8 +149,8 @@ impl PostingsBuilder {
     }
 }
 
-/// Returns the lower half of each gram above its document, sorted by the upper half and then by document, and where those of
-/// each upper half begin.
+/// Returns the lower half of each gram combined with its document, sorted by the upper half and then by document, and
+/// the start of each upper half.
 fn by_upper_half(grams: &[Gram], ends: &[usize]) -> (Vec<u32>, Vec<usize>) {
     let upper = |gram: &Gram| (gram.number() >> HALF) as usize;
     let mut counts = vec![0; HALVES];
@@ -171,7 +171,7 @@ fn by_upper_half(grams: &[Gram], ends: &[usize]) -> (Vec<u32>, Vec<usize>) {
     (sorted, places)
 }
 
-/// Returns the sums of the counts up to each of them.
+/// Returns the running sums of the counts.
 fn ends_of(counts: &[usize]) -> Vec<usize> {
     let sums = counts.iter().scan(0, |sum, count| {
         *sum += count;
@@ -181,27 +181,28 @@ fn ends_of(counts: &[usize]) -> Vec<usize> {
 }
 
 impl Postings {
-    /// Returns how many files were added.
+    /// Returns the number of added files.
     pub fn files(&self) -> u32 {
         self.table.files()
     }
 
-    /// Returns how many documents they were cut into.
+    /// Returns the number of documents of the files.
     pub fn documents(&self) -> u32 {
         self.table.documents()
     }
 
-    /// Returns how many bytes of text were added.
+    /// Returns the number of added bytes of text.
     pub fn text_bytes(&self) -> u64 {
         self.text
     }
 
-    /// Returns how many bytes the lists take, in Rice code or one bit a document.
+    /// Returns the size of the lists in bytes, in Rice code or one bit per document.
     pub fn list_bytes(&self) -> usize {
         self.lists.iter().map(|(_, list)| list.bytes()).sum()
     }
 
-    /// Returns the files that could hold a match. A file that is not among them holds none: its grams cannot satisfy the plan.
+    /// Returns the files that could contain a match. Other files contain none, because their grams do not satisfy the
+    /// plan.
     pub fn candidates(&self, plan: &Plan, reach: Reach) -> Candidates {
         let Ok(candidates) = lookup::candidates(self, &self.table, plan, reach);
         candidates

@@ -1,4 +1,4 @@
-//! How far a build has come, for whoever looks.
+//! The progress of a build.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -7,29 +7,29 @@ use parking_lot::Mutex;
 /// The steps of a build.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BuildPhase {
-    /// The folder is listed.
+    /// The directory is being listed.
     #[default]
     List,
-    /// Files are read.
+    /// Files are being read.
     Read,
-    /// The files that were read become part of the index.
+    /// The files that were read are being added to the index.
     Merge,
 }
 
 /// The progress of a build.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BuildProgress {
-    /// The step that it is in.
+    /// The current step.
     pub phase: BuildPhase,
-    /// Files that were read.
+    /// The number of files read.
     pub files: usize,
-    /// Files that are to be read; 0 until they are listed.
+    /// The number of files to read; 0 until they are listed.
     pub total_files: usize,
-    /// Bytes that were read.
+    /// The number of bytes read.
     pub bytes: u64,
 }
 
-/// Counts while a build runs.
+/// The counters of a running build.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is built there"))]
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
@@ -40,7 +40,7 @@ pub(crate) struct Progress {
 
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is built there"))]
 impl Progress {
-    /// Begins anew, with the list of files.
+    /// Resets the counters and starts with the list of files.
     pub(crate) fn begin(&self) {
         *self.step.lock() = (BuildPhase::List, 0);
         self.files.store(0, Ordering::Relaxed);

@@ -1,18 +1,18 @@
-//! Rice codes: rising numbers as gaps, each gap as a quotient in ones and a remainder of fixed width.
+//! Rice codes: ascending numbers as gaps, each gap as a unary quotient and a remainder of fixed width.
 //!
-//! With the width chosen for the mean gap the code comes within a few hundredths of the entropy of numbers that lie independently.
+//! With the width chosen for the mean gap, the code is within a few hundredths of the entropy of independent numbers.
 
-/// Longest quotient that a code may have; numbers of 32 bits with the width of [`width_for`] stay far below it.
+/// The maximum quotient of a code; 32-bit numbers with the width of [`width_for`] stay far below it.
 const QUOTIENT: u32 = u32::MAX >> 1;
 
-/// Returns the width of the remainder, in bits, for `count` numbers below `limit`.
+/// Returns the width of the remainder, in bits, for `count` numbers less than `limit`.
 pub(crate) fn width_for(count: usize, limit: u32) -> u8 {
     let mean = u64::from(limit) / (count.max(1) as u64);
     // The mean times ln 2, rounded down to a power of two.
     (mean * 693 / 1000).checked_ilog2().unwrap_or(0) as u8
 }
 
-/// Encodes rising numbers. Time is linear in the numbers and the length of the code.
+/// Encodes ascending numbers. Runs in time linear in the count and the length of the code.
 pub(crate) fn encode(numbers: &[u32], width: u8) -> Box<[u8]> {
     let mut bits = BitWriter::default();
     let mut next = 0;
@@ -26,7 +26,8 @@ pub(crate) fn encode(numbers: &[u32], width: u8) -> Box<[u8]> {
     bits.finish()
 }
 
-/// Decodes `count` numbers; ends early where the code does, or where a number would not fit in 32 bits, as damaged bytes make it.
+/// Decodes `count` numbers; ends early if the code ends, or if damaged bytes yield a number that does not fit in 32
+/// bits.
 pub(crate) fn decode(code: &[u8], width: u8, count: usize) -> Numbers<'_> {
     Numbers { code, at: 0, width: width.min(31), left: count, next: 0 }
 }
@@ -55,7 +56,7 @@ impl Iterator for Numbers<'_> {
 }
 
 impl Numbers<'_> {
-    /// Reads ones up to a zero, a byte at a time.
+    /// Reads ones up to a zero, one byte at a time.
     fn quotient(&mut self) -> Option<u32> {
         let mut ones = 0;
         loop {
@@ -95,11 +96,11 @@ fn mask(width: u8) -> u32 {
     (1 << width) - 1
 }
 
-/// Bits, the first one the most significant of the first byte.
+/// A bit buffer; the first bit is the most significant of the first byte.
 #[derive(Default)]
 struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits that are no whole byte yet, the last one in the lowest place.
+    /// Bits that do not fill a byte yet; the last one is the least significant.
     held: u64,
     count: u8,
 }

@@ -1,13 +1,13 @@
-//! Segments: immutable files of an index, with lists, dictionary and the files that they speak of.
+//! Segments: immutable index files with posting lists, a dictionary and the list of indexed files.
 //!
-//! A segment is a row of checked [pages](crate::page). All numbers are little-endian or of variable length.
+//! A segment is a sequence of verified [pages](crate::page). All numbers are little-endian or of variable length.
 //!
 //! | section | content |
 //! |---|---|
 //! | head, one page | magic, format, scheme of the grams, id of the index, counts, bytes of text, offset and length of the other sections |
-//! | files | of each file: kind, whether a cut goes through a line, stamp, number of documents, length of the path's beginning that it shares with the path before, the rest of the path |
+//! | files | of each file: kind, whether a document ends inside a line, stamp, number of documents, length of the prefix shared with the previous path, the rest of the path |
 //! | blocks | of each block of the dictionary: its first gram and its offset |
-//! | dictionary | blocks of 128 grams: gap to the gram before, form of the list, its count and length, or the list itself where it has one or two documents |
+//! | dictionary | blocks of 128 grams: gap to the previous gram, form of the list, its count and length, or the list itself if it has one or two documents |
 //! | lists | Rice codes and bit sets, in the order of their grams |
 
 mod files;
@@ -19,20 +19,20 @@ mod write;
 pub use files::{FilePath, FileRecord, SegmentFiles};
 pub use read::Segment;
 
-/// Begins every segment.
+/// The first bytes of every segment.
 const MAGIC: [u8; 8] = *b"sinewseg";
-/// Number of this layout; another one is another folder of the cache.
+/// The version of this layout; each version has its own directory in the cache.
 const FORMAT: u32 = 1;
-/// Scheme of the grams: three folded bytes, documents of 16 KiB.
+/// The version of the gram scheme: three folded bytes, documents of 16 KiB.
 const SCHEME: u32 = 1;
-/// Length of the head, in bytes.
+/// The length of the head, in bytes.
 const HEAD: usize = 8 + 4 + 4 + 16 + 4 + 4 + 8 + SECTIONS * 16;
-/// Number of sections behind the head.
+/// The number of sections after the head.
 const SECTIONS: usize = 4;
-/// Grams of one block of the dictionary.
+/// The number of grams in a block of the dictionary.
 const BLOCK: usize = 128;
 
-/// Forms of a list in the dictionary.
+/// The forms of a list in the dictionary.
 mod form {
     pub(super) const ALL: u8 = 0;
     pub(super) const ONE: u8 = 1;
@@ -41,23 +41,23 @@ mod form {
     pub(super) const BITS: u8 = 4;
 }
 
-/// The place of a segment: pages that were written for another are refused.
+/// The identity of a segment: pages that were written for another one are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentId {
-    /// Random bytes of the index that the segment belongs to.
+    /// The random id of the index that the segment belongs to.
     pub index: [u8; 16],
-    /// Number of the segment in it.
+    /// The number of the segment in the index.
     pub number: u32,
 }
 
-/// The kind of a file, as the engine judges it.
+/// The kind of a file, as the engine treats it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// Text, indexed whole.
+    /// Text that is indexed completely.
     Text,
-    /// Skipped as binary: never opened.
+    /// A binary file, which is skipped.
     Binary,
-    /// Neither: always searched.
+    /// Neither of these; always searched.
     Odd,
 }
 

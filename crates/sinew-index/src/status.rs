@@ -1,74 +1,75 @@
-//! Options of an index, and what it tells of itself.
+//! The options and the status of an index.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// The time at which files are read into the index without [`Index::build`](crate::Index::build).
+/// When files are indexed without a call of [`Index::build`](crate::Index::build).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum BuildPolicy {
-    /// In the background, from 5,000 files or 32 MB on, at the second search.
+    /// In the background at the second search, from 5,000 files or 32 MB on.
     #[default]
     Auto,
-    /// In the background, at the first search.
+    /// In the background at the first search.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
-/// Options of an index: freshness, limits and the place on disk.
+/// Options of an index: freshness, size limits and location.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct IndexOptions {
-    /// The user's own ignore file; see [`sinew_walk::global_excludes`].
+    /// The user's global ignore file; see [`sinew_walk::global_excludes`]. Default: `None`.
     pub global_excludes: Option<PathBuf>,
-    /// The time at which files are read unasked.
+    /// When files are indexed automatically.
     pub build: BuildPolicy,
-    /// Look at every stamp in each call, whatever the system announces.
+    /// Check every stamp in each call instead of relying on events.
     pub sweep: bool,
-    /// The most watches (default: 65,536; together with those of other indexes at most that, and half of what the system
-    /// grants).
+    /// The maximum number of watches (default: 65,536; together with other indexes at most that, and half of the
+    /// system's limit).
     pub max_watches: Option<usize>,
-    /// The folder of the caches, in which the index lies on disk. None: in memory alone.
+    /// The cache directory that contains the index. `None` keeps it in memory.
     pub cache: Option<PathBuf>,
-    /// The most bytes of the index on disk (default: 2 GiB). What does not fit is searched.
+    /// The maximum size of the index on disk in bytes (default: 2 GiB). Files beyond it are searched.
     pub max_disk: Option<u64>,
-    /// The most bytes of lists in memory, where there is no place on disk (default: 32 MiB). What does not fit is searched.
+    /// The maximum size of lists in memory in bytes, if there is no cache directory (default: 32 MiB). Files beyond it
+    /// are searched.
     pub max_memory: Option<u64>,
-    /// The user's home: neither it nor a folder above it is held.
+    /// The user's home directory: it and its parents are not indexed.
     pub home: Option<PathBuf>,
 }
 
-// Only the index of Linux holds anything.
+// Only the index of Linux uses these options.
 #[cfg(target_os = "linux")]
 impl IndexOptions {
     pub(crate) const DISK: u64 = 2 << 30;
     pub(crate) const MEMORY: u64 = 32 << 20;
 }
 
-/// Numbers about the work of an index.
+/// Counters of an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IndexCounts {
-    /// Times that every stamp was looked at.
+    /// How often every stamp was checked.
     pub sweeps: u64,
-    /// Times that the system lost events.
+    /// How often the system lost events.
     pub overflows: u64,
-    /// Times that the tree was read anew because the root was another folder.
+    /// How often the tree was read again because the root had become a different directory.
     pub reopened: u64,
-    /// Changes that no event announced.
+    /// The number of changes without an event.
     pub surprises: u64,
-    /// Files at which reading ended in a panic; from the second on nothing is held any more.
+    /// The number of files whose indexing panicked; the second panic disables the index.
     pub panics: u64,
 }
 
-/// An index on disk, whether or not some process uses it.
+/// An index on disk, whether or not a process uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredIndex {
-    /// The folder that it is of; none where the index does not say so: it was never whole, or is damaged.
+    /// The indexed directory; `None` if the index is incomplete or damaged.
     pub root: Option<PathBuf>,
-    /// The root does not exist any more.
+    /// True if the root does not exist any more.
     pub is_root_gone: bool,
-    /// The folder that it lies in.
+    /// The directory that contains the index.
     pub folder: PathBuf,
-    /// Bytes of its files.
+    /// The total size of its files in bytes.
     pub bytes: u64,
     /// The time of its last use.
     pub used: SystemTime,
@@ -78,88 +79,88 @@ pub struct StoredIndex {
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 impl StoredIndex {
-    /// Returns how long nobody used it. A time of use that lies ahead is no reason to delete.
+    /// Returns how long the index was not used. A time of use in the future counts as now.
     #[must_use]
     pub fn unused(&self, now: SystemTime) -> Duration {
         now.duration_since(self.used).unwrap_or_default()
     }
 
-    /// Tells whether nobody used it for so long that it is deleted.
+    /// Returns true if the index has been unused long enough to be deleted.
     #[must_use]
     pub fn is_old(&self, now: SystemTime) -> bool {
         self.unused(now) >= UNUSED
     }
 }
 
-/// The way in which an index is kept fresh.
+/// How an index is kept up to date.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Freshness {
-    /// Nothing is held: each call walks.
+    /// Nothing is indexed: each call walks.
     #[default]
     Walk,
-    /// Each call looks at every stamp.
+    /// Each call checks every stamp.
     Sweep,
-    /// The system announces changes.
+    /// The system reports changes.
     Watch,
 }
 
 /// The stages of an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IndexState {
-    /// The folder was not listed yet, or is listed for the first time.
+    /// The directory has not been listed yet, or is being listed for the first time.
     #[default]
     Listing,
-    /// Nothing is held: each call walks.
+    /// Nothing is indexed: each call walks.
     Plain,
-    /// Files are read into the index.
+    /// Files are being indexed.
     Building,
-    /// The list of files is held, and the index is as whole as it was asked to be.
+    /// The list of files is in memory, and the index is as complete as requested.
     Ready,
-    /// It was closed.
+    /// The index was closed.
     Closed,
 }
 
-/// The state of an index as of its last barrier.
+/// The state of an index at its last barrier.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexStatus {
-    /// The stage that it is in.
+    /// The current stage.
     pub state: IndexState,
-    /// The reason why it is not watched in whole, as a sentence.
+    /// The reason why it is not watched completely, as a sentence; `None` if it is.
     pub reason: Option<String>,
-    /// Files of the tree.
+    /// The number of files in the tree.
     pub listed: usize,
-    /// Files in the segments that are always searched: noise, UTF-16, secrets by name.
+    /// The number of files in the segments that are always searched: noise, UTF-16, names of secrets.
     pub odd: usize,
-    /// Binary files in the segments.
+    /// The number of binary files in the segments.
     pub binary: usize,
-    /// Bytes of the texts in the segments.
+    /// The size of the texts in the segments in bytes.
     pub text: u64,
-    /// The time that the last barrier took.
+    /// The duration of the last barrier.
     pub barrier: Duration,
-    /// The way in which it is kept fresh.
+    /// How it is kept up to date.
     pub freshness: Freshness,
-    /// Folders that are held.
+    /// The number of indexed directories.
     pub folders: usize,
-    /// Folders whose changes are announced by nobody; they are looked at in each call.
+    /// The number of directories without a watch; they are checked in each call.
     pub unwatched: usize,
-    /// Watches.
+    /// The number of watches.
     pub watches: usize,
-    /// The index lies on disk.
+    /// True if the index is on disk.
     pub persisted: bool,
-    /// This process is the one that writes it.
+    /// True if this process is the writer.
     pub writer: bool,
-    /// Segments.
+    /// The number of segments.
     pub segments: usize,
-    /// Bytes of the segments.
+    /// The size of the segments in bytes.
     pub bytes: u64,
-    /// Of these, bytes in memory.
+    /// The part of it in memory.
     pub memory: u64,
-    /// Files in the segments.
+    /// The number of files in the segments.
     pub files: usize,
-    /// Of these, files that are as they were when they were read.
+    /// The number of these files that have not changed since they were read.
     pub current: usize,
-    /// A limit of bytes was reached: other files are searched.
+    /// True if a size limit was reached: other files are searched.
     pub full: bool,
-    /// Numbers about its work.
+    /// The counters.
     pub counts: IndexCounts,
 }

@@ -1,4 +1,4 @@
-//! The bytes of a segment, wherever they lie, and the memory in which it is made.
+//! The bytes of a segment in memory or on disk, and the memory for building it.
 
 #[cfg(target_os = "linux")]
 use std::fs::File;
@@ -8,12 +8,12 @@ use std::io;
 #[cfg(target_os = "linux")]
 use crate::page::ReadAt;
 
-/// The room of a buffer that is for the time of a build alone, in bytes. An allocator that sees smaller ones go keeps as much
-/// for later (glibc up to 32 MiB a thread, and twice that at the end of its heap); larger ones go back to the system at once.
-/// Of the room only what is written to takes memory.
+/// The capacity in bytes of a buffer that is only needed during a build. An allocator keeps freed smaller buffers
+/// (glibc up to 32 MiB per thread, and twice that at the end of its heap), but returns larger ones to the system at
+/// once. Only the written part uses memory.
 pub(crate) const ROOM: usize = 36 << 20;
 
-/// Makes a buffer for the time of a build.
+/// Creates a buffer for the duration of a build.
 pub(crate) fn roomy<T>() -> Vec<T> {
     Vec::with_capacity(ROOM / size_of::<T>())
 }

@@ -1,7 +1,8 @@
-//! An index on disk: a folder with a manifest and the segments that it names.
+//! An index on disk: a directory with a manifest and the segments that it lists.
 //!
-//! A file is written under another name, flushed and renamed: segments first, then the manifest that names them, then what it
-//! does not name any more is deleted. So a process that ends at any instruction leaves the old index or the new one.
+//! Files are written under a temporary name, flushed and renamed: first the segments, then the manifest that lists
+//! them. Then unlisted files are deleted. A process that ends at any instruction therefore leaves either the old index
+//! or the new one.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -22,30 +23,30 @@ use crate::storage::Storage;
 use crate::varint::Bytes;
 use sinew_watch::is_local;
 
-/// The lock of those that use an index. Its time is that of the last use.
+/// The lock of the users of an index. Its modification time is that of the last use.
 pub(crate) const USE_LOCK: &str = "use.lock";
-/// The lock of the one that writes it.
+/// The lock of the writer.
 const WRITE_LOCK: &str = "write.lock";
-/// Begins every manifest.
+/// The first bytes of every manifest.
 const MAGIC: [u8; 8] = *b"sinewman";
-/// Number of the layout of manifest, segments and folders; each has its own folder of the cache.
+/// The version of the layout of manifests, segments and directories; each version has its own directory in the cache.
 const FORMAT: u32 = 1;
-/// The file number in the checksums of a manifest's pages.
+/// The file number in the page checksums of a manifest.
 const MANIFEST: u32 = u32::MAX;
-/// The largest manifest, in bytes.
+/// The maximum size of a manifest, in bytes.
 const MAX_MANIFEST: usize = 64 << 10;
 
-/// The open folder of an index.
+/// The open directory of an index.
 pub(crate) struct Store {
     folder: PathBuf,
-    /// Random bytes, in every segment and the key of all stamps.
+    /// Random bytes, part of every segment and of the key of all stamps.
     pub(crate) id: [u8; 16],
     root: RootId,
-    /// Held shared while the index is in use: who deletes it needs it alone.
+    /// A shared lock while the index is in use: deleting the index needs an exclusive one.
     _use_lock: Locked,
-    /// Held alone by the one process that writes.
+    /// The exclusive lock of the process that writes.
     write_lock: Option<Locked>,
-    /// The segments that the manifest names.
+    /// The segments listed in the manifest.
     published: Mutex<Option<Vec<u32>>>,
 }
 
@@ -61,7 +62,7 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // A child that was forked meanwhile holds the file open until its exec, and would hold the lock with it.
+        // A child process forked in the meantime keeps the file open until its exec, and would keep the lock.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
@@ -75,7 +76,7 @@ pub(crate) struct RootId {
 }
 
 impl RootId {
-    /// Asks for the folder at a path without links.
+    /// Reads the directory at a path without links.
     pub(crate) fn of_path(path: &Path) -> io::Result<RootId> {
         let found = fs::symlink_metadata(path)?;
         Ok(RootId { path: path.as_os_str().as_bytes().to_vec(), device: found.dev(), inode: found.ino() })
@@ -86,12 +87,12 @@ impl RootId {
     }
 }
 
-/// Returns the folder of all indexes of this format.
+/// Returns the directory of all indexes of this format.
 pub(crate) fn folder_of_all(cache: &Path) -> PathBuf {
     cache.join("index").join(FORMAT.to_string())
 }
 
-/// Returns the folder of the index of a root.
+/// Returns the directory of the index of a root.
 pub(crate) fn folder_of(cache: &Path, root: &Path) -> PathBuf {
     use siphasher::sip128::{Hasher128, SipHasher};
     use std::hash::Hasher;
@@ -104,11 +105,12 @@ pub(crate) fn folder_of(cache: &Path, root: &Path) -> PathBuf {
 }
 
 impl Store {
-    /// Opens the folder, makes it where it is missing, and returns the segments that its manifest names. A manifest that is
-    /// damaged, missing or of another root means an empty index with a new id.
+    /// Opens the directory, creates it if it is missing, and returns the segments that its manifest lists. A manifest
+    /// that is damaged, missing or of another root means an empty index with a new id.
     ///
     /// # Errors
-    /// The folder belongs to another user, others may write to it, it is in the way of being deleted, or the system refuses.
+    /// Returns an error if the directory belongs to another user, if others may write to it, if it is being deleted, or
+    /// if the system cannot open it.
     pub(crate) fn open(cache: &Path, root: RootId) -> io::Result<(Store, Vec<Part>)> {
         use std::ffi::OsStr;
         let folder = folder_of(cache, Path::new(OsStr::from_bytes(&root.path)));
@@ -124,7 +126,7 @@ impl Store {
         }
         let use_lock = open_private(&folder.join(USE_LOCK), true)?;
         let use_lock = Locked::take(use_lock, FlockOperation::NonBlockingLockShared)?;
-        // By this time eviction knows how long nobody used it.
+        // Eviction uses this as the time of the last use.
         use_lock.0.set_modified(SystemTime::now())?;
         let write_lock = open_private(&folder.join(WRITE_LOCK), true)?;
         let write_lock = Locked::take(write_lock, FlockOperation::NonBlockingLockExclusive).ok();
@@ -136,13 +138,13 @@ impl Store {
         {
             store.id = id;
             *store.published.get_mut() = Some(numbers.clone());
-            // One that is damaged is left out: its files are read again.
+            // A damaged segment is dropped, and its files are read again.
             parts.extend(numbers.into_iter().filter_map(|number| store.open_segment(number).ok()));
         }
         Ok((store, parts))
     }
 
-    /// Tells whether another process has published since, or has ended, so that this one may write.
+    /// Returns true if another process has published since, or has ended, so that this one may write.
     pub(crate) fn is_behind(&self) -> bool {
         let lock = open_private(&self.folder.join(WRITE_LOCK), true);
         let is_free = || lock.is_ok_and(|lock| Locked::take(lock, FlockOperation::NonBlockingLockExclusive).is_ok());
@@ -154,18 +156,18 @@ impl Store {
         !self.is_writer() && (is_newer() || is_free())
     }
 
-    /// Tells whether this process may write.
+    /// Returns true if this process may write.
     pub(crate) fn is_writer(&self) -> bool {
         self.write_lock.is_some()
     }
 
-    /// Writes a segment, which no manifest names yet, and returns it as it is on disk.
+    /// Writes a segment that no manifest lists yet, and returns it as read from disk.
     pub(crate) fn write_segment(&self, number: u32, bytes: &[u8]) -> io::Result<Segment<Storage>> {
         self.write(&segment_name(number), bytes)?;
         self.read_segment(number).map(|(segment, _)| segment)
     }
 
-    /// Names the segments that make up the index from now on, and deletes the others.
+    /// Writes the list of the segments of the index, and deletes all others.
     pub(crate) fn publish(&self, numbers: &[u32]) -> io::Result<()> {
         let mut published = self.published.lock();
         if published.as_deref() == Some(numbers) {
@@ -186,7 +188,8 @@ impl Store {
         Ok(())
     }
 
-    /// Fails where the folder was deleted since it was opened, and perhaps made anew by another process, which writes it then.
+    /// Fails if the directory was deleted since it was opened, and perhaps recreated by another process, which is then
+    /// the writer.
     fn check_lock(&self) -> io::Result<()> {
         let ours = self.write_lock.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.0.metadata()?;
         let there = fs::symlink_metadata(self.folder.join(WRITE_LOCK))?;
@@ -197,7 +200,7 @@ impl Store {
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.check_lock()?;
         let new = self.folder.join(format!("new-{name}"));
-        // Left by a process that was killed.
+        // Left behind by a killed process.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -217,7 +220,7 @@ impl Store {
 
     fn open_segment(&self, number: u32) -> io::Result<Part> {
         let (segment, length) = self.read_segment(number)?;
-        // A file that changed is looked up by its path.
+        // Changed files are looked up by path.
         if !segment.files().are_sorted() {
             return Err(damaged("the order of the files"));
         }
@@ -252,7 +255,7 @@ impl Manifest {
     }
 }
 
-/// Returns the path of the root that the index in a folder belongs to.
+/// Returns the root of the index in a directory.
 pub(crate) fn root_of(folder: &Path) -> io::Result<PathBuf> {
     use std::ffi::OsStr;
     read_manifest(folder).map(|manifest| PathBuf::from(OsStr::from_bytes(&manifest.root.path)))
@@ -283,10 +286,10 @@ fn parse_manifest(from: impl ReadAt) -> io::Result<Manifest> {
     Ok(Manifest { root: RootId { path, device, inode }, id, numbers })
 }
 
-/// Deletes the index of a root; false where there is none.
+/// Deletes the index of a root; returns false if there is none.
 ///
 /// # Errors
-/// It is in use, or the system refuses.
+/// Returns an error if the index is in use or the system cannot delete it.
 pub(crate) fn remove(cache: &Path, root: &Path) -> io::Result<bool> {
     let folder = folder_of(cache, root);
     if !folder.is_dir() {
@@ -296,10 +299,10 @@ pub(crate) fn remove(cache: &Path, root: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Deletes the folder of an index that nobody uses.
+/// Deletes the directory of an index that is not in use.
 ///
 /// # Errors
-/// It is in use or is not this user's alone, or the system refuses.
+/// Returns an error if the index is in use, does not belong to this user alone, or cannot be deleted.
 pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     check_owner(folder)?;
     let use_lock = open_private(&folder.join(USE_LOCK), true)?;
@@ -312,7 +315,7 @@ fn segment_name(number: u32) -> String {
     format!("seg-{number}")
 }
 
-/// Refuses a folder that is a link, belongs to another user, or that others may write to.
+/// Rejects a directory that is a link, belongs to another user, or is writable by others.
 pub(crate) fn check_owner(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let private = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0;
@@ -320,7 +323,7 @@ pub(crate) fn check_owner(folder: &Path) -> io::Result<()> {
     if private { Ok(()) } else { Err(io::Error::new(io::ErrorKind::PermissionDenied, refused())) }
 }
 
-/// Opens a file of the index for reading, never through a link; a lock is made where it is missing.
+/// Opens a file of the index for reading, never through a link; a missing lock file is created.
 pub(crate) fn open_private(path: &Path, create: bool) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(create).create(create).truncate(false).mode(0o600);
@@ -335,7 +338,7 @@ fn create_private(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)
 }
 
-/// Makes sixteen bytes that no other index has.
+/// Generates a random id of 16 bytes.
 pub(crate) fn random_id() -> [u8; 16] {
     use std::hash::{BuildHasher, RandomState};
     let half = || RandomState::new().hash_one(()).to_le_bytes();
@@ -358,7 +361,7 @@ mod tests {
     }
 
     proptest! {
-        // PROPTEST_CASES asks for more of them.
+        // PROPTEST_CASES sets the number of cases.
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
@@ -367,7 +370,7 @@ mod tests {
         }
 
         #[test]
-        fn item_20_a_manifest_that_cannot_be_is_an_error_or_an_answer(
+        fn an_invalid_manifest_yields_an_error_or_a_bounded_manifest(
             manifest in manifests(),
             plants in prop::collection::vec((prop_oneof![any::<usize>(), 0..60_usize], any::<[u8; 3]>()), 1..6),
         ) {
@@ -383,7 +386,7 @@ mod tests {
         }
 
         #[test]
-        fn item_20_any_bytes_are_no_manifest(bytes in prop::collection::vec(any::<u8>(), 0..9_000)) {
+        fn rejects_arbitrary_bytes_as_a_manifest(bytes in prop::collection::vec(any::<u8>(), 0..9_000)) {
             prop_assert!(parse_manifest(bytes).is_err());
         }
     }

@@ -1,20 +1,20 @@
-//! Changes that no event announced: what they cost the trust in events.
+//! Changes without an event, and when they end the trust in events.
 
 use std::collections::HashSet;
 
-/// The files that may change unannounced before events are trusted no more.
+/// The number of files that may change without an event before events are not trusted any more.
 const MOST: usize = 16;
 
-/// The paths of which the system kept silent.
+/// The paths that changed without an event.
 #[derive(Debug, Default)]
 pub(crate) struct Surprises {
     files: HashSet<Vec<u8>>,
-    /// The path at which the trust ended.
+    /// The path that ended the trust.
     last: Option<Vec<u8>>,
 }
 
 impl Surprises {
-    /// Adds a file: it is looked at in each call from now on.
+    /// Adds a file: it is checked in each call from now on.
     pub(crate) fn add_file(&mut self, path: &[u8]) {
         self.files.insert(path.to_vec());
         if self.files.len() > MOST {
@@ -22,12 +22,12 @@ impl Surprises {
         }
     }
 
-    /// Adds a folder whose names changed: what else is in it now nobody knows.
+    /// Adds a directory whose names changed: its other content is unknown now.
     pub(crate) fn add_folder(&mut self, path: &[u8]) {
         self.last.get_or_insert_with(|| path.to_vec());
     }
 
-    /// Returns the path at which the trust ended, if it has.
+    /// Returns the path that ended the trust; `None` if events are still trusted.
     pub(crate) fn end_of_trust(&self) -> Option<&[u8]> {
         self.last.as_deref()
     }

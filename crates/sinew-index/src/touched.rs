@@ -1,12 +1,12 @@
-//! Files of which something was heard since they were last looked at.
+//! Files with events since they were last checked.
 
 use std::collections::{HashMap, HashSet};
 
 use sinew_walk::FolderPath;
 
-/// The most names that are kept apart; beyond, everything is looked at.
+/// The maximum number of recorded names; beyond it, everything is checked.
 const MAX_NAMES: usize = 256 << 10;
-/// The files that changed last are looked at in each call: stores through a mapping that is still open are announced by nobody.
+/// The number of recently changed files that are checked in each call: stores through an open mapping have no event.
 const RECENT: usize = 1_024;
 
 /// A set of paths below the root.
@@ -15,7 +15,7 @@ pub(crate) struct Touched {
     /// Every file.
     pub(crate) all: bool,
     pub(crate) files: HashSet<Vec<u8>>,
-    /// Folders whose files were all touched; not those in folders below.
+    /// Directories whose files were all touched, without the files of subdirectories.
     pub(crate) folders: HashSet<FolderPath>,
 }
 
@@ -28,7 +28,7 @@ impl Touched {
         if self.files.len() + self.folders.len() < MAX_NAMES {
             self.files.insert(path);
         } else {
-            // The names that are known stay: these files have changed, whatever their stamps say.
+            // The known names are kept: these files have changed regardless of their stamps.
             self.all = true;
         }
     }
@@ -40,7 +40,7 @@ impl Touched {
     }
 }
 
-/// The files that changed last, each once.
+/// The most recently changed files, each once.
 #[derive(Debug, Default)]
 pub(crate) struct RecentFiles {
     turns: HashMap<Vec<u8>, u64>,
@@ -67,12 +67,12 @@ impl RecentFiles {
     }
 }
 
-/// Returns the beginning of the paths of all that lies in a folder.
+/// Returns the common prefix of all paths in a directory.
 pub(crate) fn prefix_of(folder: &[u8]) -> Vec<u8> {
     if folder.is_empty() { Vec::new() } else { [folder, b"/"].concat() }
 }
 
-/// Returns the path of the folder that a path lies in.
+/// Returns the parent directory of a path.
 pub(crate) fn folder_of(path: &[u8]) -> &[u8] {
     memchr::memrchr(b'/', path).map_or(b"", |cut| &path[..cut])
 }

@@ -1,4 +1,4 @@
-//! Numbers of variable length, seven bits a byte, the low ones first.
+//! Variable-length numbers: seven bits per byte, the low ones first.
 
 use std::io;
 
@@ -12,7 +12,7 @@ pub(crate) fn push(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Reads foreign bytes from front to back; every read checks that they are there.
+/// Reads untrusted bytes from front to back; every read checks the length.
 pub(crate) struct Bytes<'a> {
     left: &'a [u8],
 }
@@ -54,7 +54,7 @@ impl<'a> Bytes<'a> {
         Err(damaged("a number"))
     }
 
-    /// Reads a number that must not be over `limit`.
+    /// Reads a number that must not exceed `limit`.
     pub(crate) fn at_most(&mut self, limit: u64) -> io::Result<u64> {
         self.varint().and_then(|number| if number <= limit { Ok(number) } else { Err(damaged("a number")) })
     }

@@ -138,7 +138,7 @@ proptest! {
     #![proptest_config(at_least(2_500))]
 
     #[test]
-    fn item_6_a_match_satisfies_the_plan(case in cases()) {
+    fn every_match_satisfies_its_plan(case in cases()) {
         plan_law(case, <[u8]>::to_vec)?;
     }
 }
@@ -148,7 +148,7 @@ type Indexed = fn(&[u8]) -> Vec<u8>;
 
 /// The law can see: an index that has lost something of each text breaks it.
 #[test]
-fn item_6_the_law_is_broken_by_an_index_that_lost_something() {
+fn the_check_fails_for_an_index_that_lost_text() {
     let faults: [(&str, Indexed); 3] = [
         ("a byte in the middle", |text| {
             [&text[..text.len() / 2], &text[(text.len() / 2 + 1).min(text.len())..]].concat()
@@ -171,7 +171,7 @@ proptest! {
 
     /// Long lines and many documents, with one line of the first text planted somewhere.
     #[test]
-    fn item_4_a_file_with_a_match_is_a_candidate(
+    fn every_file_with_a_match_is_a_candidate(
         text in text(), pattern in pattern(), before in 0usize..40_000, after in 0usize..40_000, breaks: bool,
         (from, length) in (0usize..20, 1usize..12), ignore_case: bool, multiline: bool,
     ) {

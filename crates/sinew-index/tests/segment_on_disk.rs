@@ -99,7 +99,7 @@ fn is_found_or_harmless(bytes: Vec<u8>, postings: &Postings, plans: &[Plan]) {
 }
 
 #[test]
-fn item_26_each_flipped_byte_is_found_or_harmless() {
+fn every_flipped_byte_is_detected_or_harmless() {
     let (postings, bytes) = sample();
     let plans: Vec<Plan> = PATTERNS.iter().map(|pattern| plan(pattern)).collect();
     // Each page, and in it places that share no factor with its length.
@@ -111,7 +111,7 @@ fn item_26_each_flipped_byte_is_found_or_harmless() {
 }
 
 #[test]
-fn item_26_each_torn_end_is_found_or_harmless() {
+fn every_truncation_is_detected_or_harmless() {
     let (postings, bytes) = sample();
     let plans: Vec<Plan> = PATTERNS.iter().map(|pattern| plan(pattern)).collect();
     for end in (0..bytes.len()).step_by(127) {

@@ -1,10 +1,10 @@
-//! The table of calls that wait for an answer.
+//! The table of pending calls.
 
 use std::collections::HashMap;
 
-/// Gives out ids and keeps a `W` for each call until it is answered or given up, for instance the sender of a channel.
+/// Assigns ids and stores a `W` for each call until it is answered or cancelled, for example the sender of a channel.
 ///
-/// Every `W` that was handed in comes out once: by [`CallTable::take`] or by [`CallTable::close`].
+/// Every `W` is returned exactly once: by [`CallTable::take`] or by [`CallTable::close`].
 #[derive(Debug)]
 pub struct CallTable<W> {
     limit: usize,
@@ -12,33 +12,33 @@ pub struct CallTable<W> {
     waiting: HashMap<i64, W>,
 }
 
-/// The error of a call that finds the table full.
+/// The error of a call if the table is full.
 #[derive(Debug)]
 pub struct TooManyCalls<W> {
-    /// The value that was to be kept for the call.
+    /// The value of the rejected call.
     pub waiter: W,
-    /// The number of calls that wait.
+    /// The number of pending calls.
     pub waiting: usize,
 }
 
 impl<W> CallTable<W> {
-    /// Makes a table for at most `limit` calls at a time.
+    /// Creates a table for at most `limit` concurrent calls.
     #[must_use]
     pub fn new(limit: usize) -> CallTable<W> {
         CallTable { limit, next: 1, waiting: HashMap::new() }
     }
 
-    /// Returns an id that no call has or had. Ids begin at 1.
+    /// Returns an unused id. Ids begin at 1.
     pub fn fresh_id(&mut self) -> i64 {
         let id = self.next;
         self.next += 1;
         id
     }
 
-    /// Takes a call into the table and returns its id, which is never used again.
+    /// Adds a call and returns its id, which is never used again.
     ///
     /// # Errors
-    /// [`TooManyCalls`] when as many calls wait as the limit allows.
+    /// Returns [`TooManyCalls`] if the limit of pending calls is reached.
     pub fn register(&mut self, waiter: W) -> Result<i64, TooManyCalls<W>> {
         if self.waiting.len() >= self.limit {
             return Err(TooManyCalls { waiter, waiting: self.waiting.len() });
@@ -48,18 +48,18 @@ impl<W> CallTable<W> {
         Ok(id)
     }
 
-    /// Returns the value that is kept for a waiting call.
+    /// Returns the value of a pending call; `None` if there is no such call.
     #[must_use]
     pub fn get(&self, id: i64) -> Option<&W> {
         self.waiting.get(&id)
     }
 
-    /// Ends a call and returns its value; none when it was answered or given up before.
+    /// Ends a call and returns its value; `None` if it was answered or cancelled before.
     pub fn take(&mut self, id: i64) -> Option<W> {
         self.waiting.remove(&id)
     }
 
-    /// Returns the number of calls that wait.
+    /// Returns the number of pending calls.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()

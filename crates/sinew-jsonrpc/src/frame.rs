@@ -1,51 +1,51 @@
-//! Messages in a stream of bytes.
+//! Splits a stream of bytes into messages.
 //!
-//! A decoder takes the bytes as they come, in pieces of any size, and calls back with whole messages. It holds at
-//! most one message of the permitted size; a message that arrives within one piece is not copied.
+//! A decoder receives bytes in chunks of any size, and calls back with complete messages. It stores at most one message
+//! of the allowed size; a message that arrives within one chunk is not copied.
 
-/// A find of a decoder in the stream.
+/// An item that a decoder found in the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// The bytes of one message, without line end or header.
     Message(&'a [u8]),
-    /// A message beyond the limit, which was skipped to its end.
+    /// A message beyond the limit, which was skipped.
     TooLarge(&'a Skipped),
-    /// The stream cannot be read any further; the reason. Nothing follows.
+    /// The stream cannot be read any further, with the reason. Nothing follows.
     Broken(&'static str),
 }
 
-/// The size and the ends of a message that was too large to keep.
+/// The size, the start and the end of a skipped message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its first bytes, at most [`SAMPLE`].
+    /// The first bytes, at most [`SAMPLE`].
     pub head: Vec<u8>,
-    /// Its last bytes, at most [`SAMPLE`].
+    /// The last bytes, at most [`SAMPLE`].
     pub tail: Vec<u8>,
 }
 
-/// The number of bytes that are kept of either end of a skipped message: enough to find the id of an answer.
+/// The number of bytes stored from the start and the end of a skipped message: enough to find the id of an answer.
 pub const SAMPLE: usize = 256;
 
-/// A buffer that once held a large message is given back above this capacity.
+/// The capacity above which a buffer is freed after a large message.
 const KEPT_CAPACITY: usize = 256 * 1024;
 
-/// Splits a stream at line ends (`\n`, `\r\n`). Lines of white space only are dropped, and a byte order mark in
-/// front of a line.
+/// Splits a stream at line ends (`\n`, `\r\n`). Drops lines of only white space, and a byte order mark at the start of
+/// a line.
 #[derive(Debug)]
 pub struct LineDecoder {
     body: BodyBuffer,
 }
 
 impl LineDecoder {
-    /// A decoder for messages of up to `limit` bytes.
+    /// Creates a decoder for messages of up to `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> LineDecoder {
         LineDecoder { body: BodyBuffer::new(limit) }
     }
 
-    /// Takes the next bytes and calls `emit` for each message that ends in them.
+    /// Adds bytes and calls `emit` for each message that ends in them.
     pub fn push(&mut self, mut bytes: &[u8], mut emit: impl FnMut(Frame<'_>)) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             self.body.complete(&bytes[..end], |frame| emit_line(frame, &mut emit));
@@ -54,12 +54,12 @@ impl LineDecoder {
         self.body.add(bytes);
     }
 
-    /// Ends the stream: a last line without a line end is a line as well.
+    /// Ends the stream: a last line without a line end is a message too.
     pub fn finish(&mut self, mut emit: impl FnMut(Frame<'_>)) {
         self.body.complete(&[], |frame| emit_line(frame, &mut emit));
     }
 
-    /// Returns the number of bytes that the decoder holds in memory.
+    /// Returns the number of bytes that the decoder has allocated.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.body.bytes.capacity()
@@ -78,27 +78,27 @@ fn emit_line(frame: Frame<'_>, emit: &mut impl FnMut(Frame<'_>)) {
     }
 }
 
-/// Splits a stream of messages that each stand behind a `Content-Length` header, as language servers write them.
+/// Splits a stream of messages with `Content-Length` headers, as used by language servers.
 #[derive(Debug)]
 pub struct HeaderDecoder {
     header: Vec<u8>,
-    /// Bytes of the body that are still to come; none inside a header.
+    /// The number of missing bytes of the body; `None` inside a header.
     missing: Option<u64>,
     body: BodyBuffer,
     broken: bool,
 }
 
-/// All header lines of one message.
+/// The maximum size of all header lines of one message.
 const HEADER_LIMIT: usize = 4 * 1024;
 
 impl HeaderDecoder {
-    /// A decoder for messages of up to `limit` bytes.
+    /// Creates a decoder for messages of up to `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> HeaderDecoder {
         HeaderDecoder { header: Vec::new(), missing: None, body: BodyBuffer::new(limit), broken: false }
     }
 
-    /// Takes the next bytes and calls `emit` for each message that ends in them.
+    /// Adds bytes and calls `emit` for each message that ends in them.
     pub fn push(&mut self, mut bytes: &[u8], mut emit: impl FnMut(Frame<'_>)) {
         while !self.broken {
             let Some(missing) = self.missing else {
@@ -128,7 +128,7 @@ impl HeaderDecoder {
                 self.missing = Some(missing - available);
                 return;
             }
-            // No longer than `bytes`, so it fits.
+            // It is not longer than `bytes`, so it fits.
             let (rest_of_body, next) = bytes.split_at(missing as usize);
             self.body.complete(rest_of_body, &mut emit);
             self.missing = None;
@@ -157,8 +157,8 @@ fn content_length(header: &[u8]) -> Option<u64> {
     (digits && lengths.next().is_none()).then(|| length.parse().ok()).flatten()
 }
 
-/// The message with a line end behind it, on one line: JSON has line breaks only between its tokens, where a blank
-/// serves as well.
+/// Returns the message on one line, followed by a line end: JSON has line breaks only between its tokens, where a blank
+/// is equivalent.
 #[must_use]
 pub fn into_line(mut message: Vec<u8>) -> Vec<u8> {
     for byte in &mut message {
@@ -170,7 +170,7 @@ pub fn into_line(mut message: Vec<u8>) -> Vec<u8> {
     message
 }
 
-/// The message behind a `Content-Length` header.
+/// Returns the message after a `Content-Length` header.
 #[must_use]
 pub fn with_header(message: &[u8]) -> Vec<u8> {
     let mut framed = format!("Content-Length: {}\r\n\r\n", message.len()).into_bytes();
@@ -178,7 +178,7 @@ pub fn with_header(message: &[u8]) -> Vec<u8> {
     framed
 }
 
-/// The part of a message that has come so far.
+/// The received part of a message.
 #[derive(Debug)]
 struct BodyBuffer {
     limit: usize,
@@ -204,7 +204,7 @@ impl BodyBuffer {
         }
     }
 
-    /// Emits the message that ends with `last`. An empty one is emitted too.
+    /// Emits the message that ends with `last`, even if it is empty.
     fn complete(&mut self, last: &[u8], mut emit: impl FnMut(Frame<'_>)) {
         if self.skipped.is_none() && self.bytes.is_empty() && last.len() <= self.limit {
             return emit(Frame::Message(last));

@@ -1,17 +1,17 @@
-//! JSON-RPC 2.0 without I/O: bytes go in, events come out, and whoever owns the pipes moves them.
+//! JSON-RPC 2.0 without I/O: the caller passes bytes and receives events; it also owns the pipes.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | [`frame`] | messages in a stream of bytes, by line (MCP, ACP) and by `Content-Length` (LSP) |
 //! | [`message`] | requests, notifications and answers; parsing and encoding |
-//! | [`calls`] | ids and the table of calls that wait for an answer |
-//! | [`peer`] | our side of a connection: calls, requests of the other side, and the faults that are forgiven |
-//! | [`limits`] | how large, how deep, how many |
+//! | [`calls`] | ids and the table of pending calls |
+//! | [`peer`] | our side of a connection: calls, requests of the other side, and tolerated protocol errors |
+//! | [`limits`] | limits of size, depth and number |
 //!
-//! Parameters and results stay JSON text ([`serde_json::value::RawValue`]): a message of megabytes is not built as a
-//! tree to be looked at once, and what a peer sent can be kept byte for byte.
+//! Parameters and results stay JSON text ([`serde_json::value::RawValue`]): a message of megabytes is not parsed into a
+//! tree that is used once, and the text of a peer can be stored byte for byte.
 //!
-//! Nothing a peer sends makes memory grow beyond [`limits::Limits`]: a line without an end is skipped while it comes.
+//! A peer cannot make memory grow beyond [`limits::Limits`]: a line without an end is skipped as it arrives.
 
 pub mod calls;
 pub mod frame;

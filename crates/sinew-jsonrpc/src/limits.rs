@@ -1,18 +1,18 @@
 //! Limits of size, depth and number.
 
-/// Limits of one connection.
+/// The limits of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one message without its frame. A longer one is skipped to its end. Default 16,000,000; connections
-    /// whose messages carry pictures (ACP) take [`Limits::with_message_bytes`] of 64,000,000.
+    /// The maximum size of one message without its frame, in bytes. A longer one is skipped. Default 16,000,000;
+    /// connections whose messages contain images (ACP) use [`Limits::with_message_bytes`] with 64,000,000.
     pub message_bytes: usize,
-    /// Objects and arrays inside one another. Default 128.
+    /// The maximum nesting of objects and arrays. Default 128.
     pub depth: usize,
-    /// Calls that wait for an answer at a time. Default 1,000.
+    /// The maximum number of pending calls. Default 1,000.
     pub waiting_calls: usize,
-    /// Messages that wait to be written. Enforced by the owner of the pipe. Default 256.
+    /// The maximum number of messages waiting to be written. Enforced by the owner of the pipe. Default 256.
     pub queued_messages: usize,
-    /// Messages in a row that are no JSON-RPC, after which the connection ends. Default 100.
+    /// The number of consecutive invalid messages after which the connection ends. Default 100.
     pub bad_in_a_row: usize,
 }
 
@@ -23,7 +23,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same limits with another size of a message.
+    /// Returns the same limits with another maximum size of a message.
     #[must_use]
     pub fn with_message_bytes(self, message_bytes: usize) -> Limits {
         Limits { message_bytes, ..self }

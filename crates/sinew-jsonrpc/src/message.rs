@@ -10,14 +10,15 @@ use sinew_base::replace_lone_surrogates;
 /// The id of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Id {
-    /// A whole number.
+    /// An integer.
     Number(i64),
     /// A string.
     Text(Box<str>),
 }
 
 impl Id {
-    /// Returns the whole number that the id is or spells out: some servers repeat a number as a string.
+    /// Returns the integer that the id contains or spells out, because some servers repeat a number as a string; `None`
+    /// for other strings.
     #[must_use]
     pub fn to_number(&self) -> Option<i64> {
         match self {
@@ -48,32 +49,32 @@ impl Serialize for Id {
 /// One message of the other side.
 #[derive(Debug, Clone)]
 pub enum Message {
-    /// Wants an answer.
+    /// A request, which needs an answer.
     Request {
         /// The id of the request, which its answer repeats.
         id: Id,
         /// The method.
         method: String,
-        /// Its parameters, where there are some.
+        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
-    /// Wants no answer.
+    /// A notification, which needs no answer.
     Notification {
         /// The method.
         method: String,
-        /// Its parameters, where there are some.
+        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
     /// An answer.
     Response {
-        /// The id of the request that it answers. None: the other side could not read it.
+        /// The id of the answered request; `None` if the other side could not parse it.
         id: Option<Id>,
         /// The result or the error.
         outcome: Outcome,
     },
 }
 
-/// The result of a call, or the error it ended with.
+/// The result of a call, or its error.
 pub type Outcome = Result<Box<RawValue>, RpcError>;
 
 /// The error object of an answer.
@@ -81,38 +82,38 @@ pub type Outcome = Result<Box<RawValue>, RpcError>;
 pub struct RpcError {
     /// The kind of the error.
     pub code: i64,
-    /// One sentence about it.
+    /// A one-sentence description.
     pub message: String,
-    /// More about it.
+    /// Additional data, if there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<RawValue>>,
 }
 
 impl RpcError {
-    /// The text is no JSON.
+    /// The text is not JSON.
     pub const PARSE_ERROR: i64 = -32700;
-    /// The JSON is no request.
+    /// The JSON is not a valid request.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// No such method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The parameters do not fit the method.
+    /// The parameters are not valid for the method.
     pub const INVALID_PARAMS: i64 = -32602;
     /// The other side failed.
     pub const INTERNAL_ERROR: i64 = -32603;
 
-    /// An error without data.
+    /// Creates an error without data.
     #[must_use]
     pub fn new(code: i64, message: impl Into<String>) -> RpcError {
         RpcError { code, message: message.into(), data: None }
     }
 
-    /// The error for a method that is not there.
+    /// Creates the error for a missing method.
     #[must_use]
     pub fn method_not_found(method: &str) -> RpcError {
         RpcError::new(RpcError::METHOD_NOT_FOUND, format!("Method not found: {method}"))
     }
 
-    /// The error for parameters that do not fit.
+    /// Creates the error for invalid parameters.
     #[must_use]
     pub fn invalid_params(message: impl Into<String>) -> RpcError {
         RpcError::new(RpcError::INVALID_PARAMS, message)
@@ -134,16 +135,16 @@ impl PartialEq for RpcError {
     }
 }
 
-/// Reads the messages of one frame: one, or those of a batch. Half a character is U+FFFD.
+/// Parses the messages of one frame: one message, or those of a batch. Lone surrogates become U+FFFD.
 ///
 /// # Errors
-/// Text that is no JSON, JSON that is no message, and nesting deeper than `depth`; the reason. Of a batch with one
-/// bad member nothing is returned.
+/// Returns the reason if the text is not JSON, the JSON is not a message, or the nesting is deeper than `depth`. If one
+/// message of a batch is invalid, the whole batch fails.
 pub fn parse(bytes: &[u8], depth: usize) -> Result<Vec<Message>, String> {
     if deeper_than(bytes, depth) {
         return Err(format!("nested more than {depth} levels deep"));
     }
-    // Programs in JavaScript and Python cut texts between the halves of a character, which no reader behind this one accepts.
+    // JavaScript and Python programs may cut texts between the halves of a character, which the JSON parser rejects.
     let bytes = &*replace_lone_surrogates(bytes);
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         let batch: Vec<Wire<'_>> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
@@ -156,7 +157,7 @@ pub fn parse(bytes: &[u8], depth: usize) -> Result<Vec<Message>, String> {
     Ok(vec![message(wire)?])
 }
 
-/// A message as it is written. Members that are there with `null` differ from members that are not there.
+/// A message in its wire format. Members that are `null` differ from missing ones.
 #[derive(Deserialize)]
 struct Wire<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -202,7 +203,7 @@ fn message(wire: Wire<'_>) -> Result<Message, String> {
         (None, Some(result), None) => Ok(Message::Response { id, outcome: Ok(result.to_owned()) }),
         (None, None, Some(error)) => {
             let data = error.data.map(RawValue::to_owned);
-            // A cast of a number beyond the range gives its end.
+            // The cast clamps a number out of range.
             let error = RpcError { code: error.code as i64, message: error.message.unwrap_or_default(), data };
             Ok(Message::Response { id, outcome: Err(error) })
         }
@@ -218,12 +219,12 @@ fn id(text: &str) -> Option<Id> {
     if let Ok(number) = text.parse() {
         return Some(Id::Number(number));
     }
-    // Writers that know only one kind of number write 5.0.
+    // Writers that only have floating-point numbers write 5.0.
     let number: f64 = text.parse().ok()?;
     (number.fract() == 0.0 && number.abs() < 9e15).then_some(Id::Number(number as i64))
 }
 
-/// Returns true if objects and arrays are nested in more than `depth` levels.
+/// Returns true if objects and arrays are nested more than `depth` levels deep.
 fn deeper_than(bytes: &[u8], depth: usize) -> bool {
     let (mut level, mut deepest) = (0_usize, 0_usize);
     let mut rest = bytes;
@@ -242,7 +243,7 @@ fn deeper_than(bytes: &[u8], depth: usize) -> bool {
     deepest > depth
 }
 
-/// Returns the bytes behind the string inside of which `bytes` begins.
+/// Returns the bytes after the string in which `bytes` begins.
 fn behind_string(mut bytes: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', bytes) {
         if bytes[at] == b'"' {
@@ -253,29 +254,29 @@ fn behind_string(mut bytes: &[u8]) -> &[u8] {
     &[]
 }
 
-/// A request as bytes without a frame.
+/// Encodes a request without a frame.
 ///
 /// # Panics
-/// When `params` cannot be written as JSON, which only a map with keys that are no strings does.
+/// Panics if `params` cannot be serialised as JSON, which only happens for a map with keys that are not strings.
 #[must_use]
 pub fn encode_request(id: &Id, method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
     encode(&Outgoing { jsonrpc: "2.0", id: Some(id), method: Some(method), params, result: None::<&()>, error: None })
 }
 
-/// A notification as bytes without a frame. Panics as [`encode_request`] does.
+/// Encodes a notification without a frame. Panics as [`encode_request`] does.
 #[must_use]
 pub fn encode_notification(method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
     encode(&Outgoing { jsonrpc: "2.0", id: None, method: Some(method), params, result: None::<&()>, error: None })
 }
 
-/// An answer as bytes without a frame. Panics as [`encode_request`] does.
+/// Encodes an answer without a frame. Panics as [`encode_request`] does.
 #[must_use]
 pub fn encode_result(id: &Id, result: &impl Serialize) -> Vec<u8> {
     let params = None::<&()>;
     encode(&Outgoing { jsonrpc: "2.0", id: Some(id), method: None, params, result: Some(result), error: None })
 }
 
-/// An error as answer, as bytes without a frame. Without an id it answers what could not be read.
+/// Encodes an error answer without a frame. `None` as the id answers a message that could not be parsed.
 #[must_use]
 pub fn encode_error(id: Option<&Id>, error: &RpcError) -> Vec<u8> {
     #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! Our side of a connection: the calls that wait for an answer, and the faults that are forgiven.
+//! Our side of a connection: the pending calls, and tolerated protocol errors.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -8,10 +8,10 @@ use crate::frame::Skipped;
 use crate::limits::Limits;
 use crate::message::{self, Id, Message, Outcome, RpcError};
 
-/// Our side of a connection: gives out ids, and finds for each answer the call that waits for it.
+/// Our side of a connection: assigns ids, and finds the pending call for each answer.
 ///
-/// `W` is whatever the owner keeps for a waiting call, for instance the sender of a channel. Every `W` that was handed
-/// in comes out once: with its answer, when its call is given up, or when the connection closes.
+/// `W` is the value that the owner stores for a pending call, for example the sender of a channel. Every `W` is
+/// returned exactly once: with its answer, when its call is cancelled, or when the connection closes.
 #[derive(Debug)]
 pub struct Peer<W> {
     limits: Limits,
@@ -19,81 +19,81 @@ pub struct Peer<W> {
     bad_in_a_row: usize,
 }
 
-/// The meaning of a message of the other side.
+/// The meaning of a received message.
 #[derive(Debug)]
 pub enum Event<W> {
-    /// The answer to a call of ours.
+    /// The answer to one of our calls.
     Answer {
         /// The id of the call.
         id: i64,
-        /// The value that was kept for it.
+        /// The value stored for it.
         waiter: W,
-        /// Its result or error.
+        /// The result or error.
         outcome: Outcome,
     },
-    /// The other side wants an answer.
+    /// A request of the other side.
     Request {
         /// The id of the request, which its answer repeats.
         id: Id,
         /// The method.
         method: String,
-        /// Its parameters, where there are some.
+        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
-    /// The other side tells something.
+    /// A notification of the other side.
     Notification {
         /// The method.
         method: String,
-        /// Its parameters, where there are some.
+        /// The parameters, if there are any.
         params: Option<Box<RawValue>>,
     },
-    /// An answer that nobody waits for: late, sent twice, or made up. To be dropped.
+    /// An answer without a pending call: late, sent twice, or invalid. To be dropped.
     Unclaimed {
-        /// The id it carries.
+        /// The id in the answer.
         id: Option<Id>,
-        /// Its error, where it is one: an error without an id tells what the other side could not read.
+        /// The error, if it is one: an error without an id reports that the other side could not parse a message.
         error: Option<RpcError>,
     },
-    /// A message that is no JSON-RPC, or too large. To be logged.
+    /// A message that is not JSON-RPC, or too large. To be logged.
     Bad {
-        /// The fault.
+        /// The reason.
         reason: String,
-        /// Its first 200 bytes.
+        /// The first 200 bytes.
         preview: String,
-        /// So many came in a row that the connection is to be closed.
+        /// True if the limit of consecutive invalid messages is reached, so that the connection should be closed.
         fatal: bool,
     },
 }
 
-/// Bytes of a bad message that are shown.
+/// The number of bytes of an invalid message that are shown.
 const PREVIEW: usize = 200;
 
 impl<W> Peer<W> {
-    /// A side without calls.
+    /// Creates a peer without calls.
     #[must_use]
     pub fn new(limits: Limits) -> Peer<W> {
         Peer { limits, calls: CallTable::new(limits.waiting_calls), bad_in_a_row: 0 }
     }
 
-    /// The limits that hold.
+    /// Returns the limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Takes a call into the table. Returns its id, to be sent with [`message::encode_request`]. Ids begin at 1 and
-    /// are never used again.
+    /// Adds a call and returns its id, to be sent with [`message::encode_request`]. Ids begin at 1 and are never used
+    /// again.
     ///
     /// # Errors
-    /// [`TooManyCalls`] when as many calls wait as the limits allow.
+    /// Returns [`TooManyCalls`] if the limit of pending calls is reached.
     pub fn register(&mut self, waiter: W) -> Result<i64, TooManyCalls<W>> {
         self.calls.register(waiter)
     }
 
-    /// Takes a call into the table and encodes its request, without a frame.
+    /// Adds a call and encodes its request, without a frame.
     ///
     /// # Errors
-    /// As [`Peer::register`].
+    /// Returns the errors of [`Peer::register`].
     pub fn call(
         &mut self,
         method: &str,
@@ -104,29 +104,29 @@ impl<W> Peer<W> {
         Ok((id, message::encode_request(&Id::Number(id), method, params)))
     }
 
-    /// Returns the value that is kept for a waiting call.
+    /// Returns the value of a pending call; `None` if there is no such call.
     #[must_use]
     pub fn waiter(&self, id: i64) -> Option<&W> {
         self.calls.get(id)
     }
 
-    /// Returns the number of calls that wait.
+    /// Returns the number of pending calls.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.calls.waiting()
     }
 
-    /// Waits no longer for a call; a late answer is [`Event::Unclaimed`]. None when it was answered or given up.
+    /// Cancels a pending call; a late answer is [`Event::Unclaimed`]. `None` if it was answered or cancelled before.
     pub fn give_up(&mut self, id: i64) -> Option<W> {
         self.calls.take(id)
     }
 
-    /// Ends the connection: everything that waits, oldest first.
+    /// Ends the connection and returns all pending calls, oldest first.
     pub fn close(&mut self) -> Vec<(i64, W)> {
         self.calls.close()
     }
 
-    /// Reads the bytes of one frame and calls `emit` for each message in it.
+    /// Parses the bytes of one frame and calls `emit` for each message in it.
     pub fn receive(&mut self, bytes: &[u8], mut emit: impl FnMut(Event<W>)) {
         match message::parse(bytes, self.limits.depth) {
             Ok(messages) => {
@@ -139,8 +139,8 @@ impl<W> Peer<W> {
         }
     }
 
-    /// Judges a message that was too large to keep: the error for the call that it answers, where its ends tell
-    /// which one that is.
+    /// Handles a message that was too large: returns the error for the call that it answers, if its start or end
+    /// identifies the call.
     pub fn receive_skipped(&mut self, skipped: &Skipped) -> Event<W> {
         let Limits { message_bytes, .. } = self.limits;
         let reason = format!("a message of {} bytes, more than {message_bytes}", skipped.bytes);
@@ -175,8 +175,8 @@ impl<W> Peer<W> {
     }
 }
 
-/// The id of the call that a skipped message answers. Writers put it right behind the version or right behind the
-/// result; anything else is not guessed at.
+/// Returns the id of the call that a skipped message answers. Writers put it directly after the version or directly
+/// after the result; other positions are not guessed.
 fn answered_call(skipped: &Skipped) -> Option<i64> {
     let head: Vec<u8> = skipped.head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let digits = |bytes: &[u8]| -> Option<i64> {

@@ -1,7 +1,7 @@
-//! Builds an answer: every provider's deltas go in, the events and the final message come out.
+//! Assembles an answer: receives the deltas of any provider, and produces the events and the final message.
 //!
-//! The order that [`crate::event`] promises is held here and nowhere else: a wire protocol only says what
-//! has come, in whatever order its server sends it.
+//! Only this module ensures the order that [`crate::event`] documents: a wire protocol reports what it received, in the
+//! order of its server.
 
 mod slots;
 
@@ -17,13 +17,13 @@ use crate::provider::{Request, ToolDef};
 use crate::surrogate;
 use slots::{Slot, Slots};
 
-/// The content of one answer at most: 256 MB.
+/// The maximum size of one answer's content: 256 MB.
 const CONTENT_LIMIT: usize = 256 * 1024 * 1024;
 
-/// The blocks of one answer at most, against servers that send empty ones without end.
+/// The maximum number of blocks of one answer, as a limit for servers that send endless empty ones.
 const BLOCK_LIMIT: usize = 10_000;
 
-/// Bytes that a new block counts as content.
+/// The number of bytes that a new block counts as content.
 const BLOCK_COST: usize = 64;
 
 /// The kind of a block.
@@ -44,18 +44,18 @@ impl Kind {
     }
 }
 
-/// One answer in the making.
+/// An answer being assembled.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     model: Model,
     timestamp: i64,
     slots: Slots,
-    /// The properties of tools that have another name on the wire, by the names of the tools.
+    /// The properties of tools that have a different name on the wire, by tool name.
     renamed: HashMap<String, PropertyNames>,
     events: VecDeque<StreamEvent>,
     size: usize,
     paused: bool,
-    /// Tokens as the server counts them; cost and sum are put in at the end.
+    /// The token counts of the server; cost and sum are added at the end.
     pub(crate) usage: Usage,
 }
 
@@ -63,7 +63,7 @@ fn renamed(tool: &ToolDef) -> Option<(String, PropertyNames)> {
     Some((tool.name.clone(), PropertyNames::of_schema(&tool.parameters)?))
 }
 
-/// The message of an answer that has not begun.
+/// Creates the message of an answer that has not begun.
 pub(crate) fn header(request: &Request) -> AssistantMessage {
     AssistantMessage {
         api: request.model.api.clone(),
@@ -75,7 +75,7 @@ pub(crate) fn header(request: &Request) -> AssistantMessage {
 }
 
 impl Assembly {
-    /// An answer whose first event is waiting.
+    /// Creates an answer with its first event pending.
     pub(crate) fn new(request: &Request) -> Assembly {
         Assembly {
             model: request.model.clone(),
@@ -89,8 +89,7 @@ impl Assembly {
         }
     }
 
-    /// Hands over the events that are ready. False when nobody reads any more. Dropping the future loses
-    /// no event.
+    /// Sends the pending events. Returns false if the receiver is gone. Dropping the future loses no events.
     pub(crate) async fn flush(&mut self, sender: &EventSender) -> bool {
         while !self.events.is_empty() {
             let Some(room) = sender.room().await else {
@@ -103,12 +102,12 @@ impl Assembly {
         true
     }
 
-    /// The size of the content so far; grows with everything that the model says.
+    /// Returns the size of the content so far.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Begins a block of text or thought.
+    /// Begins a block of text or thinking.
     pub(crate) fn begin(&mut self, kind: Kind) -> usize {
         self.size += BLOCK_COST;
         let index = self.slots.push(kind);
@@ -119,7 +118,7 @@ impl Assembly {
         index
     }
 
-    /// Begins a tool call. An id that is missing is made, one that was used before is changed.
+    /// Begins a tool call. A missing id is generated, and a duplicate id is changed.
     pub(crate) fn begin_call(&mut self, id: &str, name: &str) -> usize {
         self.size += BLOCK_COST;
         let (id, name) = (surrogate::unmark(id), surrogate::unmark(name));
@@ -128,7 +127,8 @@ impl Assembly {
         index
     }
 
-    /// Adds to a block that has not ended. A character of which `delta` ends with the first half waits for the other.
+    /// Appends to a block that has not ended. If `delta` ends with the first half of a character, that half is kept
+    /// until the next delta.
     pub(crate) fn delta(&mut self, index: usize, delta: &str) {
         let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.ended && !delta.is_empty()) else {
             return;
@@ -146,18 +146,18 @@ impl Assembly {
         self.size += content.len();
     }
 
-    /// The server has paused the answer, and wants it back to go on.
+    /// Records that the server has paused the answer, and continues when the answer is sent back.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
     }
 
-    /// Returns whether the last block is a call and the arguments of every call are whole.
+    /// Returns true if the last block is a call and the arguments of every call are complete.
     pub(crate) fn ends_with_whole_calls(&self) -> bool {
         self.slots.last().is_some_and(|slot| slot.kind == Kind::ToolCall) && self.slots.calls().all(Slot::is_whole)
     }
 
-    /// Adds to the last block if it is open and of this kind, else begins one, and ends what text or
-    /// thought is open.
+    /// Appends to the last block if it is open and of this kind; otherwise ends the open text and thinking blocks and
+    /// begins a new one.
     pub(crate) fn run(&mut self, kind: Kind, delta: &str) -> usize {
         let last = self.slots.last().filter(|slot| slot.kind == kind && !slot.ended);
         let index = if last.is_some() {
@@ -170,19 +170,19 @@ impl Assembly {
         index
     }
 
-    /// Ends each open block of text or thought; linear in those that are open.
+    /// Ends each open block of text or thinking. Runs in time linear in their number.
     pub(crate) fn end_runs(&mut self) {
         for index in self.slots.open_runs() {
             self.end(index);
         }
     }
 
-    /// Returns the text that a block has so far.
+    /// Returns the text of a block so far.
     pub(crate) fn text(&self, index: usize) -> &str {
         self.slots.get(index).map_or("", |slot| &slot.text)
     }
 
-    /// Keeps what the provider wants back with the block, until the block ends.
+    /// Appends to the data that the provider needs back with the block, until the block ends.
     pub(crate) fn sign(&mut self, index: usize, signature: &str) {
         if let Some(slot) = self.slots.get_mut(index).filter(|_| !signature.is_empty()) {
             slot.signature.get_or_insert_default().push_str(&surrogate::unmark(signature));
@@ -190,7 +190,7 @@ impl Assembly {
         }
     }
 
-    /// As [`Assembly::sign`], in place of what was kept before.
+    /// Replaces the data of [`Assembly::sign`].
     pub(crate) fn replace_signature(&mut self, index: usize, signature: String) {
         if let Some(slot) = self.slots.get_mut(index) {
             self.size += signature.len();
@@ -198,14 +198,14 @@ impl Assembly {
         }
     }
 
-    /// Marks a thought as hidden by its provider.
+    /// Marks a thought as redacted by its provider.
     pub(crate) fn redact(&mut self, index: usize) {
         if let Some(slot) = self.slots.get_mut(index) {
             slot.redacted = true;
         }
     }
 
-    /// Ends a block. Nothing happens to one that has ended.
+    /// Ends a block. Does nothing if it has ended.
     pub(crate) fn end(&mut self, index: usize) {
         let Some(slot) = self.slots.end(index) else {
             return;
@@ -233,7 +233,7 @@ impl Assembly {
         self.events.push_back(event);
     }
 
-    /// Fails once the answer is larger than the limit.
+    /// Fails if the answer exceeds the size limit.
     pub(crate) fn check_size(&self) -> Result<(), String> {
         if self.size > CONTENT_LIMIT {
             return Err(format!("the answer is larger than {} MB", CONTENT_LIMIT >> 20));
@@ -244,7 +244,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Ends the answer well. The reason is corrected where the content says otherwise.
+    /// Ends the answer successfully. Corrects the reason if the content contradicts it.
     pub(crate) fn finish(mut self, reason: StopReason) -> VecDeque<StreamEvent> {
         let whole = reason != StopReason::Length;
         self.end_all(false);
@@ -274,7 +274,7 @@ impl Assembly {
         self.events
     }
 
-    /// Ends the answer with an error; what had come stays, but for calls that were cut.
+    /// Ends the answer with an error; received content is kept, except incomplete calls.
     pub(crate) fn fail(mut self, error: ErrorInfo) -> VecDeque<StreamEvent> {
         self.end_all(true);
         let content = std::mem::take(&mut self.slots).into_blocks(false);
@@ -294,7 +294,7 @@ impl Assembly {
 
     fn end_all(&mut self, broken: bool) {
         for index in 0..self.slots.len() {
-            // A call whose answer broke before its first argument is not one without arguments.
+            // A call that was interrupted before its first argument is incomplete, not a call without arguments.
             let cut = |slot: &Slot| broken && !slot.ended && slot.kind == Kind::ToolCall && slot.text.is_empty();
             let cut = self.slots.get(index).is_some_and(cut);
             self.end(index);

@@ -1,8 +1,7 @@
-//! Credentials: the choice of the key that goes with a request.
+//! Credentials: selects the key for a request.
 //!
-//! The first of these that is there: the key of the command line, a key of `auth.json`, a login of
-//! `auth.json`, the environment, `models.json`. The environment and the way to run a `!command` are values
-//! that the caller gives.
+//! Uses the first of these that exists: the key of the command line, a key of `auth.json`, a login of `auth.json`, the
+//! environment, `models.json`. The caller provides the environment and the way to run a `!command`.
 
 mod auth_file;
 pub mod login;
@@ -24,19 +23,20 @@ use crate::models::ProviderEntry;
 use crate::provider::{Auth, Secret};
 use crate::stable_hash::stable_hash;
 
-/// A login ends so long before its time, in milliseconds: the request must still arrive.
+/// How long before its expiry a login is treated as expired, in milliseconds, so that the request still arrives in
+/// time.
 pub const EXPIRY_MARGIN_MS: i64 = 5 * 60 * 1000;
 
-/// The pause of a credential after its limit was reached, where the server states none: 5 minutes,
-/// doubled each time up to an hour.
+/// How long a credential is paused after it reached its limit, if the server does not specify it: 5 minutes, doubled
+/// each time up to an hour.
 const PAUSE_MS: u64 = 5 * 60 * 1000;
 const LONGEST_PAUSE_MS: u64 = 3600 * 1000;
 
-/// Runs the command behind a `!` and answers what it wrote to stdout, or why it failed. It may block, for
-/// ten seconds at most.
+/// Runs the command after a `!` and returns its standard output, or the reason why it failed. It may block for at most
+/// ten seconds.
 pub type CommandRunner = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
-/// Reads a variable.
+/// Returns the value of an environment variable.
 pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The origin of a key.
@@ -54,14 +54,14 @@ pub enum Source {
     Keyless,
 }
 
-/// A key and where it came from.
+/// A key and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Credential {
     /// The secret that identifies the sender of the request.
     pub auth: Auth,
     /// The origin of the key.
     pub source: Source,
-    /// Index of the key among the provider's entries in `auth.json`.
+    /// The index of the key in the provider's entries of `auth.json`.
     pub index: usize,
 }
 
@@ -73,8 +73,8 @@ pub struct Credentials {
     command_line: Option<(String, Secret)>,
     file: Arc<Mutex<AuthFile>>,
     logins: Option<(HttpClient, PathBuf)>,
-    /// Output of commands, for as long as the process lives. A command that failed is run again by the
-    /// next request: its user may have unlocked what it reads.
+    /// The output of commands, cached for the lifetime of the process. A failed command is run again by the next
+    /// request, because the user may have unlocked what it reads.
     answers: Arc<Mutex<HashMap<String, Secret>>>,
     pauses: Arc<Mutex<HashMap<(String, usize), Pause>>>,
 }
@@ -92,7 +92,8 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Keys from the environment and the given files. `command_line` is a provider's id and its `--api-key`.
+    /// Creates credentials from the environment and the given files. `command_line` is a provider's id and its
+    /// `--api-key`.
     #[must_use]
     pub fn new(
         environment: Environment,
@@ -111,21 +112,20 @@ impl Credentials {
         }
     }
 
-    /// The same, which also renews logins that run out, over `client`, and writes them to the `auth.json` at
-    /// `path`.
+    /// Also refreshes expiring logins over `client`, and writes them to the `auth.json` at `path`.
     #[must_use]
     pub fn with_renewal(mut self, client: HttpClient, path: PathBuf) -> Credentials {
         self.logins = Some((client, path));
         self
     }
 
-    /// Returns whether there is a key for `provider`, or none is needed. Runs no command.
+    /// Returns true if there is a key for `provider`, or none is needed. Runs no commands.
     #[must_use]
     pub fn has(&self, provider: &ProviderEntry) -> bool {
         provider.keyless || self.has_key(provider)
     }
 
-    /// Returns whether there is a key for `provider`. Runs no command.
+    /// Returns true if there is a key for `provider`. Runs no commands.
     #[must_use]
     pub fn has_key(&self, provider: &ProviderEntry) -> bool {
         self.command_line.as_ref().is_some_and(|(id, _)| *id == provider.id)
@@ -134,11 +134,11 @@ impl Credentials {
             || provider.api_key.is_some()
     }
 
-    /// The key for a request of `session`, which decides between several. `now_ms` is the time of day.
+    /// Returns the key for a request of `session`, which selects one of several keys. `now_ms` is the current time.
     ///
     /// # Errors
-    /// `config`: there is no key, or its command failed (the entry is named, never the key). `auth`: the
-    /// login has run out. `usage_limit`: all credentials are paused.
+    /// Returns `config` if there is no key or its command failed (with the name of the entry, never the key), `auth` if
+    /// the login has expired, and `usage_limit` if all credentials are paused.
     pub async fn resolve(&self, provider: &ProviderEntry, session: &str, now_ms: i64) -> Result<Credential, ErrorInfo> {
         let sent = |key: Secret| if provider.auth_header { Auth::Bearer(key) } else { Auth::ApiKey(key) };
         if let Some((_, key)) = self.command_line.as_ref().filter(|(id, _)| *id == provider.id) {
@@ -168,7 +168,7 @@ impl Credentials {
         if provider.keyless {
             return Ok(Credential { auth: Auth::None, source: Source::Keyless, index: 0 });
         }
-        // The plain key first: a token of another program's login is the rarer thing.
+        // A plain key first: tokens of another program's login are less common.
         let variable = provider.env.iter().min_by_key(|name| name.ends_with("OAUTH_TOKEN"));
         let mut ways: Vec<String> = variable.map(|name| format!("set {name}")).into_iter().collect();
         ways.push("use --api-key".into());
@@ -176,10 +176,10 @@ impl Credentials {
         Err(ErrorInfo::new(ErrorKind::Config, format!("{}: no key; {ways}", provider.id)))
     }
 
-    /// The values of headers, each a `!command`, the name of a set variable, or a literal.
+    /// Returns the values of headers, each a `!command`, the name of an environment variable, or a literal.
     ///
     /// # Errors
-    /// `config`: a command failed; the header is named.
+    /// Returns `config` with the name of the header if a command failed.
     pub async fn headers(&self, headers: &[(String, String)]) -> Result<Vec<(String, String)>, ErrorInfo> {
         let mut resolved = Vec::with_capacity(headers.len());
         for (name, value) in headers {
@@ -189,9 +189,9 @@ impl Credentials {
         Ok(resolved)
     }
 
-    /// Pauses a credential: its limit is reached, or it was refused. Answers until when, and whether
-    /// another one of the provider is free. A credential that was good for an hour after its last pause
-    /// begins with the shortest again.
+    /// Pauses a credential that reached its limit or was rejected. Returns the end of the pause, and whether another
+    /// credential of the provider is available. If the credential worked for an hour after its last pause, the shortest
+    /// pause is used again.
     pub fn pause(&self, provider: &str, index: usize, retry_after_ms: Option<u64>, now_ms: i64) -> (i64, bool) {
         let count = self.entries(provider).len();
         let mut pauses = self.pauses.lock();
@@ -208,9 +208,8 @@ impl Credentials {
         (until, free)
     }
 
-    /// The entry for a session: always the same one, the next where that one pauses; a login only where no
-    /// key is free. The only entry never pauses: asking its server is the only way to learn that it is good
-    /// again.
+    /// Returns the entry for a session: always the same one, or the next one if it is paused; a login only if no key is
+    /// available. A single entry is never paused, because only a request can show that it works again.
     fn pick(&self, provider: &str, session: &str, entries: &[AuthEntry], now_ms: i64) -> Result<usize, ErrorInfo> {
         if entries.len() == 1 {
             return Ok(0);
@@ -236,41 +235,41 @@ impl Credentials {
         Err(ErrorInfo { retry_after_ms: Some(next), ..ErrorInfo::new(ErrorKind::UsageLimit, text) })
     }
 
-    /// Keeps a login in `auth.json`, in place of the provider's older ones.
+    /// Stores a login in `auth.json` and replaces the provider's older ones.
     ///
     /// # Errors
-    /// `config`: the file cannot be read or written, or these credentials were made without one.
+    /// Returns `config` if the file cannot be read or written, or if there is no such file.
     pub async fn store_login(&self, provider: &str, login: &AuthEntry) -> Result<(), ErrorInfo> {
         self.change(|file| file.set_login(provider, Some(login))).await.map(drop)
     }
 
-    /// Keeps a key in `auth.json`, in place of the provider's older ones.
+    /// Stores a key in `auth.json` and replaces the provider's older ones.
     ///
     /// # Errors
-    /// As [`Credentials::store_login`].
+    /// Returns the errors of [`Credentials::store_login`].
     pub async fn store_key(&self, provider: &str, key: &str) -> Result<(), ErrorInfo> {
         self.change(|file| file.set_key(provider, key)).await
     }
 
-    /// Takes the provider's keys and logins out of `auth.json`. False where there was none.
+    /// Removes the provider's keys and logins from `auth.json`. Returns false if there were none.
     ///
     /// # Errors
-    /// As [`Credentials::store_login`].
+    /// Returns the errors of [`Credentials::store_login`].
     pub async fn forget(&self, provider: &str) -> Result<bool, ErrorInfo> {
         self.change(|file| file.forget(provider)).await
     }
 
-    /// The providers with an entry in `auth.json`.
+    /// Returns the providers with an entry in `auth.json`.
     #[must_use]
     pub fn stored(&self) -> Vec<String> {
         let file = self.file.lock();
         file.providers().map(str::to_string).collect()
     }
 
-    /// Takes the provider's logins out of `auth.json`; its keys stay. False where there was none.
+    /// Removes the provider's logins from `auth.json`, but not its keys. Returns false if there were none.
     ///
     /// # Errors
-    /// As [`Credentials::store_login`].
+    /// Returns the errors of [`Credentials::store_login`].
     pub async fn log_out(&self, provider: &str) -> Result<bool, ErrorInfo> {
         self.change(|file| file.set_login(provider, None)).await
     }

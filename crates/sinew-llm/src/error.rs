@@ -1,4 +1,4 @@
-//! Errors between a request and its answer, and whether another try makes sense.
+//! Errors of requests, and whether they are retryable.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 pub(crate) mod classify;
 mod overflow;
 
-/// A failed request. Programs decide by [`ErrorInfo::kind`] and [`ErrorInfo::retryable`], never by the text.
+/// A failed request. Programs branch on [`ErrorInfo::kind`] and [`ErrorInfo::retryable`], never on the message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorInfo {
     /// The kind of failure.
     pub kind: ErrorKind,
-    /// The HTTP status, where there was one.
+    /// The HTTP status; `None` without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The same request may succeed later.
+    /// True if the same request may succeed later.
     pub retryable: bool,
-    /// The wait that the server asks for, in milliseconds.
+    /// The wait that the server requests, in milliseconds; `None` if it requests none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// The server's name of the request, for its support.
+    /// The server's id of the request, for its support; `None` if it sent none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// The text for people. Holds no key.
+    /// The message. Contains no keys.
     pub message: String,
 }
 
@@ -36,36 +36,36 @@ pub enum ErrorKind {
     Aborted,
     /// The key is wrong or missing (401).
     Auth,
-    /// The key may not do this (403, 451).
+    /// The key has no permission for the request (403, 451).
     Permission,
-    /// No such address or model (404).
+    /// The address or the model does not exist (404).
     NotFound,
     /// Too many requests (429).
     RateLimit,
-    /// The account's quota is used up (402, or 429 that says so).
+    /// The account's quota is exhausted (402, or a 429 that says so).
     UsageLimit,
-    /// The server has too much to do (503, 529).
+    /// The server is overloaded (503, 529).
     Overloaded,
-    /// The server failed (500 and its kin).
+    /// The server failed (500 and similar).
     Server,
-    /// Nothing came for too long (408, connect and idle timers).
+    /// No data arrived for too long (408, connect and idle timeouts).
     Timeout,
-    /// The connection failed: name, refusal, reset, TLS, early end.
+    /// The connection failed: name resolution, refusal, reset, TLS, premature end.
     Network,
-    /// The conversation is longer than the model's window.
+    /// The conversation exceeds the model's context window.
     ContextOverflow,
-    /// The server did not understand the request (400, 422).
+    /// The server rejected the request as invalid (400, 422).
     InvalidRequest,
     /// The model or the provider's filter refused to answer.
     Refusal,
-    /// The answer was not what the protocol says.
+    /// The answer violates the protocol.
     Malformed,
-    /// The request could not be made: no model, no key, a bad file.
+    /// The request could not be created: no model, no key, an invalid file.
     Config,
 }
 
 impl ErrorKind {
-    /// As the session file writes it.
+    /// Returns the name in session files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl ErrorKind {
         }
     }
 
-    /// Returns whether a failure of this kind may pass when the same request is sent again.
+    /// Returns true if a failure of this kind may be temporary.
     #[must_use]
     pub fn retryable(self) -> bool {
         matches!(
@@ -103,7 +103,7 @@ impl ErrorKind {
 }
 
 impl ErrorInfo {
-    /// A failure of `kind` with the usual answer to "try again?".
+    /// Creates an error of `kind` with its default for [`ErrorInfo::retryable`].
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> ErrorInfo {
         ErrorInfo {
             kind,
@@ -115,7 +115,7 @@ impl ErrorInfo {
         }
     }
 
-    /// The failure of a request that its caller cancelled.
+    /// Creates the error of a cancelled request.
     #[must_use]
     pub fn aborted() -> ErrorInfo {
         ErrorInfo::new(ErrorKind::Aborted, "Request was aborted")
@@ -130,16 +130,15 @@ impl fmt::Display for ErrorInfo {
 
 impl std::error::Error for ErrorInfo {}
 
-/// `text` without secrets: each of `secrets`, also as it is in an address, whatever begins as a key
-/// does, and the value behind a name such as `x-api-key` or `?key=`, becomes `***`. Linear in `text` for
-/// each secret.
+/// Replaces secrets in `text` by `***`: each of `secrets`, including its URL-encoded form, words with the prefix of a
+/// key, and the values of names such as `x-api-key` or `?key=`. Runs in time linear in `text` for each secret.
 #[must_use]
 pub fn mask(text: &str, secrets: &[&str]) -> String {
     let mut text = text.to_string();
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
         let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         let json = serde_json::json!(secret).to_string();
-        // The longest first: a shorter form may be a part of it.
+        // The longest first, because a shorter form may be a part of it.
         for form in [form.replace('+', "%20"), form.to_ascii_lowercase(), form, json.trim_matches('"').to_string()] {
             if form != **secret && text.contains(&form) {
                 text = text.replace(&form, "***");
@@ -152,7 +151,7 @@ pub fn mask(text: &str, secrets: &[&str]) -> String {
     mask_words(&mask_named(&text))
 }
 
-/// Hides words that begin as keys do.
+/// Hides words with the prefix of a key.
 fn mask_words(text: &str) -> String {
     let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
     let mut out = String::with_capacity(text.len());
@@ -172,7 +171,7 @@ fn mask_words(text: &str) -> String {
     out
 }
 
-/// Hides the values behind the names of [`KEY_NAMES`] and the password of an address.
+/// Hides the values of the names in [`KEY_NAMES`] and the password of a URL.
 fn mask_named(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -211,7 +210,7 @@ fn mask_named(text: &str) -> String {
     out
 }
 
-/// `https://user:password@` at the end of `out` becomes `https://***@`.
+/// Replaces `https://user:password@` at the end of `out` by `https://***@`.
 fn hide_password(out: &mut String) {
     let user = out.len() - 1;
     let near = out.floor_char_boundary(user.saturating_sub(1024));
@@ -238,10 +237,10 @@ const KEY_NAMES: &[&str] = &[
     "password",
 ];
 
-/// Parameters of an address whose value is a key; elsewhere these words mean other things too.
+/// URL parameters whose value is a key; elsewhere these words are ambiguous.
 const PARAMETER_NAMES: &[&str] = &["key", "token", "auth", "secret"];
 
-/// Prefixes of the keys of the usual providers.
+/// Prefixes of the keys of common providers.
 const KEY_PREFIXES: &[&str] = &[
     "sk-",
     "sk_",

@@ -1,11 +1,10 @@
-//! Events of an answer under way, and the stream that carries them.
+//! The events of a streaming answer, and the stream that carries them.
 //!
-//! The order is the same for every provider: [`StreamEvent::Start`]; then for each block its start, its
-//! deltas and its end (blocks of different index may interleave); then exactly one of
-//! [`StreamEvent::Done`] and [`StreamEvent::Error`], and nothing after it. A block that began ends, also
-//! when the answer fails.
+//! The order is the same for every provider: [`StreamEvent::Start`]; then for each block its start, its deltas and its
+//! end (blocks with different indices may interleave); then exactly one of [`StreamEvent::Done`] and
+//! [`StreamEvent::Error`], and nothing after it. Every block that begins also ends, even if the answer fails.
 //!
-//! An event holds only what is new. What has come so far is the stream's [`EventStream::partial`].
+//! An event only contains new data. [`EventStream::partial`] contains everything received so far.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
@@ -23,10 +22,10 @@ use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::{AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCall};
 use crate::partial_json;
 
-/// The number of events that may wait between a provider and its reader.
+/// The maximum number of events that wait between a provider and its reader.
 pub const CAPACITY: usize = 256;
 
-/// A step of an answer. `content_index` is the block's place in the message's content.
+/// A step of an answer. `content_index` is the index of the block in the message's content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
     /// The answer begins.
@@ -43,11 +42,11 @@ pub enum StreamEvent {
         /// The new text, never empty.
         delta: String,
     },
-    /// The text block is whole; its text is in the partial message.
+    /// The text block is complete; its text is in the partial message.
     TextEnd {
         /// The block.
         content_index: usize,
-        /// Data that the provider wants back with the text.
+        /// Data that the provider needs back with the text; `None` without any.
         signature: Option<String>,
     },
     /// A thinking block begins.
@@ -55,29 +54,29 @@ pub enum StreamEvent {
         /// The block.
         content_index: usize,
     },
-    /// More thought.
+    /// More thinking.
     ThinkingDelta {
         /// The block.
         content_index: usize,
         /// The new text, never empty.
         delta: String,
     },
-    /// The thinking block is whole; its text is in the partial message.
+    /// The thinking block is complete; its text is in the partial message.
     ThinkingEnd {
         /// The block.
         content_index: usize,
-        /// Data that the provider wants back with the thought.
+        /// Data that the provider needs back with the thought; `None` without any.
         signature: Option<String>,
-        /// The provider hides the thought.
+        /// True if the provider hides the thought.
         redacted: bool,
     },
     /// A tool call begins.
     ToolCallStart {
         /// The block.
         content_index: usize,
-        /// The call's id.
+        /// The id of the call.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
     },
     /// More of the arguments' JSON text.
@@ -87,18 +86,18 @@ pub enum StreamEvent {
         /// The new text, never empty.
         delta: String,
     },
-    /// The call is whole. It may be missing from the final message: a cut call is taken out.
+    /// The call is complete. It may be missing from the final message, because incomplete calls are removed.
     ToolCallEnd {
         /// The block.
         content_index: usize,
         /// The call with its arguments.
         tool_call: Box<ToolCall>,
     },
-    /// The answer is whole.
+    /// The answer is complete.
     Done {
         /// `Stop`, `Length` or `ToolUse`.
         reason: StopReason,
-        /// All of it.
+        /// The complete message.
         message: Box<AssistantMessage>,
     },
     /// The answer failed or was stopped.
@@ -107,13 +106,13 @@ pub enum StreamEvent {
         reason: StopReason,
         /// The failure.
         error: Box<ErrorInfo>,
-        /// The message as far as it had come.
+        /// The message as received so far.
         message: Box<AssistantMessage>,
     },
 }
 
 impl StreamEvent {
-    /// The event's name: `text_delta` and so on.
+    /// Returns the event's name, such as `text_delta`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -132,7 +131,7 @@ impl StreamEvent {
         }
     }
 
-    /// The block that the event speaks of; None for the first and the last event.
+    /// Returns the block of the event; `None` for the first and the last event.
     #[must_use]
     pub fn content_index(&self) -> Option<usize> {
         match self {
@@ -149,7 +148,7 @@ impl StreamEvent {
         }
     }
 
-    /// The new text, for the three deltas.
+    /// Returns the new text of a delta; `None` for other events.
     #[must_use]
     pub fn delta(&self) -> Option<&str> {
         match self {
@@ -160,10 +159,10 @@ impl StreamEvent {
         }
     }
 
-    /// Appends `other` if both are deltas of the same kind and block; else gives it back.
+    /// Appends `other` if both are deltas of the same kind and block.
     ///
     /// # Errors
-    /// `other` itself, where the two cannot be one event.
+    /// Returns `other` if the two cannot be merged.
     pub fn merge(&mut self, other: StreamEvent) -> Result<(), StreamEvent> {
         let mine = match (&mut *self, &other) {
             (StreamEvent::TextDelta { content_index: a, delta }, StreamEvent::TextDelta { content_index: b, .. })
@@ -181,11 +180,11 @@ impl StreamEvent {
         Ok(())
     }
 
-    /// The event as JSON mode and RPC write it: `type`, `contentIndex`, `delta`, `content` or `toolCall`,
-    /// and `partial`, the message so far, unless the event is the last.
+    /// Returns the event as JSON mode and RPC write it: `type`, `contentIndex`, `delta`, `content` or `toolCall`, and
+    /// `partial`, the message so far, unless the event is the last.
     ///
-    /// `partial` is the snapshot taken after the event; where it is None the key is left out, and with it
-    /// the `content` of an end.
+    /// `partial` is the snapshot taken after the event; if it is `None`, the key is omitted, and so is the `content` of
+    /// an end.
     #[must_use]
     pub fn to_json(&self, partial: Option<&AssistantMessage>) -> Value {
         let mut out = serde_json::Map::new();
@@ -244,26 +243,26 @@ fn message_json(message: &AssistantMessage) -> Value {
     Value::Object(out)
 }
 
-/// The answer as far as its events have told it.
+/// The answer according to the events received so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Partial {
     message: AssistantMessage,
     read: ParsedArguments,
 }
 
-/// The arguments of calls that still stream, as they were last read.
+/// The parsed arguments of streaming calls, cached.
 #[derive(Debug, Default)]
 struct ParsedArguments(Mutex<BTreeMap<usize, Arguments>>);
 
 #[derive(Debug, Clone)]
 struct Arguments {
-    /// Bytes of the text when it was read.
+    /// The length of the text in bytes when it was parsed.
     length: usize,
     value: Value,
 }
 
-/// Bytes of arguments up to which every snapshot reads them anew. Longer ones are read again once they have grown by an
-/// eighth, so that all readings together cost no more than nine times the text, however slowly it comes.
+/// The size of arguments up to which every snapshot parses them again. Longer ones are parsed again once they have
+/// grown by an eighth, so that the total cost is at most nine times the text.
 const READ_ALWAYS: usize = 4 << 10;
 
 impl ParsedArguments {
@@ -271,7 +270,7 @@ impl ParsedArguments {
         self.0.lock()
     }
 
-    /// The arguments of the call in a block, as far as they can be read, or could when they were last.
+    /// Returns the arguments of the call in a block as far as they can be parsed, possibly from an earlier parse.
     fn arguments(&self, block: usize, text: &str) -> Value {
         let mut known = self.lock();
         let fresh = |known: &&Arguments| text.len() > READ_ALWAYS && text.len() < known.length + known.length / 8;
@@ -290,7 +289,7 @@ impl Clone for ParsedArguments {
     }
 }
 
-/// Compares nothing: a parsed value follows from the text.
+/// All values are equal, because a parsed value only depends on the text.
 impl PartialEq for ParsedArguments {
     fn eq(&self, _: &ParsedArguments) -> bool {
         true
@@ -298,13 +297,13 @@ impl PartialEq for ParsedArguments {
 }
 
 impl Partial {
-    /// An answer of which nothing is known but who gives it.
+    /// Creates an answer without content.
     #[must_use]
     pub fn new(header: AssistantMessage) -> Partial {
         Partial { message: header, read: ParsedArguments::default() }
     }
 
-    /// Takes in the next event. Constant time besides the copy of what is new.
+    /// Applies the next event. Runs in constant time, apart from copying the new data.
     pub fn apply(&mut self, event: &StreamEvent) {
         let content = &mut self.message.content;
         match event {
@@ -356,13 +355,14 @@ impl Partial {
         }
     }
 
-    /// The message so far. The arguments of calls that still stream are `{}`; [`Partial::snapshot`] reads them.
+    /// Returns the message so far. The arguments of streaming calls are `{}`; [`Partial::snapshot`] parses them.
     #[must_use]
     pub fn message(&self) -> &AssistantMessage {
         &self.message
     }
 
-    /// The arguments of the call in a block that still streams, as [`Partial::snapshot`] has them.
+    /// Returns the arguments of the streaming call in a block, as in [`Partial::snapshot`]; `None` if there is no such
+    /// call.
     #[must_use]
     pub fn arguments(&self, block: usize) -> Option<Value> {
         match self.message.content.get(block)? {
@@ -371,9 +371,9 @@ impl Partial {
         }
     }
 
-    /// A copy of the message so far, with the arguments of calls that still stream as far as they can be
-    /// read; of long ones the last eighth may be missing until the call ends. Linear in the message: take one as often
-    /// as somebody looks, not per event.
+    /// Returns a copy of the message so far, with the arguments of streaming calls as far as they can be parsed; the
+    /// last eighth of long ones may be missing until the call ends. Runs in time linear in the message, so it should be
+    /// called when the result is displayed, not for each event.
     #[must_use]
     pub fn snapshot(&self) -> AssistantMessage {
         let mut message = self.message.clone();
@@ -388,7 +388,7 @@ impl Partial {
 
 type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The events of one answer. Dropping it stops the answer and closes its connection.
+/// The events of one answer. Dropping it cancels the answer and closes its connection.
 pub struct EventStream {
     events: mpsc::Receiver<StreamEvent>,
     driver: Option<Driver>,
@@ -403,22 +403,22 @@ pub struct EventSender {
 }
 
 impl EventSender {
-    /// Hands over the next event, waiting while the reader is [`CAPACITY`] events behind. False when
-    /// nobody reads any more.
+    /// Sends the next event, waiting while the reader is [`CAPACITY`] events behind. Returns false if the receiver is
+    /// gone.
     pub async fn send(&self, event: StreamEvent) -> bool {
         self.events.send(event).await.is_ok()
     }
 
-    /// Waits for room for one event. None when nobody reads any more. Unlike a `send` that is dropped half
-    /// way, waiting loses nothing.
+    /// Waits for room for one event. `None` if the receiver is gone. Unlike a `send` that is dropped while waiting,
+    /// this loses nothing.
     pub(crate) async fn room(&self) -> Option<mpsc::Permit<'_, StreamEvent>> {
         self.events.reserve().await.ok()
     }
 }
 
 impl EventStream {
-    /// A stream whose events `drive` makes. The future runs only while the stream is read. A panic in it
-    /// becomes the stream's last event, so does an end without one. `header` says who answers.
+    /// Creates a stream whose events `drive` sends. The future only runs while the stream is read. If it panics, or
+    /// ends without a last event, the stream ends with an error. `header` identifies the model.
     pub fn run<F>(header: AssistantMessage, drive: impl FnOnce(EventSender) -> F) -> EventStream
     where
         F: Future<Output = ()> + Send + 'static,
@@ -428,7 +428,7 @@ impl EventStream {
         stream
     }
 
-    /// A stream whose events somebody else sends, from another task for instance.
+    /// Creates a stream whose events are sent from elsewhere, for example another task.
     #[must_use]
     pub fn channel(header: AssistantMessage) -> (EventSender, EventStream) {
         let (sender, events) = mpsc::channel(CAPACITY);
@@ -436,12 +436,12 @@ impl EventStream {
         (EventSender { events: sender }, stream)
     }
 
-    /// The next event; None after the last.
+    /// Returns the next event; `None` after the last.
     pub async fn next(&mut self) -> Option<StreamEvent> {
         std::future::poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// [`EventStream::next`] for hand-written futures.
+    /// Does the same as [`EventStream::next`] for hand-written futures.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<StreamEvent>> {
         if self.ended {
             return Poll::Ready(None);
@@ -461,8 +461,8 @@ impl EventStream {
                 return Poll::Ready(Some(self.fail(cause)));
             }
         }
-        // What the driver has just sent. Not `poll_recv` once more: it may stay pending to let other tasks
-        // run while events wait.
+        // Receives an event that the driver has just sent. `poll_recv` would not work, because it may return pending to
+        // let other tasks run while events wait.
         match self.events.try_recv() {
             Ok(event) => Poll::Ready(Some(self.take(Some(event)))),
             Err(TryRecvError::Disconnected) => Poll::Ready(Some(self.take(None))),
@@ -481,19 +481,19 @@ impl EventStream {
         event
     }
 
-    /// The answer as far as the events read so far have told it.
+    /// Returns the answer according to the events read so far.
     #[must_use]
     pub fn partial(&self) -> &Partial {
         &self.partial
     }
 
-    /// Reads to the end and answers the final message, which carries the error where there was one.
+    /// Reads to the end and returns the final message, which contains the error if there was one.
     pub async fn result(mut self) -> AssistantMessage {
         while self.next().await.is_some() {}
         self.partial.message
     }
 
-    /// The last event of a provider that did not send one.
+    /// Creates the last event for a provider that did not send one.
     fn fail(&mut self, cause: String) -> StreamEvent {
         let mut error = ErrorInfo::new(ErrorKind::Malformed, cause);
         error.retryable = false;

@@ -1,4 +1,4 @@
-//! Gets a page for a tool: redirects that are looked at one by one, and a body with a limit.
+//! Fetches a page for a tool: each redirect is checked, and the body is limited.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use url::Url;
 
 use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
 
-/// Judges each address to which a server leads.
+/// Checks each address of a redirect.
 #[derive(Clone)]
 pub struct AddressCheck(Arc<Refusal>);
 
 type Refusal = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl AddressCheck {
-    /// Creates a check from what [`AddressCheck::refusal`] returns.
+    /// Creates a check that returns what [`AddressCheck::refusal`] documents.
     pub fn new(refusal: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> AddressCheck {
         AddressCheck(Arc::new(refusal))
     }
@@ -33,17 +33,17 @@ impl fmt::Debug for AddressCheck {
     }
 }
 
-/// Options of a page's retrieval. The client's address filter looks at every address, those of redirects too.
+/// The options of a fetch. The client's address filter checks every address, including those of redirects.
 #[derive(Debug, Clone)]
 pub struct FetchOptions {
-    /// Bytes of the body at most; 10 MB.
+    /// The maximum size of the body in bytes; 10 MB.
     pub max_bytes: usize,
-    /// Redirects that are followed; 5.
+    /// The maximum number of redirects; 5.
     pub max_redirects: usize,
-    /// More headers, sent to the first host only.
+    /// Additional headers, sent to the first host only.
     pub headers: Vec<(String, String)>,
-    /// Asked about the target of each redirect, also one to the same server. Default: none, the client's filter alone
-    /// decides.
+    /// The checks of each redirect's target, including those on the same server. Default: none, only the client's
+    /// filter applies.
     pub redirects: Vec<AddressCheck>,
 }
 
@@ -53,26 +53,26 @@ impl Default for FetchOptions {
     }
 }
 
-/// A page, whatever its status.
+/// A fetched page with any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// The address of the page after all redirects.
+    /// The final address after all redirects.
     pub url: String,
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// `Content-Type` as it came; empty where there is none.
+    /// The `Content-Type` header; empty if it is missing.
     pub content_type: String,
     /// The body, or its beginning.
     pub body: Vec<u8>,
-    /// The body was longer than the limit.
+    /// True if the body was longer than the limit.
     pub truncated: bool,
 }
 
-/// Posts `body` as JSON to `address` and reads at most `max_bytes` of the answer. Follows redirects
-/// within the same origin alone: what is posted is meant for one server.
+/// Posts `body` as JSON to `address` and reads at most `max_bytes` of the answer. Only follows redirects within the
+/// same origin, because the data is intended for one server.
 ///
 /// # Errors
-/// The address is none, its host is refused, or the exchange failed.
+/// Returns an error if the address is invalid, its host is refused, or the exchange failed.
 pub async fn post(
     client: &HttpClient,
     address: &str,
@@ -92,10 +92,11 @@ pub async fn post(
     Ok(Fetched { url: url.to_string(), status, content_type, body, truncated })
 }
 
-/// Gets `address`. Limit the time by dropping the future.
+/// Fetches `address`. Drop the future to limit the time.
 ///
 /// # Errors
-/// The address is none, its host is refused, the exchange failed, or there were too many redirects.
+/// Returns an error if the address is invalid, its host is refused, the exchange failed, or there were too many
+/// redirects.
 pub async fn get(client: &HttpClient, address: &str, options: &FetchOptions) -> Result<Fetched, HttpError> {
     let bad = |text: String| HttpError { kind: HttpErrorKind::Request, message: text };
     let mut url = Url::parse(address).map_err(|error| bad(format!("fetch \"{address}\": {error}")))?;

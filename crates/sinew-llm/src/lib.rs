@@ -1,17 +1,17 @@
-//! Messages, providers and models: everything between the agent's loop and a language model.
+//! Messages, providers and models: everything between the agent loop and a language model.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`message`] | the messages of a conversation, in the shape of a session file |
-//! | [`provider`] | the one way to ask a model: [`Request`] in, [`EventStream`] out |
+//! | [`message`] | the messages of a conversation, in the format of a session file |
+//! | [`provider`] | the interface to models: [`Request`] in, [`EventStream`] out |
 //! | [`event`] | the events of an answer, the same for every provider |
-//! | [`error`] | the failure of a request, whether another try makes sense, and how long to wait |
-//! | [`model`], [`models`] | a model as data; the table of all, `models.json`, discovery, selection |
-//! | [`credentials`] | the key that goes with a request; `auth.json` |
+//! | [`error`] | the failure of a request, whether it is retryable, and how long to wait |
+//! | [`model`], [`models`] | a model as data; the built-in table, `models.json`, discovery, selection |
+//! | [`credentials`] | the key of a request; `auth.json` |
 //! | [`wire`] | the protocols of Anthropic, OpenAI (two) and Google |
-//! | [`scripted`] | a provider that plays a file |
+//! | [`scripted`] | a provider that replays a file |
 //! | [`http`], [`sse`], [`partial_json`] | the layers below the protocols |
-//! | [`fetch`] | a page for a tool |
+//! | [`fetch`] | fetching pages for tools |
 //!
 //! ```
 //! use sinew_llm::models::Registry;
@@ -24,8 +24,9 @@
 //! assert!(String::from_utf8_lossy(&body).contains("\"effort\":\"high\""));
 //! ```
 //!
-//! The crate reads no environment variable and prints nothing: keys, proxies and the time of day are values that the caller
-//! gives. Limits are constants beside the code that they guard: the size of an answer, of an event, of an error's body.
+//! The crate reads no environment variables and prints nothing: the caller provides keys, proxies and the current time.
+//! Limits, such as the size of an answer, of an event or of an error's body, are constants next to the code that
+//! enforces them.
 
 mod assembly;
 pub mod credentials;

@@ -1,7 +1,7 @@
-//! Messages of a conversation, in the shape in which a session file stores them.
+//! The messages of a conversation, in the format of a session file.
 //!
-//! [`AgentMessage`] has eight roles; a model understands three of them ([`LlmMessage`]). Keys are
-//! camelCase, messages are told apart by `role` and blocks by `type`.
+//! [`AgentMessage`] has eight roles, of which models support three ([`LlmMessage`]). Keys are camelCase, messages are
+//! distinguished by `role` and blocks by `type`.
 
 mod common;
 
@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::error::ErrorInfo;
 pub use common::Common;
 
-/// A message of a session, with all roles that the agent knows. The large ones are shared: what goes to a model is not
-/// copied.
+/// A message of a session, with all roles of the agent. Large ones are shared, so that sending them to a model copies
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum AgentMessage {
@@ -30,14 +30,14 @@ pub enum AgentMessage {
     Custom(CustomMessage),
     /// Files that the user named with `@`.
     FileMention(FileMention),
-    /// A summary of a branch that was left.
+    /// The summary of a branch that was left.
     BranchSummary(BranchSummary),
-    /// A summary of the messages before a compaction.
+    /// The summary of the messages before a compaction.
     CompactionSummary(CompactionSummary),
 }
 
 impl AgentMessage {
-    /// Milliseconds since the epoch at which the message was made.
+    /// Returns the creation time in milliseconds since the epoch.
     #[must_use]
     pub fn timestamp(&self) -> i64 {
         match self {
@@ -52,7 +52,7 @@ impl AgentMessage {
         }
     }
 
-    /// The role as the session file writes it.
+    /// Returns the role in session files.
     #[must_use]
     pub fn role(&self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl AgentMessage {
     }
 }
 
-/// Implements the traits of a shared message, in one line for each.
+/// Implements the traits of a shared message, one line each.
 macro_rules! shared {
     ($($kind:ident($of:ident),)*) => {$(
         impl From<$of> for AgentMessage {
@@ -101,7 +101,7 @@ impl From<LlmMessage> for AgentMessage {
     }
 }
 
-/// A message that a model understands.
+/// A message that models support.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum LlmMessage {
@@ -114,12 +114,12 @@ pub enum LlmMessage {
 }
 
 impl LlmMessage {
-    /// A user message of one text.
+    /// Creates a user message with one text.
     pub fn user(text: impl Into<String>) -> LlmMessage {
         UserMessage { content: Content::Text(text.into()), timestamp: 0 }.into()
     }
 
-    /// The role as the session file writes it.
+    /// Returns the role in session files.
     #[must_use]
     pub fn role(&self) -> &'static str {
         match self {
@@ -130,7 +130,7 @@ impl LlmMessage {
     }
 }
 
-/// A plain text, or blocks.
+/// Plain text, or blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -141,7 +141,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// All texts, one after another with a line feed between.
+    /// Returns all texts, separated by line feeds.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -150,7 +150,7 @@ impl Content {
         }
     }
 
-    /// Returns whether the content is empty: no block, or one empty text.
+    /// Returns true if there is no block, or one empty text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -184,7 +184,7 @@ impl From<Vec<Block>> for Content {
     }
 }
 
-/// The texts of `blocks`, with a line feed between.
+/// Returns the texts of `blocks`, separated by line feeds.
 #[must_use]
 pub fn text_of(blocks: &[Block]) -> String {
     let texts: Vec<&str> = blocks
@@ -197,30 +197,30 @@ pub fn text_of(blocks: &[Block]) -> String {
     texts.join("\n")
 }
 
-/// One piece of a message.
+/// One part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Block {
-    /// Text for people.
+    /// Text.
     Text(TextBlock),
-    /// A thought of the model before its answer.
+    /// The model's thinking before its answer.
     Thinking(ThinkingBlock),
-    /// A tool that the model wants to be run.
+    /// A tool call requested by the model.
     ToolCall(ToolCall),
-    /// A picture.
+    /// An image.
     Image(ImageBlock),
-    /// A block of a newer or foreign writer: kept as it is, never sent to a model.
+    /// An unknown block of a newer or different program: preserved, but never sent to a model.
     #[serde(untagged)]
     Other(Value),
 }
 
 impl Block {
-    /// A text block without a signature.
+    /// Creates a text block without a signature.
     pub fn text(text: impl Into<String>) -> Block {
         Block::Text(TextBlock { text: text.into(), signature: None })
     }
 
-    /// The tool call, if it is one.
+    /// Returns the tool call; `None` for other blocks.
     #[must_use]
     pub fn as_tool_call(&self) -> Option<&ToolCall> {
         match self {
@@ -230,38 +230,38 @@ impl Block {
     }
 }
 
-/// Text for people.
+/// Text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TextBlock {
     /// The text.
     pub text: String,
-    /// Data that the provider wants back with the text, kept as it came.
+    /// Data that the provider needs back with the text, unchanged; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// A thought of the model.
+/// The model's thinking.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingBlock {
-    /// The thought, empty where the provider hides it.
+    /// The thinking text, empty if the provider hides it.
     pub thinking: String,
-    /// Data that the provider wants back with the thought, kept as it came. Empty where it no longer fits the thought, from
-    /// which something was taken out: no thought of that turn is sent then.
+    /// Data that the provider needs back with the thought, unchanged. Empty if it no longer matches the thought because
+    /// something was removed: the thinking of that turn is then not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
-    /// The provider hides the thought; `thinking_signature` holds its sealed form.
+    /// True if the provider hides the thought; `thinking_signature` then contains its encrypted form.
     #[serde(default, skip_serializing_if = "is_false")]
     pub redacted: bool,
 }
 
-/// The names under which servers of OpenAI's protocol send thoughts. The one that was used is the thought's signature,
-/// because the server wants the thought back under the same name.
+/// The field names that servers with OpenAI's protocol use for thinking. The name is stored as the signature, because
+/// the server needs the thought back under the same name.
 pub(crate) const THOUGHT_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 impl ThinkingBlock {
-    /// Returns whether the provider seals the thought: it refuses one that was changed.
+    /// Returns true if the provider signs the thought, and rejects a changed one.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         let sealed = |signature: &str| !signature.is_empty() && !THOUGHT_FIELDS.contains(&signature);
@@ -269,31 +269,31 @@ impl ThinkingBlock {
     }
 }
 
-/// A tool that the model wants to be run.
+/// A tool call requested by the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// Names the call in its result. Unique within a message.
+    /// The id, which its result refers to. Unique within a message.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The arguments: an object for any well-behaved model. While the call streams, what could be read
-    /// so far.
+    /// The arguments: an object unless the model made a mistake. While the call is streaming, the part that could be
+    /// parsed so far.
     #[serde(default = "empty_object")]
     pub arguments: Value,
-    /// Data that the provider wants back with the call, kept as it came.
+    /// Data that the provider needs back with the call, unchanged; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thought_signature: Option<String>,
-    /// The text of the arguments while the call streams. Never stored.
+    /// The text of the arguments while the call is streaming; `None` afterwards. Never stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial_json: Option<String>,
-    /// The reason why the arguments are not JSON. Such a call must not be run: it is answered with the error
+    /// Why the arguments are not valid JSON; `None` if they are. Such a call must not be run; its result is the error
     /// `Invalid JSON in tool arguments: <this>`. Never stored.
     #[serde(skip)]
     pub invalid_arguments: Option<String>,
 }
 
-/// A picture.
+/// An image.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageBlock {
@@ -318,9 +318,9 @@ pub struct UserMessage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
-    /// Text, thoughts and tool calls in the order in which they came.
+    /// Text, thinking and tool calls in the order of the answer.
     pub content: Vec<Block>,
-    /// The wire protocol, `anthropic-messages` for instance.
+    /// The wire protocol, for example `anthropic-messages`.
     #[serde(default)]
     pub api: String,
     /// The provider's id in the registry.
@@ -332,31 +332,31 @@ pub struct AssistantMessage {
     /// Tokens and cost.
     #[serde(default)]
     pub usage: Usage,
-    /// The reason for the end of the answer.
+    /// Why the answer ended.
     #[serde(default)]
     pub stop_reason: StopReason,
-    /// The text for people, with `error` or `aborted`.
+    /// The error message, with `error` or `aborted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// The facts for programs, with `error` or `aborted`.
+    /// The error for programs, with `error` or `aborted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
     /// Milliseconds since the epoch.
     #[serde(default)]
     pub timestamp: i64,
-    /// The server has paused a long answer, and goes on with it when it gets it back. Known while the answer is new; no
-    /// file has it.
+    /// True if the server has paused a long answer, and continues it when the answer is sent back. Only known for a new
+    /// answer; never stored.
     #[serde(skip)]
     pub paused: bool,
 }
 
 impl AssistantMessage {
-    /// The tool calls in source order.
+    /// Returns the tool calls in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(Block::as_tool_call)
     }
 
-    /// All texts, one after another.
+    /// Returns all texts, concatenated.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = self.content.iter().map(|block| match block {
@@ -366,7 +366,7 @@ impl AssistantMessage {
         parts.collect()
     }
 
-    /// All thoughts, one after another.
+    /// Returns all thinking, concatenated.
     #[must_use]
     pub fn thinking(&self) -> String {
         let parts = self.content.iter().map(|block| match block {
@@ -381,17 +381,17 @@ impl AssistantMessage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
-    /// The call that this answers.
+    /// The id of the call.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// The name of the tool.
     #[serde(default)]
     pub tool_name: String,
     /// Texts and images for the model.
     pub content: Vec<Block>,
-    /// Facts for the user interface; not sent.
+    /// Data for the user interface, not sent to models; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// The tool failed, and `content` says why.
+    /// True if the tool failed; `content` then contains the reason.
     #[serde(default)]
     pub is_error: bool,
     /// Milliseconds since the epoch.
@@ -405,21 +405,21 @@ pub struct ToolResultMessage {
 pub struct BashExecution {
     /// The command.
     pub command: String,
-    /// Its output.
+    /// The output.
     pub output: String,
-    /// Its exit code; absent when it was stopped.
+    /// The exit code; `None` if the command was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The user stopped it.
+    /// True if the user stopped it.
     #[serde(default)]
     pub cancelled: bool,
-    /// `output` is not all of it.
+    /// True if `output` is not complete.
     #[serde(default)]
     pub truncated: bool,
-    /// Path of the file that holds all of the output.
+    /// The path of the file with the complete output; `None` if `output` is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
-    /// The model does not see it (`!!`).
+    /// True if the model does not see it (`!!`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude_from_context: Option<bool>,
     /// Milliseconds since the epoch.
@@ -431,14 +431,14 @@ pub struct BashExecution {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
-    /// The extension's own name of the kind.
+    /// The extension's name for the kind.
     pub custom_type: String,
-    /// Content that the model reads as a user message.
+    /// The content, which models receive as a user message.
     pub content: Content,
-    /// The user sees it.
+    /// True if the user sees it.
     #[serde(default)]
     pub display: bool,
-    /// Facts for the extension; not sent.
+    /// Data for the extension, not sent to models; `None` without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// The cause of the message.
@@ -453,7 +453,7 @@ pub struct CustomMessage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileMention {
-    /// The files in the order in which they were named.
+    /// The files in the order of the message.
     pub files: Vec<MentionedFile>,
     /// Milliseconds since the epoch.
     #[serde(default)]
@@ -461,7 +461,7 @@ pub struct FileMention {
 }
 
 impl FileMention {
-    /// The mention as the model reads it: a text for each file, and its picture behind it.
+    /// Returns the mention as models receive it: a text for each file, followed by its image.
     #[must_use]
     pub fn to_blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
@@ -472,7 +472,7 @@ impl FileMention {
         blocks
     }
 
-    /// Takes the contents and the pictures of `files` from what [`FileMention::to_blocks`] gave.
+    /// Restores the contents and images of `files` from the result of [`FileMention::to_blocks`].
     #[must_use]
     pub fn from_blocks(mut files: Vec<MentionedFile>, blocks: Vec<Block>, timestamp: i64) -> FileMention {
         let mut next = 0;
@@ -484,7 +484,7 @@ impl FileMention {
                     match rest.strip_suffix(MENTION_END) {
                         Some(content) => file.content = content.into(),
                         None => {
-                            // Its end was cut off: it has fewer lines than were counted.
+                            // Its end was cut off, so it has fewer lines than were counted.
                             file.content = rest.into();
                             file.line_count = rest.lines().count() as u64;
                         }
@@ -513,20 +513,20 @@ fn mention_start(path: &str) -> String {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MentionedFile {
-    /// The path as shown.
+    /// The displayed path.
     pub path: String,
     /// The content of the file.
     #[serde(default)]
     pub content: String,
-    /// The number of its lines.
+    /// The number of lines.
     #[serde(default)]
     pub line_count: u64,
-    /// The picture, if it is one.
+    /// The image; `None` for a text file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageBlock>,
 }
 
-/// A summary of a branch that was left.
+/// The summary of a branch that was left.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchSummary {
@@ -540,13 +540,13 @@ pub struct BranchSummary {
     pub timestamp: i64,
 }
 
-/// A summary of the messages before a compaction.
+/// The summary of the messages before a compaction.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummary {
     /// The summary.
     pub summary: String,
-    /// Size of the context before it, in tokens.
+    /// The size of the context before the compaction, in tokens.
     #[serde(default)]
     pub tokens_before: u64,
     /// Milliseconds since the epoch.
@@ -554,60 +554,59 @@ pub struct CompactionSummary {
     pub timestamp: i64,
 }
 
-/// Tokens of one answer and what they cost. `input` counts neither cached tokens nor those written to
-/// the cache.
+/// The tokens of one answer and their cost. `input` excludes cached tokens and those written to the cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Tokens read at full price.
+    /// Tokens read at the full price.
     pub input: u64,
-    /// Tokens written, thoughts included.
+    /// Tokens written, including thinking.
     pub output: u64,
     /// Tokens read from the provider's cache.
     pub cache_read: u64,
     /// Tokens written to the provider's cache.
     pub cache_write: u64,
-    /// The sum of the four.
+    /// The sum of these.
     pub total_tokens: u64,
     /// US dollars.
     pub cost: UsageCost,
 }
 
-/// US dollars of one answer; 0 where the price is not known.
+/// The cost of one answer in US dollars; 0 if the price is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UsageCost {
-    /// For [`Usage::input`].
+    /// The cost of [`Usage::input`].
     pub input: f64,
-    /// For [`Usage::output`].
+    /// The cost of [`Usage::output`].
     pub output: f64,
-    /// For [`Usage::cache_read`].
+    /// The cost of [`Usage::cache_read`].
     pub cache_read: f64,
-    /// For [`Usage::cache_write`].
+    /// The cost of [`Usage::cache_write`].
     pub cache_write: f64,
-    /// The sum of the four.
+    /// The sum of these.
     pub total: f64,
 }
 
-/// The reason for the end of an answer.
+/// Why an answer ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// The model ended its answer by itself.
+    /// The model ended its answer.
     #[default]
     Stop,
-    /// The limit of output tokens cut it.
+    /// The limit of output tokens was reached.
     Length,
-    /// It waits for the results of its tool calls.
+    /// The model waits for the results of its tool calls.
     ToolUse,
-    /// It failed.
+    /// The request failed.
     Error,
-    /// Somebody stopped it.
+    /// The caller cancelled it.
     Aborted,
 }
 
 impl StopReason {
-    /// As the session file writes it.
+    /// Returns the name in session files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,47 +1,47 @@
-//! A model as data: where it answers, how large it is, what it costs, how its server differs.
+//! A model as data: its address, size and prices, and the peculiarities of its server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message::{Usage, UsageCost};
 
-/// A model that can be asked.
+/// A model that can receive requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// The id that goes to the server.
+    /// The id that is sent to the server.
     pub id: String,
-    /// The name for people.
+    /// The displayed name.
     pub name: String,
     /// The provider's id in the registry.
     pub provider: String,
     /// The wire protocol: `anthropic-messages`, `openai-completions`, `openai-responses`,
     /// `google-generative-ai` or `scripted`.
     pub api: String,
-    /// The server's address, without a slash at the end.
+    /// The server's address, without a trailing slash.
     pub base_url: String,
-    /// The model can think before it answers.
+    /// True if the model can think before it answers.
     pub reasoning: bool,
-    /// The levels it knows; empty means all. `off` in the list: the server knows the word `none`. A list
-    /// without `off`: a Google model cannot stop thinking, and thinks as little as it can.
+    /// The supported thinking levels; empty means all. `off` in the list means that the server accepts the word `none`.
+    /// If a Google model's list does not contain `off`, it cannot stop thinking, and the minimum is requested instead.
     pub thinking_levels: Vec<ThinkingLevel>,
-    /// The form in which a level is sent to the server.
+    /// How a level is sent to the server.
     pub thinking_mode: ThinkingMode,
-    /// Input that it reads besides text.
+    /// The supported kinds of input other than text.
     pub input: Vec<Input>,
-    /// Tokens of request and answer together.
+    /// The maximum number of tokens of request and answer together.
     pub context_window: u64,
-    /// Tokens of one answer at most.
+    /// The maximum number of tokens of one answer.
     pub max_tokens: u64,
-    /// US dollars per million tokens.
+    /// The prices in US dollars per million tokens.
     pub cost: Cost,
-    /// More headers of each request, in order. Values of a registry's model are as `models.json` writes
-    /// them: [`crate::credentials::Credentials::headers`] turns them into what is sent.
+    /// Additional headers of each request, in order. In a registry's model the values are as in `models.json`;
+    /// [`crate::credentials::Credentials::headers`] resolves them.
     pub headers: Vec<(String, String)>,
-    /// Differences between its server and the protocol's inventor.
+    /// Differences between its server and the protocol's original.
     pub compat: Compat,
-    /// The larger model to turn to when the context overflows: an id or `provider/id`.
+    /// The larger model to use when the context overflows: an id or `provider/id`; `None` without one.
     pub context_promotion_target: Option<String>,
-    /// Nothing is known of it but its id: pictures and levels that a user names are sent, and its server judges.
+    /// True if only its id is known: images and requested levels are then sent anyway, and its server decides.
     pub unknown: bool,
 }
 
@@ -69,20 +69,20 @@ impl Default for Model {
 }
 
 impl Model {
-    /// `provider/id`, as a session file and `--model` write it.
+    /// Returns `provider/id`, as in session files and `--model`.
     #[must_use]
     pub fn key(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
 
-    /// Returns whether pictures may be sent.
+    /// Returns true if images may be sent.
     #[must_use]
     pub fn takes_images(&self) -> bool {
         self.unknown || self.input.contains(&Input::Image)
     }
 
-    /// Returns whether tools can come into a conversation by the result of a search, past what stands in front of it.
-    /// Anthropic's models from 4 on do; of others it has to be known.
+    /// Returns true if search results can add tools to a conversation without changing its cached prefix. Anthropic's
+    /// models from 4 on support it; for others it has to be known.
     #[must_use]
     pub fn loads_tools(&self) -> bool {
         let known = self.compat.supports_tool_search;
@@ -95,19 +95,19 @@ impl Model {
         }
     }
 
-    /// Returns whether the model knows `level`. `off` is always known.
+    /// Returns true if the model supports `level`. `off` is always supported.
     #[must_use]
     pub fn knows_level(&self, level: ThinkingLevel) -> bool {
         level == ThinkingLevel::Off
             || self.reasoning && (self.thinking_levels.is_empty() || self.thinking_levels.contains(&level))
     }
 
-    /// Makes the model ready for a level that a user asked for by name. One of which nothing is known is taken to
-    /// think; one without a list of levels takes what is nearest.
+    /// Prepares the model for a level that a user requested explicitly. An unknown model is assumed to think; a model
+    /// without a list of levels accepts the nearest one.
     ///
     /// # Errors
-    /// The model does not think, or knows other levels:
-    /// `openai/o3 does not support the thinking level "minimal"; supported: off, low, medium, high`.
+    /// Returns an error if the model does not think, or supports other levels: `openai/o3 does not support the thinking
+    /// level "minimal"; supported: off, low, medium, high`.
     pub fn accept_level(&mut self, level: ThinkingLevel) -> Result<(), String> {
         if level == ThinkingLevel::Off || self.knows_level(level) {
             return Ok(());
@@ -127,15 +127,15 @@ impl Model {
         Err(format!("{key} does not support the thinking level \"{word}\"; supported: {known}"))
     }
 
-    /// The highest level that the model knows and that is not above `level`.
+    /// Returns the highest supported level that is not above `level`.
     #[must_use]
     pub fn clamp_level(&self, level: ThinkingLevel) -> ThinkingLevel {
         let below = ThinkingLevel::ALL.into_iter().rev().filter(|l| *l <= level);
         below.into_iter().find(|l| self.knows_level(*l)).unwrap_or(ThinkingLevel::Off)
     }
 
-    /// The word of effort for `level`, in the words of OpenAI. None: the request has no such field. `none` and `xhigh` are
-    /// words of few servers: only a model that lists the level is told so.
+    /// Returns OpenAI's word of effort for `level`; `None` omits the field. Few servers support `none` and `xhigh`, so
+    /// they are only sent to a model that lists the level.
     #[must_use]
     pub fn effort(&self, level: ThinkingLevel) -> Option<&'static str> {
         match level {
@@ -146,7 +146,7 @@ impl Model {
         }
     }
 
-    /// Puts the sum of tokens and the cost at this model's prices into `usage`.
+    /// Sets the sum of tokens and the cost at this model's prices in `usage`.
     pub fn price(&self, usage: &mut Usage) {
         let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;
         usage.total_tokens =
@@ -160,14 +160,14 @@ impl Model {
     }
 }
 
-/// The amount of thinking that a model is asked for.
+/// How much a model should think.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
     /// Not at all.
     #[default]
     Off,
-    /// As little as it can.
+    /// As little as possible.
     Minimal,
     /// A little.
     Low,
@@ -175,13 +175,13 @@ pub enum ThinkingLevel {
     Medium,
     /// Much.
     High,
-    /// As much as it can.
+    /// As much as possible.
     #[serde(rename = "xhigh")]
     XHigh,
 }
 
 impl ThinkingLevel {
-    /// All levels from none to most.
+    /// All levels in ascending order.
     pub const ALL: [ThinkingLevel; 6] = [
         ThinkingLevel::Off,
         ThinkingLevel::Minimal,
@@ -191,7 +191,7 @@ impl ThinkingLevel {
         ThinkingLevel::XHigh,
     ];
 
-    /// The level's word.
+    /// Returns the level's name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -204,35 +204,35 @@ impl ThinkingLevel {
         }
     }
 
-    /// The level that `word` names.
+    /// Returns the level with this name; `None` if there is none.
     #[must_use]
     pub fn parse(word: &str) -> Option<ThinkingLevel> {
         ThinkingLevel::ALL.into_iter().find(|level| level.as_str() == word)
     }
 }
 
-/// The form in which a level is sent to the server.
+/// How a level is sent to the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingMode {
     /// As a number of tokens.
     #[default]
     Budget,
-    /// As a word of effort.
+    /// As a word that describes the effort.
     Adaptive,
 }
 
-/// A kind of input that a model reads.
+/// A kind of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
     /// Text.
     Text,
-    /// Pictures.
+    /// Images.
     Image,
 }
 
-/// US dollars per million tokens; 0 where the price is not known.
+/// Prices in US dollars per million tokens; 0 if they are unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Cost {
@@ -246,72 +246,71 @@ pub struct Cost {
     pub cache_write: f64,
 }
 
-/// Differences between a server or a model and its protocol. `None` means: decide by the server's address, else as the
-/// protocol's inventor.
+/// Differences between a server or a model and its protocol. `None` means to decide by the server's address, otherwise
+/// to behave like the protocol's original.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Compat {
-    /// The name of the output limit's field.
+    /// The field name of the output limit.
     pub max_tokens_field: Option<MaxTokensField>,
-    /// The server knows `store`.
+    /// Whether the server supports `store`.
     pub supports_store: Option<bool>,
-    /// The server knows the role `developer`.
+    /// Whether the server supports the role `developer`.
     pub supports_developer_role: Option<bool>,
-    /// The server knows `reasoning_effort`.
+    /// Whether the server supports `reasoning_effort`.
     pub supports_reasoning_effort: Option<bool>,
-    /// The server knows `stream_options.include_usage`.
+    /// Whether the server supports `stream_options.include_usage`.
     pub supports_usage_in_streaming: Option<bool>,
-    /// The server keeps a cache per `prompt_cache_key`.
+    /// Whether the server has a cache per `prompt_cache_key`.
     pub supports_prompt_cache_key: Option<bool>,
-    /// `anthropic`: models of Anthropic behind the server cache what `cache_control` marks.
+    /// `anthropic`: the server passes `cache_control` to models of Anthropic.
     pub cache_control_format: Option<CacheControlFormat>,
-    /// A tool result must name its tool.
+    /// Whether a tool result must contain the name of its tool.
     pub requires_tool_result_name: Option<bool>,
-    /// A user message may not follow a tool result directly.
+    /// Whether a user message may not directly follow a tool result.
     pub requires_assistant_after_tool_result: Option<bool>,
-    /// User and assistant must take turns; decided as the field before where it is not set.
+    /// Whether user and assistant messages must alternate; `None` means the value of the previous field.
     pub requires_alternating_roles: Option<bool>,
-    /// A model that thinks wants the field `reasoning_content` in each of the assistant's messages, empty where it
-    /// did not think.
+    /// Whether a thinking model needs the field `reasoning_content` in each assistant message, even if it is empty.
     pub requires_reasoning_content_on_assistant_messages: Option<bool>,
-    /// Ids of tool calls have exactly nine letters and digits.
+    /// Whether ids of tool calls must have exactly nine letters and digits.
     pub requires_mistral_tool_ids: Option<bool>,
-    /// The form in which thinking is switched on.
+    /// How thinking is enabled.
     pub thinking_format: Option<ThinkingFormat>,
-    /// The word for the most effort; `xhigh` where it is not set.
+    /// The word for the highest effort; `None` means `xhigh`.
     pub highest_effort: Option<HighestEffort>,
-    /// The model thinks whatever it is told.
+    /// Whether the model always thinks.
     pub always_thinks: Option<bool>,
-    /// The model takes `temperature`; true where it is not set.
+    /// Whether the model accepts `temperature`; `None` means true.
     pub supports_temperature: Option<bool>,
-    /// A request may force a tool; true where it is not set.
+    /// Whether a request may force a tool; `None` means true.
     pub supports_forced_tool_choice: Option<bool>,
-    /// A conversation may end with the begin of the model's answer; true where it is not set.
+    /// Whether a conversation may end with the beginning of the model's answer; `None` means true.
     pub supports_assistant_prefill: Option<bool>,
-    /// The model's server searches the tools that a request defers.
+    /// Whether the model's server searches deferred tools.
     pub supports_tool_search: Option<bool>,
-    /// The model takes system messages inside a conversation.
+    /// Whether the model accepts system messages inside a conversation.
     pub supports_mid_conversation_system: Option<bool>,
-    /// The server of a Claude with a thinking budget takes the beta header that makes it think between tool calls too.
-    /// `None` means: decide by the model's id.
+    /// Whether the server of a Claude with a thinking budget accepts the beta header for thinking between tool calls.
+    /// `None` decides by the model's id.
     pub interleaved_thinking: Option<bool>,
-    /// OpenRouter's `provider` object, as it is.
+    /// OpenRouter's `provider` object, passed unchanged.
     pub open_router_routing: Option<Value>,
-    /// Vercel's `providerOptions.gateway` object, as it is.
+    /// Vercel's `providerOptions.gateway` object, passed unchanged.
     pub vercel_gateway_routing: Option<Value>,
 }
 
-/// The way of marking what is cached that a server knows.
+/// How a server expects cached parts to be marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheControlFormat {
     /// `cache_control: {"type": "ephemeral"}`.
     Anthropic,
-    /// The server caches by itself, or not at all.
+    /// Not at all: the server caches automatically, or never.
     None,
 }
 
-/// The word for the most effort.
+/// The word for the highest effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HighestEffort {
@@ -322,7 +321,7 @@ pub enum HighestEffort {
 }
 
 impl HighestEffort {
-    /// The word itself.
+    /// Returns the word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -332,17 +331,17 @@ impl HighestEffort {
     }
 }
 
-/// The name of the output limit's field.
+/// The field name of the output limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MaxTokensField {
-    /// OpenAI's present name.
+    /// OpenAI's current name.
     MaxCompletionTokens,
-    /// The older name, which most compatible servers know.
+    /// The older name, which most compatible servers support.
     MaxTokens,
 }
 
-/// The form in which a compatible server is told to think.
+/// How thinking is enabled on a compatible server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingFormat {

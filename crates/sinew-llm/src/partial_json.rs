@@ -1,15 +1,15 @@
-//! Reads JSON that is still being written: the arguments of a tool call while they stream.
+//! Parses incomplete JSON: the arguments of a tool call while they are streaming.
 
 use serde_json::{Map, Value};
 
 use crate::surrogate;
 
-/// Reads as much as possible of `text`, the beginning of a JSON object: open strings, arrays and objects are
-/// closed; a key without its value, a comma, half an escape, and a number or word that may go on are
-/// left out. Half a character that is alone is U+FFFD. `{}` where nothing can be read.
+/// Parses as much as possible of `text`, the beginning of a JSON object: open strings, arrays and objects are closed; a
+/// key without a value, a comma, an incomplete escape, and a number or word that may continue are dropped. Lone
+/// surrogates become U+FFFD. Returns `{}` if nothing can be parsed.
 ///
-/// For every beginning of a valid object the answer is a beginning of it in meaning: each string is a
-/// prefix, each array and object holds the first items. Linear in `text`.
+/// For every prefix of a valid object the result is a prefix of its value: each string is a prefix, each array and
+/// object contains the first items. Runs in linear time.
 #[must_use]
 pub fn parse(text: &str) -> Value {
     #[cfg(test)]
@@ -27,10 +27,10 @@ pub fn parse(text: &str) -> Value {
     }
 }
 
-/// Reads whole arguments: an object. Nothing at all, and `null`, mean `{}`. Half a character that is alone is U+FFFD.
+/// Parses complete arguments: an object. Empty text and `null` mean `{}`. Lone surrogates become U+FFFD.
 ///
 /// # Errors
-/// Why the text is not a JSON object.
+/// Returns the reason if the text is not a JSON object.
 pub fn parse_strict(text: &str) -> Result<Value, String> {
     #[cfg(test)]
     tests::PARSED.with(|count| count.set(count.get() + 1));
@@ -45,16 +45,16 @@ pub fn parse_strict(text: &str) -> Result<Value, String> {
     }
 }
 
-/// `text` up to the last place where it can be closed, with what closes it. Control characters inside
-/// strings, which models forget to escape, are escaped.
+/// Returns `text` up to the last position where it can be closed, with the closing characters. Control characters
+/// inside strings, which models often forget to escape, are escaped.
 fn complete(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len() + 8);
-    // What closes the open arrays and objects, the innermost last.
+    // The closing characters of the open arrays and objects, the innermost last.
     let mut open: Vec<char> = Vec::new();
-    // A string at this place is a key.
+    // True if a string at this position is a key.
     let mut key = false;
-    // `out` can be cut here and closed with `open`.
+    // The length up to which `out` can be cut and closed with `open`.
     let mut safe = 0;
     let mut at = 0;
     while at < bytes.len() {
@@ -103,7 +103,7 @@ fn complete(text: &str) -> String {
                     bytes[at..].iter().position(|b| b",:]} \t\n\r\"[{".contains(b)).map_or(bytes.len(), |n| at + n);
                 let word = &text[at..end];
                 out.push_str(word);
-                // A word at the end may go on, unless it is whole.
+                // A word at the end may continue, unless it is complete.
                 if end < bytes.len() || matches!(word, "true" | "false" | "null") {
                     safe = out.len();
                 }
@@ -116,8 +116,8 @@ fn complete(text: &str) -> String {
     out
 }
 
-/// Copies the inside of a string from `at` on, without an escape that the end of the text cuts. Answers
-/// the place behind it, and whether its closing quote was there.
+/// Copies the inside of a string from `at` on, without an incomplete escape at the end. Returns the position after it,
+/// and whether it was closed.
 fn copy_string(text: &str, mut at: usize, out: &mut String) -> (usize, bool) {
     let bytes = text.as_bytes();
     loop {
@@ -131,7 +131,7 @@ fn copy_string(text: &str, mut at: usize, out: &mut String) -> (usize, bool) {
                 let Some(length) = escape_length(&bytes[stop..]) else {
                     return (bytes.len(), false);
                 };
-                // A letter that JSON does not know as an escape may be wider than a byte.
+                // A character after an invalid escape may be longer than a byte.
                 let end = (stop + length..).find(|&end| text.is_char_boundary(end)).unwrap_or(bytes.len());
                 out.push_str(&text[stop..end]);
                 at = end;
@@ -144,8 +144,7 @@ fn copy_string(text: &str, mut at: usize, out: &mut String) -> (usize, bool) {
     }
 }
 
-/// The length of the escape at the start of `bytes`, a surrogate pair counted as one; None where the end
-/// cuts it.
+/// Returns the length of the escape at the start of `bytes`, with a surrogate pair as one; `None` if it is incomplete.
 fn escape_length(bytes: &[u8]) -> Option<usize> {
     if *bytes.get(1)? != b'u' {
         return Some(2);

@@ -1,5 +1,5 @@
-//! Names of properties that no provider accepts, `filter[bundleId]` or `@type` for instance: one such name in the schema of
-//! one tool fails every request of a session. They have other names on the wire, and their own everywhere else.
+//! Property names that no provider accepts, for example `filter[bundleId]` or `@type`: one such name in the schema of
+//! one tool would make every request of a session fail. They are renamed on the wire only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::stable_hash::stable_hash;
 
-/// The longest name that every provider accepts.
+/// The maximum length of a name that every provider accepts.
 const LONGEST: usize = 64;
 
-/// Characters of a name that its name on the wire keeps at most.
+/// The maximum number of characters of the original name in its wire name.
 const KEPT: usize = 48;
 
-/// Members of a schema that are schemas, or lists of schemas.
+/// Members of a schema that contain schemas, or lists of schemas.
 const INNER: [&str; 15] = [
     "additionalItems",
     "additionalProperties",
@@ -32,13 +32,13 @@ const INNER: [&str; 15] = [
     "unevaluatedProperties",
 ];
 
-/// Members of a schema that hold schemas under names that are not those of properties.
+/// Members of a schema that contain schemas under names other than properties.
 const NAMED: [&str; 3] = ["$defs", "definitions", "patternProperties"];
 
-/// Members of a schema whose keys are names of properties.
+/// Members of a schema whose keys are property names.
 const BY_PROPERTY: [&str; 4] = ["dependencies", "dependentRequired", "dependentSchemas", "properties"];
 
-/// The properties of a tool that have another name on the wire.
+/// The renamed properties of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PropertyNames {
     to_wire: BTreeMap<String, String>,
@@ -46,8 +46,8 @@ pub(crate) struct PropertyNames {
 }
 
 impl PropertyNames {
-    /// Returns the names of a schema that must change; `None` if all are accepted. The same schema always has the same
-    /// names, and no name on the wire is that of another property.
+    /// Returns the names of a schema that must be changed; `None` if all are accepted. The same schema always has the
+    /// same wire names, and wire names never collide with other properties.
     pub(crate) fn of_schema(schema: &Value) -> Option<PropertyNames> {
         let mut bad = BTreeSet::new();
         each_property(schema, &mut |name| {
@@ -72,7 +72,7 @@ impl PropertyNames {
         Some(names)
     }
 
-    /// Returns the schema with the names of the wire. Each renamed property says its own name in its description.
+    /// Returns the schema with wire names. Each renamed property has its original name in its description.
     pub(crate) fn schema_to_wire(&self, schema: &Value) -> Value {
         match schema {
             Value::Object(members) => {
@@ -120,7 +120,8 @@ impl PropertyNames {
         name.as_str().map_or_else(|| name.clone(), |name| self.name_to_wire(name).into())
     }
 
-    /// A reference within the schema: `#/properties/filter[bundleId]`, perhaps with escapes of pointers and addresses.
+    /// Converts a reference within the schema, `#/properties/filter[bundleId]`, which may contain pointer and URL
+    /// escapes.
     fn pointer_to_wire(&self, pointer: &str) -> String {
         let mut behind_properties = false;
         let segment = |segment: &str| {
@@ -135,18 +136,18 @@ impl PropertyNames {
         pointer.split('/').map(segment).collect::<Vec<_>>().join("/")
     }
 
-    /// Returns arguments with the names of the wire, at every depth.
+    /// Converts arguments to wire names, at every depth.
     pub(crate) fn arguments_to_wire(&self, arguments: &Value) -> Value {
         renamed(arguments, &self.to_wire)
     }
 
-    /// Returns arguments with the names of the schema, at every depth.
+    /// Converts arguments to the names of the schema, at every depth.
     pub(crate) fn arguments_of_wire(&self, arguments: &Value) -> Value {
         renamed(arguments, &self.from_wire)
     }
 }
 
-/// Returns true if some object in a value has a key that may have another name on the wire.
+/// Returns true if an object in a value has a key that may need another name on the wire.
 pub(crate) fn has_renamed(value: &Value) -> bool {
     match value {
         Value::Object(members) => members.iter().any(|(key, value)| !is_accepted(key) || has_renamed(value)),
@@ -160,7 +161,7 @@ fn is_accepted(name: &str) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.bytes().all(accepted)
 }
 
-/// The readable part of a name and a hash of all of it.
+/// Returns a wire name: the readable part of a name and a hash of the whole name.
 fn wire_name(name: &str, taken: &BTreeSet<String>) -> String {
     let mut readable = String::new();
     for letter in name.chars() {
@@ -185,7 +186,7 @@ fn wire_name(name: &str, taken: &BTreeSet<String>) -> String {
     }
 }
 
-/// The schema of a property with its own name in the description.
+/// Returns the schema of a property with its original name in the description.
 fn named(name: &str, schema: Value) -> Value {
     let Value::Object(mut members) = schema else { return schema };
     let own = format!("Named {name:?} in the tool's own words.");
@@ -239,7 +240,7 @@ fn renamed(value: &Value, names: &BTreeMap<String, String>) -> Value {
     }
 }
 
-/// A segment of a pointer in an address, without its escapes.
+/// Decodes a segment of a pointer in a URL.
 fn unescaped(segment: &str) -> String {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();

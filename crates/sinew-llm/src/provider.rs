@@ -1,4 +1,4 @@
-//! The one way to ask a model.
+//! The interface to models.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,80 +11,79 @@ use crate::event::EventStream;
 use crate::message::LlmMessage;
 use crate::model::{Model, ThinkingLevel};
 
-/// Somebody who answers requests over one wire protocol.
+/// Answers requests with one wire protocol.
 pub trait Provider: Send + Sync {
-    /// The protocol: `anthropic-messages`, `openai-completions`, `openai-responses`,
-    /// `google-generative-ai`, `scripted`, or an extension's own.
+    /// Returns the protocol: `anthropic-messages`, `openai-completions`, `openai-responses`, `google-generative-ai`,
+    /// `scripted`, or that of an extension.
     fn api(&self) -> &str;
 
-    /// Asks the model. Never fails: a failure is the stream's last event. Nothing is sent before the
-    /// stream is polled; dropping it or cancelling `cancel` closes the connection. A request is sent
-    /// once: trying again is the caller's decision.
+    /// Sends a request to the model. Never fails: a failure is the stream's last event. Nothing is sent before the
+    /// stream is polled; dropping it or cancelling `cancel` closes the connection. A request is sent once: the caller
+    /// decides about retries.
     ///
-    /// Call it inside a Tokio runtime with time and, for a provider that connects, I/O.
+    /// Must be called inside a Tokio runtime with time and, for a provider that connects, I/O.
     fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream;
 }
 
-/// A request to a model. Two equal requests are sent as equal bytes.
+/// A request to a model. Equal requests are sent as equal bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The model and where it answers.
+    /// The model, including its address.
     pub model: Model,
     /// The key.
     pub auth: Auth,
-    /// The system prompt in parts; a cache mark goes on the last.
+    /// The system prompt in parts; the last one gets a cache marker.
     pub system: Vec<PromptPart>,
-    /// The conversation. Every tool call has its result directly behind the message that holds it.
-    /// Pictures that the model cannot read, thoughts of another model, and ids that the server would
-    /// refuse are replaced while the request is written.
-    /// Shared, so that the request of the next turn copies none of them.
+    /// The conversation. Every tool call must be directly followed by its result. Images that the model does not
+    /// support, thinking of other models, and ids that the server would reject are replaced when the request is
+    /// written. Shared, so that the request of the next turn copies no messages.
     pub messages: Vec<Arc<LlmMessage>>,
-    /// The tools on offer, in order.
+    /// The available tools, in order.
     pub tools: Vec<ToolDef>,
-    /// The rule by which the model calls tools.
+    /// Whether the model may or must call tools.
     pub tool_choice: ToolChoice,
-    /// The amount of thinking; clamped to the levels that the model knows.
+    /// The thinking level, clamped to the supported ones.
     pub thinking: ThinkingLevel,
-    /// Tokens of thought per level, in place of the protocol's defaults.
+    /// The number of thinking tokens per level, instead of the protocol's defaults.
     pub thinking_budgets: Vec<(ThinkingLevel, u64)>,
-    /// Tokens of the answer at most. None: the model's `max_tokens`, at most 32,000.
+    /// The maximum number of tokens of the answer. `None` means the model's `max_tokens`, at most 32,000.
     pub max_tokens: Option<u64>,
-    /// 0 to 2; None leaves it to the server.
+    /// 0 to 2; `None` uses the server's default.
     pub temperature: Option<f32>,
-    /// Names the conversation to the server's cache.
+    /// Identifies the conversation in the server's cache; `None` omits it.
     pub session_id: Option<String>,
-    /// The time for which the server should remember the common start of requests.
+    /// How long the server should cache the common prefix of requests.
     pub cache: CacheRetention,
-    /// The lane of a script that answers: `compact`, `title`, `handoff`, a subagent's name or
-    /// `<name>#<unique id>`. None: the main session. Only the scripted provider looks at it.
+    /// The lane of a script: `compact`, `title`, `handoff`, a subagent's name or `<name>#<unique id>`. `None` is the
+    /// main session. Only used by the scripted provider.
     pub lane: Option<String>,
-    /// More headers, in order. They beat the model's.
+    /// Additional headers, in order. They override those of the model.
     pub headers: Vec<(String, String)>,
-    /// The time that goes on the answer, in milliseconds since the epoch.
+    /// The timestamp of the answer, in milliseconds since the epoch.
     pub timestamp: i64,
-    /// Looks at what goes over the wire. Only providers that connect ask it.
+    /// Observes the data on the wire; `None` without an observer. Only providers that connect use it.
     pub observer: Option<Arc<dyn WireObserver>>,
 }
 
-/// Looks at one exchange with a server.
+/// Observes one exchange with a server.
 pub trait WireObserver: fmt::Debug + Send + Sync {
-    /// Returns true if it wants bodies and heads; else it only hears of skipped events. Default: true.
+    /// Returns true to receive bodies and headers; otherwise only skipped events are reported. Default: true.
     fn wants_bodies(&self) -> bool {
         true
     }
 
-    /// An event of the answer, which is given here, was no JSON and is left out.
+    /// Called with an event of the answer that is not JSON and was skipped.
     fn skipped(&self, _data: &str) {}
 
-    /// The body of the request, before it leaves; `Some`: this one leaves in its place.
+    /// Called with the body of the request before it is sent; `Some` replaces it.
     fn request(&self, payload: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>>;
 
-    /// The head of the answer: status, and headers with names in lower case.
+    /// Called with the head of the answer: status, and headers with lower-case names.
     fn response(&self, status: u16, headers: Vec<(String, String)>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
 impl Request {
-    /// The conversation, message by message.
+    /// Returns the messages of the conversation.
     pub fn conversation(&self) -> impl DoubleEndedIterator<Item = &LlmMessage> + Clone {
         self.messages.iter().map(|message| &**message)
     }
@@ -106,36 +105,36 @@ impl<T: Into<String>> From<T> for PromptPart {
 /// A tool that the model may call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolDef {
-    /// Letters, digits, `_` and `-`, at most 64.
+    /// The name: letters, digits, `_` and `-`, at most 64.
     pub name: String,
-    /// A description of the tool, for the model.
+    /// The description for the model.
     pub description: String,
-    /// JSON Schema of the arguments; its keys keep their order on the wire.
+    /// The JSON Schema of the arguments; its keys keep their order on the wire.
     pub parameters: Value,
-    /// The way in which the model comes to know it.
+    /// How the model learns about it.
     pub loading: Loading,
 }
 
-/// The way in which a model comes to know a tool. Only [`Loading::Always`] for a model that does not
-/// [load tools](Model::loads_tools).
+/// How a model learns about a tool. Only [`Loading::Always`] is valid for a model that does not [load
+/// tools](Model::loads_tools).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Loading {
-    /// It stands in front of the conversation.
+    /// Listed in every request.
     #[default]
     Always,
-    /// It finds others, which its results name by blocks `tool_reference`.
+    /// Searches other tools, which its results contain as `tool_reference` blocks.
     Search,
-    /// It is known from the result on that names it.
+    /// Known from the first result that refers to it.
     Deferred,
 }
 
-/// The rule by which the model calls tools.
+/// Whether the model may or must call tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// No tool.
+    /// No tools.
     None,
     /// At least one tool.
     Required,
@@ -143,7 +142,7 @@ pub enum ToolChoice {
     Tool(String),
 }
 
-/// The time for which the server should remember the common start of requests.
+/// How long the server should cache the common prefix of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheRetention {
     /// Not at all.
@@ -155,20 +154,20 @@ pub enum CacheRetention {
     Long,
 }
 
-/// The way in which a request identifies its sender.
+/// How a request is authenticated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Auth {
     /// No key: a local server.
     #[default]
     None,
-    /// The protocol's usual header.
+    /// The key in the protocol's usual header.
     ApiKey(Secret),
-    /// `Authorization: Bearer`, for tokens of a login and servers that ask for it.
+    /// `Authorization: Bearer`, for tokens of a login and servers that require it.
     Bearer(Secret),
 }
 
 impl Auth {
-    /// The key, if there is one.
+    /// Returns the key; `None` without one.
     #[must_use]
     pub fn secret(&self) -> Option<&Secret> {
         match self {
@@ -178,7 +177,7 @@ impl Auth {
     }
 }
 
-/// A value that no log and no error shows: `Debug` writes `***`.
+/// A value that no log and no error contains: `Debug` writes `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -188,7 +187,7 @@ impl Secret {
         Secret(value.into())
     }
 
-    /// The value itself, for the wire only.
+    /// Returns the value, for the wire only.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

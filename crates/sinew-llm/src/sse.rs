@@ -1,11 +1,11 @@
-//! Server-sent events from bytes, however the bytes are cut.
+//! Decodes server-sent events from bytes that are split anywhere.
 //!
-//! It only decodes: it never connects again by itself, because that would repeat a request that costs
-//! money. Linear in the bytes; what one event may hold is limited.
+//! The decoder never reconnects, because that would repeat a paid request. Runs in linear time; the size of an event is
+//! limited.
 
 use std::fmt;
 
-/// The size of one event at most: 16 MB.
+/// The maximum size of one event: 16 MB.
 pub const EVENT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// One event of a stream.
@@ -15,9 +15,9 @@ pub struct SseEvent {
     pub event: Option<String>,
     /// The `data` lines, joined with LF. Invalid UTF-8 is replaced by U+FFFD.
     pub data: String,
-    /// The last `id` field of the stream so far.
+    /// The last `id` field of the stream so far; `None` without one.
     pub id: Option<String>,
-    /// The `retry` field of this event, in milliseconds.
+    /// The `retry` field of this event, in milliseconds; `None` without one.
     pub retry: Option<u64>,
 }
 
@@ -33,31 +33,31 @@ impl fmt::Display for EventTooLarge {
 
 impl std::error::Error for EventTooLarge {}
 
-/// Turns chunks of bytes into events: lines end with LF, CR or CRLF, a byte order mark at the start is
-/// dropped, lines that start with a colon are comments, a blank line ends an event.
+/// Converts chunks of bytes to events: lines end with LF, CR or CRLF, a leading byte order mark is dropped, lines that
+/// start with a colon are comments, and a blank line ends an event.
 #[derive(Debug, Default)]
 pub struct SseDecoder {
-    // The beginning of a line whose end has not come.
+    // The beginning of an incomplete line.
     line: Vec<u8>,
-    // The last chunk ended with CR: a LF at the start of the next belongs to it.
+    // True if the last chunk ended with CR: a LF at the start of the next one belongs to it.
     after_cr: bool,
-    // A line has been read, so a byte order mark is data.
+    // True once a line has been read, so that a byte order mark is data.
     begun: bool,
     pending: SseEvent,
     has_data: bool,
 }
 
 impl SseDecoder {
-    /// A decoder at the start of a stream.
+    /// Creates a decoder at the start of a stream.
     #[must_use]
     pub fn new() -> SseDecoder {
         SseDecoder::default()
     }
 
-    /// Takes in the next bytes and calls `emit` with each event that they end.
+    /// Adds bytes and calls `emit` with each event that they complete.
     ///
     /// # Errors
-    /// [`EventTooLarge`]; the decoder is of no use after it.
+    /// Returns [`EventTooLarge`]; the decoder cannot be used afterwards.
     pub fn feed(&mut self, mut bytes: &[u8], mut emit: impl FnMut(SseEvent)) -> Result<(), EventTooLarge> {
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
@@ -87,7 +87,7 @@ impl SseDecoder {
         self.check_size(0)
     }
 
-    /// The event that the end of the stream cut off, if it has data. It may be whole, or torn anywhere.
+    /// Returns the event at the end of the stream without a final blank line, if it has data. It may be incomplete.
     #[must_use]
     pub fn finish(mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
@@ -135,7 +135,7 @@ impl SseDecoder {
                 let digits = std::str::from_utf8(value).ok().filter(|v| v.bytes().all(|b| b.is_ascii_digit()));
                 self.pending.retry = digits.and_then(|v| v.parse().ok()).or(self.pending.retry);
             }
-            // A comment (its field is empty), or a field of the future.
+            // A comment (its field is empty), or an unknown field.
             _ => {}
         }
         Ok(())

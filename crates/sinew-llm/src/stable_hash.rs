@@ -1,6 +1,6 @@
 //! A hash that is the same in every process and on every machine.
 
-/// FNV-1a of `text`. Linear; not for text that an enemy chooses.
+/// Returns the FNV-1a hash of `text`. Runs in linear time; not suitable for text chosen by an attacker.
 pub(crate) fn stable_hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

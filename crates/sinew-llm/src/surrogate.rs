@@ -1,29 +1,29 @@
-//! Halves of characters on their way through an answer.
+//! Surrogate halves in a streaming answer.
 //!
-//! Servers cut an answer between the two surrogates of a character and send each half as an escape of its own:
-//! `"Look: \ud83d"`, then `"\ude00 fine"`. A Rust string cannot hold a half, so [`mark`] writes it as noncharacters, which
-//! Unicode reserves for use inside of a program, and [`join`] makes characters of them where two halves meet.
+//! Servers split an answer between the two surrogates of a character and send each half as a separate escape: `"Look:
+//! \ud83d"`, then `"\ude00 fine"`. A Rust string cannot contain a half, so [`mark`] encodes it as noncharacters, which
+//! Unicode reserves for internal use, and [`join`] combines adjacent halves to characters.
 
 use std::borrow::Cow;
 
 use sinew_base::{replace_lone_surrogates, rewrite_lone_units};
 
-/// Begins the mark of a half. Three [`NIBBLES`] follow: the half without its highest bits.
+/// Begins the marker of a half. Three [`NIBBLES`] follow: the half without its highest bits.
 const MARK: char = '\u{FDD0}';
 
-/// The first of sixteen noncharacters, each of which is four bits.
+/// The first of sixteen noncharacters, each of which encodes four bits.
 const NIBBLES: u32 = 0xFDE0;
 
-/// The bits of a mark that is no half, but [`MARK`] itself as the server sent it.
+/// The bits of a marker that represents a literal [`MARK`] sent by the server.
 const LITERAL: u16 = 0xFFF;
 
-/// The characters of a mark.
+/// The number of characters in a marker.
 const MARK_CHARS: usize = 4;
 
 /// The bits that all surrogates share.
 const SURROGATE: u16 = 0xD800;
 
-/// Returns JSON text with U+FFFD in place of each escape of a lone surrogate, for text that has no continuation.
+/// Returns JSON text with U+FFFD in place of each lone surrogate escape, for text without a continuation.
 pub(crate) fn replace(json: &str) -> Cow<'_, str> {
     match replace_lone_surrogates(json.as_bytes()) {
         Cow::Borrowed(_) => Cow::Borrowed(json),
@@ -31,7 +31,8 @@ pub(crate) fn replace(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the JSON text with a mark in place of each escape of a lone surrogate. Linear; borrowed if there is none.
+/// Returns JSON text with a marker in place of each lone surrogate escape. Runs in linear time; borrowed if there is
+/// none.
 pub(crate) fn mark(json: &str) -> Cow<'_, str> {
     let literal =
         if json.contains(MARK) { Cow::Owned(json.replace(MARK, &marked(LITERAL))) } else { Cow::Borrowed(json) };
@@ -55,8 +56,8 @@ fn marked(bits: u16) -> String {
     [MARK, nibble(8), nibble(4), nibble(0)].iter().collect()
 }
 
-/// Returns the text without marks: halves that meet are one character, a half that is alone is U+FFFD. A first half at the
-/// end of the text is kept in `pending` and joined with the text of the next call.
+/// Returns the text without markers: adjacent halves become one character, a lone half becomes U+FFFD. A first half at
+/// the end of the text is stored in `pending` and joined with the text of the next call.
 pub(crate) fn join<'a>(pending: &mut Option<u16>, text: &'a str) -> Cow<'a, str> {
     if text.is_empty() || pending.is_none() && !text.contains(MARK) {
         return Cow::Borrowed(text);
@@ -101,7 +102,7 @@ pub(crate) fn join<'a>(pending: &mut Option<u16>, text: &'a str) -> Cow<'a, str>
     Cow::Owned(out)
 }
 
-/// Returns a text that ends here without marks.
+/// Returns a complete text without markers.
 pub(crate) fn unmark(text: &str) -> Cow<'_, str> {
     let mut pending = None;
     let joined = join(&mut pending, text);
@@ -119,7 +120,7 @@ fn flush(pending: &mut Option<u16>, out: &mut String) {
     }
 }
 
-/// The bits of the mark with which `text` begins, and its length in bytes.
+/// Returns the bits of the marker at the start of `text`, and its length in bytes; `None` if there is none.
 fn read_mark(text: &str) -> Option<(u16, usize)> {
     let mut bits = 0;
     for nibble in text.chars().skip(1).take(MARK_CHARS - 1) {
@@ -137,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// JSON of some UTF-16, with every unit beyond ASCII as an escape.
+    /// Returns JSON of some UTF-16, with every unit beyond ASCII as an escape.
     fn escaped(units: &[u16]) -> String {
         let unit = |unit: &u16| match u8::try_from(*unit) {
             Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
@@ -153,7 +154,7 @@ mod tests {
     }
 
     proptest! {
-        /// `String::from_utf16_lossy` says what the joined text is, whatever the cuts.
+        /// `String::from_utf16_lossy` is the reference for the joined text, independently of the cuts.
         #[test]
         fn text_in_pieces_is_the_text(pieces in prop::collection::vec(units(), 0..6)) {
             let whole = String::from_utf16_lossy(&pieces.concat());

@@ -1,8 +1,9 @@
-//! Advisory locks on files, by which processes take turns.
+//! Advisory file locks between processes.
 //!
-//! A lock belongs to the value that holds it, not to its process: a second one of the same file waits also in the same process. It ends when the
-//! value is dropped and when the process ends, however that happens. It holds back nobody who does not ask for it, and is that of `flock(2)`:
-//! programs that use the same, such as `flock(1)`, take turns with it.
+//! A lock belongs to the value that holds it, not to the process: a second lock of the same file waits even in the same
+//! process. The lock is released when the value is dropped or the process ends for any reason. It only affects
+//! processes that lock the same file. The lock is that of `flock(2)`, so it works together with programs such as
+//! `flock(1)`.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -13,17 +14,17 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
-/// The others that may hold a lock at the same time.
+/// Which other locks may exist at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Nobody.
+    /// No other lock.
     #[default]
     Exclusive,
-    /// All that want it shared too, as readers do.
+    /// Other shared locks, for example of readers.
     Shared,
 }
 
-/// A lock that is held until the value is dropped.
+/// A file lock that is released when the value is dropped.
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
@@ -32,21 +33,22 @@ pub struct FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // A child that was forked meanwhile holds the file open until its exec, and would hold the lock with it.
+        // A child process forked in the meantime keeps the file open until its exec, and would keep the lock.
         let _ = self.file.unlock();
     }
 }
 
-/// The first pause between two attempts, and the longest: each is twice the one before.
+/// The first and the longest pause between two attempts; each pause is twice the previous one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 impl FileLock {
-    /// Takes the lock of a file, and creates the file where it is missing. Returns `None` where others hold it.
+    /// Locks a file and creates it if it is missing. Returns `None` if another lock conflicts.
     ///
-    /// The file is left as it is, also afterwards: who deletes the file of a lock takes it from the next who asks.
+    /// The file is never changed or removed: if a process deletes it, the next process locks a different file.
     ///
     /// # Errors
-    /// A path that names no regular file, or that cannot be opened or created; a file system without locks.
+    /// Returns an error if the path is not a regular file, if it cannot be opened or created, or if the file system
+    /// does not support locks.
     pub fn try_acquire(path: &Path, mode: Mode) -> Result<Option<FileLock>> {
         loop {
             let file = open(path)?;
@@ -65,17 +67,18 @@ impl FileLock {
             if lock.is_at_its_path() {
                 return Ok(Some(lock));
             }
-            // The file was deleted or replaced meanwhile: others would lock another one.
+            // The file was deleted or replaced in the meantime, so other processes would lock a different file.
         }
     }
 
-    /// Takes the lock of a file as soon as others have let go of it.
+    /// Locks a file, and waits until no other lock conflicts.
     ///
-    /// The system has no wait for a lock that can be ended from outside, so it is asked again after a pause of 1 to 50 ms. `cancel` ends a pause
-    /// at once. It is looked at after the first attempt, so that a time limit of zero is one attempt; one that is set already makes none.
+    /// The system has no cancellable wait for a lock, so it is tried again after a pause of 1 to 50 ms. `cancel` ends a
+    /// pause at once. It is checked after the first attempt, so a timeout of zero makes one attempt; a token that is
+    /// already cancelled makes none.
     ///
     /// # Errors
-    /// As [`FileLock::try_acquire`]; [`Aborted`] when `cancel` ended the wait.
+    /// Returns the errors of [`FileLock::try_acquire`], and [`Aborted`] if `cancel` ended the wait.
     pub fn acquire(path: &Path, mode: Mode, cancel: &CancelToken) -> Result<FileLock> {
         if cancel.check() == Err(Aborted::Signal) {
             return Err(Aborted::Signal.into());
@@ -114,15 +117,15 @@ impl FileLock {
         self.file.metadata().and_then(|open| Ok(same(open, std::fs::metadata(&self.path)?))).unwrap_or(false)
     }
 
-    /// A file that is open keeps its name there.
+    /// On this system an open file cannot be renamed or deleted.
     #[cfg(not(unix))]
     fn is_at_its_path(&self) -> bool {
         true
     }
 }
 
-/// Opens the file without waiting for whatever else the path may name. One that may not be written is opened for reading: it can be
-/// locked all the same.
+/// Opens the file without blocking on special files. A file without write permission is opened for reading, because it
+/// can still be locked.
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -148,7 +151,7 @@ fn open(path: &Path) -> Result<File> {
     };
     let file = opened.map_err(|cause| match cause.kind() {
         ErrorKind::IsADirectory => no_file(),
-        // Windows says that access is denied.
+        // Windows reports this as access denied.
         _ if path.is_dir() => no_file(),
         _ => failed(path, &cause),
     })?;

@@ -1,7 +1,7 @@
-//! The tools of servers in front of a request, decided once, and the search over all the others.
+//! The front: the MCP tools that are part of every request, and the search over all other tools.
 //!
-//! The front is a function of files and cache: which servers run, in which order they connect and what they offer
-//! later does not change it. That keeps the first bytes of every request the same, which is what providers cache.
+//! The front depends only on files and the cache, not on which servers run, the order in which they connect or what
+//! they offer later. So the first bytes of every request stay the same, and providers can cache them.
 
 use std::fmt::Write as _;
 
@@ -11,88 +11,88 @@ use serde_json::{Map, Value, json};
 use crate::model::Definition;
 use crate::names::name_tools;
 
-/// The cost of MCP in front of a request above which it is deferred, in tokens of four bytes.
+/// The size of all definitions above which tools are deferred, in tokens of four bytes.
 pub const DIRECT_TOKENS: usize = 1_000;
 
-/// The most tools that may stand in front.
+/// The maximum number of tools in the front.
 pub const DIRECT_TOOLS: usize = 10;
 
-/// A definition beyond this many bytes is only reached through `call_tool`.
+/// A larger definition, in bytes, can only be called through `call_tool`.
 pub const DEFINITION_BYTES: usize = 64 * 1024;
 
-/// The longest result of a search, in tokens of four bytes.
+/// The maximum size of a search result, in tokens.
 pub const SEARCH_TOKENS: usize = 4_000;
 
-/// The longest text about a server in front of a request, in characters.
+/// The maximum length of the text about one server in the front, in characters.
 const SERVER_CHARACTERS: usize = 80;
 
-/// The longest text about all servers, in bytes, as long as that leaves room for more than their names.
+/// The maximum size of the text about all servers, in bytes, if it has room for more than their names.
 const SERVERS_BYTES: usize = 1_400;
 
-/// The longest part of a server's instructions that its first hit shows, in bytes.
+/// The maximum size of a server's instructions in a search result, in bytes.
 const INSTRUCTION_BYTES: usize = 2 * 1024;
 
-/// A word of at least this many bytes is found by longer ones that begin with it.
+/// A word of at least this many bytes also matches longer words that begin with it.
 const STEM: usize = 4;
 
-/// Further names behind the definitions of a search.
+/// The maximum number of further names that a search lists after the definitions.
 const FURTHER_NAMES: usize = 20;
 
-/// The way in which a server's tools are offered.
+/// How the tools of a server are offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expose {
-    /// In front where all of MCP is small and known, else deferred.
+    /// In the front if all MCP tools are few, small and known; otherwise deferred.
     #[default]
     Auto,
-    /// The definitions stand in front of every request.
+    /// The definitions are part of every request.
     Direct,
-    /// The model finds them by search.
+    /// The model finds the tools with `tool_search`.
     Deferred,
-    /// They cannot be called.
+    /// The tools cannot be called.
     Off,
 }
 
-/// A server as files and cache tell of it.
+/// A server, as described by the configuration files and the cache.
 #[derive(Debug, Clone, Default)]
 pub struct CatalogueServer {
-    /// Its name in the files.
+    /// The name in the files.
     pub name: String,
-    /// The user's words about it.
+    /// The user's description; `None` if there is none.
     pub description: Option<String>,
-    /// Its own, from the cache.
+    /// The server's instructions from the cache; `None` if it has none.
     pub instructions: Option<String>,
-    /// The way in which it is offered.
+    /// How its tools are offered.
     pub expose: Expose,
-    /// Its tools from the cache; None where it is not in there.
+    /// The tools from the cache; `None` if the server is not cached.
     pub tools: Option<Vec<Definition>>,
 }
 
-/// A tool in front of every request.
+/// A tool in the front.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontTool {
     /// The name for the model.
     pub name: String,
-    /// Its server.
+    /// The name of the server.
     pub server: String,
-    /// Its name there.
+    /// The tool's name at the server.
     pub tool: String,
-    /// Its description.
+    /// The description.
     pub description: String,
-    /// The schema of its arguments, as providers take it.
+    /// The schema of the arguments, in a form that every provider accepts.
     pub schema: Value,
 }
 
-/// The part about servers in front of every request of a session.
+/// The MCP part of every request of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Front {
-    /// In the order of the files.
+    /// The tools, in the order of the files.
     pub tools: Vec<FrontTool>,
-    /// The description of `tool_search`, where at least one server is deferred.
+    /// The description of `tool_search`; `None` if no server is deferred.
     pub search: Option<String>,
 }
 
-/// Decides what stands in front. `servers` come in the order of the files; `reserved` are the names of other tools.
+/// Selects the front. `servers` are in the order of the files; `reserved` are the names of other tools.
 #[must_use]
 pub fn select_front(servers: &[CatalogueServer], reserved: &[&str]) -> Front {
     let auto = |server: &&CatalogueServer| server.expose == Expose::Auto;
@@ -109,7 +109,7 @@ pub fn select_front(servers: &[CatalogueServer], reserved: &[&str]) -> Front {
     };
     let mut front = Front::default();
     let mut deferred = Vec::new();
-    // The names of a thousand tools that do not stand in front are made when they are searched.
+    // Deferred tools are named when they are searched.
     let named = if servers.iter().any(direct) { named(servers, reserved) } else { Vec::new() };
     let mut named = named.into_iter();
     for server in servers {
@@ -141,10 +141,10 @@ pub fn select_front(servers: &[CatalogueServer], reserved: &[&str]) -> Front {
     front
 }
 
-/// The description of `call_tool`, by which a found tool is called where a provider knows no better way.
+/// The description of `call_tool`, which calls a found tool if the provider has no native way.
 pub const CALL_TOOL: &str = "Call a tool that tool_search returned.";
 
-/// The names and tools of each server.
+/// Returns each server's tools with their names.
 fn named<'a>(servers: &'a [CatalogueServer], reserved: &[&str]) -> Vec<(Vec<String>, Vec<&'a Definition>)> {
     let tools: Vec<Vec<&Definition>> =
         servers.iter().map(|server| server.tools.iter().flatten().collect::<Vec<_>>()).collect();
@@ -157,7 +157,7 @@ fn named<'a>(servers: &'a [CatalogueServer], reserved: &[&str]) -> Vec<(Vec<Stri
     tools.into_iter().map(|tools| (names.by_ref().take(tools.len()).collect(), tools)).collect()
 }
 
-/// `github (issues, pull requests)`, in about so many bytes.
+/// Returns `github (issues, pull requests)`, in about `bytes` bytes.
 fn server_line(server: &CatalogueServer, bytes: usize) -> String {
     let room = bytes.saturating_sub(server.name.len() + 5);
     let about = server.description.as_deref().or(server.instructions.as_deref()).unwrap_or_default();
@@ -183,8 +183,9 @@ fn front_tool(name: String, server: &str, tool: &Definition) -> Option<FrontTool
     })
 }
 
-/// A tool's input schema as every provider takes it: an object with properties. None for one that a provider would
-/// refuse, and with it the whole request: alternatives at the top, references to elsewhere, endless nesting.
+/// Converts a tool's input schema to a form that every provider accepts: an object with properties. Returns `None` if a
+/// provider would reject it, and the whole request with it: for alternatives at the top level, external references or
+/// endless nesting.
 #[must_use]
 pub fn provider_schema(schema: &Value) -> Option<Value> {
     const DEPTH: usize = 64;
@@ -211,7 +212,7 @@ pub fn provider_schema(schema: &Value) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-/// Returns true if a schema is small enough and refers to nothing outside itself.
+/// Returns true if a schema is small enough and has no external references.
 fn fits(schema: &Value, depth: usize, nodes: &mut usize, most: usize) -> bool {
     *nodes += 1;
     if depth == 0 || *nodes > most {
@@ -227,7 +228,7 @@ fn fits(schema: &Value, depth: usize, nodes: &mut usize, most: usize) -> bool {
     }
 }
 
-/// The tools that can be searched and called, by their names. Built when the first search comes.
+/// An index of the tools that can be searched and called. Built at the first search.
 #[derive(Debug, Default)]
 pub struct ToolIndex {
     entries: Vec<Entry>,
@@ -243,23 +244,23 @@ struct Entry {
     parameter_words: Words,
 }
 
-/// Words, each once, in one piece of memory: a thousand tools have some ten thousands of them.
+/// The unique words, in one allocation: a thousand tools have about ten thousand.
 #[derive(Debug)]
 struct Words(Box<str>);
 
-/// A tool that was found.
+/// A tool found by [`ToolIndex`].
 #[derive(Debug, Clone, Copy)]
 pub struct FoundTool<'a> {
     /// The name for the model.
     pub name: &'a str,
-    /// Its server.
+    /// The name of the server.
     pub server: &'a str,
-    /// Its definition there.
+    /// The definition at the server.
     pub tool: &'a Definition,
 }
 
 impl ToolIndex {
-    /// An index over all servers but those that are off.
+    /// Creates an index of all servers that are not off.
     #[must_use]
     pub fn new(servers: &[CatalogueServer], reserved: &[&str]) -> ToolIndex {
         let mut entries = Vec::new();
@@ -274,7 +275,8 @@ impl ToolIndex {
         ToolIndex { entries }
     }
 
-    /// The same with names that were given before: `name` finds them by server and tool. A tool without one is left out.
+    /// Creates an index with existing names: `name` returns the name for a server and tool. Tools without a name are
+    /// left out.
     #[must_use]
     pub fn with_names(servers: &[CatalogueServer], name: impl Fn(&str, &str) -> Option<String>) -> ToolIndex {
         let on = servers.iter().filter(|server| server.expose != Expose::Off);
@@ -287,22 +289,22 @@ impl ToolIndex {
         ToolIndex { entries: entries.collect() }
     }
 
-    /// The tool of a name that the model used.
+    /// Returns the tool with a name that the model used; `None` if there is no such tool.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<FoundTool<'_>> {
         self.entries.iter().find(|entry| entry.name == name).map(Entry::found)
     }
 
-    /// The name of a server's tool.
+    /// Returns the name of a server's tool; `None` if the index does not contain it.
     #[must_use]
     pub fn name_of(&self, server: &str, tool: &str) -> Option<&str> {
         let found = self.entries.iter().find(|entry| entry.server_name == server && entry.tool.name == tool);
         found.map(|entry| entry.name.as_str())
     }
 
-    /// Tools that fit a query, best first, the same ones in the same order each time. Words match whole or by their
-    /// beginning, in names, descriptions, and names and descriptions of parameters; `name:<exact>` and `server:<name>`
-    /// narrow. Linear in all words of all tools.
+    /// Returns the tools that match a query, best first and in a deterministic order. Words match whole or as a prefix,
+    /// in the names and descriptions of tools and parameters; `name:<exact>` and `server:<name>` restrict the search.
+    /// Runs in time linear in the words of all tools.
     #[must_use]
     pub fn search(&self, query: &str) -> Vec<FoundTool<'_>> {
         let mut words = Vec::new();
@@ -328,21 +330,21 @@ impl ToolIndex {
                 fits.then(|| (scores.len(), scores.iter().sum(), entry))
             })
             .collect();
-        // Stable: those that fit equally stay in the order of the files.
+        // A stable sort: equal matches stay in the order of the files.
         scored.sort_by_key(|(count, score, _)| std::cmp::Reverse((*count, *score)));
         scored.into_iter().map(|(_, _, entry)| entry.found()).collect()
     }
 
-    /// Names like one that does not exist, at most ten.
+    /// Returns at most ten names that are similar to a missing one.
     #[must_use]
     pub fn near_names(&self, name: &str) -> Vec<&str> {
         let name = name.strip_prefix("mcp_").unwrap_or(name);
         self.search(&name.replace('_', " ")).into_iter().take(10).map(|found| found.name).collect()
     }
 
-    /// The text of a search for the model: up to `limit` definitions within [`SEARCH_TOKENS`], the instructions of
-    /// each server with its first one, then the names of what else was found. The names of the tools whose definitions
-    /// are in it come beside it, each with the number of its line.
+    /// Renders a search for the model: up to `limit` definitions within [`SEARCH_TOKENS`], the instructions of each
+    /// server before its first definition, then the names of the remaining matches. Also returns the name and the line
+    /// number of each included definition.
     #[must_use]
     pub fn render(
         &self,
@@ -355,7 +357,7 @@ impl ToolIndex {
         let mut introduced: Vec<&str> = Vec::new();
         let mut rest = Vec::new();
         for tool in found {
-            // A definition is read where it may be shown.
+            // Definitions are read only if they may be shown.
             if loaded.len() >= limit || text.len() >= (SEARCH_TOKENS - 500) * 4 {
                 rest.push(tool.name);
                 continue;
@@ -412,14 +414,14 @@ impl Words {
         Words(words.join(" ").into())
     }
 
-    /// `whole` where the word is among them, `front` where one begins like it.
+    /// Returns `whole` if the word occurs, `front` if it is only a prefix.
     fn score(&self, word: &str, whole: usize, front: usize) -> usize {
         let mut score = 0;
         for have in self.0.split(' ') {
             if have == word {
                 return whole;
             }
-            // A longer word counts as well: "issues" finds "issue".
+            // A longer word also matches: "issues" finds "issue".
             if have.starts_with(word) || (have.len() >= STEM && word.starts_with(have)) {
                 score = front;
             }
@@ -445,7 +447,7 @@ fn entry(name: String, server_name: &str, tool: &Definition) -> Entry {
     }
 }
 
-/// Letters and digits in lower case, apart at everything else and where a word in camelCase begins.
+/// Splits a text into words of lower-case letters and digits, also at camelCase boundaries.
 fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! One connection to a server.
+//! A connection to a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,34 +18,32 @@ use crate::lists::{ListKind, PageReader};
 use crate::model::{self, Listing, PromptMessage, Resource, ServerInfo, ToolResult};
 use crate::timers::{self, CallTimes, Expired};
 
-/// Times that a call may be answered with questions.
+/// The maximum number of times that the server may answer a call with a question.
 const QUESTION_ROUNDS: usize = 8;
 
-/// Our name and version, for servers.
+/// The client's name and version, sent to servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientInfo {
-    /// `sinew`.
+    /// The name, such as `sinew`.
     pub name: String,
-    /// `0.1.0`.
+    /// The version, such as `0.1.0`.
     pub version: String,
 }
 
 /// Options of a connection.
 #[derive(Clone)]
 pub struct ClientOptions {
-    /// Our name and version. Default `sinew` and the version of this crate.
+    /// The client's name and version. The default is `sinew` with the version of this crate.
     pub client: ClientInfo,
-    /// Answers what the server asks. Default [`NoHost`].
+    /// Answers requests of the server. The default is [`NoHost`].
     pub host: Arc<dyn ClientHost>,
     /// Limits of messages and calls.
     pub limits: Limits,
-    /// The whole of a start, which may download the server first. Default 60 s.
+    /// The time limit of the whole start, which may include downloading the server. The default is 60 s.
     pub start_limit: Duration,
-    /// The time that a program may be silent when it is asked for its era, before the handshake is sent behind the
-    /// question.
-    /// Default 1 s.
+    /// How long to wait for a program to report its era before the handshake is also sent. The default is 1 s.
     pub discover_silence: Duration,
-    /// The era, where it is known from an earlier connection. Default: asked for.
+    /// The era, if it is known from an earlier connection. With `None`, the client asks the server.
     pub era: Option<Era>,
 }
 
@@ -65,19 +63,19 @@ impl Default for ClientOptions {
 /// Options of a call.
 #[derive(Clone, Default)]
 pub struct CallOptions {
-    /// Its clocks.
+    /// The time limits.
     pub times: CallTimes,
-    /// Takes reports of progress.
+    /// Receives progress reports; `None` requests no reports.
     pub progress: Option<ProgressSink>,
 }
 
-/// One connection to a server. Calls run side by side; dropping the future of a call gives it up, tells the server so
-/// and leaves it running. Dropping the client ends the connection and, over pipes, the server.
+/// A connection to a server. Calls run concurrently; dropping the future of a call cancels it and notifies the server,
+/// which keeps running. Dropping the client closes the connection and, over pipes, stops the server.
 pub struct Client {
     pub(crate) core: Arc<Core>,
     pub(crate) link: Arc<Link>,
     client: ClientInfo,
-    /// Holds `subscriptions/listen` open.
+    /// Keeps `subscriptions/listen` open.
     listener: Option<tokio::task::JoinHandle<()>>,
 }
 
@@ -90,7 +88,7 @@ impl Drop for Client {
 }
 
 impl Client {
-    /// Agrees with the server on an era and a version. The link is open already.
+    /// Negotiates an era and a version with the server. The link is already open.
     pub(crate) async fn connect(core: Arc<Core>, link: Link, options: &ClientOptions) -> Result<Client, McpError> {
         let mut client = Client { core, link: Arc::new(link), client: options.client.clone(), listener: None };
         let info = match options.era {
@@ -98,7 +96,7 @@ impl Client {
             _ => client.find_era(options.discover_silence).await?,
         };
         let modern = info.era == Era::Modern;
-        // Set once: the client is not shared yet.
+        // Set only here: the client is not shared yet.
         let _ = client.core.info.set(info);
         if modern {
             client.listener = client.listen();
@@ -107,53 +105,53 @@ impl Client {
         Ok(client)
     }
 
-    /// The server's description of itself.
+    /// Returns the server's description of itself.
     #[must_use]
     pub fn info(&self) -> &ServerInfo {
         self.core.info.get().expect("a client is handed out when it is connected")
     }
 
-    /// Counts the changes of the server's lists.
+    /// Returns a receiver of the change counters of the server's lists.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<Changes> {
         self.core.changes.subscribe()
     }
 
-    /// Why the connection ended, if it has.
+    /// Returns why the connection ended; `None` if it is open.
     #[must_use]
     pub fn closed_reason(&self) -> Option<String> {
         self.link.closed_reason()
     }
 
-    /// All tools, in the server's order.
+    /// Returns all tools, in the server's order.
     ///
     /// # Errors
-    /// When not even a first page can be had.
+    /// Returns an error if the first page cannot be read. A later failure ends the list with a note.
     pub async fn list_tools(&self) -> Result<Listing, McpError> {
         let listing = self.list(ListKind::Tools).await?;
         Ok(self.link.usable_tools(self.info().era, listing))
     }
 
-    /// All resources.
+    /// Returns all resources.
     ///
     /// # Errors
-    /// As [`Client::list_tools`].
+    /// Fails as [`Client::list_tools`] does.
     pub async fn list_resources(&self) -> Result<Listing, McpError> {
         self.list(ListKind::Resources).await
     }
 
-    /// All templates of resources.
+    /// Returns all resource templates.
     ///
     /// # Errors
-    /// As [`Client::list_tools`].
+    /// Fails as [`Client::list_tools`] does.
     pub async fn list_resource_templates(&self) -> Result<Listing, McpError> {
         self.list(ListKind::ResourceTemplates).await
     }
 
-    /// All prompts.
+    /// Returns all prompts.
     ///
     /// # Errors
-    /// As [`Client::list_tools`].
+    /// Fails as [`Client::list_tools`] does.
     pub async fn list_prompts(&self) -> Result<Listing, McpError> {
         self.list(ListKind::Prompts).await
     }
@@ -161,7 +159,8 @@ impl Client {
     /// Calls a tool by its name at the server.
     ///
     /// # Errors
-    /// [`McpError`]. A tool that failed is no error but a result with [`ToolResult::is_error`].
+    /// Returns an error if the request fails. If the tool itself fails, the result has [`ToolResult::is_error`] set
+    /// instead.
     pub async fn call_tool(
         &self,
         name: &str,
@@ -178,7 +177,7 @@ impl Client {
     /// Reads a resource.
     ///
     /// # Errors
-    /// [`McpError`].
+    /// Returns an error if the request fails.
     pub async fn read_resource(&self, uri: &str, options: &CallOptions) -> Result<Vec<Resource>, McpError> {
         let mut params = Map::new();
         params.insert("uri".to_string(), uri.into());
@@ -186,10 +185,10 @@ impl Client {
         model::resource_result(&result).map_err(McpError::Protocol)
     }
 
-    /// Makes the messages of a prompt.
+    /// Returns the messages of a prompt.
     ///
     /// # Errors
-    /// [`McpError`].
+    /// Returns an error if the request fails.
     pub async fn get_prompt(
         &self,
         name: &str,
@@ -203,11 +202,11 @@ impl Client {
         model::prompt_result(&result).map_err(McpError::Protocol)
     }
 
-    /// Asks whether the server answers at all, for at most `limit`. Servers since 2026-07-28 know no `ping`; any answer
-    /// of theirs counts.
+    /// Checks that the server answers within `limit`. Servers since 2026-07-28 do not support `ping`; any answer of
+    /// theirs counts.
     ///
     /// # Errors
-    /// [`McpError`] when it does not.
+    /// Returns an error if the server does not answer.
     pub async fn probe(&self, limit: Duration) -> Result<(), McpError> {
         let times = CallTimes { silence: limit, total: limit };
         let method = if self.info().era == Era::Modern { "server/discover" } else { "ping" };
@@ -217,7 +216,7 @@ impl Client {
         }
     }
 
-    /// Ends the connection, and the server where it is a program: at most about 2.5 s.
+    /// Closes the connection, and stops the server if it is a program. Waits at most about 2.5 s.
     pub async fn close(mut self) {
         if let Some(listener) = self.listener.take() {
             listener.abort();
@@ -238,7 +237,7 @@ impl Client {
         }
     }
 
-    /// Sends a request of our revision and waits for its answer under the clocks.
+    /// Sends a request with the negotiated revision, and waits for its answer within the time limits.
     async fn request(
         &self,
         method: &str,
@@ -259,7 +258,7 @@ impl Client {
         }
     }
 
-    /// The same for the three methods whose answer may be a question.
+    /// Sends a request of one of the three methods whose answer may be a question.
     async fn request_with_input(
         &self,
         method: &str,
@@ -279,7 +278,7 @@ impl Client {
             }
             params.insert("inputResponses".to_string(), responses.into());
             match request_state {
-                // Echoed as it came and never looked into.
+                // Returned to the server unchanged and never parsed.
                 Some(state) => params.insert("requestState".to_string(), state),
                 None => params.remove("requestState"),
             };
@@ -343,7 +342,7 @@ impl Client {
             let outcome = match outcome {
                 Ok(result) => Ok(result),
                 Err(McpError::Rpc(error)) => Err(error),
-                // A page of a web server, which knows nothing of the protocol's new way.
+                // An error page of a web server that does not know `discover`.
                 Err(McpError::Http { status: 400 | 404 | 405, .. }) => Err(RpcError::new(0, "")),
                 Err(error) => return Err(error),
             };
@@ -358,8 +357,8 @@ impl Client {
         Err(no_common(Vec::new()))
     }
 
-    /// Shakes hands with a server that has not answered `discover` yet. Whichever answer comes first decides; that of
-    /// the handshake only for this connection.
+    /// Begins a handshake with a server that has not answered `discover` yet. The first answer decides; a decision by
+    /// handshake applies only to this connection.
     async fn shake_hands_behind(
         &self,
         version: &'static str,
@@ -427,7 +426,7 @@ impl Client {
         })
     }
 
-    /// Keeps a subscription open where the server tells about changes; nothing otherwise.
+    /// Keeps a subscription open if the server reports changes; otherwise returns `None`.
     fn listen(&self) -> Option<tokio::task::JoinHandle<()>> {
         let info = self.info();
         let mut filter = Map::new();
@@ -455,7 +454,7 @@ impl Client {
     }
 }
 
-/// `None` for a complete result; what is asked for otherwise.
+/// Returns the server's questions; `None` if the result is complete.
 fn read_result(result: &RawValue) -> Result<Option<InputRequired>, McpError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -463,7 +462,7 @@ fn read_result(result: &RawValue) -> Result<Option<InputRequired>, McpError> {
         #[serde(default)]
         result_type: Option<String>,
     }
-    // What has no readable head is judged by whoever reads the whole.
+    // A result with an unreadable head is checked by the reader of the whole result.
     let kind = serde_json::from_str(result.get()).map(|head: Head| head.result_type).unwrap_or_default();
     match kind.as_deref() {
         None | Some("complete") => Ok(None),

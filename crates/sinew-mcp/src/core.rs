@@ -1,4 +1,4 @@
-//! The core of both transports: the state of a connection, and the answers to a server's own requests.
+//! The common part of both transports: the state of a connection, and the answers to the server's requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use crate::host::{ClientHost, Elicitation, ElicitationAnswer, read_elicitation, secret_field};
 use crate::model::ServerInfo;
 
-/// The number of changes of each list since the connection was made.
+/// The number of changes of each list since the connection was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changes {
     /// `tools/list`.
@@ -27,25 +27,25 @@ pub struct Changes {
 /// The progress of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Grows with each report.
+    /// Increases with each report.
     pub progress: f64,
-    /// The end of the count, if that is known.
+    /// The final value; `None` if it is unknown.
     pub total: Option<f64>,
-    /// For people.
+    /// A message for the user.
     pub message: Option<String>,
 }
 
-/// Takes reports of progress. Called on the task that reads: to be quick.
+/// Receives progress reports. Called on the reading task, so it must return quickly.
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// The receiver of a waiting call's progress.
+/// The progress receiver of a waiting call.
 #[derive(Clone)]
 pub(crate) struct Watcher {
     pub(crate) touched: Arc<Notify>,
     pub(crate) sink: Option<ProgressSink>,
 }
 
-/// Questions of one server that may be open at a time.
+/// The maximum number of open questions of one server.
 const OPEN_QUESTIONS: usize = 8;
 
 /// The state of a connection.
@@ -54,7 +54,7 @@ pub(crate) struct Core {
     pub(crate) limits: Limits,
     pub(crate) info: OnceLock<ServerInfo>,
     pub(crate) changes: watch::Sender<Changes>,
-    /// The number of open questions to the person.
+    /// The number of open questions to the user.
     pub(crate) asking: watch::Sender<usize>,
     questions: Mutex<HashMap<Id, AbortHandle>>,
 }
@@ -71,7 +71,7 @@ impl Core {
         })
     }
 
-    /// Takes a notification. `watcher` finds the call that a progress token names.
+    /// Handles a notification. `watcher` returns the call of a progress token.
     pub(crate) fn notified(
         &self,
         method: &str,
@@ -101,13 +101,13 @@ impl Core {
                     question.abort();
                 }
             }
-            // Messages for logs, updates of resources that nobody subscribed to, and what later revisions bring.
+            // Log messages, updates of unsubscribed resources, and notifications of later revisions.
             _ => {}
         }
     }
 
-    /// Answers a request of the server through `reply`; at once, but for questions to the person. An answer that does
-    /// not fit into the queue of a server that does not read is dropped.
+    /// Answers a request of the server through `reply`: immediately, except for questions to the user. If the server
+    /// does not read and the queue is full, the answer is dropped.
     pub(crate) fn requested(
         self: &Arc<Self>,
         id: Id,
@@ -147,7 +147,7 @@ impl Core {
         questions.insert(key, task.abort_handle());
     }
 
-    /// Asks the person. Forms that want secrets are declined without a question.
+    /// Asks the user. Forms that ask for secrets are declined without asking.
     pub(crate) async fn ask(&self, question: Elicitation) -> ElicitationAnswer {
         if let Some(field) = secret_field(&question) {
             self.host.log(&format!("declined a form of the server: its field \"{field}\" asks for a secret"));
@@ -170,7 +170,7 @@ impl Drop for Core {
     }
 }
 
-/// Counts as an open question until it is dropped.
+/// Counts as an open question until dropped.
 struct OpenQuestion<'a>(&'a watch::Sender<usize>);
 
 impl<'a> OpenQuestion<'a> {
@@ -190,7 +190,7 @@ fn tree(params: Option<&RawValue>) -> Value {
     params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
 }
 
-/// A number that this side has given out; some servers repeat it as a string.
+/// Reads a progress token of this client; some servers return it as a string.
 fn number(token: &Value) -> Option<i64> {
     token.as_i64().or_else(|| Id::Text(token.as_str()?.into()).to_number())
 }

@@ -10,30 +10,30 @@ pub const MODERN: &[&str] = &["2026-07-28"];
 /// The revisions with a handshake, the preferred one first.
 pub const LEGACY: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Keys of `_meta` in every modern request.
+/// The `_meta` key of the protocol version in every modern request.
 pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// See [`META_VERSION`].
+/// The `_meta` key of the client's name and version in every modern request.
 pub const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-/// See [`META_VERSION`].
+/// The `_meta` key of the client's capabilities in every modern request.
 pub const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Key of `_meta` in results: name and version of the server.
+/// The `_meta` key of the server's name and version in results.
 pub const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
-/// Key of `_meta` in notifications: which `subscriptions/listen` they belong to.
+/// The `_meta` key in notifications that names their `subscriptions/listen`.
 pub const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Modern errors: the version is not spoken; a capability is missing; header and body differ.
+/// The modern error code for an unsupported version.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
-/// See [`UNSUPPORTED_VERSION`].
+/// The modern error code for a missing capability.
 pub const MISSING_CAPABILITY: i64 = -32021;
-/// See [`UNSUPPORTED_VERSION`].
+/// The modern error code for a header that differs from the body.
 pub const HEADER_MISMATCH: i64 = -32020;
 
 /// The protocol era of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// Every request stands for itself.
+    /// Every request is self-contained.
     Modern,
-    /// `initialize` comes first.
+    /// The connection begins with `initialize`.
     Legacy,
 }
 
@@ -50,22 +50,22 @@ pub(crate) struct Discovered {
     pub(crate) meta: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The verdict of an answer to `server/discover`.
+/// The conclusion from an answer to `server/discover`.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// Modern, in this version.
+    /// The server is modern, with this version.
     Modern(&'static str, Box<Discovered>),
-    /// Modern, but the version was refused: ask again in this one.
+    /// The server is modern and rejected the version: ask again with this one.
     AskAgain(&'static str),
-    /// Modern, and there is no version for both. What the server speaks.
+    /// The server is modern and no version is common. The server's versions.
     NoCommon(Vec<String>),
-    /// Modern, and the server refuses for another reason.
+    /// The server is modern and refused for another reason.
     Refused(RpcError),
-    /// From before: shake hands.
+    /// The server is legacy: begin the handshake.
     Legacy,
 }
 
-/// Judges the answer to a `server/discover` that asked in version `asked`.
+/// Evaluates the answer to a `server/discover` with version `asked`.
 pub(crate) fn judge(asked: &str, outcome: &Result<Box<RawValue>, RpcError>) -> Verdict {
     match outcome {
         Ok(result) => match serde_json::from_str::<Discovered>(result.get()) {
@@ -96,12 +96,12 @@ fn common(theirs: &[String]) -> Option<&'static str> {
     MODERN.iter().copied().find(|ours| theirs.iter().any(|version| version == ours))
 }
 
-/// The legacy revision that a server chose, if it is one of ours.
+/// Returns the legacy revision that a server chose; `None` if it is unsupported.
 pub(crate) fn legacy_version(chosen: &str) -> Option<&'static str> {
     LEGACY.iter().copied().find(|ours| *ours == chosen)
 }
 
-/// Everything we speak.
+/// Returns all supported revisions.
 pub(crate) fn all_versions() -> Vec<String> {
     MODERN.iter().chain(LEGACY).map(ToString::to_string).collect()
 }

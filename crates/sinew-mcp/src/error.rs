@@ -1,56 +1,56 @@
-//! Failures of an exchange with a server. The texts are those that the model and the user read.
+//! Errors of requests to a server. Their texts are shown to the model and the user.
 
 use std::fmt;
 use std::time::Duration;
 
 use sinew_jsonrpc::RpcError;
 
-/// A failed exchange.
+/// A failed request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum McpError {
-    /// The server answered with an error.
+    /// The server returned an error.
     Rpc(RpcError),
-    /// Neither answer nor progress came for this long. The server was told and goes on running.
+    /// No answer or progress arrived for this long. The server was notified and keeps running.
     Silence(Duration),
-    /// The answer was not there after this long in all, progress or not.
+    /// The answer did not arrive within this total time, regardless of progress.
     TotalTime(Duration),
     /// The connection ended before the answer; the reason is for the log and the user.
     Closed(String),
-    /// The server wants a login; its `WWW-Authenticate` header, where it sent one.
+    /// The server requires a login; its `WWW-Authenticate` header, if it sent one.
     NeedsAuth(Option<String>),
-    /// No protocol version is known to both.
+    /// Client and server have no common protocol version.
     NoCommonVersion {
-        /// The revisions that we speak.
+        /// The revisions of the client.
         ours: Vec<String>,
-        /// The revisions that the server names.
+        /// The revisions of the server.
         theirs: Vec<String>,
     },
-    /// An answer that is none in this protocol.
+    /// The answer is not valid in this protocol.
     Protocol(String),
-    /// An HTTP status that is no answer of the protocol, with the beginning of its body.
+    /// An HTTP status that is not part of the protocol, with the beginning of the body.
     Http {
         /// The status.
         status: u16,
         /// At most 200 characters of the body.
         body: String,
     },
-    /// The server asked a person, and there is none. Its question.
+    /// The server asked the user, but nobody can answer. The question.
     NobodyToAsk(String),
-    /// As many calls wait for this server as may.
+    /// The maximum number of calls already wait for this server.
     TooManyCalls(usize),
     /// The server could not be started or reached.
     Start(String),
 }
 
 impl McpError {
-    /// Returns true if the connection is of no further use.
+    /// Returns true if the connection can no longer be used.
     #[must_use]
     pub fn ends_connection(&self) -> bool {
         matches!(self, McpError::Closed(_) | McpError::Start(_))
     }
 
-    /// Returns true if it is unknown if the server did what it was asked to.
+    /// Returns true if it is unknown whether the server executed the request.
     #[must_use]
     pub fn effect_unknown(&self) -> bool {
         matches!(self, McpError::Closed(_) | McpError::Silence(_) | McpError::TotalTime(_))

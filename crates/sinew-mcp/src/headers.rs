@@ -1,4 +1,4 @@
-//! The headers by which modern requests over HTTP repeat what intermediaries route by: method, name, and those
+//! The headers of modern requests over HTTP that repeat values for intermediaries: the method, the name, and the
 //! arguments that a tool's schema marks with `x-mcp-header`.
 
 use std::collections::HashSet;
@@ -12,17 +12,17 @@ const MARK: &str = "x-mcp-header";
 /// An argument that is repeated in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ParamHeader {
-    /// From the arguments to the value.
+    /// The path from the arguments to the value.
     path: Vec<String>,
-    /// The part of the header's name behind `Mcp-Param-`.
+    /// The header's name after `Mcp-Param-`.
     name: String,
 }
 
-/// The marks of a tool's input schema.
+/// Returns the marked arguments of a tool's input schema.
 ///
 /// # Errors
-/// A mark that is no header name, stands twice, at a place that arguments do not always have, or at a value that has no
-/// one spelling; the reason.
+/// Returns the reason if a mark is not a valid header name, occurs twice, or is at an optional location or on a value
+/// without a unique spelling.
 pub(crate) fn param_headers(schema: &Value) -> Result<Vec<ParamHeader>, String> {
     let mut found = Vec::new();
     collect(schema, Some(&mut Vec::new()), &mut found)?;
@@ -33,7 +33,7 @@ pub(crate) fn param_headers(schema: &Value) -> Result<Vec<ParamHeader>, String> 
     }
 }
 
-/// Walks a schema. `path` is there as long as only `properties` were walked through.
+/// Walks a schema. `path` is `Some` as long as only `properties` were entered.
 fn collect(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<ParamHeader>) -> Result<(), String> {
     let members = match schema {
         Value::Object(members) => members,
@@ -56,7 +56,7 @@ fn collect(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<P
     }
     for (key, value) in members {
         match key.as_str() {
-            // Data and names, no schemas.
+            // Data and names instead of schemas.
             MARK | "default" | "const" | "enum" | "examples" | "required" | "dependentRequired" => {}
             "properties" => {
                 for (name, property) in value.as_object().into_iter().flatten() {
@@ -81,7 +81,7 @@ fn collect(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<P
     Ok(())
 }
 
-/// The headers of a request. `params` are those of the body.
+/// Returns the headers of a request. `params` are the parameters in the body.
 pub(crate) fn request_headers(
     method: &str,
     params: &Map<String, Value>,
@@ -110,7 +110,8 @@ pub(crate) fn request_headers(
     headers
 }
 
-/// A value as it may stand in a header: visible ASCII and inner blanks as they are, all else in Base64 between marks.
+/// Encodes a value for a header: visible ASCII and inner spaces are unchanged, everything else is Base64 between
+/// markers.
 pub(crate) fn encode(value: &str) -> String {
     let plain = value.bytes().all(|byte| (0x20..0x7F).contains(&byte)) && value.trim() == value;
     let looks_encoded = value.starts_with("=?base64?") && value.ends_with("?=");
@@ -120,7 +121,7 @@ pub(crate) fn encode(value: &str) -> String {
     }
 }
 
-/// A value behind [`encode`]; None for marks with something else between them.
+/// Decodes a value of [`encode`]; `None` if the text between the markers is invalid.
 pub(crate) fn decode(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?=")) {
         Some(inner) => String::from_utf8(STANDARD.decode(inner).ok()?).ok(),

@@ -1,4 +1,4 @@
-//! Requests of a server to whoever runs the client.
+//! The requests of a server to the client's host.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,79 +12,79 @@ use crate::error::McpError;
 /// A future that a trait object returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Answers what a server asks. Every method has a default that gives nothing away.
+/// Answers requests of the server. Each default method reveals nothing.
 pub trait ClientHost: Send + Sync + 'static {
-    /// Returns true if a person can be asked. Only then is the capability declared.
+    /// Returns true if a user can be asked. The capability is only declared in this case.
     fn can_ask(&self) -> bool {
         false
     }
 
-    /// Hears that the server is about to start, which waits for it.
+    /// Called before the server starts; the start waits for the future.
     fn starting(&self) -> BoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    /// Asks the person. The clocks of the server's calls stand still meanwhile; dropping the future withdraws the
+    /// Asks the user. The time limits of the server's calls are paused meanwhile; dropping the future withdraws the
     /// question.
     fn elicit(&self, question: Elicitation) -> BoxFuture<'static, ElicitationAnswer> {
         let _ = question;
         Box::pin(std::future::ready(ElicitationAnswer::Cancel))
     }
 
-    /// The folders of the session, for servers from before 2026-07-28.
+    /// Returns the directories of the session, for servers from before 2026-07-28.
     fn roots(&self) -> Vec<Root> {
         Vec::new()
     }
 
-    /// Hears of the end of a request of ours: its method, why it failed where it did, and its time.
+    /// Called at the end of a request: with its method, its error if it failed, and its duration.
     fn exchanged(&self, method: &str, failure: Option<&McpError>, took: Duration) {
         let _ = (method, failure, took);
     }
 
-    /// Takes a line for the log: text that is no protocol, answers that nobody waits for.
+    /// Receives a line for the log: text that is not a protocol message, or an unexpected answer.
     fn log(&self, line: &str) {
         let _ = line;
     }
 }
 
-/// A host that answers nothing.
+/// A host that answers no requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHost;
 
 impl ClientHost for NoHost {}
 
-/// A folder that the session works in.
+/// A directory of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Root {
-    /// `file:///home/me/project`.
+    /// The address, such as `file:///home/me/project`.
     pub uri: String,
-    /// For people.
+    /// The name for the user.
     pub name: String,
 }
 
-/// A question of a server to the person. It comes from elsewhere: to be shown with the server's name, sanitised.
+/// A question of a server to the user. The text is untrusted: show it sanitised, with the server's name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elicitation {
-    /// Some fields to fill in.
+    /// Asks for some fields.
     Form {
-        /// The subject, in the server's words.
+        /// The question, in the server's words.
         message: String,
-        /// A schema of an object with flat properties, in the server's words.
+        /// The schema, written by the server: an object with flat properties.
         schema: Value,
     },
-    /// An address to be opened by the person, never fetched by us.
+    /// Asks the user to open an address; the client never fetches it.
     Url {
-        /// The subject, in the server's words.
+        /// The question, in the server's words.
         message: String,
         /// The address.
         url: String,
-        /// Names the question when the server tells that it is done.
+        /// Identifies the question when the server reports that it is complete.
         id: String,
     },
 }
 
 impl Elicitation {
-    /// The subject, in the server's words.
+    /// Returns the question, in the server's words.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
@@ -93,14 +93,14 @@ impl Elicitation {
     }
 }
 
-/// The answer of the person.
+/// The user's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationAnswer {
-    /// Yes, with the fields of the form (none for an address).
+    /// The user agreed; the fields of the form, empty for an address.
     Accept(Map<String, Value>),
-    /// No.
+    /// The user refused.
     Decline,
-    /// No answer.
+    /// The user did not answer.
     Cancel,
 }
 
@@ -135,8 +135,8 @@ pub(crate) fn read_elicitation(params: &Value) -> Result<Elicitation, String> {
     }
 }
 
-/// The first field of a form that asks for a secret, by its name or title. Secrets do not go through forms: the
-/// protocol has addresses for them.
+/// Returns the first field of a form that asks for a secret, by its name or title. Secrets must not be sent in forms:
+/// the protocol has addresses for them.
 pub(crate) fn secret_field(question: &Elicitation) -> Option<String> {
     let Elicitation::Form { schema, .. } = question else { return None };
     let fields = schema["properties"].as_object()?;

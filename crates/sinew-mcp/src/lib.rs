@@ -1,27 +1,26 @@
-//! Model Context Protocol, both halves: a client for the tools of other programs, and a server that lends ours.
+//! The Model Context Protocol: a client for the tools of other programs, and a server that offers tools.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`client`] | one connection: start, lists, calls |
-//! | [`stdio`], [`http`] | a server as a kept program; a server at an address |
-//! | [`host`] | what a server may ask of whoever runs the client |
-//! | [`oauth`] | logins at servers that are reached over HTTP |
-//! | [`server`] | the half that lends tools |
-//! | [`names`], [`catalogue`] | which tool has which name, and what of them stands in front of a request |
-//! | [`era`], [`model`], [`error`], [`timers`] | revisions, shapes, failures, clocks |
+//! | [`client`] | a connection: start, lists, calls |
+//! | [`stdio`], [`http`] | servers that are child processes; servers at an address |
+//! | [`host`] | requests of a server to the client's host |
+//! | [`oauth`] | logins at servers over HTTP |
+//! | [`server`] | the server |
+//! | [`names`], [`catalogue`] | the names of tools, and the tools that are part of every request |
+//! | [`era`], [`model`], [`error`], [`timers`] | revisions, data types, errors, time limits |
 //!
-//! # Why the protocol is read here and not by the official SDK
+//! # Why the official SDK is not used
 //!
-//! `rmcp` 3.11 was looked at first. Its transports can be replaced, so pipes, limits of a line and the HTTP client
-//! could be ours. What stands behind them cannot, and these are promises of ours: the wait for `server/discover` is
-//! a private constant of 10 s (ours: 1 s), and an answer to it that comes after the fall-back, or that is no
-//! discovery, ends the start instead of choosing the handshake; results are read into one untagged enumeration, so
-//! that a page with one tool that has no schema object is lost as a whole, and the server's bytes with it; each
-//! notification becomes a task, without a bound. Left over would have been the table of waiting calls, which
-//! `sinew-jsonrpc` has for three protocols, at 1.35 MB of the program. The tests talk to
-//! servers and clients of the Python and the TypeScript SDK instead.
+//! The transports of `rmcp` 3.11 can be replaced, so pipes, the limit of a line and the HTTP client could be kept. The
+//! rest cannot, and contradicts promises of this crate: the wait for `server/discover` is a private constant of 10 s
+//! (here: 1 s), and a late or invalid answer to it ends the start instead of choosing the handshake; results are read
+//! into one untagged enumeration, so one tool without a schema object loses the whole page, and the server's bytes are
+//! lost as well; each notification spawns a task, without a limit. Only the table of waiting calls would remain, which
+//! `sinew-jsonrpc` provides for three protocols, at a cost of 1.35 MB in the program. Instead, the tests run against
+//! servers and clients of the Python and the TypeScript SDK.
 //!
-//! The crate reads no environment and prints nothing.
+//! The crate reads no environment variables and prints nothing.
 
 mod core;
 mod headers;

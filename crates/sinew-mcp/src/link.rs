@@ -1,4 +1,4 @@
-//! The two transports behind one face.
+//! A common interface of the two transports.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,12 +64,12 @@ impl Link {
         }
     }
 
-    /// Returns true if a handshake may be sent behind a request that is not answered yet.
+    /// Returns true if a handshake may be sent while a request is unanswered.
     pub(crate) fn is_pipe(&self) -> bool {
         !matches!(self, Link::Http(_))
     }
 
-    /// The handshake chose a version.
+    /// Called when the handshake has chosen a version.
     pub(crate) fn shook_hands(&self, version: &'static str) {
         match self {
             Link::Http(link) => link.shook_hands(version),
@@ -78,7 +78,7 @@ impl Link {
         }
     }
 
-    /// The connection is complete.
+    /// Called when the connection is complete.
     pub(crate) fn connected(&self, core: &Arc<Core>) {
         match self {
             Link::Http(link) => link.connected(core),
@@ -87,7 +87,7 @@ impl Link {
         }
     }
 
-    /// The tools that can be called over this transport.
+    /// Returns the tools that can be called over this transport.
     pub(crate) fn usable_tools(&self, era: Era, listing: Listing) -> Listing {
         match self {
             Link::Http(link) if era == Era::Modern => link.usable_tools(listing),
@@ -106,7 +106,7 @@ impl Link {
     }
 }
 
-/// Asks for reports of progress under the id of the request, which no other call of the connection has.
+/// Requests progress reports with the id of the request, which is unique in the connection.
 pub(crate) fn set_progress_token(params: &mut Map<String, Value>, id: i64) {
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
     if let Some(meta) = meta.as_object_mut() {
@@ -114,7 +114,7 @@ pub(crate) fn set_progress_token(params: &mut Map<String, Value>, id: i64) {
     }
 }
 
-/// The message that tells a server that a call is given up.
+/// Returns the message that tells a server that a call is cancelled.
 pub(crate) fn cancelled(id: i64) -> Vec<u8> {
     let params = json!({"requestId": id, "reason": "the caller waits no longer"});
     message::encode_notification("notifications/cancelled", Some(&params))

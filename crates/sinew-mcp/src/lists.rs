@@ -1,4 +1,4 @@
-//! Lists in pages, from servers that repeat a cursor, forget it, or never end.
+//! Paged lists, from servers that may repeat or lose a cursor, or never end.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use crate::error::McpError;
 use crate::model::{Definition, Listing};
 
-/// Items of one list at most.
+/// The maximum number of items of one list.
 pub(crate) const ITEM_LIMIT: usize = 5_000;
 
-/// Pages of one list at most, for servers whose pages are empty.
+/// The maximum number of pages of one list, for servers with empty pages.
 const PAGE_LIMIT: usize = 1_000;
 
 /// A kind of list.
@@ -33,7 +33,7 @@ impl ListKind {
         }
     }
 
-    /// The member of the result that holds the items.
+    /// The member of the result with the items.
     fn member(self) -> &'static str {
         match self {
             ListKind::Tools => "tools",
@@ -43,7 +43,7 @@ impl ListKind {
         }
     }
 
-    /// The member of an item that names it.
+    /// The member of an item with its name.
     fn name(self) -> &'static str {
         match self {
             ListKind::Tools | ListKind::Prompts => "name",
@@ -53,7 +53,7 @@ impl ListKind {
     }
 }
 
-/// Puts pages together.
+/// Joins pages.
 pub(crate) struct PageReader {
     kind: ListKind,
     listing: Listing,
@@ -75,10 +75,10 @@ impl PageReader {
         }
     }
 
-    /// Takes a page. Returns the cursor of the next one, if there is to be one.
+    /// Adds a page. Returns the cursor of the next one; `None` if the list is complete.
     ///
     /// # Errors
-    /// A first page that cannot be read, or that could not be had. A later one ends the list with a note.
+    /// Returns an error if the first page is missing or cannot be read. A later failure ends the list with a note.
     pub(crate) fn add(&mut self, page: Result<Box<RawValue>, McpError>) -> Result<Option<String>, McpError> {
         self.pages += 1;
         let read = page.and_then(|page| {
@@ -150,7 +150,7 @@ mod tests {
     use serde_json::{Value, json, value::to_raw_value};
     use sinew_jsonrpc::RpcError;
 
-    /// Reads the pages that `server` gives for cursors; returns how many items and pages there were, and the notes.
+    /// Reads the pages that `server` returns for cursors; returns the numbers of items and pages, and the notes.
     fn read(
         mut server: impl FnMut(Option<&str>) -> Result<Value, McpError>,
     ) -> Result<(usize, usize, String), McpError> {

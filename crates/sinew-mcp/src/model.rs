@@ -1,5 +1,5 @@
-//! Offers and answers of servers. Definitions keep the server's bytes and are read when somebody asks: most of a
-//! thousand tools are never looked at.
+//! The data types of servers' offers and answers. Definitions keep the server's bytes and are parsed on demand: most of
+//! a thousand tools are never used.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,23 +11,22 @@ use serde_json::{Map, Value};
 
 use crate::era::Era;
 
-/// The description that a server gave of itself when the connection was made.
+/// A server's description of itself, as of the start of the connection.
 #[derive(Debug, Clone)]
 pub struct ServerInfo {
     /// The protocol era of the server.
     pub era: Era,
-    /// True if the era is a fact of the server, to be kept. False where it was slow to answer and shook hands
-    /// meanwhile.
+    /// True if the era is certain and can be cached. False if the server answered slowly and the handshake decided.
     pub era_certain: bool,
     /// The revision of the protocol.
     pub version: &'static str,
-    /// Its name; empty where it gave none.
+    /// The server's name; empty if it did not send one.
     pub name: String,
-    /// Its own version; empty where it gave none.
+    /// The server's version; empty if it did not send one.
     pub server_version: String,
-    /// Its capabilities, as it said.
+    /// The capabilities that the server declared.
     pub capabilities: Map<String, Value>,
-    /// Guidance for its use, for the model.
+    /// The server's instructions for the model; `None` if it has none.
     pub instructions: Option<String>,
 }
 
@@ -38,7 +37,7 @@ impl ServerInfo {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
     }
 
-    /// Returns true if the server tells when the list of `capability` changes.
+    /// Returns true if the server reports changes of the list of `capability`.
     #[must_use]
     pub fn tells_changes_of(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| value["listChanged"] == true)
@@ -48,15 +47,15 @@ impl ServerInfo {
 /// A definition with a name: a tool, prompt or resource, as the server wrote it.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// Its name; of a resource the address.
+    /// The name; for a resource, its address.
     pub name: String,
-    /// The whole definition. Shared: lists of a thousand are made for each question about them.
+    /// The whole definition. Shared, since lists of a thousand definitions are copied often.
     pub raw: JsonPart,
 }
 
-/// A text that parts are cut from. It may be read when the first of them is looked at.
+/// A text with parts. It may be read when a part is first used.
 pub trait JsonText: Send + Sync {
-    /// The whole text.
+    /// Returns the whole text.
     fn text(&self) -> &str;
 }
 
@@ -66,7 +65,7 @@ impl JsonText for String {
     }
 }
 
-/// A JSON text within a longer text that others share: a thousand definitions are read from a file as one piece.
+/// A JSON text within a longer shared text: a thousand definitions are read from a file at once.
 #[derive(Clone)]
 pub struct JsonPart {
     whole: Arc<dyn JsonText>,
@@ -74,19 +73,19 @@ pub struct JsonPart {
 }
 
 impl JsonPart {
-    /// The part of `whole` in a range of bytes.
+    /// Creates the part of `whole` in a byte range.
     #[must_use]
     pub fn new(whole: &Arc<dyn JsonText>, range: Range<usize>) -> JsonPart {
         JsonPart { whole: Arc::clone(whole), range }
     }
 
-    /// The text; `null` where the range is not within the whole, or cuts a character.
+    /// Returns the text; `null` if the range is outside the text or splits a character.
     #[must_use]
     pub fn get(&self) -> &str {
         self.whole.text().get(self.range.clone()).unwrap_or("null")
     }
 
-    /// The length of the text in bytes, which reads nothing.
+    /// Returns the length of the text in bytes, without reading it.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.range.len()
@@ -106,7 +105,7 @@ impl fmt::Debug for JsonPart {
 }
 
 impl Definition {
-    /// Reads a definition whose name is the member `key`. None where there is no such string.
+    /// Reads a definition whose name is the member `key`. Returns `None` if there is no such string.
     #[must_use]
     pub fn new(raw: &RawValue, key: &str) -> Option<Definition> {
         let map: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
@@ -114,14 +113,14 @@ impl Definition {
         (!name.is_empty()).then(|| Definition { name, raw: raw.get().to_string().into() })
     }
 
-    /// The definition as a tree. Linear in its size; nothing of it is kept.
+    /// Parses the definition. Runs in time linear in its size; the result is not cached.
     #[must_use]
     pub fn value(&self) -> Value {
-        // Too deep or otherwise odd for a tree: it has no members that could be used.
+        // A definition that cannot be parsed, for example because it is too deep, has no usable members.
         serde_json::from_str(self.raw.get()).unwrap_or_default()
     }
 
-    /// The member `key` where it is a string; empty otherwise.
+    /// Returns the member `key`; empty if it is not a string.
     #[must_use]
     pub fn text(&self, key: &str) -> String {
         self.value()[key].as_str().unwrap_or_default().to_string()
@@ -131,25 +130,25 @@ impl Definition {
 /// The result of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
-    /// In the server's order, each name once.
+    /// The items in the server's order, with unique names.
     pub items: Vec<Definition>,
-    /// Oddities for the user: a page that could not be read, items without a name, a limit.
+    /// Problems to show to the user: an unreadable page, items without a name, a limit.
     pub notes: Vec<String>,
 }
 
 /// The result of a tool call.
 #[derive(Debug, Clone, Default)]
 pub struct ToolResult {
-    /// In the server's order.
+    /// The content, in the server's order.
     pub content: Vec<Content>,
-    /// `structuredContent` as the server wrote it.
+    /// `structuredContent` as the server wrote it; `None` if there is none.
     pub structured: Option<Box<RawValue>>,
-    /// The tool failed; the content tells why.
+    /// True if the tool failed; the content describes why.
     pub is_error: bool,
 }
 
 impl ToolResult {
-    /// The texts of the content, with line breaks between them.
+    /// Returns the texts of the content, joined with line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self
@@ -169,30 +168,30 @@ impl ToolResult {
 pub enum Content {
     /// Text for the model.
     Text(String),
-    /// A picture in Base64.
+    /// An image in Base64.
     Image {
-        /// Base64.
+        /// The Base64 data.
         data: String,
-        /// `image/png`.
+        /// The type, such as `image/png`.
         mime: String,
     },
     /// Sound in Base64.
     Audio {
-        /// Base64.
+        /// The Base64 data.
         data: String,
-        /// `audio/wav`.
+        /// The type, such as `audio/wav`.
         mime: String,
     },
-    /// Something that can be read with `resources/read`.
+    /// A resource that can be read with `resources/read`.
     Link {
-        /// Its address.
+        /// The address.
         uri: String,
-        /// Its name; may be empty.
+        /// The name; may be empty.
         name: String,
-        /// Its type; may be empty.
+        /// The type; may be empty.
         mime: String,
     },
-    /// A resource that came along.
+    /// An embedded resource.
     Resource(Resource),
     /// A kind of a later revision: its `type`.
     Other(String),
@@ -201,15 +200,15 @@ pub enum Content {
 /// The content of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// Its address.
+    /// The address.
     pub uri: String,
-    /// Its type; may be empty.
+    /// The type; may be empty.
     pub mime: String,
     /// Text, or bytes in Base64.
     pub body: ResourceBody,
 }
 
-/// See [`Resource`].
+/// The body of a [`Resource`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceBody {
     /// Text.
@@ -218,12 +217,12 @@ pub enum ResourceBody {
     Blob(String),
 }
 
-/// A message of a prompt: role (`user`, `assistant`) and content.
+/// A message of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptMessage {
-    /// `user` or `assistant`.
+    /// The role: `user` or `assistant`.
     pub role: String,
-    /// One part.
+    /// The content.
     pub content: Content,
 }
 

@@ -1,21 +1,21 @@
-//! The names under which the model knows the tools of servers.
+//! The names of servers' tools for the model.
 
 use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
-/// The longest name that every provider takes.
+/// The maximum length of a name that every provider accepts.
 pub const NAME_LIMIT: usize = 64;
 
-/// Hexadecimal digits that tell names apart that would be the same.
+/// The number of hexadecimal digits that distinguish equal names.
 const MARK_DIGITS: usize = 6;
 
-/// Names the tools of all servers. `tools` are pairs of server and tool in the order of the files; `reserved` names
-/// belong to others.
+/// Names the tools of all servers. `tools` are pairs of server and tool in the order of the files; `reserved` are the
+/// names of other tools.
 ///
-/// A name is `mcp_<server>_<tool>`, in lower case, with `_` for everything but letters, digits and `_`, at most
-/// [`NAME_LIMIT`] bytes. Where two are the same, all but the first carry `_` and six digits of a hash over server and
-/// tool, and so does one that was cut or is reserved. The names depend on nothing but the arguments.
+/// A name is `mcp_<server>_<tool>`, in lower case, with `_` for everything except letters, digits and `_`, and has at
+/// most [`NAME_LIMIT`] bytes. If names are equal, all except the first get `_` and six digits of a hash of server and
+/// tool; the same applies to names that were cut or are reserved. The names depend only on the arguments.
 #[must_use]
 pub fn name_tools(tools: &[(&str, &str)], reserved: &[&str]) -> Vec<String> {
     let mut taken: HashMap<String, usize> = reserved.iter().map(|name| ((*name).to_string(), usize::MAX)).collect();
@@ -39,12 +39,12 @@ pub fn name_tools(tools: &[(&str, &str)], reserved: &[&str]) -> Vec<String> {
 
 fn plain_name(server: &str, tool: &str) -> String {
     let (server, tool) = (words(server), words(tool));
-    // Servers like to put their own name in front of their tools.
+    // Many servers prefix their tools with their own name.
     let tool = tool.strip_prefix(&format!("{server}_")).filter(|rest| !rest.is_empty()).unwrap_or(&tool);
     format!("mcp_{server}_{tool}")
 }
 
-/// Lower case letters and digits with single `_` between them.
+/// Returns lower-case letters and digits with single `_` between them.
 fn words(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for char in text.chars() {

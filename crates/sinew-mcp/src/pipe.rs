@@ -1,4 +1,4 @@
-//! The transport over two streams, those of a kept program or any others: one message a line.
+//! The transport over two streams, for example those of a kept program: one message per line.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ struct Waiter {
     watcher: Watcher,
 }
 
-/// The calls that wait, or why no more can.
+/// The waiting calls, or why no more calls are possible.
 struct Table {
     peer: Peer<Waiter>,
     closed: Option<String>,
@@ -37,10 +37,11 @@ pub(crate) type Output = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Input = Box<dyn AsyncWrite + Send + Unpin>;
 
 impl Client {
-    /// Connects to a server that reads `input` and writes `output`, one message a line. Dropping the client closes both.
+    /// Connects to a server that reads `input` and writes `output`, one message per line. Dropping the client closes
+    /// both.
     ///
     /// # Errors
-    /// [`McpError::Start`] when the server is not ready in time; other errors as it answers.
+    /// Returns [`McpError::Start`] if the server is not ready in time, or the server's error.
     pub async fn over(
         input: impl AsyncWrite + Send + Unpin + 'static,
         output: impl AsyncRead + Send + Unpin + 'static,
@@ -54,12 +55,12 @@ impl Client {
     }
 }
 
-/// The reason of a start that took too long.
+/// Returns the error text for a start that took too long.
 pub(crate) fn too_late(options: &ClientOptions) -> String {
     format!("the server did not start within {} s.", options.start_limit.as_secs_f64())
 }
 
-/// A connection over two pipes. Dropping it stops its tasks and closes both.
+/// A connection over two pipes. Dropping it stops its tasks and closes both pipes.
 pub(crate) struct PipeLink {
     table: Arc<Mutex<Table>>,
     outbox: mpsc::Sender<Vec<u8>>,
@@ -68,7 +69,7 @@ pub(crate) struct PipeLink {
 }
 
 impl PipeLink {
-    /// Begins to read and write. To be called within a runtime.
+    /// Begins to read and write. Must be called within a runtime.
     pub(crate) fn open(core: &Arc<Core>, input: Input, output: Output) -> PipeLink {
         let table = Arc::new(Mutex::new(Table { peer: Peer::new(core.limits), closed: None }));
         let (outbox, queue) = mpsc::channel(core.limits.queued_messages);
@@ -77,8 +78,8 @@ impl PipeLink {
         PipeLink { table, outbox, reader, writer }
     }
 
-    /// Sends a request and waits for its answer, without a clock. Dropping the future gives the call up and tells the
-    /// server so where `cancellable`.
+    /// Sends a request and waits for its answer, without a time limit. Dropping the future cancels the call, and
+    /// notifies the server if `cancellable`.
     pub(crate) async fn request(
         &self,
         method: &str,
@@ -120,12 +121,12 @@ impl PipeLink {
         self.outbox.send(notification).await.map_err(|_| self.closed())
     }
 
-    /// Writes no more: the server sees the end of its input.
+    /// Stops writing: the server sees the end of its input.
     pub(crate) fn close(&self) {
         self.writer.abort();
     }
 
-    /// Why the connection ended, if it has.
+    /// Returns why the connection ended; `None` if it is open.
     pub(crate) fn closed_reason(&self) -> Option<String> {
         self.table.lock().closed.clone()
     }
@@ -142,7 +143,7 @@ impl Drop for PipeLink {
     }
 }
 
-/// A call that was sent. Dropped before its answer it is given up.
+/// A sent call. Dropping it before the answer cancels the call.
 struct Pending<'a> {
     link: &'a PipeLink,
     id: i64,
@@ -154,7 +155,7 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         let waits = self.link.table.lock().peer.give_up(self.id).is_some();
         if waits && self.sent && self.cancellable {
-            // A server that does not read does not learn it; it is not worth waiting for.
+            // A server that does not read misses the notification; waiting for it is not worthwhile.
             let _ = self.link.outbox.try_send(cancelled(self.id));
         }
     }
@@ -162,7 +163,7 @@ impl Drop for Pending<'_> {
 
 async fn write(mut pipe: Input, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(message) = queue.recv().await {
-        // The reader notices the end of a server; whatever waits for an answer learns it from there.
+        // The reader notices the end of a server and wakes the waiting calls.
         if pipe.write_all(&into_line(message)).await.is_err() {
             return;
         }
@@ -183,7 +184,7 @@ async fn read(mut pipe: Output, core: Arc<Core>, table: Arc<Mutex<Table>>, outbo
         if let Some(reason) = fatal.take() {
             break reason;
         }
-        // A flood does not keep the runtime's other tasks waiting.
+        // A flood of messages does not block the runtime's other tasks.
         tokio::task::consume_budget().await;
     };
     decoder.finish(|frame| receive(frame, &core, &table, &outbox, &mut fatal));
@@ -192,7 +193,7 @@ async fn read(mut pipe: Output, core: Arc<Core>, table: Arc<Mutex<Table>>, outbo
         table.closed = Some(reason);
         table.peer.close()
     };
-    // Whoever waits learns it by the end of its channel.
+    // Waiting calls see the end of their channel.
     drop(waiting);
 }
 
@@ -212,7 +213,7 @@ fn receive(
     for event in events {
         match event {
             Event::Answer { waiter, outcome, .. } => {
-                // A caller that has just left needs no answer.
+                // The caller may have just been dropped.
                 let _ = waiter.answer.send(outcome);
             }
             Event::Notification { method, params } => {

@@ -1,4 +1,4 @@
-//! A server as a program of ours, over its standard streams.
+//! A server as a child process, over its standard streams.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -19,30 +19,30 @@ use crate::error::McpError;
 use crate::link::Link;
 use crate::pipe::{PipeLink, too_late};
 
-/// The time for which the end of standard error is waited for once a server is gone.
+/// How long to wait for the end of standard error after a server has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The last bytes of standard error that are kept.
+/// How many of the last bytes of standard error are kept.
 const STDERR_BYTES: usize = 64 * 1024;
 
-/// A server to be started.
+/// A server to start.
 #[derive(Debug, Clone)]
 pub struct StdioServer {
-    /// The program that takes the role of a keeper: see [`sinew_process::kept`].
+    /// The keeper program: see [`sinew_process::kept`].
     pub keeper: PathBuf,
-    /// The server with arguments, folder and its whole environment.
+    /// The server with its arguments, directory and whole environment.
     pub program: KeptProgram,
 }
 
 impl Client {
-    /// Starts a server and connects to it. It ends with the client, and with this process, whatever ends that.
+    /// Starts a server and connects to it. The server ends with the client, and with this process, however that ends.
     ///
-    /// A server that ends when it is asked for its era, as some from before 2026-07-28 do, is started once more and
-    /// greeted with the handshake.
+    /// A server that exits when it is asked for its era, as some from before 2026-07-28 do, is started again with the
+    /// handshake.
     ///
     /// # Errors
-    /// [`McpError::Start`] with the last line of its standard error when it cannot be started or is not ready in
-    /// time; other errors as it answers.
+    /// Returns [`McpError::Start`] with the last line of the server's standard error if it cannot be started or is not
+    /// ready in time, or the server's error.
     pub async fn start(server: &StdioServer, options: &ClientOptions) -> Result<Client, McpError> {
         let first = Client::start_once(server, options).await;
         match first {
@@ -79,7 +79,7 @@ impl Client {
         let connecting = Client::connect(core, Link::Pipe(program), options);
         match tokio::time::timeout(options.start_limit, connecting).await {
             Ok(Err(McpError::Closed(reason))) => {
-                // Its last words may still be on their way; whoever holds the pipe longer is not waited for.
+                // The last output may still be on its way; other processes that keep the pipe open are not waited for.
                 let _ = tokio::time::timeout(LAST_WORDS, read.acquire()).await;
                 Err(McpError::Closed(match last_line(&tail) {
                     line if line.is_empty() => reason,
@@ -94,7 +94,7 @@ impl Client {
         }
     }
 
-    /// The last 64 KB that the server wrote to its standard error; empty over HTTP. Never for the model.
+    /// Returns the last 64 KB of the server's standard error; empty over HTTP. Never sent to the model.
     #[must_use]
     pub fn stderr_tail(&self) -> String {
         match &*self.link {
@@ -103,7 +103,7 @@ impl Client {
         }
     }
 
-    /// The number of the server's process; none over HTTP.
+    /// Returns the process id of the server; `None` over HTTP.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         match &*self.link {
@@ -118,7 +118,7 @@ pub(crate) struct Program {
     pipe: PipeLink,
     stderr: StderrTail,
     pid: u32,
-    /// None once it was closed.
+    /// `None` after it was closed.
     kept: Mutex<Option<Kept>>,
 }
 
@@ -127,21 +127,21 @@ impl Program {
         &self.pipe
     }
 
-    /// Closes its standard input, so that it can leave by itself, and waits for its end.
+    /// Closes the standard input, so that the server can exit by itself, and waits for its end.
     pub(crate) async fn close(&self) {
         self.pipe.close();
         let kept = self.kept.lock().take();
         if let Some(kept) = kept {
-            // Fails only while the runtime is shut down; the keeper ends the program then as well.
+            // Fails only during the shutdown of the runtime; the keeper ends the program in this case as well.
             let _ = tokio::task::spawn_blocking(move || kept.close()).await;
         }
     }
 }
 
-/// Reads standard error always, so that the server never waits for somebody to do it.
+/// Always reads standard error, so that the server never blocks on it.
 struct StderrTail {
     tail: Arc<Mutex<VecDeque<u8>>>,
-    /// Closed when all of it was read.
+    /// Closed when everything was read.
     read: Arc<Semaphore>,
 }
 
@@ -152,7 +152,7 @@ impl StderrTail {
         let kept = Arc::clone(&tail);
         let read = Arc::new(Semaphore::new(0));
         let end = Arc::clone(&read);
-        // Ends with the pipe: the keeper ends every process that holds it.
+        // Ends with the pipe: the keeper ends every process that has it open.
         tokio::spawn(async move {
             let mut bytes = Vec::with_capacity(8 * 1024);
             while matches!(pipe.read_buf(&mut bytes).await, Ok(1..)) {
@@ -172,7 +172,7 @@ fn text(tail: &Mutex<VecDeque<u8>>) -> String {
     String::from_utf8_lossy(tail.make_contiguous()).into_owned()
 }
 
-/// `Last line on its stderr: …`, where there is one.
+/// Returns `Last line on its stderr: …`; empty if there is no line.
 fn last_line(tail: &Mutex<VecDeque<u8>>) -> String {
     let text = text(tail);
     match text.lines().rev().map(str::trim).find(|line| !line.is_empty()) {

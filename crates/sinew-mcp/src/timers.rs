@@ -1,4 +1,4 @@
-//! The clocks of a call: silence, which progress restarts, and the time in all. Both stand still while a person is
+//! The time limits of a call: silence, which progress restarts, and total time. Both are paused while the user is
 //! asked.
 
 use std::future::Future;
@@ -11,9 +11,9 @@ use tokio::time::Instant;
 /// The time limits of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallTimes {
-    /// Without answer and progress. Default 60 s.
+    /// The time without an answer or progress. The default is 60 s.
     pub silence: Duration,
-    /// In all. Default 30 min.
+    /// The total time. The default is 30 min.
     pub total: Duration,
 }
 
@@ -23,15 +23,15 @@ impl Default for CallTimes {
     }
 }
 
-/// The limit that ran out.
+/// The limit that expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expired {
     Silence,
     Total,
 }
 
-/// Waits for `answer`. `progress` restarts the clock of silence; while the number behind `asking` is not 0 neither
-/// clock runs. One timer is armed at a time, so a waiting call costs no wake-up.
+/// Waits for `answer`. `progress` restarts the limit of silence; while the value of `asking` is not 0, both limits are
+/// paused. Only one timer is armed at a time, so a waiting call causes no wake-ups.
 pub(crate) async fn wait<T>(
     times: CallTimes,
     progress: &Notify,
@@ -47,7 +47,7 @@ pub(crate) async fn wait<T>(
             tokio::select! {
                 biased;
                 answer = &mut answer => return Ok(answer),
-                // An error says that the sender is gone, and with it the connection: the answer ends as well.
+                // An error means that the sender and thus the connection is gone: the answer ends as well.
                 _ = asking.wait_for(|count| *count == 0) => {}
             }
             silence += paused.elapsed();
@@ -68,7 +68,7 @@ pub(crate) async fn wait<T>(
     }
 }
 
-/// `from` plus a time that may be beyond what the clock can hold.
+/// Returns `from` plus a time, or the latest possible time on overflow.
 fn later(from: Instant, time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
     from + time.min(YEAR)
@@ -81,8 +81,8 @@ mod tests {
 
     const TIMES: CallTimes = CallTimes { silence: Duration::from_secs(60), total: Duration::from_secs(1800) };
 
-    /// Runs `wait` for an answer after `answer` seconds, with progress at these seconds and a person asked between
-    /// those; under a clock that is moved by hand. Returns the outcome and the second at which it came.
+    /// Runs `wait` with a paused clock: the answer arrives after `answer` seconds, progress at the given seconds, and a
+    /// user is asked in the given intervals. Returns the outcome and its second.
     async fn run(answer: u64, progress: &[u64], asked: &[(u64, u64)]) -> (Result<(), Expired>, u64) {
         let begun = Instant::now();
         let at = move |second: u64| tokio::time::sleep_until(begun + Duration::from_secs(second));

@@ -1,4 +1,4 @@
-//! The chunks of the Begin Patch form on a text.
+//! Applies the chunks of the Begin Patch form to a text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,24 +17,24 @@ use crate::sequence;
 pub struct Chunk<'t> {
     /// The line of the patch where the chunk begins, from 1.
     pub line: usize,
-    /// The lines behind `@@`, which are found in the file one below the other before the chunk.
+    /// The lines after `@@`, which have to occur in the file in this order before the chunk.
     pub anchors: Vec<&'t [u8]>,
     /// The lines, in the order of the patch.
     pub lines: Vec<ChunkLine<'t>>,
-    /// Whether `*** End of File` follows: the old lines are the last ones of the file.
+    /// True if `*** End of File` follows: the old lines are the last ones of the file.
     pub at_end: bool,
 }
 
 /// A line of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkLine<'t> {
-    /// The texts that have the line.
+    /// Which of the texts contain the line.
     pub kind: LineKind,
-    /// The line without its end.
+    /// The line without its line end.
     pub text: &'t [u8],
 }
 
-/// A line of the file, and its end: `\n`, `\r\n`, or nothing at the end of the file.
+/// A line of the file, and its line end: `\n`, `\r\n`, or nothing at the end of the file.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     text: &'a [u8],
@@ -53,7 +53,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// How lines are compared, from the strictest to the loosest. A stricter match anywhere is preferred.
+/// How lines are compared, from the strictest to the loosest. A stricter match anywhere has precedence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Likeness {
     Equal,
@@ -66,7 +66,7 @@ const LIKENESSES: [Likeness; 4] =
     [Likeness::Equal, Likeness::TrailingBlanks, Likeness::SurroundingBlanks, Likeness::Typography];
 
 impl Likeness {
-    /// The form in which lines that are alike are equal.
+    /// Returns the form in which similar lines are equal.
     fn form(self, line: &[u8]) -> Cow<'_, [u8]> {
         match self {
             Likeness::Equal => Cow::Borrowed(line),
@@ -80,7 +80,7 @@ impl Likeness {
     }
 }
 
-/// The letter of a keyboard for typographic dashes, quotes and blanks.
+/// Returns the keyboard character for typographic dashes, quotes and blanks.
 fn plain(letter: char) -> char {
     match letter {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
@@ -91,7 +91,7 @@ fn plain(letter: char) -> char {
     }
 }
 
-/// The lines of the file, with ids by which equal ones are found for each likeness.
+/// The lines of the file, with ids that are equal for equal lines, per likeness.
 struct Finder<'a> {
     lines: Vec<Line<'a>>,
     ids: Vec<LineIds<'a>>,
@@ -105,7 +105,8 @@ impl<'a> Finder<'a> {
         Finder { lines: lines_of(text).map(Line::new).collect(), ids: Vec::new() }
     }
 
-    /// The first place of `wanted` at or behind `from`; with `at_end` only the last place of the file.
+    /// Returns the first position of `wanted` at or after `from`; with `at_end` only the last position of the file.
+    /// `None` if there is none.
     fn find(&mut self, wanted: &[&[u8]], from: usize, at_end: bool) -> Option<usize> {
         let last = self.lines.len().checked_sub(wanted.len()).filter(|last| *last >= from)?;
         let start = if at_end { last } else { from };
@@ -155,7 +156,7 @@ struct Replacement<'a, 't> {
     lines: &'a [ChunkLine<'t>],
 }
 
-/// Applies `chunks` to the text of the file `name`. Lines that are added get the line end of their neighbours.
+/// Applies `chunks` to the text of the file `name`. Added lines get the line end of their neighbours.
 pub(crate) fn apply(chunks: &[Chunk<'_>], old: &[u8], name: &str, cancel: &CancelToken) -> Result<AppliedText> {
     let mark = "\u{feff}".as_bytes();
     let (mark, body) = old.split_at(if old.starts_with(mark) { mark.len() } else { 0 });
@@ -185,7 +186,8 @@ pub(crate) fn apply(chunks: &[Chunk<'_>], old: &[u8], name: &str, cancel: &Cance
     Ok(AppliedText { text, places, added: count(LineKind::Added), removed: count(LineKind::Removed) })
 }
 
-/// The position of a chunk: its first line, the line from which the next chunk is searched, and how many of its lines are used.
+/// The position of a chunk: its first line, the line where the search of the next chunk begins, and how many of its
+/// lines are used.
 struct ChunkPlace {
     start: usize,
     next: usize,
@@ -208,7 +210,7 @@ fn locate(finder: &mut Finder<'_>, chunk: &Chunk<'_>, mut from: usize, marked: b
     if let Some(start) = finder.find(&wanted, from, chunk.at_end) {
         return Ok(ChunkPlace { start, next: start + wanted.len(), used });
     }
-    // An empty line between chunks reads like an empty context line.
+    // An empty line between chunks looks like an empty context line.
     if let [before @ .., b""] = &wanted[..]
         && chunk.lines.last().is_some_and(|line| line.kind == LineKind::Context)
         && !before.is_empty()
@@ -219,12 +221,13 @@ fn locate(finder: &mut Finder<'_>, chunk: &Chunk<'_>, mut from: usize, marked: b
     Err(finder.miss(&wanted, from))
 }
 
-/// A line of the patch without the byte order mark that the file has and the lines of the file are split without.
+/// Removes the byte order mark from a line of the patch if the file has one, because it is also removed from the file's
+/// lines.
 fn unmarked(line: &[u8], marked: bool) -> &[u8] {
     if marked { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line) } else { line }
 }
 
-/// The new lines, and for each chunk its number and its first new line, from 1.
+/// Returns the new lines, and for each chunk its number and its first new line, from 1.
 fn assemble<'a>(
     file: &[Line<'a>],
     replacements: &[(usize, Replacement<'_, 'a>)],
@@ -257,7 +260,7 @@ fn assemble<'a>(
         }
     }
     lines.extend_from_slice(&file[at..]);
-    // A line that was the last one and had no newline gets one if lines follow it now.
+    // A line that was the last one without a newline gets one if lines follow it now.
     if let Some((_, before)) = lines.split_last_mut() {
         before.iter_mut().filter(|line| line.end.is_empty()).for_each(|line| line.end = usual);
     }

@@ -1,7 +1,7 @@
 //! Writes the files of a plan, all of them or none.
 //!
-//! New contents are written to a hidden folder in the root, and then renamed into place. What was there before is moved to the same folder,
-//! from where it comes back if a later step fails.
+//! New content is written to a hidden directory in the root, and then renamed into place. Replaced files are moved to
+//! the same directory, from where they are restored if a later step fails.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,11 +15,11 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result, lossy};
 use crate::plan::Step;
 use crate::root::{Node, NodeKind, Root, Stamp, name_of, split, stamp_at};
 
-/// The tries to find a name for the hidden folder that is not in use.
+/// The maximum number of names that are tried for the hidden directory.
 const TRIES: usize = 16;
 
-/// Carries out `steps`. With `prune` the folders that removed files leave empty are removed too. The token is checked before each file
-/// is written, and no more once the first one is moved.
+/// Executes `steps`. With `prune`, directories that become empty are removed too. Checks the token before each file is
+/// written, but not after the first one was moved.
 pub(crate) fn commit(root: &Root, steps: &[Step], prune: bool, cancel: &CancelToken) -> Result<()> {
     if steps.is_empty() {
         return Ok(());
@@ -36,17 +36,17 @@ pub(crate) fn commit(root: &Root, steps: &[Step], prune: bool, cancel: &CancelTo
     Ok(())
 }
 
-/// A change that has been made, and what undoes it.
+/// A completed change, with the data to undo it.
 enum Done<'s> {
-    /// The file was moved to the hidden folder under this name.
+    /// The file was moved to the hidden directory with this name.
     Removed(&'s [u8], OsString),
-    /// The file was exchanged with the one of this name in the hidden folder.
+    /// The file was exchanged with the one of this name in the hidden directory.
     Exchanged(&'s [u8], OsString),
     /// The file is new.
     Created(&'s [u8]),
-    /// The folder is new.
+    /// The directory is new.
     FolderMade(Vec<u8>),
-    /// The folder, which was empty, is gone; its permissions.
+    /// The directory, which was empty, was removed; contains its permissions.
     FolderRemoved(Vec<u8>, Mode),
 }
 
@@ -99,7 +99,7 @@ impl<'s> Commit<'s> {
         cancel.check().map_err(Error::aborted)
     }
 
-    /// Writes a file to the hidden folder.
+    /// Writes a file to the hidden directory.
     fn stage(&self, node: &Node, name: &OsString, step: &Step) -> io::Result<()> {
         let private = Mode::RUSR | Mode::WUSR;
         let open = private | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
@@ -107,7 +107,7 @@ impl<'s> Commit<'s> {
             NodeKind::Link => return Ok(rustix::fs::symlinkat(name_of(&node.content), &self.stage, name)?),
             NodeKind::NewFile(false) => open,
             NodeKind::NewFile(true) => open | Mode::XUSR | Mode::XGRP | Mode::XOTH,
-            // Its content is not readable to others before its permissions are right.
+            // Other users must not be able to read its content before its permissions are set.
             NodeKind::File(_) => private,
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -120,7 +120,7 @@ impl<'s> Commit<'s> {
         file.sync_data()
     }
 
-    /// Gives a new file the owner of the one that it replaces.
+    /// Sets the owner of a new file to that of the replaced one.
     fn keep_owner(&self, file: &File, step: &Step) -> io::Result<()> {
         let (folder, name) = split(&step.path);
         if step.before.is_none() {
@@ -133,13 +133,14 @@ impl<'s> Commit<'s> {
         }
         let (owner, group) = (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
         match rustix::fs::fchown(file, Some(owner), Some(group)) {
-            // Only the superuser may give files away; for everyone else the file becomes the caller's own, as with `git apply`.
+            // Only the superuser may change the owner; for everyone else the file belongs to the caller, as with `git
+            // apply`.
             Ok(()) | Err(Errno::PERM) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    /// Moves all files. Removals come first, so that a folder can be made where a file was.
+    /// Moves all files. Removals are first, so that a directory can be created in place of a file.
     fn move_all(&mut self, steps: &'s [Step]) -> Result<()> {
         for (number, step) in steps.iter().enumerate().filter(|(_, step)| step.node.is_none()) {
             self.take_away(&step.path, step.before, old_name(number))?;
@@ -174,7 +175,7 @@ impl<'s> Commit<'s> {
                 self.done.push(Done::Exchanged(path, new.clone()));
                 if stamp_at(&self.stage, &new) == Some(before) { Ok(()) } else { Err(changed(path)) }
             }
-            // File systems that cannot exchange.
+            // The file system does not support exchanging.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 self.take_away(path, Some(before), old_name(number))?;
                 self.create(path, number)
@@ -189,7 +190,7 @@ impl<'s> Commit<'s> {
         let folder = self.root.folder(folder).map_err(|cause| failed(path, &cause))?;
         let (new, name) = (new_name(number), name_of(name));
         let moved = match rustix::fs::renameat_with(&self.stage, &new, &folder, name, RenameFlags::NOREPLACE) {
-            // A hard link replaces nothing either; its first name goes with the hidden folder.
+            // A hard link does not replace files either; its first name is deleted with the hidden directory.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 rustix::fs::linkat(&self.stage, &new, &folder, name, AtFlags::empty())
             }
@@ -218,7 +219,7 @@ impl<'s> Commit<'s> {
         Ok(())
     }
 
-    /// Removes a folder that holds nothing but folders.
+    /// Removes a directory that contains nothing but directories.
     fn remove_folder(&mut self, path: &[u8]) -> io::Result<()> {
         let listed = self.root.folder(path)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -237,7 +238,7 @@ impl<'s> Commit<'s> {
         Ok(())
     }
 
-    /// Undoes what was done, and returns the error with what could not be undone.
+    /// Undoes the completed changes, and adds what could not be undone to the error.
     fn roll_back(mut self, error: Error) -> Error {
         let mut lost = Vec::new();
         while let Some(done) = self.done.pop() {
@@ -250,7 +251,7 @@ impl<'s> Commit<'s> {
             self.close();
             return error;
         }
-        // What could not be moved back is kept.
+        // Files that could not be moved back are kept.
         let kept = self.name.to_string_lossy();
         let message =
             format!("{}; could not restore {}: see the folder {kept} in the root", error.message(), lost.join(", "));
@@ -288,7 +289,7 @@ impl<'s> Commit<'s> {
         Ok(())
     }
 
-    /// Removes the hidden folder with everything in it. What cannot be removed stays, and harms nothing.
+    /// Removes the hidden directory with its content. Anything that cannot be removed stays and is harmless.
     fn close(self) {
         let old = self.done.iter().filter_map(|done| match done {
             Done::Removed(_, name) | Done::Exchanged(_, name) => Some(name),
@@ -311,7 +312,8 @@ fn old_name(number: usize) -> OsString {
     OsString::from(format!("old-{number}"))
 }
 
-/// Removes the folders above a removed file that are empty now, as git does. The first one that is not empty ends it.
+/// Removes the parent directories of a removed file that are empty now, as git does, up to the first one that is not
+/// empty.
 fn prune_folders(root: &Root, path: &[u8]) {
     let (mut folder, _) = split(path);
     while !folder.is_empty() {
@@ -356,7 +358,7 @@ mod tests {
         files
     }
 
-    /// Plans a replacement, a new file in a new folder, a removal and one more step, lets `meanwhile` happen and commits.
+    /// Plans a replacement, a new file in a new directory, a removal and one more step, calls `meanwhile` and commits.
     fn interrupted(
         last: impl Fn(&Root) -> Step,
         meanwhile: impl Fn(&Path),

@@ -1,4 +1,4 @@
-//! A patch on the files of a directory.
+//! Applies a patch to the files of a directory.
 
 use std::path::Path;
 
@@ -10,25 +10,29 @@ use crate::report::PatchReport;
 /// How a patch is applied to a directory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ApplyOptions {
-    /// Whether everything is checked and nothing is written. Default: false.
+    /// Check everything but write nothing. Default: false.
     pub dry_run: bool,
-    /// The context lines at the beginning and at the end of a hunk of a unified diff that need not match. Default: 0.
+    /// The number of context lines at the start and the end of a hunk of a unified diff that need not match. Default:
+    /// 0.
     pub fuzz: usize,
 }
 
-/// Applies a patch to the files below `root`. All of them are changed or none.
+/// Applies a patch to the files below `root`. Either all of them are changed or none.
 ///
-/// - Paths are opened from a descriptor of `root`. No symbolic link below it is followed, and no file of `.git`, `.hg`, `.svn`, `.jj`,
-///   `.bzr`, `_darcs` or `.pijul` is touched.
-/// - New contents are written to a hidden directory in `root` and renamed into place. If a step fails, the steps before it are undone.
-/// - A file that another program changes in the meantime makes the call fail.
-/// - Changed files keep their permissions. New files get those that the umask leaves.
+/// - Paths are opened relative to a descriptor of `root`. No symbolic link below it is followed, and no file of `.git`,
+///   `.hg`, `.svn`, `.jj`, `.bzr`, `_darcs` or `.pijul` is changed.
+/// - New content is written to a hidden directory in `root` and renamed into place. If a step fails, the earlier steps
+///   are undone.
+/// - If another program changes a file in the meantime, the call fails.
+/// - Changed files keep their permissions. New files have the default permissions with the umask applied.
 ///
 /// The token is checked before each file and each hunk, until the first file is renamed.
 ///
 /// # Errors
-/// Those of [`Patch::parse`] and [`apply_to_text`](crate::apply_to_text); `NotFound` if a file is missing; `InvalidState` if a file exists that the patch creates,
-/// or was changed meanwhile; `PermissionDenied` if a path leads through a link; `Unsupported` on systems other than Unix; the token's reason.
+/// Returns the errors of [`Patch::parse`] and [`apply_to_text`](crate::apply_to_text); `NotFound` if a file is missing;
+/// `InvalidState` if a file that the patch creates exists, or if a file was changed in the meantime; `PermissionDenied`
+/// if a path leads through a link; `Unsupported` on systems other than Unix; and the token's reason if the call is
+/// cancelled.
 pub fn apply_to_directory(
     root: &Path,
     text: &[u8],
@@ -48,12 +52,13 @@ pub fn apply_to_directory(
     }
 }
 
-/// The absolute paths of a root, by which a patch of the Begin Patch form may name files: as the caller writes it and without links.
+/// Returns the absolute paths of a root that a patch of the Begin Patch form may use: as the caller writes it, and
+/// without links.
 #[cfg(unix)]
 fn absolute_roots(root: &Path) -> Vec<Vec<u8>> {
     use std::os::unix::ffi::OsStrExt;
 
-    // A root that cannot be resolved fails with its reason when it is opened.
+    // A root that cannot be resolved fails with its error when it is opened.
     let resolved = root.canonicalize().ok();
     let given = root.is_absolute().then(|| root.to_path_buf());
     given.into_iter().chain(resolved).map(|path| path.components().as_path().as_os_str().as_bytes().to_vec()).collect()

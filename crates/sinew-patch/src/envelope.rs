@@ -11,11 +11,11 @@ use crate::patch::{Edit, FilePatch, Operation};
 const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
 
-/// The lines between `*** Begin Patch` and `*** End Patch`, without their ends.
+/// The lines between `*** Begin Patch` and `*** End Patch`, without line ends.
 pub(crate) struct Body<'t> {
     lines: Vec<&'t [u8]>,
     at: usize,
-    /// The lines of the patch before these.
+    /// The number of lines of the patch before these.
     before: usize,
 }
 
@@ -29,7 +29,7 @@ impl<'t> Body<'t> {
     }
 }
 
-/// Returns the body of a patch of this form, or `None` for a text of another form.
+/// Returns the body of a patch of this form; `None` for a text of another form.
 pub(crate) fn body(text: &[u8]) -> Result<Option<Body<'_>>> {
     let all: Vec<&[u8]> = lines_of(text).map(|line| line.strip_suffix(b"\n").unwrap_or(line)).collect();
     let all: Vec<&[u8]> = all.into_iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
@@ -51,7 +51,7 @@ pub(crate) fn body(text: &[u8]) -> Result<Option<Body<'_>>> {
     Ok(Some(Body { lines: all[first + 1..last].to_vec(), at: 0, before: first + 1 }))
 }
 
-/// Parses the files of a body. A path may be absolute if it lies below one of `roots`.
+/// Parses the files of a body. A path may be absolute if it is below one of `roots`.
 pub(crate) fn parse<'t>(body: &Body<'t>, roots: &[Vec<u8>]) -> Result<Vec<FilePatch<'t>>> {
     let mut body = Body { lines: body.lines.clone(), at: 0, before: body.before };
     let mut files = Vec::new();
@@ -109,7 +109,7 @@ fn path_of(rest: &[u8], keyword: &str, line: usize, roots: &[Vec<u8>]) -> Result
     FileName::plain(roots.iter().find_map(below).unwrap_or(raw))
 }
 
-/// The lines of a new file, which all begin with `+`.
+/// Returns the lines of a new file, which all begin with `+`.
 fn content(body: &mut Body<'_>) -> Vec<u8> {
     let mut content = Vec::new();
     while let Some(text) = body.peek().and_then(|line| line.strip_prefix(b"+")) {
@@ -135,7 +135,7 @@ fn chunks<'t>(body: &mut Body<'t>, path: &FileName) -> Result<Vec<Chunk<'t>>> {
     Ok(chunks)
 }
 
-/// Returns true for the header of a file, which may be indented where no chunk can go on.
+/// Returns true for the header of a file, which may be indented where no chunk can continue.
 fn is_header(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     [&b"*** Add File:"[..], b"*** Delete File:", b"*** Update File:"].iter().any(|header| line.starts_with(header))
@@ -181,7 +181,7 @@ fn chunk<'t>(body: &mut Body<'t>, path: &FileName, is_first: bool) -> Result<Chu
     Ok(chunk)
 }
 
-/// The line behind `@@`: `Some(None)` for a bare `@@`, `None` for another line.
+/// Returns the text after `@@`: `Some(None)` for a bare `@@`, `None` for another line.
 fn anchor_of(line: &[u8]) -> Option<Option<&[u8]>> {
     if line.trim_ascii_end() == b"@@" {
         return Some(None);

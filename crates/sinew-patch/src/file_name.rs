@@ -1,29 +1,31 @@
-//! Paths of a patch: relative, without `..`, and never inside of a repository's own folder.
+//! Paths of a patch: relative, without `..`, and never inside the directory of a version control system.
 
 use std::fmt;
 
 use sinew_base::{Error, ErrorCode, Result, lossy};
 
-/// The path of a file below the root, as bytes with `/` between its parts. It is never empty or absolute and has no `.` and no `..`.
+/// The path of a file below the root, as bytes with `/` separators. It is never empty or absolute and contains no `.`
+/// and no `..`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileName {
     /// The path.
     pub path: Vec<u8>,
-    /// The path with its first part, if the patch may have been written without prefixes such as `a/` and `b/`. It is meant if the
-    /// other path does not exist.
+    /// The path including its first component, if the patch may have been written without prefixes such as `a/` and
+    /// `b/`. It is used if the other path does not exist.
     pub unstripped: Option<Vec<u8>>,
 }
 
-/// The folders in which version control systems keep their own files. Hooks and settings in them can start programs.
+/// The directories of version control systems. Hooks and settings in them can start programs.
 const REPOSITORIES: [&str; 7] = [".git", ".hg", ".svn", ".jj", ".bzr", "_darcs", ".pijul"];
 
 impl FileName {
-    /// A path that has no prefix.
+    /// Parses a path without a prefix.
     pub(crate) fn plain(raw: &[u8]) -> Result<FileName> {
         Ok(FileName { path: normal(raw)?, unstripped: None })
     }
 
-    /// A path whose first part is a prefix such as `a/`. With `maybe_plain` the first part may belong to the path.
+    /// Parses a path whose first component is a prefix such as `a/`. With `maybe_plain` the first component may belong
+    /// to the path.
     pub(crate) fn prefixed(raw: &[u8], maybe_plain: bool) -> Result<FileName> {
         let whole = normal(raw)?;
         let Some(slash) = raw.iter().position(|byte| *byte == b'/') else {
@@ -43,7 +45,7 @@ fn refused(raw: &[u8], reason: &str) -> Error {
     Error::new(ErrorCode::PermissionDenied, format!("{}: {reason}", lossy(raw)))
 }
 
-/// Joins the parts of a path without `.` and doubled slashes.
+/// Joins the components of a path without `.` and repeated slashes.
 fn normal(raw: &[u8]) -> Result<Vec<u8>> {
     if raw.starts_with(b"/") {
         return Err(refused(raw, "the path is absolute; a patch may only change files below its root"));
@@ -75,16 +77,17 @@ fn normal(raw: &[u8]) -> Result<Vec<u8>> {
     Ok(path)
 }
 
-/// Returns true for the folder of a version control system, also in the spellings that file systems of macOS and Windows take for it.
+/// Returns true for the directory of a version control system, including spellings that macOS and Windows file systems
+/// treat as equal.
 fn is_repository(part: &[u8]) -> bool {
     let text = lossy(part);
     let visible: String = text.chars().filter(|letter| !is_ignorable(*letter)).collect();
-    // NTFS drops trailing dots and blanks, and what follows a colon names a stream of the file.
+    // NTFS drops trailing dots and blanks, and a colon starts the name of a stream.
     let name = visible.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     name.eq_ignore_ascii_case("git~1") || REPOSITORIES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// The characters that HFS+ leaves out when it compares names.
+/// Returns true for characters that HFS+ ignores when it compares names.
 fn is_ignorable(letter: char) -> bool {
     matches!(letter, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }

@@ -7,10 +7,10 @@ use crate::lines::damaged;
 use crate::patch::FileMode;
 use crate::quoted::unquote;
 
-/// The header of a git diff. Names are as the patch writes them, with their prefixes except for renames and copies.
+/// The header of a git diff. Names are unchanged and include their prefixes, except for renames and copies.
 #[derive(Default)]
 pub(crate) struct GitHeader {
-    /// The names of the `diff --git` line, if both are the same without their prefixes.
+    /// The names in the `diff --git` line, if both are equal without their prefixes.
     pub(crate) names: Option<(Vec<u8>, Vec<u8>)>,
     pub(crate) old_name: Option<Vec<u8>>,
     pub(crate) new_name: Option<Vec<u8>>,
@@ -21,12 +21,12 @@ pub(crate) struct GitHeader {
     pub(crate) deletes: bool,
     pub(crate) old_mode: Option<FileMode>,
     pub(crate) new_mode: Option<FileMode>,
-    /// `Binary files … differ` or `GIT binary patch` follows.
+    /// True if `Binary files … differ` or `GIT binary patch` follows.
     pub(crate) binary: bool,
 }
 
 impl GitHeader {
-    /// A name for messages.
+    /// Returns a name for messages.
     pub(crate) fn display(&self) -> String {
         let prefixed = |name: &Vec<u8>| {
             let cut = name.iter().position(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
@@ -40,7 +40,7 @@ impl GitHeader {
     }
 }
 
-/// Parses the header that begins at the next line, a `diff --git` line.
+/// Parses the header at the next line, which is a `diff --git` line.
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<GitHeader> {
     let first = reader.peek().unwrap_or_default();
     let mut header = GitHeader { names: both_names(&trimmed(first)[b"diff --git ".len()..]), ..GitHeader::default() };
@@ -59,7 +59,7 @@ pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<GitHeader> {
     Ok(header)
 }
 
-/// Reads one line of the header. Returns false if it does not belong to a header.
+/// Parses one line of the header. Returns false if it does not belong to a header.
 fn extended(header: &mut GitHeader, line: &[u8], number: usize) -> Result<bool> {
     let Some((keyword, value)) = KEYWORDS.iter().find_map(|key| Some((*key, line.strip_prefix(key.as_bytes())?)))
     else {
@@ -112,7 +112,7 @@ const KEYWORDS: [&str; 15] = [
     "dissimilarity index ",
 ];
 
-/// The mode of a file as git writes it.
+/// Parses a file mode of git.
 fn mode_of(value: &[u8]) -> std::result::Result<FileMode, String> {
     let text = sinew_base::lossy(value);
     match text.trim() {
@@ -126,13 +126,14 @@ fn mode_of(value: &[u8]) -> std::result::Result<FileMode, String> {
     }
 }
 
-/// Removes the end of a line, also one of Windows.
+/// Removes a Unix or Windows line end.
 pub(crate) fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The name of a `---` or `+++` line, without the time that may follow a tab. `None` if its quotes do not end.
+/// Returns the name in a `---` or `+++` line, without the time that may follow a tab. `None` if its quotes are not
+/// closed.
 pub(crate) fn name_of(value: &[u8]) -> Option<Vec<u8>> {
     if value.starts_with(b"\"") {
         return unquote(value).map(|(name, _)| name);
@@ -140,7 +141,7 @@ pub(crate) fn name_of(value: &[u8]) -> Option<Vec<u8>> {
     Some(value.split(|byte| *byte == b'\t').next().unwrap_or_default().to_vec())
 }
 
-/// The name of a rename or a copy: to the end of the line.
+/// Returns the name of a rename or a copy, which extends to the end of the line.
 fn moved_name(value: &[u8]) -> Option<Vec<u8>> {
     if value.starts_with(b"\"") { unquote(value).map(|(name, _)| name) } else { Some(value.to_vec()) }
 }
@@ -155,7 +156,8 @@ pub(crate) fn is_binary_notice(line: &[u8]) -> bool {
     named.is_some_and(|rest| rest.ends_with(b" differ") && rest.windows(5).any(|part| part == b" and "))
 }
 
-/// The two names of a `diff --git` line, which are only told apart if they are the same behind their prefixes.
+/// Returns the two names in a `diff --git` line, which can only be separated if they are equal after their prefixes;
+/// `None` otherwise.
 fn both_names(rest: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     if rest.starts_with(b"\"") {
         let (old, behind) = unquote(rest)?;
@@ -174,7 +176,7 @@ fn both_names(rest: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     None
 }
 
-/// Returns true for names that are the same without their first part.
+/// Returns true if two names are equal without their first component.
 fn alike(old: &[u8], new: &[u8]) -> bool {
     let behind = |name: &[u8]| name.iter().position(|byte| *byte == b'/').map(|slash| name[slash + 1..].to_vec());
     match (behind(old), behind(new)) {

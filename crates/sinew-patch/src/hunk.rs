@@ -9,9 +9,9 @@ use crate::lines::damaged;
 pub struct Hunk<'t> {
     /// The line of the patch where the hunk begins, from 1.
     pub line: usize,
-    /// The first old line, as the patch announces it; 0 for a hunk without old lines at the beginning.
+    /// The first old line that the patch specifies; 0 for a hunk without old lines at the start.
     pub old_start: usize,
-    /// The first new line, as the patch announces it.
+    /// The first new line that the patch specifies.
     pub new_start: usize,
     /// The lines, in the order of the patch.
     pub lines: Vec<HunkLine<'t>>,
@@ -20,42 +20,42 @@ pub struct Hunk<'t> {
 /// A line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HunkLine<'t> {
-    /// The texts that have the line.
+    /// Which of the texts contain the line.
     pub kind: LineKind,
-    /// The line with its `\n`; without one if the patch says that the file does not end with a newline.
+    /// The line with its `\n`, or without one if the patch says that the file does not end with a newline.
     pub text: &'t [u8],
 }
 
-/// The texts that have a line.
+/// Which of the texts contain a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
     /// Both.
     Context,
-    /// The old one.
+    /// The old text.
     Removed,
-    /// The new one.
+    /// The new text.
     Added,
 }
 
 impl<'t> Hunk<'t> {
-    /// The lines of the old text.
+    /// Returns the lines of the old text.
     pub(crate) fn old_lines(&self) -> impl Iterator<Item = &'t [u8]> {
         self.lines.iter().filter(|line| line.kind != LineKind::Added).map(|line| line.text)
     }
 
-    /// The number of lines of one kind.
+    /// Returns the number of lines of one kind.
     pub(crate) fn count(&self, kind: LineKind) -> usize {
         self.lines.iter().filter(|line| line.kind == kind).count()
     }
 
-    /// The number of context lines at the beginning and at the end.
+    /// Returns the number of context lines at the start and at the end.
     pub(crate) fn context(&self) -> (usize, usize) {
         let is_context = |line: &&HunkLine<'_>| line.kind == LineKind::Context;
         (self.lines.iter().take_while(is_context).count(), self.lines.iter().rev().take_while(is_context).count())
     }
 }
 
-/// The lines of a patch, and the one that is read next.
+/// The lines of a patch, and the position of the next one.
 pub(crate) struct Reader<'t> {
     lines: Vec<&'t [u8]>,
     at: usize,
@@ -66,12 +66,12 @@ impl<'t> Reader<'t> {
         Reader { lines: crate::lines::lines_of(text).collect(), at: 0 }
     }
 
-    /// The next line with its end.
+    /// Returns the next line with its line end; `None` at the end.
     pub(crate) fn peek(&self) -> Option<&'t [u8]> {
         self.lines.get(self.at).copied()
     }
 
-    /// The line `ahead` lines behind the next one; an empty one behind the end.
+    /// Returns the line `ahead` lines after the next one; empty beyond the end.
     pub(crate) fn ahead(&self, ahead: usize) -> &'t [u8] {
         self.lines.get(self.at + ahead).copied().unwrap_or_default()
     }
@@ -80,20 +80,20 @@ impl<'t> Reader<'t> {
         self.at += 1;
     }
 
-    /// The number of the next line, from 1.
+    /// Returns the number of the next line, from 1.
     pub(crate) fn number(&self) -> usize {
         self.at + 1
     }
 }
 
-/// The announced places of a hunk: the first line and the number of lines, old and new.
+/// The header of a hunk: the first line and the number of lines, old and new.
 #[derive(Clone, Copy)]
 struct Announced {
     old: (usize, usize),
     new: (usize, usize),
 }
 
-/// Parses `@@ -1,2 +3,4 @@ …`. Numbers beyond `usize` are its largest.
+/// Parses `@@ -1,2 +3,4 @@ …`. Numbers beyond `usize` are clamped.
 fn header(line: &[u8]) -> Option<Announced> {
     let rest = line.strip_prefix(b"@@ -")?;
     let (old, rest) = range(rest)?;
@@ -117,7 +117,7 @@ fn number(text: &[u8]) -> Option<(usize, &[u8])> {
     (digits > 0).then(|| (value, &text[digits..]))
 }
 
-/// Parses the hunks of the file `name`, which begin at the next line; none if no hunk does.
+/// Parses the hunks of the file `name`, which begin at the next line; empty if there is none.
 pub(crate) fn hunks<'t>(reader: &mut Reader<'t>, name: &str) -> Result<Vec<Hunk<'t>>> {
     let mut hunks = Vec::new();
     while reader.peek().is_some_and(|line| line.starts_with(b"@@")) {
@@ -125,7 +125,7 @@ pub(crate) fn hunks<'t>(reader: &mut Reader<'t>, name: &str) -> Result<Vec<Hunk<
     }
     let surplus = reader.peek().unwrap_or_default();
     let next_file = surplus.starts_with(b"--- ") && reader.ahead(1).starts_with(b"+++ ");
-    // A mail ends with such a line and the version of git.
+    // An e-mail ends with such a line and the version of git.
     let signature = matches!(surplus, b"-- \n" | b"--\n" | b"-- \r\n");
     if !hunks.is_empty() && matches!(surplus.first(), Some(b'+' | b'-')) && !next_file && !signature {
         let number = hunks.len();
@@ -162,7 +162,7 @@ fn hunk<'t>(reader: &mut Reader<'t>, name: &str, number: usize) -> Result<Hunk<'
             }
             _ if !text.ends_with(b"\n") => return fault("is cut off"),
             Some(b' ') => (LineKind::Context, &text[1..]),
-            // Editors remove the blank of an empty context line.
+            // Editors strip the blank of an empty context line.
             Some(b'\n') => (LineKind::Context, text),
             Some(b'-') => (LineKind::Removed, &text[1..]),
             Some(b'+') => (LineKind::Added, &text[1..]),
@@ -190,19 +190,20 @@ fn hunk<'t>(reader: &mut Reader<'t>, name: &str, number: usize) -> Result<Hunk<'
     Ok(Hunk { line, old_start: announced.old.0, new_start: announced.new.0, lines })
 }
 
-/// Returns true for `\ No newline at end of file`, which programs translate: it begins so and is at least that long in each language.
+/// Returns true for `\ No newline at end of file`, which programs translate: every translation has this start and this
+/// minimum length.
 fn is_end_mark(line: &[u8]) -> bool {
     line.starts_with(b"\\ ") && line.len() >= 12
 }
 
-/// Removes the newline of the line before the mark.
+/// Removes the newline of the line before the marker.
 fn unterminate(lines: &mut [HunkLine<'_>]) {
     if let Some(line) = lines.last_mut() {
         line.text = line.text.strip_suffix(b"\n").unwrap_or(line.text);
     }
 }
 
-/// Only the last old and the last new line may have no newline.
+/// Checks that only the last old and the last new line have no newline.
 fn check_ends(lines: &[HunkLine<'_>]) -> Result<(), ()> {
     for other in [LineKind::Added, LineKind::Removed] {
         let mut side = lines.iter().rev().filter(|line| line.kind != other);

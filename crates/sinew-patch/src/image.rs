@@ -1,4 +1,4 @@
-//! The hunks of a unified diff on a text, by the rules of `git apply`.
+//! Applies the hunks of a unified diff to a text, by the rules of `git apply`.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use crate::nearest::{self, Miss};
 use crate::report::{AppliedText, HunkPlace};
 use crate::sequence;
 
-/// The id of a line that a hunk has written, which no other hunk may use.
+/// The id of a line that a hunk has written, which other hunks may not match.
 const WRITTEN: u32 = u32::MAX;
 
 /// The lines of the text while hunks are applied. Equal lines have equal ids.
@@ -62,13 +62,13 @@ pub(crate) fn apply<'t>(
     Ok(AppliedText { text, places, added, removed })
 }
 
-/// The old lines of a hunk without the context that fuzz leaves out, and the ends of the text that they must touch.
+/// The old lines of a hunk without the context that fuzz ignores, and which ends of the text they must touch.
 struct Pattern<'a, 't> {
     ids: &'a [u32],
     lines: &'a [&'t [u8]],
     at_begin: bool,
     at_end: bool,
-    /// Whether the last line is context that the patch says to have no newline. A file that has one there matches too, as for git.
+    /// True if the last line is context without a newline. As in git, it also matches a file with a newline there.
     loose_end: bool,
 }
 
@@ -94,7 +94,7 @@ fn apply_hunk<'t>(image: &mut Image<'t>, hunk: &Hunk<'t>, fuzz: usize) -> Result
             replace(image, hunk, at, (skip, drop));
             return Ok(HunkPlace { line: at - at.min(skip) + 1, offset, fuzz: used });
         }
-        // The longer context first, as git does; one line must be left, or the hunk would match anywhere.
+        // The longer context first, as in git; one line must remain, because otherwise the hunk would match anywhere.
         let (was_leading, was_trailing) = (leading, trailing);
         if was_leading >= was_trailing && leading > 0 && ids.len() - drop - skip > 1 {
             (leading, skip) = (leading - 1, skip + 1);
@@ -107,16 +107,17 @@ fn apply_hunk<'t>(image: &mut Image<'t>, hunk: &Hunk<'t>, fuzz: usize) -> Result
     Err(miss(image, hunk, &lines, expected))
 }
 
-/// New lines that end the file without a newline can only go to its end.
+/// Returns true if the new lines end the file without a newline, so that they can only be at its end.
 fn ends_unterminated(hunk: &Hunk<'_>) -> bool {
     hunk.lines.iter().any(|line| !line.text.ends_with(b"\n"))
 }
 
-/// The position of a pattern: that nearest to `expected`; of two at the same distance the later one, as git chooses.
+/// Returns the position of a pattern that is nearest to `expected`; of two at the same distance the later one, as in
+/// git.
 fn find(image: &Image<'_>, pattern: &Pattern<'_, '_>, expected: usize) -> Option<usize> {
     let (total, wanted) = (image.lines.len(), pattern.ids.len());
     let last = total.checked_sub(wanted)?;
-    // A hunk without any context says by its line number alone where it belongs.
+    // A hunk without any context is only located by its line number.
     if wanted == 0 && expected != last {
         return None;
     }
@@ -153,7 +154,7 @@ fn nearest_match(image: &Image<'_>, pattern: &[u32], expected: usize) -> Option<
     best
 }
 
-/// Puts the new lines of a hunk in place of the old ones at `at`, without the context that fuzz left out.
+/// Replaces the old lines of a hunk at `at` by the new ones, without the context that fuzz ignores.
 fn replace<'t>(image: &mut Image<'t>, hunk: &Hunk<'t>, at: usize, (skip, drop): (usize, usize)) {
     let used = &hunk.lines[skip..hunk.lines.len() - drop];
     let old = used.iter().filter(|line| line.kind != LineKind::Added).count();

@@ -1,14 +1,16 @@
-//! Patches: parsed from text, applied to texts in memory, and applied to a directory so that all files change or none does.
+//! Patches: parses them, applies them to texts in memory, and applies them to a directory such that either all files
+//! change or none.
 //!
-//! Two forms are read, and [`Patch::parse`] tells them apart:
+//! Two forms are supported, which [`Patch::parse`] detects:
 //!
-//! - **Unified diffs**, with git's extended headers for created, deleted, renamed and copied files and for modes. The rules are those of
-//!   `git apply`: a hunk may have moved, but every line of it must match. Binary patches are refused.
-//! - **The Begin Patch form**, which language models write: `*** Begin Patch`, then `*** Add File: …`, `*** Update File: …` or
-//!   `*** Delete File: …`. Its chunks have no line numbers and may differ from the file in blanks around a line and in typographic quotes
-//!   and dashes.
+//! - **Unified diffs**, with git's extended headers for created, deleted, renamed and copied files and for modes. The
+//!   rules are those of `git apply`: a hunk may have moved, but every line of it must match. Binary patches are
+//!   rejected.
+//! - **The Begin Patch form**, which language models write: `*** Begin Patch`, then `*** Add File: …`, `*** Update
+//!   File: …` or `*** Delete File: …`. Its chunks have no line numbers and may differ from the file in blanks around a
+//!   line and in typographic quotes and dashes.
 //!
-//! Everything but [`apply_to_directory`] is a function of its arguments.
+//! Except for [`apply_to_directory`], all functions only depend on their arguments.
 //!
 //! ```
 //! use sinew_base::CancelToken;

@@ -1,14 +1,14 @@
-//! The lines of a text that are most like those that a hunk expects, for messages.
+//! Finds the lines of a text that are most similar to those of a hunk, for error messages.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use sinew_base::lossy;
 
-/// Why a hunk does not match, written behind "does not match".
+/// The reason why a hunk does not match, written after "does not match".
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Miss {
-    /// The first line that differs where most of the lines match, from 1; `found` is `None` at the end of the file.
+    /// The first line that differs at the best position, from 1; `found` is `None` at the end of the file.
     At { line: usize, expected: Vec<u8>, found: Option<Vec<u8>> },
     /// All lines match at this line, from 1.
     Whole { line: usize },
@@ -38,7 +38,7 @@ impl fmt::Display for Miss {
     }
 }
 
-/// A line in quotes, cut after 100 characters. The end is shown only if it is not a plain newline.
+/// Quotes a line, truncated after 100 characters. The line end is only shown if it is not a plain newline.
 pub(crate) fn shown(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let text = lossy(line);
@@ -48,14 +48,15 @@ pub(crate) fn shown(line: &[u8]) -> String {
     }
 }
 
-/// The most places at which a line may be found; lines such as `}` would say nothing.
+/// The maximum number of positions of a useful line; lines such as `}` are too frequent.
 const MOST_PLACES: usize = 64;
 
-/// The most lines that are compared letter by letter.
+/// The maximum number of lines that are compared by characters.
 const MOST_COMPARED: usize = 100_000;
 
-/// Looks for the place where most lines of `pattern` are found, near `expected` (from 0), and names the first line that differs there.
-/// If no line is found, the line most like the first one that is not blank. `None` if nothing is alike.
+/// Finds the position near `expected` (from 0) where most lines of `pattern` match, and returns the first line that
+/// differs there. If no line matches, returns the line most similar to the first one that is not blank. `None` if
+/// nothing is similar.
 pub(crate) fn nearest(text: &[&[u8]], pattern: &[&[u8]], expected: usize) -> Option<Miss> {
     let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (at, line) in text.iter().enumerate() {
@@ -93,7 +94,7 @@ fn most_alike(text: &[&[u8]], pattern: &[&[u8]]) -> Option<Miss> {
     (score >= 500).then(|| Miss::At { line: at + 1, expected: wanted.to_vec(), found: Some(text[at].to_vec()) })
 }
 
-/// The part of two lines that they share at their ends, without the blanks around them, in thousandths.
+/// Returns the proportion of two lines that is shared at their ends, ignoring surrounding blanks, in thousandths.
 fn likeness(one: &[u8], other: &[u8]) -> usize {
     let (one, other) = (one.trim_ascii(), other.trim_ascii());
     let same = |(one, other): &(u8, u8)| one.eq_ignore_ascii_case(other);

@@ -1,4 +1,4 @@
-//! Tells the forms of a patch apart.
+//! Detects the form of a patch.
 
 use sinew_base::{Error, ErrorCode, Result};
 
@@ -10,13 +10,14 @@ impl<'t> Patch<'t> {
     /// Parses a patch. Text around the diffs of a unified diff (an e-mail, a code fence) is skipped.
     ///
     /// # Errors
-    /// `InvalidData` if the text holds no patch, or one that is damaged, cut off, binary or of another format; `PermissionDenied` if it
-    /// names an absolute path, `..` or a file of a version control system; `LimitExceeded` if it is larger than [`MAX_PATCH_BYTES`].
+    /// Returns `InvalidData` if the text contains no patch, or one that is invalid, truncated, binary or of another
+    /// format; `PermissionDenied` if it contains an absolute path, `..` or a file of a version control system;
+    /// `LimitExceeded` if it is larger than [`MAX_PATCH_BYTES`].
     pub fn parse(text: &'t [u8]) -> Result<Patch<'t>> {
         Patch::parse_below(text, &[])
     }
 
-    /// Parses a patch whose Begin Patch form may name files by absolute paths below one of `roots`.
+    /// Parses a patch whose Begin Patch form may use absolute paths below one of `roots`.
     pub(crate) fn parse_below(text: &'t [u8], roots: &[Vec<u8>]) -> Result<Patch<'t>> {
         if text.len() > MAX_PATCH_BYTES {
             let message = format!("the patch has more than {MAX_PATCH_BYTES} bytes");

@@ -4,7 +4,7 @@ use crate::chunks::Chunk;
 use crate::file_name::FileName;
 use crate::hunk::Hunk;
 
-/// A parsed patch. It borrows from the text that it was parsed from.
+/// A parsed patch, which borrows from its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch<'t> {
     /// The changes, in the order of the text; never empty.
@@ -31,9 +31,9 @@ pub struct FilePatch<'t> {
     pub path: FileName,
     /// The file that is renamed or copied; `None` for every other operation.
     pub from: Option<FileName>,
-    /// The kind of file that the patch expects; `None` if it does not say so.
+    /// The file mode that the patch expects; `None` if it does not specify one.
     pub old_mode: Option<FileMode>,
-    /// The kind of file that the patch leaves; `None` leaves it as it is.
+    /// The file mode after the change; `None` keeps the mode.
     pub new_mode: Option<FileMode>,
     /// The change of the content.
     pub edit: Edit<'t>,
@@ -44,21 +44,22 @@ pub struct FilePatch<'t> {
 /// The operation of a patch on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Creates the file. In a unified diff it must not exist; the Begin Patch form replaces an existing one.
+    /// Creates the file. In a unified diff it must not exist; the Begin Patch form replaces an existing file.
     Create,
     /// Changes the content or the mode of a file.
     Update,
-    /// Changes the content of a file, or creates it if it is missing: a diff without `/dev/null` that has no old lines.
+    /// Changes the content of a file, or creates it if it is missing: a diff without `/dev/null` and without old lines.
     UpdateOrCreate,
     /// Deletes the file.
     Delete,
-    /// Changes and renames a file. In a unified diff the new name must be free; the Begin Patch form replaces an existing file.
+    /// Changes and renames a file. In a unified diff the new name must not exist; the Begin Patch form replaces an
+    /// existing file.
     Rename,
     /// Copies a file and changes the copy.
     Copy,
 }
 
-/// The kinds of files that git knows.
+/// The file modes that git supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileMode {
     /// `100644`.
@@ -76,6 +77,6 @@ pub enum Edit<'t> {
     Hunks(Vec<Hunk<'t>>),
     /// The chunks of an `*** Update File`.
     Chunks(Vec<Chunk<'t>>),
-    /// The whole content, from an `*** Add File`.
+    /// The complete content, from an `*** Add File`.
     Content(Vec<u8>),
 }

@@ -1,4 +1,4 @@
-//! The new content of the files below a root, before anything is written.
+//! Computes the new content of the files below a root before anything is written.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,21 +14,21 @@ pub(crate) struct Plan<'a> {
     root: &'a Root,
     form: Form,
     fuzz: usize,
-    /// The files on disk that were looked at.
+    /// The files on disk that were read.
     known: BTreeMap<Vec<u8>, Entry>,
     /// The new content of files.
     written: BTreeMap<Vec<u8>, Written>,
-    /// Files that are gone, unless they are written too.
+    /// Removed files, unless they are written too.
     removed: BTreeSet<Vec<u8>>,
-    /// Files that the patch removes or renames anywhere. A diff of git may write to such a name before it is free.
+    /// Files that the patch removes or renames anywhere. A git diff may write to such a name before it is removed.
     freed: HashSet<&'a [u8]>,
 }
 
 struct Written {
     node: Node,
-    /// Whether the patch made the file, as opposed to changing it.
+    /// True if the patch created the file instead of changing it.
     created: bool,
-    /// Whether the content is that of a file on disk, perhaps under another name.
+    /// True if the content is that of a file on disk, possibly with another name.
     same_content: bool,
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct Step {
     pub(crate) path: Vec<u8>,
     /// The new content; `None` removes the file.
     pub(crate) node: Option<Node>,
-    /// The file that is there now; `None` if there is none.
+    /// The current file; `None` if there is none.
     pub(crate) before: Option<Stamp>,
-    /// Whether a folder is there now, whose files are all removed.
+    /// True if there is a directory now whose files are all removed.
     pub(crate) over_folder: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
         Ok(entry)
     }
 
-    /// The file as the patch has left it so far; `None` if there is none.
+    /// Returns the current state of the file in the plan; `None` if it does not exist.
     fn current(&mut self, path: &[u8]) -> Result<Option<Node>> {
         if let Some(written) = self.written.get(path) {
             return Ok(Some(written.node.clone()));
@@ -94,7 +94,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The file that a change begins with.
+    /// Returns the file that a change is based on.
     fn source(&mut self, path: &[u8]) -> Result<Node> {
         match self.current(path)? {
             Some(node) => Ok(node),
@@ -103,8 +103,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The file that a rename or a copy begins with. In a diff of git it is the one on disk, also if the patch has put another one in its
-    /// place.
+    /// Returns the file that a rename or a copy is based on. In a git diff it is the one on disk, even if the patch has
+    /// replaced it.
     fn moved_source(&mut self, path: &[u8]) -> Result<Node> {
         let created = self.written.get(path).is_some_and(|written| written.created);
         if self.form == Form::Unified && (created || self.removed.contains(path)) {
@@ -131,7 +131,7 @@ impl<'a> Plan<'a> {
         if exists { Err(state(path, "the file exists already")) } else { Ok(()) }
     }
 
-    /// Fails if a folder of `path` is a file or a link that the patch does not remove.
+    /// Fails if a parent directory of `path` is a file or a link that the patch does not remove.
     fn check_folders(&mut self, path: &[u8]) -> Result<()> {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         for (slash, _) in slashes {
@@ -161,7 +161,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Applies the change of one file.
+    /// Adds the change of one file.
     pub(crate) fn add(&mut self, file: &'a FilePatch<'_>, cancel: &CancelToken) -> Result<FileReport> {
         let path = self.path_of(file)?;
         let operation = match file.operation {
@@ -226,7 +226,7 @@ impl<'a> Plan<'a> {
         Ok(report)
     }
 
-    /// The path that is meant: with its first part if it exists only so.
+    /// Returns the path to use: including its first component if the file only exists there.
     fn path_of(&mut self, file: &FilePatch<'_>) -> Result<Vec<u8>> {
         let stripped = file.path.path.clone();
         let Some(whole) = &file.path.unstripped else { return Ok(stripped) };
@@ -247,7 +247,7 @@ impl<'a> Plan<'a> {
         self.removed.insert(path);
     }
 
-    /// Removes what was renamed, unless the patch has put another file in its place.
+    /// Removes the source of a rename, unless the patch has put another file in its place.
     fn remove_source(&mut self, path: Vec<u8>) {
         if self.form == Form::BeginPatch || self.written.get(&path).is_none_or(|written| !written.created) {
             self.written.remove(&path);
@@ -255,7 +255,7 @@ impl<'a> Plan<'a> {
         self.removed.insert(path);
     }
 
-    /// The changes on disk: removals first, then files by their paths.
+    /// Returns the changes on disk: removals first, then files by path.
     pub(crate) fn steps(mut self) -> Result<Vec<Step>> {
         let mut steps = Vec::new();
         for path in &self.removed {
@@ -297,7 +297,7 @@ impl<'a> Plan<'a> {
         Ok(steps)
     }
 
-    /// Fails before anything is written if the caller may not write.
+    /// Fails before anything is written if the caller has no write access.
     fn check_access(&self, steps: &[Step]) -> Result<()> {
         let denied = |path: &[u8], reason: &str| {
             Err(Error::new(ErrorCode::PermissionDenied, format!("{}: {reason}", lossy(path))))
@@ -332,7 +332,7 @@ fn action_of(operation: Operation) -> Action {
     }
 }
 
-/// A patch of a link does not apply to a file, and the other way round.
+/// Checks that a patch of a link is applied to a link, and a patch of a file to a file.
 fn check_kind(file: &FilePatch<'_>, old: Option<&Node>) -> Result<()> {
     let (Some(mode), Some(node)) = (file.old_mode, old) else { return Ok(()) };
     let name = &file.from.as_ref().unwrap_or(&file.path).path;
@@ -356,7 +356,7 @@ fn kind_after(mode: Option<FileMode>, old: Option<&Node>, operation: Operation) 
         (None, kept) => kept,
         (Some(FileMode::Link), _) => NodeKind::Link,
         (Some(mode), NodeKind::File(bits)) => {
-            // Who may read the file may execute it.
+            // Execute permission follows read permission.
             let execute = (bits & 0o444) >> 2;
             NodeKind::File(if mode == FileMode::Executable { bits | execute } else { bits & !0o111 })
         }
@@ -364,8 +364,8 @@ fn kind_after(mode: Option<FileMode>, old: Option<&Node>, operation: Operation) 
     }
 }
 
-/// A link that a patch makes or changes must not lead out of the root. `..` counts only at the beginning of the target: behind another
-/// link it would mean another folder.
+/// Checks that a link that a patch creates or changes does not lead out of the root. `..` is only allowed at the start
+/// of the target: after another link its meaning would change.
 fn check_link(path: &[u8], target: &[u8]) -> Result<()> {
     let depth = path.iter().filter(|byte| **byte == b'/').count();
     let parts = || target.split(|byte| *byte == b'/');

@@ -1,7 +1,7 @@
-//! File names as git quotes them: `"a/tab\there"`, `"gr\303\274n"`.
+//! File names in git's quotes: `"a/tab\there"`, `"gr\303\274n"`.
 
-/// Reads a quoted name that begins at the first byte of `text`. Returns the name and the rest behind the closing quote, or `None` if
-/// the quotes do not end or an escape is unknown.
+/// Parses a quoted name at the start of `text`. Returns the name and the text after the closing quote; `None` if the
+/// quotes are not closed or an escape is unknown.
 pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut name = Vec::new();

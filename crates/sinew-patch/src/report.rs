@@ -5,18 +5,18 @@
 pub enum Action {
     /// It did not exist before.
     Created,
-    /// Its content or mode changed, or the patch left it as it was.
+    /// Its content or mode changed, or the patch left it unchanged.
     Modified,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
-    /// It has another name.
+    /// It was renamed.
     Renamed,
-    /// It is a copy.
+    /// It is a copy of another file.
     Copied,
 }
 
 impl Action {
-    /// The name of the action in results: `"created"`, `"modified"`, `"deleted"`, `"renamed"` or `"copied"`.
+    /// Returns the name of the action in results: `"created"`, `"modified"`, `"deleted"`, `"renamed"` or `"copied"`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,9 +34,10 @@ impl Action {
 pub struct HunkPlace {
     /// The first line of the hunk in the new text, from 1.
     pub line: usize,
-    /// How many lines below the announced place it was applied; negative above it. 0 for a chunk of the Begin Patch form.
+    /// How many lines below the specified position it was applied; negative above it. 0 for a chunk of the Begin Patch
+    /// form.
     pub offset: i64,
-    /// The context lines at each end that did not match. 0 for a chunk of the Begin Patch form.
+    /// The number of context lines at each end that did not match. 0 for a chunk of the Begin Patch form.
     pub fuzz: usize,
 }
 
@@ -45,9 +46,9 @@ pub struct HunkPlace {
 pub struct FileReport {
     /// The operation.
     pub action: Action,
-    /// The path below the root, with `/` between its parts.
+    /// The path below the root, with `/` separators.
     pub path: Vec<u8>,
-    /// The path before a rename, or the path that was copied.
+    /// The path before a rename, or the source of a copy; `None` otherwise.
     pub from: Option<Vec<u8>>,
     /// The number of added lines.
     pub added: usize,
@@ -60,7 +61,7 @@ pub struct FileReport {
 /// The changes that a patch made, or would make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchReport {
-    /// One entry for each file of the patch, in its order. A file that is named twice has two.
+    /// One entry for each file of the patch, in order. A file that occurs twice has two entries.
     pub files: Vec<FileReport>,
 }
 
@@ -69,7 +70,7 @@ pub struct PatchReport {
 pub struct AppliedText {
     /// The new text.
     pub text: Vec<u8>,
-    /// The position of each hunk or chunk, in their order.
+    /// The position of each hunk or chunk, in order.
     pub places: Vec<HunkPlace>,
     /// The number of added lines.
     pub added: usize,

@@ -1,4 +1,4 @@
-//! Files below a root, reached by descriptors that never pass a symbolic link.
+//! Files below a root, opened relative to descriptors and never through a symbolic link.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,15 +13,15 @@ use sinew_base::{Error, ErrorCode, Result, lossy, read_limited};
 
 use crate::limits::MAX_FILE_BYTES;
 
-/// The directory below which a patch may change files.
+/// The directory whose files a patch may change.
 pub(crate) struct Root {
     folder: OwnedFd,
 }
 
-/// A file as it is on disk.
+/// The state of a file on disk.
 #[derive(Debug, Clone)]
 pub(crate) enum Entry {
-    /// There is no such name, or a part of its path is missing or a file.
+    /// It does not exist, or a component of its path is missing or a file.
     Missing,
     /// A directory.
     Folder,
@@ -41,7 +41,7 @@ pub(crate) struct Node {
 /// A regular file with its permissions (12 bits), or a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeKind {
-    /// A file whose permissions are those of a new file; with true an executable one.
+    /// A file with the permissions of a new file; true for an executable one.
     NewFile(bool),
     /// A file with these permissions.
     File(u32),
@@ -62,7 +62,7 @@ impl Stamp {
 }
 
 fn folder_flags() -> OFlags {
-    // With O_PATH a directory that may not be listed can still be passed.
+    // O_PATH allows passing through a directory that may not be listed.
     #[cfg(target_os = "linux")]
     let access = OFlags::PATH;
     #[cfg(not(target_os = "linux"))]
@@ -74,7 +74,7 @@ pub(crate) fn name_of(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
 }
 
-/// Splits a path into its folder, empty for the root, and its name.
+/// Splits a path into its directory, empty for the root, and its name.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.iter().rposition(|byte| *byte == b'/').map_or((&path[..0], path), |slash| (&path[..slash], &path[slash + 1..]))
 }
@@ -87,7 +87,7 @@ impl Root {
         Ok(Root { folder })
     }
 
-    /// Opens a folder below the root. A link on the way fails with `ELOOP` or `ENOTDIR`.
+    /// Opens a directory below the root. A link on the path fails with `ELOOP` or `ENOTDIR`.
     pub(crate) fn folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
         if path.is_empty() {
             return self.folder.try_clone();
@@ -102,7 +102,7 @@ impl Root {
         Ok(folder)
     }
 
-    /// Reads a file, at most [`MAX_FILE_BYTES`] of it. Does not wait for pipes and follows no link.
+    /// Reads a file of at most [`MAX_FILE_BYTES`]. Does not wait for pipes and follows no links.
     pub(crate) fn entry(&self, path: &[u8]) -> Result<Entry> {
         self.read(path).map_err(|cause| match cause.kind() {
             io::ErrorKind::FileTooLarge => {
@@ -137,7 +137,8 @@ impl Root {
         }
     }
 
-    /// Returns true if a folder holds nothing but `gone`, which are paths below the root, and folders that do so.
+    /// Returns true if a directory only contains files for which `gone` returns true, and directories with the same
+    /// property. Paths are relative to the root.
     pub(crate) fn holds_only(&self, path: &[u8], gone: &dyn Fn(&[u8]) -> bool) -> io::Result<bool> {
         let mut open = vec![path.to_vec()];
         while let Some(path) = open.pop() {
@@ -161,7 +162,7 @@ impl Root {
         Ok(true)
     }
 
-    /// Returns true if the caller may write to a file or folder, empty for the root.
+    /// Returns true if the caller may write to a file or directory; the empty path is the root.
     pub(crate) fn may_write(&self, path: &[u8]) -> bool {
         let (folder, name) = split(path);
         let name = if name.is_empty() { OsStr::new(".") } else { name_of(name) };
@@ -170,13 +171,13 @@ impl Root {
     }
 }
 
-/// The stamp of a name in a folder; `None` if there is nothing.
+/// Returns the stamp of a name in a directory; `None` if it does not exist.
 pub(crate) fn stamp_at(folder: &OwnedFd, name: &OsStr) -> Option<Stamp> {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| Stamp::of(&stat))
 }
 
 fn read_file(folder: &OwnedFd, name: &OsStr) -> io::Result<Entry> {
-    // What was a file a moment ago may be a pipe or a link now.
+    // The file may have been replaced by a pipe or a link in the meantime.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&file)?;
@@ -188,13 +189,14 @@ fn read_file(folder: &OwnedFd, name: &OsStr) -> io::Result<Entry> {
     Ok(Entry::File(Node { content, kind }, Stamp::of(&stat)))
 }
 
-/// Returns true if a path goes on behind something that is no folder, or is missing.
+/// Returns true if a component of the path is missing or not a directory.
 pub(crate) fn is_no_folder(cause: &io::Error) -> bool {
     let known = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP];
     known.iter().any(|errno| cause.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Opens a folder in one step where the system can keep the whole path below the root and free of links. `None` where it cannot.
+/// Opens a directory in one step if the system can restrict the whole path to the root and to no links. `None` if it
+/// cannot.
 #[cfg(target_os = "linux")]
 fn open_beneath(root: BorrowedFd<'_>, path: &[u8]) -> Option<io::Result<OwnedFd>> {
     use rustix::fs::{ResolveFlags, openat2};
@@ -203,7 +205,7 @@ fn open_beneath(root: BorrowedFd<'_>, path: &[u8]) -> Option<io::Result<OwnedFd>
     match rustix::io::retry_on_intr(open) {
         Ok(folder) => Some(Ok(folder)),
         Err(errno @ (Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS)) => Some(Err(errno.into())),
-        // A sandbox that knows no such call, a path that is too long for one step, a rename meanwhile.
+        // A sandbox without this call, a path that is too long for one step, or a concurrent rename.
         Err(_) => None,
     }
 }

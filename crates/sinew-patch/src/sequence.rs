@@ -1,9 +1,9 @@
-//! Finds a sequence of numbers in another one.
+//! Searches a sequence of numbers in another one.
 
 use std::ops::ControlFlow;
 
-/// Calls `visit` with the position of each match of `pattern`, in order, until it breaks. Linear in the length of both (Knuth, Morris and
-/// Pratt), so that texts of equal lines stay quick. An empty pattern has no matches.
+/// Calls `visit` with the position of each match of `pattern`, in order, until it breaks. Runs in time linear in both
+/// lengths (Knuth, Morris and Pratt), so that texts of equal lines are fast too. An empty pattern has no matches.
 pub(crate) fn each_match(
     text: impl Iterator<Item = u32>,
     pattern: &[u32],

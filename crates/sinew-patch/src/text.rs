@@ -1,4 +1,4 @@
-//! The change of one file on its text.
+//! Applies the change of one file to its text.
 
 use sinew_base::{CancelToken, Result};
 
@@ -6,12 +6,13 @@ use crate::patch::{Edit, FilePatch};
 use crate::report::AppliedText;
 use crate::{chunks, image};
 
-/// Applies the change of one file to its text. The token is checked before each hunk.
+/// Applies the change of one file to its text. Checks the token before each hunk.
 ///
-/// `fuzz` is that of [`ApplyOptions`](crate::ApplyOptions). Bytes outside of the changed lines are kept as they are.
+/// `fuzz` is that of [`ApplyOptions`](crate::ApplyOptions). Bytes outside the changed lines are kept.
 ///
 /// # Errors
-/// `InvalidState` if a hunk does not match, with the nearest line in the message; the token's reason if it ends the call.
+/// Returns `InvalidState` if a hunk does not match, with the most similar lines in the message, and the token's reason
+/// if the call is cancelled.
 pub fn apply_to_text(file: &FilePatch<'_>, old: &[u8], fuzz: usize, cancel: &CancelToken) -> Result<AppliedText> {
     let name = file.from.as_ref().unwrap_or(&file.path).to_string();
     match &file.edit {

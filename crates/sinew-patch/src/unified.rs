@@ -1,4 +1,4 @@
-//! The parser of unified diffs. It reads what `git apply` reads, and refuses what git would pass over without a word.
+//! The parser of unified diffs. It accepts what `git apply` accepts, and rejects what git would ignore silently.
 
 use sinew_base::{Error, ErrorCode, Result, lossy};
 
@@ -29,7 +29,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Vec<FilePatch<'_>>> {
     Ok(files)
 }
 
-/// Text around diffs is skipped, but no change of a file.
+/// Checks a skipped line: text around diffs is allowed, but not the change of a file.
 fn check_skipped(line: &[u8], number: usize) -> Result<()> {
     let line = trimmed(line);
     let reason = match line {
@@ -87,7 +87,7 @@ fn is_null(name: Option<&Vec<u8>>) -> bool {
     name.is_some_and(|name| is_dev_null(name))
 }
 
-/// The names of a git diff: that of the file, and that of its source for renames and copies.
+/// Returns the names in a git diff: that of the file, and that of its source for renames and copies.
 fn git_names(header: &GitHeader, operation: Operation, line: usize) -> Result<(FileName, Option<FileName>)> {
     let missing = || damaged(line, "the header does not name the file");
     if matches!(operation, Operation::Rename | Operation::Copy) {
@@ -126,7 +126,7 @@ fn traditional<'t>(reader: &mut Reader<'t>) -> Result<FilePatch<'t>> {
     reader.skip();
     let (old_null, new_null) = (is_dev_null(&old), is_dev_null(&new));
     let (mut path, operation) = match (old_null, new_null) {
-        // git reads the second one as a file, whose prefix is the empty part before the slash.
+        // git treats the second one as a file whose prefix is the empty component before the slash.
         (true, true) => (FileName::plain(&new[1..])?, Operation::Create),
         (true, false) => (FileName::prefixed(&new, true)?, Operation::Create),
         (false, true) => (FileName::prefixed(&old, true)?, Operation::Delete),
@@ -157,7 +157,7 @@ fn traditional<'t>(reader: &mut Reader<'t>) -> Result<FilePatch<'t>> {
     Ok(file)
 }
 
-/// A new file has no old lines, and a deleted one no new lines.
+/// Checks that a new file has no old lines, and a deleted one no new lines.
 fn check_sides(file: &FilePatch<'_>) -> Result<()> {
     let Edit::Hunks(hunks) = &file.edit else { return Ok(()) };
     let has = |hunk: &Hunk<'_>, kind| hunk.count(kind) + hunk.count(LineKind::Context) > 0;
@@ -172,7 +172,7 @@ fn check_sides(file: &FilePatch<'_>) -> Result<()> {
     }
 }
 
-/// Returns true if the time behind a name is the beginning of 1970 (UTC), by which `diff -N` says that there is no such file.
+/// Returns true if the time after a name is the start of 1970 (UTC), which `diff -N` writes for a missing file.
 fn is_epoch(line: &[u8]) -> bool {
     let text = lossy(line);
     let Some((_, time)) = text.rsplit_once('\t') else { return false };

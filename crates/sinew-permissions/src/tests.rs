@@ -403,7 +403,7 @@ async fn verdict(permissions: &Permissions, command: &str, session: &str) -> Res
 }
 
 #[tokio::test]
-async fn item_72_a_rule_for_the_session_covers_its_pattern_there_and_nothing_else() {
+async fn a_session_rule_covers_its_pattern_in_that_session_only() {
     let rule = Approval::Rule("bash(cargo test *)".into(), RuleScope::Session);
     let ask = answers(move |number| Some(if number == 1 { rule.clone() } else { Approval::No(None) }));
     let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(Arc::clone(&ask) as _));

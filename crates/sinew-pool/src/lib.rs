@@ -1,8 +1,8 @@
-//! A pool of threads of our own: a host's pool (libuv has four threads) is never held up by a search.
+//! A thread pool of its own, so that a search never blocks the pool of the host program (libuv has four threads).
 //!
-//! Threads start when there is work and end after [`IDLE`] without any, so that an idle host has none.
-//! A long job shares its work by [`Pool::broadcast`]: the calling thread works too and as many helpers join as are
-//! free, so that a job always proceeds and no number of jobs can wait for each other.
+//! Threads start when there is work and exit after [`IDLE`] without work, so an idle program has none. A long job
+//! shares its work with [`Pool::broadcast`]: the calling thread works too, and as many helpers join as are free. A job
+//! therefore always makes progress, and jobs cannot deadlock on each other.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// The time that a thread without work stays.
+/// The time after which an idle thread exits.
 pub const IDLE: Duration = Duration::from_secs(5);
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -30,33 +30,34 @@ struct Inner {
     name: &'static str,
 }
 
-/// A pool; clones share it.
+/// A thread pool; clones share its threads.
 #[derive(Clone)]
 pub struct Pool {
     inner: Arc<Inner>,
 }
 
 impl Pool {
-    /// A pool of at most `size` threads (at least one) called `name`. Starts none yet.
+    /// Creates a pool of at most `size` threads (at least one) named `name`. Starts no thread yet.
     #[must_use]
     pub fn new(name: &'static str, size: usize) -> Pool {
         let state = State { jobs: VecDeque::new(), threads: 0, idle: 0 };
         Pool { inner: Arc::new(Inner { state: Mutex::new(state), wake: Condvar::new(), size: size.max(1), name }) }
     }
 
-    /// A pool as wide as the machine, with at least two threads: one that waits for a disk leaves one.
+    /// Creates a pool with one thread per processor core and at least two, so that one remains while another waits for
+    /// a disk.
     #[must_use]
     pub fn for_machine(name: &'static str) -> Pool {
         Pool::new(name, std::thread::available_parallelism().map_or(2, |n| n.get()).max(2))
     }
 
-    /// Returns the largest number of threads.
+    /// Returns the maximum number of threads.
     #[must_use]
     pub fn size(&self) -> usize {
         self.inner.size
     }
 
-    /// Runs `job` on some thread of the pool, after those that came before. A panic in it ends the job alone.
+    /// Runs `job` on a thread of the pool, after the jobs queued before it. A panic ends only that job.
     pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
         let mut state = self.inner.state.lock();
         state.jobs.push_back(Box::new(job));
@@ -69,7 +70,7 @@ impl Pool {
             let inner = Arc::clone(&self.inner);
             let started = std::thread::Builder::new().name(self.inner.name.to_string()).spawn(move || inner.work());
             if started.is_err() {
-                // The system gives no more threads: a thread that runs takes the job, else the caller does.
+                // The system cannot start another thread: a running thread runs the job, or else the caller does.
                 let mut state = self.inner.state.lock();
                 state.threads -= 1;
                 let job = if state.threads == 0 { state.jobs.pop_back() } else { None };
@@ -81,11 +82,12 @@ impl Pool {
         }
     }
 
-    /// Calls `work(0)` here and `work(1)`, `work(2)`… on up to `helpers` threads of the pool that become free
-    /// meanwhile. Returns when every call that has begun is over; helpers that have not begun by then never do.
+    /// Calls `work(0)` on the calling thread, and `work(1)`, `work(2)`… on up to `helpers` pool threads that become
+    /// free in the meantime. Returns when all calls that have begun are finished; helpers that have not begun by then
+    /// do not run.
     ///
     /// # Panics
-    /// Goes on with the first panic of `work`, after all calls are over.
+    /// Resumes the first panic of `work` after all calls are finished.
     pub fn broadcast<F>(&self, helpers: usize, work: F)
     where
         F: Fn(usize) + Send + Sync,
@@ -94,9 +96,9 @@ impl Pool {
             return work(0);
         }
         let gate = Arc::new(HelperGate::default());
-        // SAFETY: the reference outlives every use of it. A helper only calls `work` between `enter` and
-        // `leave`, `enter` fails once the gate is closed, and `close` below waits until all have left.
-        // `Closer` closes it also when `work(0)` panics.
+        // SAFETY: the reference outlives every use of it. A helper only calls `work` between `enter` and `leave`,
+        // `enter` fails once the gate is closed, and `close` below waits until all helpers have left. `Closer` also
+        // closes the gate if `work(0)` panics.
         let shared: &'static (dyn Fn(usize) + Send + Sync) = unsafe {
             std::mem::transmute::<&(dyn Fn(usize) + Send + Sync), &'static (dyn Fn(usize) + Send + Sync)>(&work)
         };
@@ -137,7 +139,7 @@ impl Inner {
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
-                // The job reports its own panic to whoever waits for it; the thread lives on.
+                // The job reports its own panic to its waiter; the thread continues.
                 let _ = catch_unwind(AssertUnwindSafe(job));
                 state = self.state.lock();
                 continue;

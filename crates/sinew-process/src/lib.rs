@@ -1,9 +1,9 @@
-//! The process table: who descends from whom, signals that hit the right process, trees that end.
+//! Process trees: finding descendants, signalling exactly the intended process, and terminating whole trees.
 //!
-//! A pid names a process only until it is over and another one gets the number. Everything here therefore goes
-//! by pid *and* start time, and on Linux by a pidfd, which stays with its process.
+//! A process id can be reused after its process has ended. All functions therefore identify a process by id *and* start
+//! time, and on Linux by a pidfd, which always refers to the same process.
 //!
-//! `kept` starts programs that end with this process, whatever ends it (Unix).
+//! `kept` starts programs that are terminated when this process ends for any reason (Unix).
 
 #[cfg(unix)]
 pub mod kept;

@@ -1,4 +1,4 @@
-//! A handle that stays with its process.
+//! A handle that always refers to the same process.
 
 use std::time::{Duration, Instant};
 
@@ -10,20 +10,20 @@ use crate::tree;
 /// The state of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It runs, sleeps or is stopped.
+    /// It is running, sleeping or stopped.
     Running,
-    /// It is over.
+    /// It has ended.
     Exited,
 }
 
 /// Options of [`Process::terminate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminate {
-    /// The time that processes have to end after `SIGTERM`, before `SIGKILL`. Zero kills at once. Default 2 s.
+    /// The time between `SIGTERM` and `SIGKILL`. Zero kills at once. Default 2 s.
     pub graceful: Duration,
-    /// The longest wait in all. Default 5 s.
+    /// The maximum total wait. Default 5 s.
     pub timeout: Duration,
-    /// Ends the other members of its process group too. Default false.
+    /// Also terminate the other members of its process group. Default false.
     pub group: bool,
 }
 
@@ -36,48 +36,48 @@ impl Default for Terminate {
 /// The result of [`Process::terminate`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Termination {
-    /// Number of processes that got a signal.
+    /// The number of processes that received a signal.
     pub signalled: usize,
-    /// Number of them that are over.
+    /// The number of these processes that have ended.
     pub exited: usize,
-    /// The pids of those that still run.
+    /// The ids of those that are still running.
     pub survivors: Vec<u32>,
 }
 
-/// One process, and never another one that gets its number later: it is known by its number and the time of its start.
-/// It holds nothing of the system between calls.
+/// A process, identified by its id and its start time, so that a reused id is never mistaken for it. Uses no system
+/// resources between calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Process {
     entry: Entry,
 }
 
 impl Process {
-    /// The process that has this number now, if one runs.
+    /// Returns the process that currently has this id; `None` if there is none.
     #[must_use]
     pub fn from_pid(pid: u32) -> Option<Process> {
         sys::entry(pid).filter(|entry| entry.alive).map(|entry| Process { entry })
     }
 
-    /// Its number.
+    /// Returns the process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.entry.pid
     }
 
-    /// The number of its parent now; `None` once it is over.
+    /// Returns the current parent's process id; `None` if the process has ended.
     #[must_use]
     pub fn ppid(&self) -> Option<u32> {
         sys::current(&self.entry).map(|now| now.ppid)
     }
 
-    /// Its living children, in the order of their numbers; none once it is over.
+    /// Returns the running children, ordered by process id; empty if the process has ended.
     #[must_use]
     pub fn children(&self) -> Vec<Process> {
         if self.status() == Status::Exited {
             return Vec::new();
         }
         let table = sys::table();
-        // Its number may belong to another one by now.
+        // Its id may have been reused.
         if self.status() == Status::Exited {
             return Vec::new();
         }
@@ -88,43 +88,44 @@ impl Process {
         children
     }
 
-    /// Its command line, the program's name first; lossy where it is not UTF-8. `None` once it is over, where it belongs to
-    /// another user or to the system, and off Linux.
+    /// Returns the command line, beginning with the program's name; invalid UTF-8 is replaced. `None` if the process
+    /// has ended, belongs to another user or to the system, and on systems other than Linux.
     #[must_use]
     pub fn args(&self) -> Option<Vec<String>> {
         let args = sys::args(&self.entry)?;
-        // Read of whoever had the number then.
+        // The id may have been reused during the read.
         (self.status() == Status::Running && !args.is_empty()).then_some(args)
     }
 
-    /// The file of the program that it runs. `None` once it is over, and where the system does not tell: processes of
-    /// other users.
+    /// Returns the program file. `None` if the process has ended, or if the system does not permit it, as for processes
+    /// of other users.
     #[must_use]
     pub fn program(&self) -> Option<std::path::PathBuf> {
         let program = sys::program(&self.entry)?;
-        // Read of whoever had the number then.
+        // The id may have been reused during the read.
         (self.status() == Status::Running).then_some(program)
     }
 
-    /// Tells whether it runs.
+    /// Returns whether it is running.
     #[must_use]
     pub fn status(&self) -> Status {
         if sys::current(&self.entry).is_some() { Status::Running } else { Status::Exited }
     }
 
-    /// Sends it `signal`; 0 only asks. False when it is over, may not be signalled or the signal is unknown.
+    /// Sends `signal`; 0 only checks the process. Returns false if it has ended, may not be signalled, or if the signal
+    /// is unknown.
     pub fn signal(&self, signal: i32) -> bool {
         sys::signal(&self.entry, signal)
     }
 
-    /// Ends it and all that descends from it: `SIGTERM`, after `graceful` `SIGKILL` for those that are left and
-    /// what they started meanwhile. Blocks until all are over or `timeout` has passed; sleeps while it waits.
-    /// With a `timeout` that is not longer than `graceful` nothing is killed.
+    /// Terminates it and all its descendants: `SIGTERM`, and after `graceful` `SIGKILL` for the remaining processes and
+    /// those started in the meantime. Blocks until all have ended or `timeout` has passed, without busy waiting. If
+    /// `timeout` is not longer than `graceful`, nothing is killed.
     ///
-    /// The calling process is never part of it. A process that is over gives zeros.
+    /// The calling process is never included. Returns zeros for a process that has already ended.
     pub fn terminate(&self, options: &Terminate) -> Termination {
         let started = Instant::now();
-        // A time beyond what the clock can hold is no limit.
+        // A time beyond the range of the clock means no limit.
         let end = started.checked_add(options.timeout);
         let mut targets = Targets::default();
         targets.add(tree::tree(&self.entry));
@@ -137,7 +138,7 @@ impl Process {
             targets.wait([grace, end].into_iter().flatten().min());
         }
         if options.graceful < options.timeout {
-            // Stopped first, so that nothing is born between the look and the kill.
+            // Stopped first, so that no process is created between the check and the kill.
             let left: Vec<Entry> = targets.running().map(|target| *target.handle.entry()).collect();
             for entry in &left {
                 targets.add(tree::frozen(entry));
@@ -148,10 +149,10 @@ impl Process {
         targets.report()
     }
 
-    /// Waits until it is over. Sleeps meanwhile.
+    /// Waits until it has ended, without busy waiting.
     ///
     /// # Errors
-    /// [`Aborted`] when `cancel` ends the wait first.
+    /// Returns [`Aborted`] if `cancel` is set first.
     pub fn wait_for_exit(&self, cancel: &CancelToken) -> Result<(), Aborted> {
         match Handle::open(&self.entry) {
             Some(handle) => sys::wait_until(&handle, cancel),
@@ -165,8 +166,9 @@ struct Target {
     signalled: bool,
 }
 
-/// The living processes of the session `session`, those of `known` that still live, those of sessions that one of
-/// `known` began, and all that descends from any of them. A session is named by the number of the process that began it, which may be over.
+/// Returns the running processes of the session `session`, those in `known` and in sessions that one of `known`
+/// started, and the descendants of all of these. A session is identified by the id of the process that started it,
+/// which may have ended.
 ///
 /// Reads the whole process table once.
 #[cfg(unix)]
@@ -210,7 +212,7 @@ impl Targets {
         }
     }
 
-    /// Children come after their parents in the list, so they get it first.
+    /// Children follow their parents in the list, and are signalled first.
     fn signal(&mut self, signal: i32) {
         for target in self.all.iter_mut().rev() {
             target.signalled |= target.handle.signal(signal);

@@ -1,43 +1,42 @@
-//! Descendants, and one signal for all of them.
+//! Finds and signals all descendants of a process.
 
 use std::collections::HashMap;
 
 use crate::sys::{self, Entry};
 
-// A tree that grows faster than it is stopped is given up after so many looks.
+// A tree that grows faster than it can be stopped is abandoned after this number of rounds.
 const FREEZE_ROUNDS: usize = 64;
 
-/// The pids of all processes that descend from `pid`, parents before their children. Empty for a pid that does
-/// not exist; processes that are over but not yet collected by their parent are left out.
+/// Returns the ids of all descendants of `pid`, parents before their children. Empty if the process does not exist;
+/// zombies are excluded.
 ///
-/// Reads the whole process table: about 10 µs per process of the machine.
+/// Reads the whole process table: about 10 µs per process on the machine.
 #[must_use]
 pub fn descendants(pid: u32) -> Vec<u32> {
     below(&sys::table(), pid).iter().map(|entry| entry.pid).collect()
 }
 
-/// The bytes of memory of the processes of a tree, `pid` included; what they share counts once for each. `None` for a pid
-/// that does not exist, and on Windows.
+/// Returns the memory of a process tree in bytes, including `pid`; shared memory is counted once per process. `None` if
+/// the process does not exist, and on Windows.
 #[must_use]
 pub fn resident_bytes(pid: u32) -> Option<u64> {
     let own = sys::resident(pid)?;
     Some(own + descendants(pid).into_iter().filter_map(sys::resident).sum::<u64>())
 }
 
-/// Sends `signal` to every process that descends from `pid`, children before their parents, and to `pid` last.
-/// Returns how many processes got it: 0 for a pid that does not exist.
+/// Sends `signal` to every descendant of `pid`, children before their parents, and to `pid` last. Returns the number of
+/// signalled processes: 0 if the process does not exist.
 ///
-/// Numbers 0 and 1 name no tree that anybody could mean and signal nothing; so does a signal that the system does
-/// not know. Signal 0 only counts. With `SIGKILL` the tree is stopped before it is killed, so that no process
-/// escapes by being born meanwhile. The calling process, where it is part of the tree, comes last of all.
-/// Windows knows no signals: every process is ended.
+/// The ids 0 and 1, and signals that the system does not know, signal nothing. Signal 0 only counts. With `SIGKILL` the
+/// tree is stopped before it is killed, so that no newly created process escapes. The calling process, if it is part of
+/// the tree, is signalled last. Windows has no signals: every process is terminated.
 pub fn kill_tree(pid: u32, signal: i32) -> usize {
     let Some(root) = sys::entry(pid).filter(|_| pid > 1) else { return 0 };
     let targets = if signal == sys::SIGKILL { frozen(&root) } else { tree(&root) };
     targets.iter().rev().filter(|target| sys::signal(target, signal)).count()
 }
 
-/// The living processes of the tree: ourselves first, then the root, parents before their children.
+/// Returns the running processes of the tree: the calling process first, then the root, parents before their children.
 pub(crate) fn tree(root: &Entry) -> Vec<Entry> {
     let table = sys::table();
     let mut tree: Vec<Entry> = table.iter().filter(|entry| entry.same(root) && entry.alive).copied().collect();
@@ -48,7 +47,7 @@ pub(crate) fn tree(root: &Entry) -> Vec<Entry> {
     tree
 }
 
-/// The same, stopped, so that none of them starts another one any more; all but ourselves.
+/// Does the same and stops them, so that none of them can start another one; all but the calling process.
 pub(crate) fn frozen(root: &Entry) -> Vec<Entry> {
     let mut known: Vec<Entry> = Vec::new();
     for _ in 0..FREEZE_ROUNDS {
@@ -81,9 +80,9 @@ fn below(table: &[Entry], pid: u32) -> Vec<Entry> {
     let mut next = 0;
     while let Some(&(parent, started)) = parents.get(next) {
         next += 1;
-        // Taken out, so that a circle (the table is not read at one moment) ends.
+        // Removed, so that the loop ends even if the table, which is not a consistent snapshot, contains a cycle.
         for child in children.remove(&parent).unwrap_or_default() {
-            // A child is never older than its parent: else the parent's number is used again.
+            // A child is never older than its parent: otherwise the parent's id was reused.
             if child.pid != pid && child.start >= started {
                 parents.push((child.pid, child.start));
                 if child.alive {

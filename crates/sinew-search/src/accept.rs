@@ -1,4 +1,4 @@
-//! Files that a caller accepts once they are open.
+//! A filter for files that the caller checks after they are opened.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 #[cfg(target_os = "linux")]
 use crate::file::{careful, path_of};
 
-/// A function of a path and the file or folder that was opened by it.
+/// A function of a path and the file or directory that was opened at it.
 type AcceptOpened = dyn Fn(&Path, &File) -> bool + Send + Sync;
 
-/// Decides whether an open file, found by this path, is searched.
+/// Decides whether an opened file is searched.
 #[derive(Clone)]
 pub struct Accept {
     file: Arc<AcceptOpened>,
@@ -18,13 +18,13 @@ pub struct Accept {
 }
 
 impl Accept {
-    /// Decides by `file`, which several threads call.
+    /// Creates a filter that calls `file` for each opened file, from several threads.
     pub fn new(file: impl Fn(&Path, &File) -> bool + Send + Sync + 'static) -> Accept {
         Accept { file: Arc::new(file), folder: Arc::new(|_, _| false) }
     }
 
-    /// Lets `folder` decide about the folder that is searched, once it is open. Where it accepts that, only those files are
-    /// asked about to which the system finds a link on the way; one question in place of one for each file.
+    /// Adds a check of the searched directory after it is opened. If `folder` accepts it, only files with a symbolic
+    /// link in their path are checked individually.
     #[must_use]
     pub fn or_whole(mut self, folder: impl Fn(&Path, &File) -> bool + Send + Sync + 'static) -> Accept {
         self.folder = Arc::new(folder);
@@ -46,14 +46,14 @@ impl std::fmt::Debug for Accept {
     }
 }
 
-/// A folder of which all was accepted, open; without one nothing was.
+/// The opened directory whose content was accepted as a whole; `None` if it was not.
 #[derive(Default)]
 pub(crate) struct AcceptedRoot(
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is opened from there"))] Option<File>,
 );
 
 impl AcceptedRoot {
-    /// Opens a folder and asks about it, on systems that can go on from there without following links.
+    /// Opens a directory and checks it, on systems that can open files below it without following links.
     pub(crate) fn open(path: &Path, accept: &Accept) -> AcceptedRoot {
         if cfg!(not(target_os = "linux")) {
             return AcceptedRoot::default();
@@ -61,14 +61,14 @@ impl AcceptedRoot {
         AcceptedRoot(File::open(path).ok().filter(|folder| accept.accepts_folder(path, folder)))
     }
 
-    /// Returns true where the folder was accepted.
+    /// Returns true if the directory was accepted.
     #[cfg(target_os = "linux")]
     pub(crate) fn is_accepted(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Opens a file as [`open`] does where it lies below and no link leads to it. None says nothing about the file: it may be
-    /// missing, too, or the system may know no such opening.
+    /// Opens a file below the directory as [`open`] does if no link is on the path. `None` does not mean that the file
+    /// is missing: the system may not support this way of opening.
     #[cfg(target_os = "linux")]
     pub(crate) fn open_file(&self, path: &[u8]) -> Option<File> {
         use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};

@@ -1,5 +1,5 @@
-//! A look at the rest of a large file, block by block: where no line of it can match, it needs no search. A block fits the cache
-//! of a core; its lines are neither counted nor moved.
+//! Scans the rest of a large file block by block: if no line can match, the file needs no full search. A block fits the
+//! cache of a core; its lines are neither counted nor moved.
 
 use std::io::{self, ErrorKind, Read};
 use std::ops::ControlFlow;
@@ -7,31 +7,32 @@ use std::ops::ControlFlow;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 
-/// The size of a page of memory: blocks begin at one, as in [`sinew_base::PageBuffer`].
+/// The size of a memory page. Blocks are page-aligned, as in [`sinew_base::PageBuffer`].
 const PAGE: usize = 4096;
-/// The bytes of a block.
+/// The size of a block in bytes.
 const BLOCK: usize = 128 << 10;
-/// The longest start of a line that is kept for the next block; a multiple of a page.
+/// The maximum length of an incomplete line carried over to the next block; a multiple of a page.
 const START: usize = 64 << 10;
 
-/// Memory for a block and, in front of it, the start of its first line.
+/// The memory of a block, preceded by the start of its first line.
 pub(crate) struct Blocks {
     bytes: Vec<u8>,
-    /// The first byte of the block.
+    /// The offset of the block.
     block: usize,
 }
 
 impl Blocks {
-    /// Makes no room yet: most searches meet no large file.
+    /// Allocates nothing yet, because most searches find no large file.
     pub(crate) fn new() -> Blocks {
         Blocks { bytes: Vec::new(), block: 0 }
     }
 
-    /// Tells whether no line can match of a text that begins with `beginning` and goes on in `rest`, and none holds a NUL byte.
-    /// False where that is not known. `matcher` must be one that never matches the end of a line; `go_on` is asked before each block.
+    /// Returns true if no line can match in a text that starts with `beginning` and continues in `rest`, and none
+    /// contains a NUL byte. Returns false if that is unknown. `matcher` must never match a line terminator; `go_on` is
+    /// called before each block.
     ///
     /// # Errors
-    /// Those of `rest` and of `go_on`.
+    /// Returns an error if reading `rest` or `go_on` fails.
     pub(crate) fn rule_out(
         &mut self,
         matcher: &RegexMatcher,
@@ -71,18 +72,18 @@ impl Blocks {
             }
             self.bytes.copy_within(end - start..end, self.block - start);
         }
-        // The last line has no end.
+        // The last line has no terminator.
         Ok(!may_match(matcher, &self.bytes[self.block - start..self.block]))
     }
 }
 
-/// Returns the length of the whole lines that a text begins with; breaks where one of them may match.
+/// Returns the length of the complete lines at the start of a text; breaks if one of them may match.
 fn without_match(matcher: &RegexMatcher, text: &[u8]) -> ControlFlow<(), usize> {
     let lines = memchr::memrchr(b'\n', text).map_or(0, |end| end + 1);
     if may_match(matcher, &text[..lines]) { ControlFlow::Break(()) } else { ControlFlow::Continue(lines) }
 }
 
-/// Tells whether a line of a text may match: the question that ripgrep's searcher asks of what it has read.
+/// Returns true if a line of a text may match, by the check that ripgrep's searcher uses on the data it has read.
 fn may_match(matcher: &RegexMatcher, lines: &[u8]) -> bool {
     !lines.is_empty() && matcher.find_candidate_line(lines).is_ok_and(|found| found.is_some())
 }
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
     use crate::pattern::{Pattern, Size, Syntax};
 
-    /// Gives so many bytes at a time.
+    /// Returns a fixed number of bytes per read.
     struct Steps<'a>(&'a [u8], usize);
 
     impl Read for Steps<'_> {

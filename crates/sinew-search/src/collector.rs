@@ -1,4 +1,4 @@
-//! Rows from what ripgrep's searcher finds in one text.
+//! Collects rows from the matches that ripgrep's searcher finds in one text.
 
 use std::io;
 use std::ops::Range;
@@ -14,23 +14,23 @@ use crate::excerpt::{excerpt, line_start};
 use crate::pattern::Pattern;
 use crate::rows::{Head, Rows, clamp};
 
-/// The longest line that a row holds, in characters, where no `max_columns` is set.
+/// The maximum length of a line in a row, in characters, if `max_columns` is not set.
 const LINE_LIMIT: usize = 16 << 20;
-/// The distance past a block of lines in which its matches are looked for again: enough for a look at the next
-/// characters.
+/// The number of bytes after a block of lines that are included when its matches are searched again: enough for a
+/// look-ahead at the next characters.
 const LOOK_AHEAD: usize = 128;
-/// The longest line that is held in memory, in bytes.
+/// The maximum length of a line in memory, in bytes.
 const HEAP_LIMIT: usize = 256 << 20;
 
 /// The kind of rows that a search collects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// A row per matching line.
+    /// One row per matching line.
     #[default]
     Content,
-    /// A row per file that has a match.
+    /// One row per file with a match.
     FilesWithMatches,
-    /// A row per file that has a match, with the number of its matching lines.
+    /// One row per file with a match, including the number of its matching lines.
     Count,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct CollectOptions {
     pub(crate) multiline: bool,
     pub(crate) before: usize,
     pub(crate) after: usize,
-    /// The widest line, in characters.
+    /// The maximum line width, in characters.
     pub(crate) width: usize,
-    /// The most matching lines per text.
+    /// The maximum number of matching lines per text.
     pub(crate) per_file: usize,
 }
 
@@ -88,21 +88,21 @@ pub(crate) struct Collector<'a> {
     rows: &'a mut Rows,
     path: &'a str,
     file: Option<usize>,
-    /// The number of matching lines that are still wanted.
+    /// The number of matching lines that are still needed.
     left: usize,
     before: Vec<[u32; 3]>,
     last: Option<usize>,
     after_left: usize,
-    /// The number of matching lines that were found.
+    /// The number of matching lines found so far.
     pub(crate) found: usize,
-    /// The position of the first NUL byte, if the searcher looked for one.
+    /// The position of the first NUL byte; `None` if there is none or the searcher did not look for one.
     pub(crate) binary_at: Option<u64>,
-    /// A row holds a NUL byte.
+    /// True if a row contains a NUL byte.
     pub(crate) shows_nul: bool,
 }
 
 impl<'a> Collector<'a> {
-    /// A collector of at most `limit` matching lines (and no more than `collect.per_file`) of the text called `path`.
+    /// Creates a collector of at most `limit` matching lines (and at most `collect.per_file`) of the text named `path`.
     pub(crate) fn new(
         matcher: &'a RegexMatcher,
         collect: CollectOptions,
@@ -133,13 +133,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Returns true where a search can find anything at all.
+    /// Returns true if the limits allow any result.
     pub(crate) fn wants_any(&self) -> bool {
         self.left > 0
     }
 
-    /// Ends the text: takes back lines that wait for a row, and adds the row of a file that is only named or counted.
-    /// Also after an error: what was found until then stays.
+    /// Finishes the text: removes context lines that belong to no row, and adds the row of a file that is only listed
+    /// or counted. Results found before an error are kept.
     pub(crate) fn close(self) {
         self.rows.drop_text(&self.before);
         let counts = match self.collect.mode {
@@ -158,7 +158,7 @@ impl<'a> Collector<'a> {
         self.ticker.step().map_err(|aborted| io::Error::other(aborted.to_string()))
     }
 
-    /// Takes one match; `hit` is relative to `line`, which begins `offset` bytes into the text.
+    /// Adds one match; `hit` is relative to `line`, which begins `offset` bytes into the text.
     fn take(&mut self, line: &[u8], hit: Range<usize>, line_number: u64, offset: u64) {
         self.found += 1;
         self.left -= 1;
@@ -169,9 +169,9 @@ impl<'a> Collector<'a> {
         self.shows_nul |= memchr::memchr(0, shown).is_some();
         let byte_offset = offset + hit.start as u64;
         let mut row = Head { line_number: clamp(line_number), byte_offset, ..Head::default() };
-        // A match may be of the end of the line alone, which is not shown.
+        // A match can consist of the line terminator alone, which is not shown.
         let hit = hit.start.min(shown.len())..hit.end.min(shown.len());
-        // Valid text, the rule, is borrowed; the rest is shown with U+FFFD, and the match moves with it.
+        // Valid text, the usual case, is borrowed; other text is shown with U+FFFD, and the match offsets are adjusted.
         let text = lossy(shown);
         let hit = match &text {
             std::borrow::Cow::Borrowed(text) => floor(text, hit.start)..floor(text, hit.end),
@@ -187,7 +187,7 @@ impl<'a> Collector<'a> {
         let file = match self.file {
             Some(file) => file,
             None => {
-                // The path comes first in the text, before lines that already wait for their row.
+                // The path must be in the text before the context lines of its rows.
                 debug_assert!(self.before.is_empty());
                 self.rows.open_file(self.path)
             }
@@ -198,25 +198,26 @@ impl<'a> Collector<'a> {
         self.after_left = self.collect.after;
     }
 
-    /// The matches of a block of lines, one row for those that share a line.
+    /// Adds the matches of a block of lines, one row for all matches of the same line.
     fn take_block(&mut self, found: &SinkMatch<'_>) -> io::Result<()> {
         let block = found.bytes_range_in_buffer();
         let buffer = &found.buffer()[..(block.end + LOOK_AHEAD).min(found.buffer().len())];
-        // The lines of the row that grows, the first match in it, and the number of its first line.
+        // The lines of the current row, the first match in it, and the number of its first line.
         let mut open: Option<(Range<usize>, Range<usize>, u64)> = None;
         let mut counted = (block.start, found.line_number().unwrap_or(0));
         let mut at = block.start;
         while at <= block.end {
             self.step()?;
             let Some(hit) = self.matcher.find_at(buffer, at).map_err(io::Error::other)? else { break };
-            // Behind the last line's end begins what is not of this block; without one, the line goes on to here.
+            // A match after the terminator of the last line is outside the block; without a terminator the line
+            // continues to here.
             if hit.start() > block.end || (hit.start() == block.end && buffer[block.end - 1] == b'\n') {
                 break;
             }
             let end = hit.end().min(block.end);
             let first =
                 memchr::memrchr(b'\n', &buffer[block.start..hit.start()]).map_or(block.start, |n| block.start + n + 1);
-            // A match that ends behind a line's end takes no part of the next line.
+            // A match that ends after a line terminator does not extend into the next line.
             let inside = (end.max(hit.start() + 1) - 1).min(block.end - 1);
             let last = memchr::memchr(b'\n', &buffer[inside..block.end]).map_or(block.end, |n| inside + n + 1);
             match &mut open {
@@ -238,7 +239,7 @@ impl<'a> Collector<'a> {
         let whole = (block.clone(), block.start..block.start, counted.1);
         let (lines, hit, number) = match open {
             Some(open) => open,
-            // Found by the searcher, but not again in this block: the block is the row.
+            // The searcher found a match that does not occur again in this block, so the block is the row.
             None => whole,
         };
         self.take_lines(found, buffer, lines, hit, number);
@@ -274,7 +275,7 @@ impl Sink for Collector<'_> {
             let line = found.bytes();
             let hit = match self.collect.mode {
                 Mode::Content => {
-                    // As the searcher does: the end of the line must not be seen.
+                    // The searcher also hides the line terminator from the matcher.
                     let inside = match searcher.line_terminator().is_crlf() {
                         true => without_end(line),
                         false => line.strip_suffix(b"\n").unwrap_or(line),
@@ -308,7 +309,7 @@ impl Sink for Collector<'_> {
                 self.before.push(numbers);
                 Ok(true)
             }
-            // The lines before a match that is not wanted any more.
+            // The context before a match that is not needed any more.
             (SinkContextKind::Before, _) => Ok(false),
             _ => Ok(true),
         }
@@ -325,13 +326,13 @@ impl Sink for Collector<'_> {
     }
 }
 
-/// A line without its `\n` or `\r\n`.
+/// Returns a line without its `\n` or `\r\n`.
 fn without_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The character border at or before `at`.
+/// Returns the character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at)
 }

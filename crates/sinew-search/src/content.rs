@@ -1,4 +1,4 @@
-//! Search of text that is already in memory.
+//! Search of text in memory.
 
 use grep_matcher::Matcher;
 use grep_searcher::BinaryDetection;
@@ -11,63 +11,62 @@ use crate::rows::Rows;
 /// Options of [`search_content`].
 #[derive(Debug, Clone, Default)]
 pub struct SearchOptions {
-    /// A regular expression in the syntax of Rust's `regex` crate, or text with `literal`. An empty one matches
-    /// every line.
+    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. An empty pattern
+    /// matches every line.
     pub pattern: String,
-    /// Search for the pattern as it stands. Default: `false`.
+    /// Search for the pattern as literal text. Default: `false`.
     pub literal: bool,
-    /// Upper and lower case are the same. Default: `false`.
+    /// Ignore case. Default: `false`.
     pub ignore_case: bool,
-    /// A match may run over several lines. Default: `false`.
+    /// Allow matches to span several lines. Default: `false`.
     pub multiline: bool,
-    /// At most this many rows. Default: all.
+    /// The maximum number of rows. Default: unlimited.
     pub max_count: Option<u32>,
-    /// At most this many matching lines, counted before `offset`. Default: all.
+    /// The maximum number of matching lines, counted before `offset`. Default: unlimited.
     pub max_count_per_file: Option<u32>,
-    /// Leave out the first rows. Default: 0.
+    /// The number of rows to skip. Default: 0.
     pub offset: u32,
-    /// Lines to show before and after each match. Default: 0.
+    /// The number of lines to show before and after each match. Default: 0.
     pub context: Option<u32>,
-    /// Lines to show before; beats `context`.
+    /// The number of lines to show before each match; overrides `context`.
     pub context_before: Option<u32>,
-    /// Lines to show after; beats `context`.
+    /// The number of lines to show after each match; overrides `context`.
     pub context_after: Option<u32>,
-    /// The widest line, in characters: a longer one is cut to a window that holds the match. Default (and 0):
-    /// 16 Mi.
+    /// The maximum line width in characters: longer lines are cut to a window around the match. Default (and 0): 16 Mi.
     pub max_columns: Option<u32>,
-    /// The rows to collect. Default: [`Mode::Content`].
+    /// The kind of rows to collect. Default: [`Mode::Content`].
     pub mode: Mode,
 }
 
 /// The result of [`search_content`].
 #[derive(Debug, Clone, Default)]
 pub struct SearchResult {
-    /// The matching lines; their path is empty. No rows in the modes that only count.
+    /// The matching lines, with empty paths. Empty in the modes that only count.
     pub matches: Rows,
-    /// The number of rows; with [`Mode::Count`] that of matching lines, with [`Mode::FilesWithMatches`] 1 where a line
-    /// matches.
+    /// The number of rows; with [`Mode::Count`] the number of matching lines; with [`Mode::FilesWithMatches`] 1 if a
+    /// line matches.
     pub match_count: u32,
-    /// There is more than `max_count`.
+    /// True if there are more than `max_count` rows.
     pub limit_reached: bool,
-    /// Everything that makes the answer different from the request: a pattern that was repaired.
+    /// Every difference between the request and the result, for example a repaired pattern.
     pub warnings: Vec<String>,
 }
 
-/// Searches `content`. Text in UTF-16 or with a byte order mark is transcoded, NUL bytes are characters like
-/// others, invalid UTF-8 is searched as bytes and shown with U+FFFD. Time is linear in the content.
+/// Searches `content`. Text in UTF-16 or with a byte order mark is transcoded, NUL bytes are ordinary characters, and
+/// invalid UTF-8 is searched as bytes and shown with U+FFFD. Runs in linear time.
 ///
 /// # Errors
-/// `InvalidArgument` or `LimitExceeded` for a pattern that cannot be used.
+/// Returns `InvalidArgument` or `LimitExceeded` if the pattern is invalid or too large.
 pub fn search_content(content: &[u8], options: &SearchOptions) -> Result<SearchResult> {
     let pattern = Pattern::lines(&options.pattern, options.syntax(), Size::WHOLE);
     search_with(&pattern.map_err(in_search)?, content, options)
 }
 
-/// Returns true where `pattern` matches anywhere in `content`. `^` and `$` are the ends of the content, with
-/// `multiline` those of its lines. Malformed braces are taken literally. Time is linear in the content.
+/// Returns true if `pattern` matches anywhere in `content`. `^` and `$` match at the ends of the content, with
+/// `multiline` at the ends of its lines. Malformed braces are treated as literals. Runs in linear time.
 ///
 /// # Errors
-/// `InvalidArgument` or `LimitExceeded` for a pattern that cannot be used.
+/// Returns `InvalidArgument` or `LimitExceeded` if the pattern is invalid or too large.
 pub fn has_match(content: &[u8], pattern: &str, ignore_case: bool, multiline: bool) -> Result<bool> {
     if let Some(found) = has_text(content, pattern, ignore_case) {
         return Ok(found);
@@ -90,7 +89,7 @@ pub(crate) fn in_has_match(error: Error) -> Error {
     error.within("hasMatch")
 }
 
-/// The answer where the pattern is text without a character of meaning, which needs no regex.
+/// Returns the answer without a regex if the pattern is literal text; `None` if it is not.
 pub(crate) fn has_text(content: &[u8], pattern: &str, ignore_case: bool) -> Option<bool> {
     let plain = !ignore_case && !pattern.contains(regex_syntax::is_meta_character);
     plain.then(|| memchr::memmem::find(content, pattern.as_bytes()).is_some())
@@ -106,12 +105,12 @@ pub(crate) fn search_with(pattern: &Pattern, content: &[u8], options: &SearchOpt
     collect.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
     let skip = options.offset as usize;
     let most = options.max_count.map_or(usize::MAX, |count| count as usize);
-    // One more than asked for tells whether there is more.
+    // One more than requested, to detect whether there are more.
     let limit = skip.saturating_add(most).saturating_add(1);
     let (mut rows, never) = (Rows::default(), CancelToken::never());
     let mut collector = Collector::new(&pattern.matcher, collect, limit, "", &mut rows, &never);
     if collector.wants_any() {
-        // Neither a slice nor this collector can fail.
+        // Neither reading a slice nor this collector can fail.
         let searched =
             collect.searcher(pattern, BinaryDetection::none()).search_slice(&pattern.matcher, content, &mut collector);
         searched.map_err(|error| Error::io("search: failed to search the content", &error))?;

@@ -1,17 +1,17 @@
-//! Excerpts of long lines that hold the match.
+//! Excerpts of long lines around a match.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The mark of a cut end.
+/// Replaces a truncated end.
 const MARK: &str = "...";
 
-/// `line` cut to at most `width` characters that hold the start of the match, and the match where it fits; a cut
-/// end becomes `...`, which counts as three of them. `hit` is the match in bytes of `line`. `None` where
-/// nothing has to be cut. Windows narrower than seven characters have no room for marks beside the text: there
-/// the marks come on top.
+/// Cuts `line` to at most `width` characters that contain the start of the match, and the whole match if it fits. A
+/// truncated end becomes `...`, which counts as three characters. `hit` is the match in bytes of `line`. Returns `None`
+/// if the line is short enough. A window narrower than seven characters has no room for the marks, so they are added to
+/// its width.
 pub(crate) fn excerpt(line: &str, hit: Range<usize>, width: usize) -> Option<String> {
-    // A line of no more bytes than characters asked for is never too long.
+    // A line with at most `width` bytes has at most `width` characters.
     if line.len() <= width {
         return None;
     }
@@ -34,14 +34,14 @@ pub(crate) fn excerpt(line: &str, hit: Range<usize>, width: usize) -> Option<Str
     Some(cut)
 }
 
-/// The characters `from..to` to show of `total`.
+/// Returns the character range to show out of `total`.
 fn place(total: usize, start: usize, length: usize, width: usize, marks: usize) -> (usize, usize) {
-    // The beginning of the line, if the match lies there.
+    // The beginning of the line, if it contains the match.
     let head = width - marks;
     if start + length.min(head) <= head {
         return (0, head);
     }
-    // Its end, if the match lies there.
+    // The end of the line, if it contains the match.
     if start >= total - head {
         return (total - head, total);
     }
@@ -58,7 +58,7 @@ fn characters(line: &str, from: usize, to: usize) -> &str {
     &line[start..end]
 }
 
-/// `line` cut at its end to `width` characters.
+/// Cuts the end of `line` after `width` characters.
 pub(crate) fn line_start(line: &str, width: usize) -> Cow<'_, str> {
     excerpt(line, 0..0, width).map_or(Cow::Borrowed(line), Cow::Owned)
 }

@@ -1,4 +1,5 @@
-//! Search of one file: opened once, read once, never mapped (a mapped file that shrinks ends the process).
+//! Searches one file: it is opened once, read once and never mapped, because truncating a mapped file would crash the
+//! process.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -17,44 +18,44 @@ use crate::collector::{CollectOptions, Collector, Mode};
 use crate::pattern::Pattern;
 use crate::rows::Rows;
 
-/// The length of ripgrep's first read: a file that is binary by then yields nothing.
+/// The size of ripgrep's first read: a file that is binary within it yields no results.
 const FIRST: usize = 64 << 10;
-/// The longest text that is read whole before it is searched: no line is moved to the front of a buffer then, and nothing is
-/// copied a second time. It fits the cache of a core.
+/// The maximum size of a text that is read completely before it is searched, which avoids moving lines in a buffer and
+/// copying the text twice. It fits the cache of a core.
 const WHOLE: usize = 1 << 20;
-/// The longest byte order mark.
+/// The length of the longest byte order mark.
 const BOM: usize = 3;
-/// The largest file whose lines are searched together, in bytes.
+/// The maximum size of a file for a multi-line search, in bytes.
 const MULTILINE_LIMIT: u64 = 1 << 30;
-/// Files larger than this are held in memory one at a time.
+/// Only one file larger than this is in memory at a time.
 const LARGE: usize = 16 << 20;
 
-/// Longer paths are opened step by step.
+/// Paths longer than this are opened step by step.
 const LONG_PATH: usize = 3_900;
 
-/// The state that all threads of one search share.
+/// The state shared by all threads of a search.
 pub(crate) struct Job<'a> {
     pub(crate) pattern: &'a Pattern,
     pub(crate) collect: CollectOptions,
     pub(crate) cancel: &'a CancelToken,
-    /// Enough was found.
+    /// True once enough rows were found.
     pub(crate) stop: &'a AtomicBool,
-    /// Held while a large file is in memory.
+    /// Locked while a large file is in memory.
     pub(crate) large: &'a Mutex<()>,
-    /// The file was named by the caller: it is searched also where it is binary.
+    /// The caller named the file, so it is searched even if it is binary.
     pub(crate) named: bool,
 }
 
 impl Job<'_> {
-    /// Makes a searcher that stops at a NUL byte, but for a file that the caller named. Each file gets its own: a long line lets
-    /// its buffer grow, and a larger piece of the next file would show NUL bytes behind the last wanted match, by which the
-    /// answer for one file would depend on another.
+    /// Creates a searcher that stops at a NUL byte, except in a file that the caller named. Each file gets a new
+    /// searcher: a long line grows the buffer, and a larger chunk of the next file would reveal NUL bytes after the
+    /// last requested match, so that the result for one file would depend on another.
     fn binary_aware(&self) -> Searcher {
         let binary = if self.named { BinaryDetection::none() } else { BinaryDetection::quit(0) };
         self.collect.searcher(self.pattern, binary)
     }
 
-    /// Fails once the search is over.
+    /// Fails if the search has ended.
     fn go_on(&self) -> io::Result<()> {
         match self.stop.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
             true => Err(io::Error::other("the search is over")),
@@ -63,7 +64,7 @@ impl Job<'_> {
     }
 }
 
-/// The outcome of the search of one file.
+/// The result of searching one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
     #[default]
@@ -71,19 +72,19 @@ pub(crate) enum Outcome {
     Binary,
     TooLarge,
     Unreadable,
-    /// It was there when the folder was read, and is not any more.
+    /// The file was deleted after the directory was read.
     Gone,
 }
 
-/// One thread's searcher with its buffers.
+/// The searcher of one thread with its buffers.
 pub(crate) struct FileSearch<'a> {
     job: &'a Job<'a>,
     matcher: RegexMatcher,
-    /// Searches text that is known to hold no NUL byte, and files that the caller named.
+    /// Searches text without NUL bytes, and files that the caller named.
     text: Searcher,
     buffer: PageBuffer,
     whole: Vec<u8>,
-    /// None where the pattern is not searched in blocks.
+    /// `None` if the pattern cannot be searched in blocks.
     blocks: Option<Blocks>,
 }
 
@@ -91,7 +92,7 @@ impl<'a> FileSearch<'a> {
     pub(crate) fn new(job: &'a Job<'a>) -> FileSearch<'a> {
         FileSearch {
             job,
-            // Each thread has its own caches.
+            // Each thread has its own regex caches.
             matcher: job.pattern.matcher.clone(),
             text: job.collect.searcher(job.pattern, BinaryDetection::none()),
             buffer: PageBuffer::with_room(FIRST),
@@ -100,7 +101,7 @@ impl<'a> FileSearch<'a> {
         }
     }
 
-    /// Searches a file, which results call `name`, for at most `limit` matching lines. Warnings are added to
+    /// Searches a file, named `name` in the results, for at most `limit` matching lines. Warnings are added to
     /// `warnings`.
     pub(crate) fn search(
         &mut self,
@@ -136,7 +137,7 @@ impl<'a> FileSearch<'a> {
         let shows_nul = collector.shows_nul;
         let outcome = match searched {
             Ok(outcome) => outcome,
-            // Not the file's fault: the search is over.
+            // The search has ended, which is not an error of the file.
             Err(_) if self.job.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled() => Outcome::Searched,
             Err(error) if error.to_string().contains("allocation limit") => Outcome::TooLarge,
             Err(error) => {
@@ -155,7 +156,7 @@ impl<'a> FileSearch<'a> {
             (Outcome::Binary, Some(at)) if found > 0 => {
                 warnings.push(format!("\"{name}\" is binary: the search stopped at the NUL byte at {at}"));
                 if self.job.collect.mode == Mode::Count {
-                    // A count of a part would be taken for one of the whole.
+                    // The count of a part must not look like the count of the whole file.
                     collector.found = 0;
                 }
             }
@@ -183,8 +184,8 @@ impl<'a> FileSearch<'a> {
         let mut binary_aware_first = false;
         if !encoded && let Some(at) = memchr::memchr(0, first) {
             collector.binary_at = Some(at as u64);
-            // ripgrep searches what it read to look for a byte order mark before it reads on. Lines that end
-            // there are found although the file is binary.
+            // ripgrep searches the bytes it read for a byte order mark before it reads on, and finds lines that end
+            // within them even if the file is binary.
             binary_aware_first = !job.named && !together && at >= BOM && memchr::memchr(b'\n', &first[..BOM]).is_some();
             if !job.named && !binary_aware_first {
                 return Ok(Outcome::Binary);
@@ -196,7 +197,7 @@ impl<'a> FileSearch<'a> {
             && !job.named
             && !together
             && let Some(blocks) = blocks
-            // A file that cannot be read twice is not looked at first.
+            // A file that cannot be read twice is not scanned first.
             && file.stream_position().is_ok_and(|at| at == buffer.content().len() as u64)
         {
             if blocks.rule_out(matcher, buffer.content(), file, || job.go_on())? {
@@ -211,7 +212,7 @@ impl<'a> FileSearch<'a> {
         let first = buffer.content();
         let mut guarded = Guarded { job, inner: first.chain(file) };
         if ended && plain {
-            // A file that fits needs no second buffer, and no second look for NUL bytes.
+            // A file that fits needs neither a second buffer nor a second scan for NUL bytes.
             text.search_slice(matcher, first, &mut *collector)?;
             return Ok(Outcome::Searched);
         }
@@ -240,12 +241,12 @@ impl<'a> FileSearch<'a> {
     }
 }
 
-/// Returns true where the text begins with the byte order mark of UTF-8 or UTF-16.
+/// Returns true if the text begins with the byte order mark of UTF-8 or UTF-16.
 fn has_bom(text: &[u8]) -> bool {
     [&b"\xEF\xBB\xBF"[..], b"\xFE\xFF", b"\xFF\xFE"].iter().any(|bom| text.starts_with(bom))
 }
 
-/// A reader that fails once the search is over.
+/// A reader that fails once the search has ended.
 struct Guarded<'a, R> {
     job: &'a Job<'a>,
     inner: R,
@@ -258,7 +259,7 @@ impl<R: Read> Read for Guarded<'_, R> {
     }
 }
 
-/// Opens a file to read it. What became a pipe since the folder was read does not block.
+/// Opens a file for reading. A pipe that replaced the file does not block.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
@@ -275,7 +276,7 @@ pub(crate) fn careful() -> rustix::fs::OFlags {
     rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY
 }
 
-/// The root of a walk, open where the system can go on from there: no path is resolved from its beginning again.
+/// The root of a walk, opened if the system supports relative paths, so that paths are not resolved from `/` each time.
 pub(crate) struct Root<'a> {
     path: &'a Path,
     #[cfg(unix)]
@@ -293,7 +294,7 @@ impl<'a> Root<'a> {
 
     /// Opens an entry of the walk as [`open`] does.
     pub(crate) fn open(&self, entry: Entry<'_>) -> io::Result<File> {
-        // What is too long for one call to the system is opened step by step.
+        // A path that is too long for one system call is opened step by step.
         if self.path.as_os_str().len() + entry.bytes().len() > LONG_PATH {
             return entry.open();
         }
@@ -308,7 +309,7 @@ impl<'a> Root<'a> {
     }
 }
 
-/// The path of an entry, relative to the root.
+/// Returns the path of an entry, relative to the root.
 pub(crate) fn path_of(bytes: &[u8]) -> Cow<'_, Path> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! Fuzzy find over a scan.
+//! Fuzzy search of paths in a scan.
 
 #[cfg(test)]
 mod tests;
@@ -17,38 +17,38 @@ use sinew_fuzzy::{LetterFilter, Matcher, Query, letters_of};
 use sinew_pool::Pool;
 use sinew_walk::{Entry, FileType, Scan, ScanCache, ScanOptions};
 
-/// The penalty of an ignored entry, and that of a hidden one besides.
+/// The penalty of an ignored entry, and an additional one for a hidden entry.
 const IGNORED: i32 = 40;
 const HIDDEN: i32 = 60;
-/// Of two that are alike people mean the file.
+/// The penalty of a directory: of two similar entries, users usually mean the file.
 const FOLDER: i32 = 2;
-/// The number of entries that a thread takes at a time.
+/// The number of entries that a thread processes at a time.
 const CHUNK: usize = 1_024;
-/// The number of entries below which other threads cost more than they bring.
+/// The minimum number of entries for which more threads pay off.
 const MIN_PARALLEL: usize = 4_096;
 
-/// Options of [`fuzzy_find`]: the query, the folder and filters.
+/// Options of [`fuzzy_find`]: the query, the directory and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindOptions {
-    /// Letters of the path in their order; words separated by blanks come in any order. Empty: everything, in path
-    /// order.
+    /// Letters of the path in order; words separated by blanks may occur in any order. An empty query returns every
+    /// entry in path order.
     pub query: String,
-    /// The folder to search.
+    /// The directory to search.
     pub path: PathBuf,
-    /// Search names that begin with a dot (default: false).
+    /// Include names that begin with a dot (default: false).
     pub hidden: bool,
-    /// Leave out ignored entries (default: true). When false they come after others that are alike.
+    /// Exclude ignored entries (default: true). If false, they rank after similar entries.
     pub gitignore: bool,
-    /// Use a scan that the cache holds, and keep this one (default: false).
+    /// Use a cached scan and cache a new one (default: false).
     pub cache: bool,
-    /// The largest number of matches to return (default: 100).
+    /// The maximum number of matches to return (default: 100).
     pub max_results: usize,
-    /// The user's own ignore file; see [`sinew_walk::global_excludes`].
+    /// The user's global ignore file; see [`sinew_walk::global_excludes`].
     pub global_excludes: Option<PathBuf>,
 }
 
 impl FindOptions {
-    /// The defaults for a folder and a query.
+    /// Creates the default options for a directory and a query.
     pub fn new(path: impl Into<PathBuf>, query: impl Into<String>) -> FindOptions {
         FindOptions {
             query: query.into(),
@@ -62,44 +62,44 @@ impl FindOptions {
     }
 }
 
-/// One entry that answers the query.
+/// One matching entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindMatch {
-    /// Relative to the searched folder, with `/`.
+    /// The path relative to the searched directory, with `/` separators.
     pub path: String,
-    /// True for a folder.
+    /// True for a directory.
     pub is_directory: bool,
-    /// More is better; only scores of one call compare. 0 for an empty query.
+    /// Higher is better; only scores of one call can be compared. 0 for an empty query.
     pub score: i32,
-    /// The places of the letters: UTF-16 units of `path`, ascending.
+    /// The positions of the matched letters: UTF-16 units of `path`, ascending.
     pub positions: Vec<u32>,
 }
 
-/// The result of [`fuzzy_find`]: the best match first, equals in the order of length, then of path.
+/// The result of [`fuzzy_find`]: the best match first, equal scores ordered by length, then by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindResult {
-    /// At most `max_results`.
+    /// At most `max_results` matches.
     pub matches: Vec<FindMatch>,
-    /// The number of entries that answer the query in all.
+    /// The total number of entries that match the query.
     pub total_matches: usize,
-    /// The reasons why the answer is incomplete.
+    /// The reasons why the result is incomplete.
     pub warnings: Vec<String>,
-    /// The folder that was searched, without links.
+    /// The directory that was searched, with links resolved.
     pub root: PathBuf,
 }
 
-/// The matches as columns, for a binding where a value costs more than a byte.
+/// The matches as columns, for language bindings where many small values are expensive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindColumns {
-    /// All paths, one behind the other.
+    /// All paths, concatenated.
     pub text: String,
-    /// For each match: the length of its path in UTF-16 units, 1 for a folder or 0, the score, the number of
-    /// positions, the positions.
+    /// For each match: the length of its path in UTF-16 units, 1 for a directory or else 0, the score, the number of
+    /// positions, and the positions.
     pub numbers: Vec<i32>,
 }
 
 impl FindResult {
-    /// The matches as columns.
+    /// Returns the matches as columns.
     #[must_use]
     pub fn columns(&self) -> FindColumns {
         let mut columns = FindColumns::default();
@@ -118,18 +118,18 @@ impl FindResult {
     }
 }
 
-/// Finds the files and folders whose path answers a query best. Links are left out.
+/// Finds the files and directories whose path matches a query best. Links are excluded.
 ///
-/// One letter too many and two neighbours swapped are forgiven where no path has the query at the starts of its
-/// words; upper case in the query counts unless nothing is found with it. Large scans are ranked on this thread and
-/// those of `pool` that are free; each looks at `cancel` once per [`sinew_base::CHECK_INTERVAL`] entries.
+/// If no path has the query at the starts of its words, one extra letter or two swapped neighbours are tolerated. Upper
+/// case in the query is significant unless it finds nothing. Large scans are ranked on this thread and the free threads
+/// of `pool`; each checks `cancel` once per [`sinew_base::CHECK_INTERVAL`] entries.
 ///
 /// # Errors
-/// For a path that does not exist, and a cancelled call.
+/// Returns an error if the path does not exist or the call is cancelled.
 pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel: &CancelToken) -> Result<FindResult> {
     let scan_options = scan_options(options);
     let look = |scan: &Arc<Scan>| find(scan, None, options, pool, cancel).map_err(Into::into);
-    // Everything is what an empty query finds: nothing to look for again.
+    // An empty query returns everything, so a second attempt would find nothing new.
     let found = |result: &FindResult| result.total_matches > 0 || options.query.trim().is_empty();
     cancel
         .check()
@@ -138,7 +138,7 @@ pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel:
         .map_err(|error| error.within("fuzzyFind"))
 }
 
-/// The letters of each row of the scan that was ranked last, four bytes a row. 0: not known yet.
+/// The letters of each row of the most recently ranked scan, four bytes per row. 0 means not computed yet.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Default)]
 pub(crate) struct KeptLetters(Mutex<Option<RowLetters>>);
@@ -162,7 +162,7 @@ impl KeptLetters {
     }
 }
 
-/// Finds as [`fuzzy_find`] does, in the scan that `kept` gives, or a fresh one where it gives none.
+/// Finds as [`fuzzy_find`] does, in the scan that `kept` returns, or in a fresh one if it returns `None`.
 #[cfg(target_os = "linux")]
 pub(crate) fn find_in(
     options: &FindOptions,
@@ -212,7 +212,7 @@ fn find(
         form.0 = Query::with_case(&options.query, false);
         ranked = rank(&form)?;
     }
-    // A best match of scattered letters: perhaps the query has a typo.
+    // If the best match has scattered letters, the query may contain a typo.
     let clean = ranked.best.is_some_and(|row| Matcher::new(&form.0).is_clean(&scan.get(row as usize).path()));
     if !clean {
         form.1 = true;
@@ -252,7 +252,7 @@ fn everything(scan: &Scan, most: usize, warnings: Vec<String>, cancel: &CancelTo
     Ok(result)
 }
 
-/// The best rows, best first.
+/// The best rows in descending order.
 #[derive(Default)]
 struct Ranked {
     rows: Vec<(i32, u32)>,
@@ -260,7 +260,7 @@ struct Ranked {
     total: usize,
 }
 
-/// The order of results: the score, the shorter path, the earlier path.
+/// The sort key of results: the score, then the shorter path, then the earlier path.
 type Rank = (Reverse<i32>, usize, u32);
 
 fn rank(
@@ -279,7 +279,8 @@ fn rank(
     let state: Mutex<(Vec<Rank>, Option<Aborted>)> = Mutex::default();
     let work = |_| {
         let mut matcher = matcher(query, typos);
-        // The worst on top, so that it can go. One place is kept for the best even where no row is asked for.
+        // The worst is on top, so that it can be removed. One place is reserved for the best even if no rows are
+        // requested.
         let mut heap: BinaryHeap<Rank> = BinaryHeap::new();
         let mut count = 0;
         let mut aborted = None;
@@ -329,7 +330,7 @@ fn rank(
     Ok(Ranked { rows, best, total: total.into_inner() })
 }
 
-/// The letters of a row, which are kept from now on.
+/// Returns the letters of a row and caches them.
 fn letters_at(kept: &[AtomicU32], scan: &Scan, row: usize) -> u32 {
     match kept[row].load(Ordering::Relaxed) {
         0 => {
@@ -341,7 +342,7 @@ fn letters_at(kept: &[AtomicU32], scan: &Scan, row: usize) -> u32 {
     }
 }
 
-/// The score, or where that is below `floor` any number below it.
+/// Returns the score, or any number below `floor` if the score is below it.
 fn score(matcher: &mut Matcher<'_>, entry: &Entry<'_>, floor: i32) -> Option<i32> {
     if entry.file_type() == FileType::Symlink {
         return None;

@@ -15,44 +15,45 @@ use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
 use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOptions};
 
-/// The number of entries that a thread looks at in one go.
+/// The number of entries that a thread processes at a time.
 const CHUNK: usize = 4_096;
 
-/// Options of [`glob`]: the pattern, the folder and filters.
+/// Options of [`glob`]: the pattern, the directory and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobOptions {
-    /// One or more globs (default: `*`); see [`GlobSet`]. An absolute one must lie below `path`. A pattern that is
-    /// the name of an entry matches that entry, whatever its characters mean.
+    /// One or more globs (default: `*`); see [`GlobSet`]. An absolute glob must be below `path`. A pattern that equals
+    /// the name of an entry matches that entry, even if it contains special characters.
     pub pattern: String,
-    /// The folder to search, or a file.
+    /// The directory to search, or a file.
     pub path: PathBuf,
-    /// Only entries of this type (default: all). A link counts as what it points to, but for
-    /// [`FileType::Symlink`], which means links alone.
+    /// Only return entries of this type (default: all). A link has the type of its target, except for
+    /// [`FileType::Symlink`], which selects links only.
     pub file_type: Option<FileType>,
     /// Match a pattern without `/` at any depth (default: true).
     pub recursive: bool,
     /// Let wildcards match names that begin with a dot (default: false).
     pub hidden: bool,
-    /// Leave out ignored entries (default: true).
+    /// Exclude ignored entries (default: true).
     pub gitignore: bool,
-    /// Use a scan that the cache holds, and keep this one (default: false).
+    /// Use a cached scan and cache a new one (default: false).
     pub cache: bool,
-    /// The largest number of matches to return (default: all).
+    /// The maximum number of matches to return (default: unlimited).
     pub max_results: Option<usize>,
-    /// Put the newest first, with time and size of each (default: false, path order).
+    /// Sort by modification time, newest first, and return the time and size of each entry (default: false, path
+    /// order).
     pub sort_by_mtime: bool,
-    /// Enter links to folders, but for those that lead back to a folder above (default: false).
+    /// Follow links to directories, except those that lead back to a parent directory (default: false).
     pub follow_links: bool,
-    /// Number of levels below the folder that are looked at (default: all).
+    /// The number of levels below the directory to search (default: unlimited).
     pub max_depth: Option<usize>,
-    /// Search folders called `node_modules` that neither `path` nor `pattern` names (default: false).
+    /// Search directories named `node_modules` even if neither `path` nor `pattern` names one (default: false).
     pub include_node_modules: bool,
-    /// The user's own ignore file; see [`sinew_walk::global_excludes`].
+    /// The user's global ignore file; see [`sinew_walk::global_excludes`].
     pub global_excludes: Option<PathBuf>,
 }
 
 impl GlobOptions {
-    /// The defaults for a folder and a pattern.
+    /// Creates the default options for a directory and a pattern.
     pub fn new(path: impl Into<PathBuf>, pattern: impl Into<String>) -> GlobOptions {
         GlobOptions {
             pattern: pattern.into(),
@@ -72,59 +73,59 @@ impl GlobOptions {
     }
 }
 
-/// One entry that matches.
+/// One matching entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GlobMatch<'a> {
-    /// Relative to the searched folder, with `/`; as given where a file was searched.
+    /// The path relative to the searched directory, with `/` separators; the given path if a file was searched.
     pub path: Cow<'a, str>,
-    /// The type of the entry; a link is a link.
+    /// The type of the entry itself; links are not followed.
     pub file_type: FileType,
-    /// The time of the last change of its content, in milliseconds since the epoch; with `sort_by_mtime`.
+    /// The modification time in milliseconds since the epoch; `None` without `sort_by_mtime`.
     pub mtime: Option<f64>,
-    /// Its size in bytes; with `sort_by_mtime`.
+    /// The size in bytes; `None` without `sort_by_mtime`.
     pub size: Option<u64>,
 }
 
-/// The result of [`glob`]: rows of a shared scan, so that a large result costs four bytes a row.
+/// The result of [`glob`]: rows of a shared scan, so that a large result needs four bytes per row.
 #[derive(Debug, Clone)]
 pub struct GlobResult {
-    /// The scan that the rows are of.
+    /// The scan that contains the rows.
     pub scan: Arc<Scan>,
-    /// Indices into the scan, in the order of the result.
+    /// Indices into the scan, in result order.
     pub rows: Vec<u32>,
-    /// The number of entries that match, also those beyond `max_results`.
+    /// The number of matching entries, including those beyond `max_results`.
     pub total_matches: usize,
-    /// True where `max_results` left something out.
+    /// True if `max_results` excluded entries.
     pub limit_reached: bool,
-    /// The reasons why the answer is incomplete.
+    /// The reasons why the result is incomplete.
     pub warnings: Vec<String>,
     given: Option<String>,
 }
 
 impl GlobResult {
-    /// The matches in order.
+    /// Returns the matches in order.
     pub fn matches(&self) -> impl ExactSizeIterator<Item = GlobMatch<'_>> {
         self.rows.iter().map(|row| shown(self.scan.get(*row as usize), self.given.as_deref()))
     }
 }
 
-/// The matches as columns, for a binding where a value costs more than a byte.
+/// The matches as columns, for language bindings where many small values are expensive.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GlobColumns {
-    /// All paths, one behind the other.
+    /// All paths, concatenated.
     pub text: String,
     /// The length of each path in UTF-16 units.
     pub lengths: Vec<u32>,
-    /// 1 for a file, 2 for a folder, 3 for a link.
+    /// 1 for a file, 2 for a directory, 3 for a link.
     pub file_types: Vec<u8>,
-    /// [`GlobMatch::mtime`]; empty without.
+    /// The values of [`GlobMatch::mtime`]; empty if they were not read.
     pub mtimes: Vec<f64>,
-    /// [`GlobMatch::size`], exact to 2^53; empty without.
+    /// The values of [`GlobMatch::size`], exact up to 2^53; empty if they were not read.
     pub sizes: Vec<f64>,
 }
 
 impl GlobResult {
-    /// The matches as columns.
+    /// Returns the matches as columns.
     #[must_use]
     pub fn columns(&self) -> GlobColumns {
         let count = self.rows.len();
@@ -146,7 +147,7 @@ impl GlobResult {
             #[allow(clippy::cast_precision_loss, reason = "JavaScript has no other number")]
             columns.sizes.extend(entry.size().map(|size| size as f64));
         }
-        // ASCII, the rule, is as many units as bytes.
+        // ASCII, the usual case, has as many UTF-16 units as bytes.
         match String::from_utf8(text) {
             Ok(text) if self.given.is_none() && text.is_ascii() => columns.text = text,
             _ => (columns.text, columns.lengths) = self.paths(),
@@ -178,13 +179,13 @@ fn milliseconds(entry: Entry<'_>) -> Option<f64> {
     entry.mtime().map(|nanoseconds| (nanoseconds / 1_000) as f64 / 1_000.0)
 }
 
-/// Finds the entries below a folder that match.
+/// Finds the matching entries below a directory.
 ///
-/// Takes one scan (or none, where one is kept) and one comparison per entry; looks at `cancel` once per
-/// [`sinew_base::CHECK_INTERVAL`] of both.
+/// Needs one scan (none if one is cached) and one comparison per entry; checks `cancel` once per
+/// [`sinew_base::CHECK_INTERVAL`] entries of both.
 ///
 /// # Errors
-/// For a pattern that means nothing, a path that does not exist, and a cancelled call.
+/// Returns an error if the pattern is invalid, the path does not exist, or the call is cancelled.
 pub fn glob(options: &GlobOptions, cache: &ScanCache, pool: &Pool, cancel: &CancelToken) -> Result<GlobResult> {
     let cached = |scan: &ScanOptions, matcher: &Matcher| {
         let look = |scan: &Arc<Scan>| matcher.rows(scan, options, pool, cancel).map(|rows| (Arc::clone(scan), rows));
@@ -193,11 +194,11 @@ pub fn glob(options: &GlobOptions, cache: &ScanCache, pool: &Pool, cancel: &Canc
     run(options, cancel, cached).map_err(|error| error.within("glob"))
 }
 
-/// Finds as [`glob`] does, but the deadline of `cancel` is not an error: returns what was found until then, and true
-/// where that may not be all. Matching goes on behind the deadline, for as long as what was read takes.
+/// Finds as [`glob`] does, but a passed deadline of `cancel` is not an error: returns the entries found so far, and
+/// true if there may be more. Entries that were read before the deadline are still matched after it.
 ///
 /// # Errors
-/// Those of [`glob`] but for the deadline.
+/// Returns the errors of [`glob`] except the deadline.
 pub fn glob_so_far(
     options: &GlobOptions,
     cache: &ScanCache,
@@ -217,7 +218,7 @@ pub fn glob_so_far(
     Ok((found, partial))
 }
 
-/// Finds as [`glob`] does, in the scan that `kept` gives, or a fresh one where it gives none.
+/// Finds as [`glob`] does, in the scan that `kept` returns, or in a fresh one if it returns `None`.
 #[cfg(target_os = "linux")]
 pub(crate) fn glob_in(
     options: &GlobOptions,
@@ -281,7 +282,7 @@ fn run(
     Ok(GlobResult { limit_reached: total_matches > rows.len(), scan, rows, total_matches, warnings, given })
 }
 
-/// The absolute paths of the searched folder: as given, and with its links resolved.
+/// Returns the absolute paths of the searched directory: as given, and with links resolved.
 fn roots(path: &Path) -> Vec<String> {
     let paths = [std::path::absolute(path), std::fs::canonicalize(path)];
     let text = |path: PathBuf| {
@@ -291,7 +292,7 @@ fn roots(path: &Path) -> Vec<String> {
     paths.into_iter().flatten().map(text).collect()
 }
 
-/// A pattern that begins with one of `roots`, without it: a path may hold what separates globs.
+/// Removes a root from the start of a pattern, because the path may contain characters that are special in globs.
 fn below<'a>(pattern: &'a str, roots: &[String]) -> Cow<'a, str> {
     let slashed = if cfg!(windows) { Cow::Owned(pattern.replace('\\', "/")) } else { Cow::Borrowed(pattern) };
     let inside = roots.iter().find_map(|root| {
@@ -300,14 +301,14 @@ fn below<'a>(pattern: &'a str, roots: &[String]) -> Cow<'a, str> {
         let below = rest.is_empty() || rest.starts_with('/');
         below.then(|| pattern[root.len()..].trim_start_matches(std::path::is_separator))
     });
-    // `./` says that it is no pattern for any depth.
+    // The leading `./` prevents a match at any depth.
     inside.map_or(Cow::Borrowed(pattern), |rest| Cow::Owned(format!("./{rest}")))
 }
 
 struct Matcher {
     globs: Result<GlobSet>,
     names_dot: bool,
-    /// The pattern as the name of an entry, where its characters also mean something else.
+    /// The pattern as the name of an entry, if it also contains special characters.
     literal: Option<String>,
     any_depth: bool,
 }
@@ -321,7 +322,7 @@ impl Matcher {
         let literal_dot = plain.starts_with('.') || plain.contains("/.");
         let names_dot = globs.as_ref().map_or(literal_dot, GlobSet::names_dot);
         Matcher {
-            // Without hidden entries in the scan there is none that a wildcard could match.
+            // If the scan excludes hidden entries, wildcards cannot match any.
             globs: globs.map(|globs| globs.with_dot(options.hidden || !names_dot)),
             names_dot,
             literal: (special && !plain.is_empty()).then(|| plain.to_string()),
@@ -329,9 +330,9 @@ impl Matcher {
         }
     }
 
-    /// Returns the entries that match, in their order; all threads of the pool look at them.
+    /// Returns the matching entries in order; all threads of the pool compare them.
     fn rows(&self, scan: &Scan, options: &GlobOptions, pool: &Pool, cancel: &CancelToken) -> Result<Vec<u32>> {
-        // `!a` is the name of an entry or takes one away, never both.
+        // `!a` is either the name of an entry or a negation, never both.
         let only_literal = self.literal.as_deref().is_some_and(|text| text.starts_with('!'))
             && scan.iter().any(|entry| self.is_literal(&entry));
         let globs = self.globs.as_ref().ok().filter(|_| !only_literal);

@@ -1,4 +1,4 @@
-//! Search of files: all threads search the candidates of a walk, the rows come in path order.
+//! Searches files: all threads search the candidates of a walk, and the rows are returned in path order.
 
 #[cfg(target_os = "linux")]
 mod kept;
@@ -29,62 +29,60 @@ use crate::types::file_type;
 #[cfg(target_os = "linux")]
 pub(crate) use kept::grep_in;
 
-/// The most warnings that a result holds.
+/// The maximum number of warnings in a result.
 const WARNINGS: usize = 100;
 
 /// Options of [`grep`]: the pattern, the path, filters and limits.
 #[derive(Debug, Clone)]
 pub struct GrepOptions {
-    /// A regular expression in the syntax of Rust's `regex` crate, or text with `literal`. An empty one matches
-    /// every line.
+    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. An empty pattern
+    /// matches every line.
     pub pattern: String,
-    /// A folder, a file, or a link to either. A file that is named here is searched whatever `glob` and
-    /// `file_type` say, also where it is binary (with a warning).
+    /// A directory, a file, or a link to either. A file named here is searched independently of `glob` and `file_type`,
+    /// even if it is binary (with a warning).
     pub path: PathBuf,
-    /// Only files that these globs match: `!` negates, commas outside of braces separate. They choose among the files
-    /// that the walk yields; unlike `rg -g` they bring no ignored file back.
+    /// Only search files that match these globs: `!` negates, commas outside braces separate. They filter the files of
+    /// the walk; unlike `rg -g` they do not re-include ignored files.
     pub glob: Option<String>,
-    /// Only files of this type of ripgrep (`rust`, `js`).
+    /// Only search files of this ripgrep type (`rust`, `js`).
     pub file_type: Option<String>,
-    /// Search for the pattern as it stands. Default: `false`.
+    /// Search for the pattern as literal text. Default: `false`.
     pub literal: bool,
-    /// Upper and lower case are the same. Default: `false`.
+    /// Ignore case. Default: `false`.
     pub ignore_case: bool,
-    /// A match may run over several lines. Default: `false`.
+    /// Allow matches to span several lines. Default: `false`.
     pub multiline: bool,
-    /// Search files whose name or folder begins with a dot; those that `glob` names with their dot always are.
-    /// Default: `true`.
+    /// Search files whose name or directory begins with a dot. Files that `glob` names including the dot are always
+    /// searched. Default: `true`.
     pub hidden: bool,
-    /// Leave out what ignore rules name. Default: `true`.
+    /// Exclude ignored files. Default: `true`.
     pub gitignore: bool,
-    /// The user's own ignore file. Default: none.
+    /// The user's global ignore file. Default: `None`.
     pub global_excludes: Option<PathBuf>,
-    /// Use a scan that the cache holds. Default: `false`.
+    /// Use a cached scan. Default: `false`.
     pub cache: bool,
-    /// At most this many rows in all. Default: all.
+    /// The maximum number of rows. Default: unlimited.
     pub max_count: Option<u32>,
-    /// At most this many matching lines of each file. Default: all.
+    /// The maximum number of matching lines per file. Default: unlimited.
     pub max_count_per_file: Option<u32>,
-    /// Leave out the first rows. Default: 0.
+    /// The number of rows to skip. Default: 0.
     pub offset: u32,
-    /// Lines to show before and after each match. Default: 0.
+    /// The number of lines to show before and after each match. Default: 0.
     pub context: Option<u32>,
-    /// Lines to show before; beats `context`.
+    /// The number of lines to show before each match; overrides `context`.
     pub context_before: Option<u32>,
-    /// Lines to show after; beats `context`.
+    /// The number of lines to show after each match; overrides `context`.
     pub context_after: Option<u32>,
-    /// The widest line, in characters: a longer one is cut to a window that holds the match. Default (and 0):
-    /// 16 Mi.
+    /// The maximum line width in characters: longer lines are cut to a window around the match. Default (and 0): 16 Mi.
     pub max_columns: Option<u32>,
-    /// The rows to collect. Default: [`Mode::Content`].
+    /// The kind of rows to collect. Default: [`Mode::Content`].
     pub mode: Mode,
-    /// Asked about files once they are open; one that it does not accept counts as if it was not there. Default: all are
-    /// accepted.
+    /// Called with each opened file; a rejected file is treated as missing. Default: all files are accepted.
     pub accept: Option<Accept>,
 }
 
 impl GrepOptions {
-    /// The defaults for a pattern and a path.
+    /// Creates the default options for a pattern and a path.
     pub fn new(pattern: impl Into<String>, path: impl Into<PathBuf>) -> GrepOptions {
         GrepOptions {
             pattern: pattern.into(),
@@ -111,7 +109,7 @@ impl GrepOptions {
     }
 }
 
-/// The part that has nothing to do with files.
+/// Copies the options that are independent of files.
 impl From<GrepOptions> for SearchOptions {
     fn from(options: GrepOptions) -> SearchOptions {
         SearchOptions {
@@ -134,57 +132,58 @@ impl From<GrepOptions> for SearchOptions {
 /// The result of [`grep`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrepResult {
-    /// The rows, in path order, in pieces of about a megabyte; see [`GrepResult::rows`].
+    /// The rows in path order, in chunks of about a megabyte; see [`GrepResult::rows`].
     pub matches: Vec<Rows>,
-    /// The rows; with [`Mode::Count`] the matching lines that they stand for.
+    /// The number of rows; with [`Mode::Count`] the number of matching lines.
     pub total_matches: u32,
-    /// The number of files that the rows come from.
+    /// The number of files that have rows.
     pub files_with_matches: u32,
-    /// The number of files that were searched, in path order, until the answer was complete.
+    /// The number of files, in path order, that were searched until the result was complete.
     pub files_searched: u32,
-    /// There is more than `max_count`.
+    /// True if there are more than `max_count` rows.
     pub limit_reached: bool,
-    /// Files that were not searched, or not to their end.
+    /// The files that were not searched, or not completely.
     pub skipped: Skipped,
-    /// Everything that makes the answer incomplete or different from the request; at most 101 sentences.
+    /// Every reason why the result is incomplete or differs from the request; at most 101 sentences.
     pub warnings: Vec<String>,
 }
 
 impl GrepResult {
-    /// The rows one by one.
+    /// Returns the rows one by one.
     pub fn rows(&self) -> impl Iterator<Item = crate::Row<'_>> {
         self.matches.iter().flatten()
     }
 }
 
-/// Counts of files that were not searched, or not to their end.
+/// The numbers of files that were not searched, or not completely.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// They hold a NUL byte.
+    /// Files with a NUL byte.
     pub binary: u32,
-    /// They cannot be held in memory: a line of more than 256 MiB, or a multi-line search of more than 1 GiB.
+    /// Files that do not fit in memory: a line of more than 256 MiB, or a multi-line search of more than 1 GiB.
     pub too_large: u32,
-    /// The system refused them.
+    /// Files that the system could not read.
     pub unreadable: u32,
 }
 
-/// Takes the rows of each file while the search goes on; `Break` ends it.
+/// Receives the rows of each file during the search; `Break` ends it.
 pub type OnMatch<'a> = &'a mut (dyn FnMut(&Rows) -> ControlFlow<()> + Send);
 
-/// Searches files for lines that match a pattern: the same as `rg --crlf --json` with these options, in path order.
+/// Searches files for lines that match a pattern: returns the same as `rg --crlf --json` with these options, in path
+/// order.
 ///
-/// Files are read whole, whatever their size. Files with a NUL byte are skipped as `rg` does, UTF-16 with a byte order
-/// mark is transcoded, invalid UTF-8 is searched as bytes and shown with U+FFFD. Pipes, sockets and devices are never
-/// opened. The walk is that of [`sinew_walk::scan`]; it leaves out `node_modules` unless `path` or `glob` names it.
+/// Files of any size are read completely. Files with a NUL byte are skipped as in `rg`, UTF-16 with a byte order mark
+/// is transcoded, and invalid UTF-8 is searched as bytes and shown with U+FFFD. Pipes, sockets and devices are never
+/// opened. The walk is that of [`sinew_walk::scan`]; it excludes `node_modules` unless `path` or `glob` names it.
 ///
-/// The threads of `pool` share the work. Rows come in path order whatever their number, and the search stops as
-/// soon as `max_count` rows are known to be the first. `on_match` gets rows in the same order while the search runs,
-/// a piece at a time; they are in the result too. `cancel` is looked at before each file and every 64 KiB within one
-/// (a multi-line search holds the file in memory and looks only at each match).
+/// The threads of `pool` share the work. The order of rows does not depend on the number of threads, and the search
+/// stops as soon as the first `max_count` rows are known. `on_match` receives the rows in the same order during the
+/// search, in chunks; the result contains them too. `cancel` is checked before each file and every 64 KiB within one (a
+/// multi-line search reads the whole file into memory and only checks at each match).
 ///
 /// # Errors
-/// `InvalidArgument` or `LimitExceeded` for a pattern, glob or type that cannot be used, those of the walk for a root
-/// that cannot be read, and the abort.
+/// Returns `InvalidArgument` or `LimitExceeded` if a pattern, glob or type is invalid, the errors of the walk if the
+/// root cannot be read, and `Aborted` if the call is cancelled.
 pub fn grep(
     options: &GrepOptions,
     cache: &ScanCache,
@@ -219,7 +218,7 @@ fn syntax(options: &GrepOptions) -> Syntax {
     }
 }
 
-/// The options, checked and compiled.
+/// The validated and compiled options.
 struct Request<'a> {
     options: &'a GrepOptions,
     pattern: Pattern,
@@ -263,7 +262,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Returns true where the path is that of a file, false for a folder.
+    /// Returns true if the path is a file, false for a directory.
     fn names_file(&self) -> Result<bool> {
         let path = &self.options.path;
         let metadata = std::fs::metadata(path)
@@ -277,7 +276,7 @@ impl<'a> Request<'a> {
         Ok(metadata.is_file())
     }
 
-    /// The entries to search, by their index.
+    /// Returns the indices of the entries to search.
     fn candidates(&self, scan: &Scan, cancel: &CancelToken) -> Result<Vec<u32>> {
         let mut ticker = CancelTicker::new(cancel);
         let mut files = Vec::new();
@@ -290,18 +289,18 @@ impl<'a> Request<'a> {
         Ok(files)
     }
 
-    /// Returns true where glob and type select a file, given path and name.
+    /// Returns true if the glob and the type select a file, given its path and name.
     fn selects<'n>(&self, path: &[u8], name: impl FnOnce() -> &'n [u8]) -> bool {
         self.glob.as_ref().is_none_or(|glob| glob.is_match(path, false))
             && self.types.as_ref().is_none_or(|types| !types.matched(path_of(name()), false).is_ignore())
     }
 
-    /// The folder, where [`GrepOptions::accept`] accepts all of it.
+    /// Opens the directory if [`GrepOptions::accept`] accepts all of it.
     fn accepted(&self, root: &Path) -> AcceptedRoot {
         self.options.accept.as_ref().map_or_else(AcceptedRoot::default, |accept| AcceptedRoot::open(root, accept))
     }
 
-    /// Opens a file below a root by its path there: as `accepted` does, else by `open`. None where
+    /// Opens a file by its path below a root: through `accepted` if possible, otherwise with `open`. `None` if
     /// [`GrepOptions::accept`] rejects it.
     fn open(
         &self,
@@ -321,7 +320,7 @@ impl<'a> Request<'a> {
         accepts.then_some(opened)
     }
 
-    /// Searches a folder.
+    /// Searches a directory.
     fn tree(
         &self,
         cache: &ScanCache,
@@ -329,8 +328,8 @@ impl<'a> Request<'a> {
         cancel: &CancelToken,
         on_match: Option<OnMatch<'_>>,
     ) -> Result<GrepResult> {
-        // Where the first rows are enough, or wanted at once, files are searched while the walk goes on. Without a limit a
-        // whole scan comes first: to list folders and read files by turns costs a sixth of the time more.
+        // If the first rows are enough, or needed at once, files are searched during the walk. Without a limit the scan
+        // is completed first: alternating between listing directories and reading files takes a sixth longer.
         let cached = self.options.cache;
         if !cached && (self.limits.any() || on_match.is_some()) {
             return self.walked_tree(pool, cancel, on_match);
@@ -340,13 +339,13 @@ impl<'a> Request<'a> {
         self.scanned_tree(&scan, &files, pool, cancel, on_match)
     }
 
-    /// Searches a folder while it is walked.
+    /// Searches a directory during its walk.
     fn walked_tree(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
         let walk = OrderedWalk::open(&self.scan)?;
         let source = WalkedFiles { request: self, walk: &walk, accepted: self.accepted(walk.root()), cancel };
         let mut answer = self.run(false, &source, pool, cancel, on_match)?;
         let mut warnings = std::mem::take(&mut answer.walk_warnings);
-        // Folders behind the last file count where that was searched.
+        // The warnings of directories after the last file are included only if that file was searched.
         if answer.complete {
             warnings.append(walk.take_warnings());
         }
@@ -382,7 +381,7 @@ impl<'a> Request<'a> {
         let path = &self.options.path;
         let name = display_path(path);
         let visit = |search: &mut FileSearch<'_>, _: usize, limit: usize, results: &mut FileResults| {
-            // Joined to nothing, a path stays what it is.
+            // Joining an empty path to it leaves the path unchanged.
             let bytes = path.as_os_str().as_encoded_bytes();
             if let Some(opened) = self.open(&AcceptedRoot::default(), Path::new(""), bytes, || open(path)) {
                 results.visit(|rows, warnings| search.search(opened, &name, limit, rows, warnings));
@@ -418,7 +417,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The files of a walk that goes on while they are searched.
+/// The files of a walk that runs during the search.
 struct WalkedFiles<'a> {
     request: &'a Request<'a>,
     walk: &'a OrderedWalk,
@@ -467,7 +466,7 @@ impl FileSource for WalkedFiles<'_> {
     }
 }
 
-/// Files that are known before the search begins, by their index.
+/// Files that are known before the search begins, by index.
 struct ListedFiles<V> {
     files: usize,
     next: AtomicUsize,
@@ -479,7 +478,7 @@ impl<V: Fn(&mut FileSearch<'_>, usize, usize, &mut FileResults) + Sync> FileSour
     type Folder = Infallible;
 
     fn helpers(&self, _: &Pool) -> usize {
-        // A thread that starts for a handful of files costs more than it brings.
+        // Starting a thread for a few files costs more than it saves.
         self.files / 8
     }
 
@@ -507,7 +506,7 @@ impl<V: Fn(&mut FileSearch<'_>, usize, usize, &mut FileResults) + Sync> FileSour
     }
 }
 
-/// A path as results name it.
+/// Returns a path as results show it.
 fn display_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }

@@ -1,4 +1,4 @@
-//! Grep, glob and fuzzy find over a walk.
+//! Text search (grep), globs and fuzzy path search over a directory walk.
 
 mod accept;
 mod blocks;

@@ -1,4 +1,4 @@
-//! Parallel search with ordered results: each thread takes the next files, their results wait until all before them are
+//! Parallel search with ordered results: each thread searches the next files, results wait until all earlier ones are
 //! known, and the limits apply to the ordered whole.
 
 use std::collections::BTreeMap;
@@ -17,18 +17,18 @@ use crate::file::{FileSearch, Job, Outcome};
 use crate::grep::OnMatch;
 use crate::rows::{Rows, clamp};
 
-/// The most files that a thread takes at once.
+/// The maximum number of files that a thread takes at once.
 const MAX_BATCH: usize = 16;
-/// The distance that threads may be ahead of the settled files, in bytes of rows.
+/// How far threads may be ahead of the settled files, in bytes of rows.
 const MAX_AHEAD_BYTES: usize = 32 << 20;
-/// The distance in files, where a limit may end the search at any file.
+/// How far threads may be ahead in files, if a limit may end the search at any file.
 const MAX_AHEAD_FILES: usize = 64;
-/// A piece of the result is closed when it has this size.
+/// The size at which a chunk of the result is closed, in bytes.
 const PIECE_SIZE: usize = 1 << 20;
-/// The time that a thread which is too far ahead waits between two checks of the cancellation.
+/// How often a thread that is too far ahead checks for cancellation.
 const CANCEL_POLL: Duration = Duration::from_millis(5);
 
-/// The wanted part of the ordered rows.
+/// The requested range of the ordered rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) skip: usize,
@@ -40,28 +40,28 @@ impl Limits {
         self.skip > 0 || self.most < usize::MAX
     }
 
-    /// The rows that settle the answer: one more than wanted tells whether there is more.
+    /// Returns the number of rows that complete the result: one more than requested, to detect whether there are more.
     fn wanted(self) -> usize {
         self.skip.saturating_add(self.most).saturating_add(1)
     }
 }
 
-/// The results of one or more files that follow each other.
+/// The results of one or more consecutive files.
 #[derive(Default)]
 pub(crate) struct FileResults {
     rows: Rows,
     searched: u32,
-    /// Binary files that were not opened.
+    /// The number of binary files that were not opened.
     passed: u32,
     skipped: crate::Skipped,
     files: u32,
     warnings: Vec<String>,
-    /// Those of the folders before the files.
+    /// The warnings of the directories before the files.
     pub(crate) walk_warnings: WalkWarnings,
 }
 
 impl FileResults {
-    /// Adds what `search` finds in the next file.
+    /// Adds the result of `search` for the next file.
     pub(crate) fn visit(&mut self, search: impl FnOnce(&mut Rows, &mut Vec<String>) -> Outcome) -> Outcome {
         let before = self.rows.len();
         let outcome = search(&mut self.rows, &mut self.warnings);
@@ -77,7 +77,7 @@ impl FileResults {
         outcome
     }
 
-    /// Adds files that were not opened: texts that hold no match, and binary files.
+    /// Adds files that were not opened: text files without a match, and binary files.
     #[cfg(target_os = "linux")]
     pub(crate) fn pass(&mut self, texts: u32, binaries: u32) {
         self.searched += texts;
@@ -94,29 +94,29 @@ impl FileResults {
 pub(crate) struct SearchOutput {
     pub(crate) result: GrepResult,
     pub(crate) warnings: Vec<String>,
-    /// Those of the folders that were passed.
+    /// The warnings of the directories that were passed.
     pub(crate) walk_warnings: WalkWarnings,
-    /// Every file is in the result.
+    /// True if the result includes every file.
     pub(crate) complete: bool,
 }
 
-/// Files in the order of the result, handed out to many threads.
+/// The files in result order, shared by several threads.
 pub(crate) trait FileSource: Sync {
-    /// Files that follow each other.
+    /// Consecutive files.
     type Batch;
-    /// Work to do before more files are known.
+    /// A directory that has to be read before more files are known.
     type Folder;
 
-    /// The number of threads that are of use beside the calling one.
+    /// Returns the number of useful threads in addition to the calling one.
     fn helpers(&self, pool: &Pool) -> usize;
 
-    /// Returns the next step, at most `most` files. Called under the lock of the search: batches come in order.
+    /// Returns the next step, with at most `most` files. Called while the search is locked, so batches are in order.
     fn next(&self, most: usize, threads: usize) -> Step<Self::Batch, Self::Folder>;
 
-    /// Does the work of a folder.
+    /// Reads a directory.
     fn read(&self, folder: Self::Folder, buffer: &mut Vec<u8>) -> Result<(), Aborted>;
 
-    /// Searches the files of a batch one after the other, each for at most `limit()` rows, until `limit` gives none.
+    /// Searches the files of a batch in order, each for at most `limit()` rows, until `limit` returns `None`.
     fn search(
         &self,
         batch: &Self::Batch,
@@ -130,15 +130,15 @@ pub(crate) trait FileSource: Sync {
 pub(crate) enum Step<B, F> {
     Files(B),
     Folder(F),
-    /// Another thread has to finish a folder first.
+    /// Another thread has to finish a directory first.
     Wait,
     End,
 }
 
-/// Searches the files of `source` on all threads of `pool` and puts the results in order.
+/// Searches the files of `source` on all threads of `pool` and orders the results.
 ///
 /// # Errors
-/// The abort of `job.cancel`, unless the answer was complete by then.
+/// Returns the abort of `job.cancel`, unless the result was complete before it.
 pub(crate) fn search_in_order<S: FileSource>(
     job: &Job<'_>,
     source: &S,
@@ -169,7 +169,8 @@ pub(crate) fn search_in_order<S: FileSource>(
     pool.broadcast(helpers, |_| order.work());
     let OrderedSearch { state, .. } = order;
     let state = state.into_inner();
-    // An answer that had enough ends with its last file, also where another thread has found meanwhile that none is left.
+    // A result with enough rows ends with its last file, even if another thread has found in the meantime that no files
+    // are left.
     let stopped = job.stop.load(Ordering::Relaxed);
     let complete = state.ended && state.settled == state.next && !stopped;
     if !complete && !stopped {
@@ -183,7 +184,7 @@ struct OrderedSearch<'j, 's, S> {
     source: &'j S,
     threads: usize,
     limited: bool,
-    /// The number of rows that are still wanted, an upper limit for one file.
+    /// The number of rows that are still needed, which limits each file.
     wanted: AtomicUsize,
     state: Mutex<State<'s>>,
     turn: Condvar,
@@ -192,15 +193,15 @@ struct OrderedSearch<'j, 's, S> {
 struct State<'a> {
     /// The number of the next batch.
     next: usize,
-    /// The number of the first batch whose results are not in the answer.
+    /// The number of the first batch that is not in the result.
     settled: usize,
-    /// No batch is left.
+    /// True if no batch is left.
     ended: bool,
-    /// Results that wait for those before them, by the number of their batch.
+    /// Results that wait for earlier ones, by the number of their batch.
     waiting: BTreeMap<usize, FileResults>,
-    /// The bytes of the results that wait.
+    /// The size of the waiting results in bytes.
     ahead: usize,
-    /// The number of threads that wait for their turn.
+    /// The number of waiting threads.
     idle: usize,
     limits: Limits,
     answer: SearchOutput,
@@ -218,13 +219,13 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
                 Ok((number, batch)) => {
                     let mut results = FileResults::default();
                     self.source.search(&batch, &mut search, &limit, &mut results);
-                    // A file that the end of the search cut off has no result.
+                    // A file that was interrupted by the end of the search has no result.
                     if self.is_over() {
                         return;
                     }
                     self.submit(number, results);
                 }
-                // An abort ends the next look for a step.
+                // The next call of `next_step` notices an abort.
                 Err(folder) => drop(self.source.read(folder, &mut buffer)),
             }
         }
@@ -234,11 +235,11 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
         self.job.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled()
     }
 
-    /// The next files with their number, or a folder to read, as soon as this thread is not too far ahead.
+    /// Returns the next files with their batch number, or a directory to read, once this thread is not too far ahead.
     #[allow(clippy::type_complexity, reason = "either of two kinds of work, used once")]
     fn next_step(&self) -> Option<std::result::Result<(usize, S::Batch), S::Folder>> {
         let mut state = self.state.lock();
-        // This thread may have read the folder that another one waits for.
+        // This thread may have read the directory that another one waits for.
         if state.idle > 0 {
             self.turn.notify_all();
         }
@@ -271,7 +272,7 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
 
     fn submit(&self, number: usize, results: FileResults) {
         let mut state = self.state.lock();
-        // The answer may have become complete while this thread waited for the lock: nothing counts any more.
+        // The result may have been completed while this thread waited for the lock; later results are dropped.
         if self.is_over() {
             return;
         }
@@ -282,7 +283,7 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
         }
         let mut next = Some(results);
         while let Some(results) = next {
-            // Whoever takes the rows may have kept this thread waiting.
+            // The consumer of the rows may have delayed this thread.
             if self.job.cancel.is_cancelled() {
                 break;
             }
@@ -306,7 +307,7 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
 }
 
 impl State<'_> {
-    /// Adds the next files to the answer; `Break` when it is complete.
+    /// Adds the next files to the result; `Break` if it is complete.
     fn settle(&mut self, mut found: FileResults, job: &Job<'_>) -> ControlFlow<()> {
         let answer = &mut self.answer;
         let result = &mut answer.result;
@@ -315,7 +316,7 @@ impl State<'_> {
         self.limits.skip = skip.saturating_sub(found.rows.len());
         result.limit_reached = rest > most;
         if result.limit_reached && !job.named {
-            // How far the file was read behind the last row depends on what its thread knew of the limit by then.
+            // How far a file was read after the last row depends on the limit that its thread knew at the time.
             found.skipped = crate::Skipped::default();
             found.warnings.clear();
         }
@@ -336,7 +337,7 @@ impl State<'_> {
             self.limits.most = most - rows.len();
         }
         if !rows.is_empty() {
-            // With limits each answer is one file; without, none of its files is cut away.
+            // With limits each batch is one file; without limits none of its files is cut off.
             result.files_with_matches = result.files_with_matches.saturating_add(found.files);
             let total = match job.collect.mode {
                 Mode::Count => rows.iter().filter_map(|row| row.match_count).map(u64::from).sum(),
@@ -357,7 +358,7 @@ impl State<'_> {
     }
 }
 
-/// Ends the search when a thread panics, so that no other waits for its answer.
+/// Ends the search if a thread panics, so that no other thread waits for its result.
 struct StopOnPanic<'a, 'j, 's, S>(&'a OrderedSearch<'j, 's, S>);
 
 impl<S> Drop for StopOnPanic<'_, '_, '_, S> {

@@ -1,5 +1,5 @@
-//! From a pattern to ripgrep's matcher: the same regular expressions as `rg --crlf`, with errors that say
-//! where, and with braces that cannot be a repetition taken as text.
+//! Compiles patterns to ripgrep's matcher: the same regular expressions as `rg --crlf`, with errors that report the
+//! position, and with braces that cannot be a repetition treated as literals.
 
 use std::fmt::Write as _;
 
@@ -11,56 +11,56 @@ use sinew_base::{Error, ErrorCode, Result};
 /// The size limits of a compiled pattern, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
-    /// Its program.
+    /// The size limit of the program.
     program: usize,
-    /// The automaton states that a thread finds while it searches; when they are more it forgets the oldest.
+    /// The size limit of the lazily built automaton states of a thread; beyond it the oldest are discarded.
     states: usize,
 }
 
 impl Size {
     /// The limits of any pattern.
     pub(crate) const WHOLE: Size = Size { program: 64 << 20, states: 32 << 20 };
-    /// The limits of a pattern that is kept for later.
+    /// The limits of a cached pattern.
     pub(crate) const KEPT: Size = Size { program: 1 << 20, states: 1 << 20 };
 }
 
-/// The largest number of braces that are repaired in one pattern: each costs a parse.
+/// The maximum number of repaired braces in one pattern, because each needs a parse.
 const REPAIRS: usize = 64;
-/// The longest part of a pattern that an error quotes, in characters.
+/// The maximum length of a pattern in an error message, in characters.
 const QUOTED: usize = 80;
-/// The advice for an invalid regular expression, where the search has an option `literal`.
+/// The hint for an invalid regular expression if the search has an option `literal`.
 const ESCAPE_OR_LITERAL: &str = " (escape it with \\, or set literal: true to search the text as it is)";
-/// The advice where the search has no such option.
+/// The hint if the search has no such option.
 const ESCAPE: &str = " (escape it with \\)";
 
-/// The options that decide how a pattern is read.
+/// The options that determine how a pattern is parsed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Syntax {
     pub(crate) literal: bool,
     pub(crate) ignore_case: bool,
-    /// A match may run over several lines.
+    /// Allow matches to span several lines.
     pub(crate) multiline: bool,
-    /// Text with a NUL byte is never searched, so a pattern that asks for one is a mistake.
+    /// Text with a NUL byte is never searched, so a pattern that contains one is a mistake.
     pub(crate) skips_binary: bool,
 }
 
 /// A compiled pattern.
 pub(crate) struct Pattern {
     pub(crate) matcher: RegexMatcher,
-    /// The end of a line for this matcher; the searcher must agree.
+    /// The line terminator of this matcher; the searcher must use the same.
     pub(crate) terminator: LineTerminator,
-    /// Says that the pattern was repaired, and what it means now.
+    /// Explains how the pattern was repaired; `None` if it was not.
     pub(crate) warning: Option<String>,
-    /// The pattern as it was built.
+    /// The pattern that was compiled.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only a workspace reads it"))]
     text: String,
 }
 
 impl Pattern {
-    /// Compiles `pattern` for a search line by line.
+    /// Compiles `pattern` for a line-by-line search.
     ///
     /// # Errors
-    /// `InvalidArgument` where it is not a regular expression, `LimitExceeded` where it is too large.
+    /// Returns `InvalidArgument` if it is not a valid regular expression, and `LimitExceeded` if it is too large.
     pub(crate) fn lines(pattern: &str, syntax: Syntax, size: Size) -> Result<Pattern> {
         let build = |pattern: &str, crlf: bool| {
             let mut builder = builder(syntax.literal, syntax.ignore_case, size);
@@ -77,7 +77,7 @@ impl Pattern {
             met.and_then(|met| builder.build(&met).ok()).map_or_else(|| builder.build(pattern), Ok)
         };
         let crlf = |pattern: &str| match build(pattern, true) {
-            // A pattern that asks for `\r` by name wants to see it: lines end at `\n` then.
+            // A pattern that contains `\r` explicitly needs to see it, so lines end at `\n` in this case.
             Err(error) if matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(what) if what == "\r") => {
                 build(pattern, false).map(|matcher| (matcher, LineTerminator::byte(b'\n'), pattern.to_string()))
             }
@@ -88,11 +88,11 @@ impl Pattern {
         Ok(Pattern { matcher, terminator, warning, text })
     }
 
-    /// Compiles `pattern` for one look at a whole text: `^` and `$` are the ends of the text, with
-    /// `multiline` those of its lines.
+    /// Compiles `pattern` for one search of a whole text: `^` and `$` match at the ends of the text, with `multiline`
+    /// at the ends of its lines.
     ///
     /// # Errors
-    /// As [`Pattern::lines`].
+    /// Returns the errors of [`Pattern::lines`].
     pub(crate) fn text(pattern: &str, ignore_case: bool, multiline: bool, size: Size) -> Result<Pattern> {
         let build = |pattern: &str| {
             let mut builder = builder(false, ignore_case, size);
@@ -106,13 +106,14 @@ impl Pattern {
 }
 
 impl Pattern {
-    /// Tells whether no match reaches over the end of a line, so that many lines are searched at once: ripgrep's own condition.
+    /// Returns true if no match spans a line terminator, so that many lines are searched at once: ripgrep uses the same
+    /// condition.
     pub(crate) fn is_searched_in_blocks(&self) -> bool {
         self.matcher.line_terminator() == Some(self.terminator)
             || self.matcher.non_matching_bytes().is_some_and(|bytes| bytes.contains(b'\n'))
     }
 
-    /// Makes the plan of a pattern that [`Pattern::lines`] compiled under the same `syntax`, by the settings of its parser.
+    /// Creates the index plan of a pattern compiled by [`Pattern::lines`] with the same `syntax`.
     #[cfg(target_os = "linux")]
     pub(crate) fn plan(&self, syntax: Syntax) -> sinew_index::Plan {
         let escaped = syntax.literal.then(|| regex_syntax::escape(&self.text));
@@ -138,9 +139,9 @@ fn builder(literal: bool, ignore_case: bool, size: Size) -> RegexMatcherBuilder 
     builder
 }
 
-/// Returns a pattern that matches the same, whose automaton is made state by state as a search meets them; none where that is no
-/// gain. To make it ahead takes milliseconds for a `\w`, longer than to search the files that an index leaves. The library makes it
-/// ahead for programs of at most 1,000 steps: so the pattern gets an end of that many steps, which may be missing and never matches.
+/// Returns an equivalent pattern whose automaton is built lazily; `None` if that is no improvement. Building it ahead
+/// takes milliseconds for a `\w`, longer than searching the files that an index leaves. The library builds it ahead for
+/// programs of at most 1,000 steps, so the pattern gets an optional tail of that many steps that never matches.
 fn states_as_met(pattern: &str, ignore_case: bool) -> Option<String> {
     let mut parser = regex_syntax::ParserBuilder::new();
     let form = parser.utf8(false).case_insensitive(ignore_case).build().parse(pattern).ok()?;
@@ -150,8 +151,8 @@ fn states_as_met(pattern: &str, ignore_case: bool) -> Option<String> {
 
 type Built<T> = std::result::Result<T, grep_regex::Error>;
 
-/// Builds `pattern`, and where its braces are in the way the repaired one, with a warning. `way_out` is what may be
-/// done about one that is not a regular expression; without it the pattern is text.
+/// Builds `pattern`, or the repaired pattern with a warning if its braces are invalid. `way_out` is the hint for an
+/// invalid regular expression; `None` means that the pattern is literal text.
 fn repaired<T>(pattern: &str, way_out: Option<&str>, build: impl Fn(&str) -> Built<T>) -> Result<(T, Option<String>)> {
     let refused = |built: &str, error: &grep_regex::Error| refuse(pattern, built, way_out.unwrap_or(""), error);
     let error = match build(pattern) {
@@ -172,10 +173,11 @@ fn repaired<T>(pattern: &str, way_out: Option<&str>, build: impl Fn(&str) -> Bui
     Err(refused(pattern, &error))
 }
 
-/// The pattern with each `{` escaped that the parser cannot read as a repetition, if that makes it valid.
+/// Returns the pattern with every `{` escaped that the parser cannot read as a repetition, if that makes it valid;
+/// `None` otherwise.
 ///
-/// The parser says which brace it stumbles over, so that braces with a meaning (`\p{L}`, `\x{41}`, `\b{start}`,
-/// `[{]`, `a{2,}`) stay as they are.
+/// The parser reports the brace that is invalid, so that braces with a meaning (`\p{L}`, `\x{41}`, `\b{start}`, `[{]`,
+/// `a{2,}`) stay unchanged.
 fn escape_braces(pattern: &str) -> Option<String> {
     let mut text = pattern.to_string();
     for _ in 0..REPAIRS {
@@ -184,7 +186,7 @@ fn escape_braces(pattern: &str) -> Option<String> {
             Ast::RepetitionCountUnclosed | Ast::RepetitionCountDecimalEmpty => {
                 text.get(..=error.span().start.offset).unwrap_or(&text).rfind('{')?
             }
-            // Nothing to repeat: `{platform}` is text, `{2,3}` a repetition in the wrong place.
+            // Nothing to repeat: `{platform}` is literal text, `{2,3}` a misplaced repetition.
             Ast::RepetitionMissing => {
                 let at = error.span().start.offset;
                 let rest = text.get(at..)?.strip_prefix('{')?;
@@ -200,7 +202,7 @@ fn escape_braces(pattern: &str) -> Option<String> {
     None
 }
 
-/// Returns true where the text after a `{` makes it a repetition: `2}`, `2,}`, `2,3}`.
+/// Returns true if the text after a `{` makes it a repetition: `2}`, `2,}`, `2,3}`.
 fn is_count(rest: &str) -> bool {
     let Some((inside, _)) = rest.split_once('}') else { return false };
     inside.trim_start().starts_with(|c: char| c.is_ascii_digit())
@@ -212,7 +214,7 @@ fn fault(pattern: &str) -> Option<ast::Error> {
     ast::parse::ParserBuilder::new().octal(false).build().parse(pattern).err()
 }
 
-/// The error for a `pattern` that `error` keeps from being built; `built` is what the builder saw.
+/// Creates the error for a `pattern` that cannot be built; `built` is the text that the builder received.
 fn refuse(pattern: &str, built: &str, way_out: &str, error: &grep_regex::Error) -> Error {
     use grep_regex::ErrorKind as Kind;
     match error.kind() {
@@ -242,7 +244,7 @@ fn refuse(pattern: &str, built: &str, way_out: &str, error: &grep_regex::Error) 
     }
 }
 
-/// Describes the parser's error and its position.
+/// Describes the parser's error and its position; `None` if the pattern parses.
 fn diagnose(pattern: &str) -> Option<String> {
     let (what, start, looks) = match regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern) {
         Ok(_) => return None,
@@ -266,7 +268,7 @@ fn diagnose(pattern: &str) -> Option<String> {
     Some(text)
 }
 
-/// The pattern in quotes, cut where it is long.
+/// Returns the pattern in quotes, truncated if it is long.
 fn quote(pattern: &str) -> String {
     match pattern.char_indices().nth(QUOTED) {
         Some((cut, _)) => format!("\"{}…\"", &pattern[..cut]),

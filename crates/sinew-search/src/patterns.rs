@@ -1,4 +1,4 @@
-//! Patterns kept for the next call: to compile one takes longer than to search a small text with it.
+//! A cache of compiled patterns: compiling one takes longer than searching a small text with it.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use sinew_base::Result;
 use crate::content::{SearchOptions, SearchResult, has_match_with, has_text, in_has_match, in_search, search_with};
 use crate::pattern::{Pattern, Size, Syntax};
 
-/// The number of patterns that are kept.
+/// The maximum number of cached patterns.
 const KEPT: usize = 32;
-/// The longest pattern that is kept, in bytes.
+/// The maximum length of a cached pattern, in bytes.
 const MAX_KEPT_PATTERN: usize = 1 << 10;
 
-/// The patterns of the latest calls, compiled: at most 32, each of at most some megabytes. Threads share it.
+/// The compiled patterns of recent calls: at most 32, each of at most some megabytes. Threads can share it.
 #[derive(Default)]
 pub struct Patterns {
-    /// The latest first.
+    /// The most recent first.
     kept: Mutex<Vec<(Key, Arc<Pattern>)>>,
 }
 
@@ -24,7 +24,7 @@ pub struct Patterns {
 struct Key {
     pattern: String,
     syntax: Syntax,
-    /// For a look at a whole text, not line by line.
+    /// The pattern matches a whole text instead of lines.
     whole: bool,
 }
 
@@ -32,7 +32,7 @@ impl Patterns {
     /// Searches as [`crate::search_content`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`crate::search_content`].
     pub fn search_content(&self, content: &[u8], options: &SearchOptions) -> Result<SearchResult> {
         let syntax = options.syntax();
         let pattern = self.get(&options.pattern, syntax, false, |size| Pattern::lines(&options.pattern, syntax, size));
@@ -42,7 +42,7 @@ impl Patterns {
     /// Matches as [`crate::has_match`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`crate::has_match`].
     pub fn has_match(&self, content: &[u8], pattern: &str, ignore_case: bool, multiline: bool) -> Result<bool> {
         if let Some(found) = has_text(content, pattern, ignore_case) {
             return Ok(found);
@@ -69,7 +69,7 @@ impl Patterns {
             return Ok(Arc::clone(&kept[0].1));
         }
         drop(kept);
-        // Where it is too large to keep, the second attempt may do, or says what is wrong.
+        // If it exceeds the limits of cached patterns, the second attempt may succeed or reports the error.
         let Ok(compiled) = compile(Size::KEPT) else { return Ok(Arc::new(compile(Size::WHOLE)?)) };
         let compiled = Arc::new(compiled);
         let key = Key { pattern: pattern.to_string(), syntax, whole };

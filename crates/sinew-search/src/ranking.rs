@@ -1,4 +1,4 @@
-//! The order of fuzzy find for a person at work: files that are in use come before others that answer a query as well.
+//! Personal ranking for fuzzy find: recently used files come before other files with similar scores.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime};
 
 use crate::FindMatch;
 
-/// The matches that are put in another order.
+/// The number of matches that are reordered.
 pub(crate) const RANKED: usize = 200;
-/// The most paths of which uses are kept.
+/// The maximum number of paths with recorded uses.
 const KEPT: usize = 4_096;
-/// The time after which a use counts half.
+/// The time after which the weight of a use is halved.
 const HALF_LIFE: Duration = Duration::from_hours(72);
-/// The most points of each part; together no more than what an ignored entry loses.
+/// The maximum points of each component; together no more than the penalty of an ignored entry.
 const USED: f64 = 14.0;
 const CHANGED: [(Duration, i32); 4] = [
     (Duration::from_hours(1), 8),
@@ -24,35 +24,35 @@ const CHANGED: [(Duration, i32); 4] = [
 const SAME_FOLDER: usize = 6;
 const SAME_STEM: i32 = 4;
 const RECENT: i32 = 8;
-/// Words that a file's stem wears beside the name of what it tests.
+/// Words in a file's stem that mark it as a test.
 const TEST_MARKS: [&str; 6] = ["test_", "_test", "_tests", ".test", ".spec", "_spec"];
 
-/// The kinds of use that raise a path in the order.
+/// The kinds of use that raise the rank of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathUse {
-    /// Its content was read.
+    /// The content was read.
     Read,
-    /// It was chosen from a list.
+    /// The user picked it from a list.
     Pick,
-    /// It was changed.
+    /// The content was changed.
     Edit,
 }
 
-/// The files that a person has in mind; paths are relative to the root of the workspace, or absolute.
+/// The files that are currently relevant to the user; paths are relative to the root of the workspace, or absolute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Boost {
-    /// The file that is worked on: its neighbours and its tests come sooner.
+    /// The file being edited: its neighbours and tests rank higher. Default: `None`.
     pub current: Option<String>,
-    /// Files that were committed lately.
+    /// Recently committed files.
     pub recent: Vec<String>,
 }
 
-/// The uses of paths in a workspace.
+/// The recorded uses of paths in a workspace.
 #[derive(Debug, Default)]
 pub(crate) struct Uses(HashMap<String, (f64, SystemTime)>);
 
 impl Uses {
-    /// Counts a use of a path, relative to the root.
+    /// Records a use of a path, relative to the root.
     pub(crate) fn note(&mut self, path: &str, kind: PathUse, at: SystemTime) {
         let points = match kind {
             PathUse::Read => 1.0,
@@ -70,7 +70,7 @@ impl Uses {
         }
     }
 
-    /// Returns what the uses of a path weigh at a moment.
+    /// Returns the weight of a path's uses at a point in time.
     fn weight(&self, path: &str, now: SystemTime) -> f64 {
         self.0.get(path).map_or(0.0, |(weight, last)| {
             let age = now.duration_since(*last).unwrap_or_default();
@@ -79,8 +79,8 @@ impl Uses {
     }
 }
 
-/// Puts matches into the order for a person who works on `boost` and used `uses`. `base` is the searched folder, relative to the
-/// root, and `changed` tells when the file of a match changed.
+/// Reorders matches for a user who works on `boost` and has the recorded `uses`. `base` is the searched directory,
+/// relative to the root, and `changed` returns when the file of a match changed.
 pub(crate) fn reorder(
     matches: &mut [FindMatch],
     query: &str,
@@ -105,11 +105,11 @@ pub(crate) fn reorder(
     for found in matches.iter_mut() {
         found.score += points(found);
     }
-    // Equals stay in the order that they have.
+    // The sort is stable, so equal matches keep their order.
     matches.sort_by_key(|found| (Reverse(exactness(&found.path, query)), Reverse(found.score)));
 }
 
-/// Tells how exactly a query names a path: 2 for the whole path, 1 for the whole name.
+/// Returns how exactly a query names a path: 2 for the whole path, 1 for the whole name, else 0.
 fn exactness(path: &str, query: &str) -> u8 {
     let name = path.rsplit('/').next().unwrap_or(path);
     match query {
@@ -119,7 +119,7 @@ fn exactness(path: &str, query: &str) -> u8 {
     }
 }
 
-/// Returns the points for lying near the file that is worked on.
+/// Returns the points for being close to the file being edited.
 fn nearness(current: &str, path: &str) -> i32 {
     if current == path {
         return 0;
@@ -132,7 +132,7 @@ fn nearness(current: &str, path: &str) -> i32 {
     let (here, there) = (folders(current), folders(path));
     let common = here.iter().zip(&there).take_while(|(left, right)| left == right).count();
     let deepest = here.len().max(there.len());
-    // Two files of the root share the one folder that they have.
+    // Two files in the root share their only directory.
     let folder = (SAME_FOLDER * common).checked_div(deepest).unwrap_or(SAME_FOLDER);
     let is_partner = stem(current) == stem(path);
     i32::try_from(folder).unwrap_or(0) + if is_partner { SAME_STEM } else { 0 }
@@ -146,7 +146,7 @@ fn stem(path: &str) -> &str {
     plain.unwrap_or(stem)
 }
 
-/// Returns a path of the workspace, relative to its root and with `/`; none for one that lies elsewhere.
+/// Returns a path of the workspace relative to its root, with `/` separators; `None` for a path outside it.
 pub(crate) fn path_below(root: &Path, path: &Path) -> Option<String> {
     let relative = if path.is_absolute() { path.strip_prefix(root).ok()? } else { path };
     let parts: Option<Vec<_>> = relative
@@ -232,7 +232,7 @@ mod tests {
         assert!(uses.0.len() < 2 * KEPT && uses.weight(&(3 * KEPT - 1).to_string(), day(0)) > 0.0);
     }
 
-    // Elsewhere an absolute path begins with a drive.
+    // On other systems an absolute path begins with a drive.
     #[cfg(unix)]
     #[test]
     fn paths_are_told_from_those_of_elsewhere() {

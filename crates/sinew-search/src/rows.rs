@@ -1,5 +1,5 @@
-//! Results of a search as one text and one list of numbers: ten thousand rows are two allocations, cross a
-//! language border in two values, and are read in order.
+//! Search results as one text and one list of numbers: ten thousand rows need two allocations, cross a language
+//! boundary as two values, and are read in order.
 //!
 //! The numbers, each a `u32`:
 //!
@@ -10,14 +10,14 @@
 //! context  line number, line bytes, line units
 //! ```
 //!
-//! The text holds, in this order and with nothing between them: of each file its path, and of each row the lines
-//! before, the line, the lines after. *Units* are UTF-16 code units, what other languages count in.
+//! The text contains, in this order and without separators: the path of each file, and for each row the lines before,
+//! the line, and the lines after. *Units* are UTF-16 code units, which other languages use for lengths.
 
-/// Numbers per file, row and context line.
+/// The count of numbers per file, row and context line.
 const FILE: usize = 3;
 const ROW: usize = 10;
 const CONTEXT: usize = 3;
-/// The line was cut to a window.
+/// Flag: the line was cut to a window.
 const TRUNCATED: u32 = 1;
 
 /// Rows in path order, then line order.
@@ -31,37 +31,37 @@ pub struct Rows {
 /// One match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row<'a> {
-    /// The file, relative to the searched folder, with `/` between names; of a single file as it was given.
+    /// The path relative to the searched directory, with `/` separators; the given path if a single file was searched.
     pub path: &'a str,
-    /// From 1; 0 in a row that represents a file.
+    /// The line number from 1; 0 in a row that represents a file.
     pub line_number: u32,
-    /// The line without its end; several lines where the match runs over them.
+    /// The line without its terminator; several lines if the match spans them.
     pub line: &'a str,
-    /// The start of the match, in characters of the whole line, from 1; 0 in a row that represents a file.
+    /// The start of the match, in characters of the complete line, from 1; 0 in a row that represents a file.
     pub column: u32,
-    /// The start of the match, in bytes from the start of the file (of a UTF-16 file: of its text as UTF-8).
+    /// The start of the match, in bytes from the start of the file (for a UTF-16 file: of its text as UTF-8).
     pub byte_offset: u64,
-    /// The line was cut to a window.
+    /// True if the line was cut to a window.
     pub truncated: bool,
-    /// The number of rows of the file (matching lines; with `multiline` matches that share no line); only in a row that
-    /// counts.
+    /// The number of rows of the file (matching lines; with `multiline`, matches on distinct lines); `None` except in
+    /// rows of [`crate::Mode::Count`].
     pub match_count: Option<u32>,
-    /// The lines before, those that no other row shows.
+    /// The lines before the match, except those that another row shows.
     pub before: Vec<ContextLine<'a>>,
-    /// The lines after, those that no other row shows.
+    /// The lines after the match, except those that another row shows.
     pub after: Vec<ContextLine<'a>>,
 }
 
 /// A line beside a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextLine<'a> {
-    /// From 1.
+    /// The line number from 1.
     pub line_number: u32,
-    /// The line without its end.
+    /// The line without its terminator.
     pub line: &'a str,
 }
 
-/// The parts of a row beside its line.
+/// The fields of a row apart from its lines.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Head {
     pub(crate) line_number: u32,
@@ -78,25 +78,25 @@ impl Rows {
         self.rows
     }
 
-    /// Returns true without any row.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// The rows.
+    /// Returns the rows in order.
     #[must_use]
     pub fn iter(&self) -> Iter<'_> {
         Iter { text: &self.text, numbers: &self.numbers, path: "", left: 0 }
     }
 
-    /// The text and the numbers, as the module's page describes them.
+    /// Returns the text and the numbers in the format that the module documentation describes.
     #[must_use]
     pub fn into_columns(self) -> (String, Vec<u32>) {
         (self.text, self.numbers)
     }
 
-    /// Returns the memory that the rows take, in bytes.
+    /// Returns the size of the rows in memory, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.text.len() + self.numbers.len() * size_of::<u32>()
@@ -108,7 +108,7 @@ impl Rows {
         self.rows += other.rows;
     }
 
-    /// The rows without the first `skip`, at most `take`.
+    /// Returns the rows without the first `skip`, at most `take`.
     pub(crate) fn cut(&self, skip: usize, take: usize) -> Rows {
         let mut out = Rows::default();
         let mut file = None;
@@ -134,7 +134,7 @@ impl Rows {
         out
     }
 
-    /// Begins a file; the answer names it to [`Rows::push_row`].
+    /// Begins a file; returns its handle for [`Rows::push_row`].
     pub(crate) fn open_file(&mut self, path: &str) -> usize {
         let at = self.numbers.len();
         self.text.push_str(path);
@@ -142,19 +142,19 @@ impl Rows {
         at
     }
 
-    /// Puts a line into the text whose numbers follow with the row: a line before.
+    /// Appends a context line to the text and returns its numbers, which follow with the row.
     pub(crate) fn push_text(&mut self, line_number: u32, line: &str) -> [u32; CONTEXT] {
         self.text.push_str(line);
         [line_number, clamp(line.len()), units(line)]
     }
 
-    /// Takes back lines that no row came for.
+    /// Removes context lines that belong to no row.
     pub(crate) fn drop_text(&mut self, lines: &[[u32; CONTEXT]]) {
         let bytes: usize = lines.iter().map(|line| line[1] as usize).sum();
         self.text.truncate(self.text.len() - bytes);
     }
 
-    /// Adds a row to the file `file`; the answer names it to [`Rows::push_after`].
+    /// Adds a row to the file `file`; returns its handle for [`Rows::push_after`].
     pub(crate) fn push_row(&mut self, file: usize, head: Head, line: &str, before: &[[u32; CONTEXT]]) -> usize {
         let at = self.numbers.len();
         self.text.push_str(line);
@@ -176,7 +176,7 @@ impl Rows {
         at
     }
 
-    /// Adds a line after to the row `row`, which is the last one.
+    /// Adds a context line after `row`, which must be the last row.
     pub(crate) fn push_after(&mut self, row: usize, line_number: u32, line: &str) {
         let numbers = self.push_text(line_number, line);
         self.numbers.extend(numbers);
@@ -251,12 +251,12 @@ impl<'a> Iterator for Iter<'a> {
     }
 }
 
-/// Counters stop at the largest `u32`.
+/// Converts a number; larger ones become the maximum `u32`.
 pub(crate) fn clamp(number: impl TryInto<u32>) -> u32 {
     number.try_into().unwrap_or(u32::MAX)
 }
 
-/// The length in UTF-16 code units.
+/// Returns the length in UTF-16 code units.
 fn units(text: &str) -> u32 {
     if text.is_ascii() {
         return clamp(text.len());

@@ -3,13 +3,13 @@
 use ignore::types::{Types, TypesBuilder};
 use sinew_base::{Error, Result};
 
-/// The number of names that an error proposes.
+/// The number of names that an error suggests.
 const PROPOSED: usize = 5;
 
-/// The matcher for ripgrep's type `name` (`rust`, `js`, `all`).
+/// Returns the matcher for ripgrep's type `name` (`rust`, `js`, `all`).
 ///
 /// # Errors
-/// `InvalidArgument` for a name that is none, with those close to it.
+/// Returns `InvalidArgument` if there is no such type, with suggestions of similar names.
 pub(crate) fn file_type(name: &str) -> Result<Types> {
     let mut builder = TypesBuilder::new();
     builder.add_defaults().select(name);
@@ -29,8 +29,8 @@ pub(crate) fn file_type(name: &str) -> Result<Types> {
     })
 }
 
-/// Measures the distance of `name` from a type: 0 where it is an ending of its files, else the edits between the
-/// names, if few.
+/// Returns the distance of `name` from a type: 0 if it is an extension of its files, else the edit distance of the
+/// names; `None` if that is large.
 fn closeness(name: &str, known: &ignore::types::FileTypeDef) -> Option<usize> {
     let lower = name.trim_start_matches('.').to_lowercase();
     let ending = format!("*.{lower}");
@@ -45,7 +45,7 @@ fn closeness(name: &str, known: &ignore::types::FileTypeDef) -> Option<usize> {
     (edits <= 1 + lower.len() / 4 || near && known.name().len() >= 2).then_some(edits)
 }
 
-/// The edits between two short names (insertions, deletions, replacements); long ones are far.
+/// Returns the edit distance of two short names (insertions, deletions, replacements); long names are distant.
 fn edits(left: &str, right: &str) -> usize {
     if left.len() > 64 {
         return usize::MAX;

@@ -1,4 +1,4 @@
-//! A folder in view: searches that answer what the plain ones answer at that moment, with less work.
+//! A watched directory: its searches return the same as the plain functions do at that moment, with less work.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,15 +19,15 @@ use crate::{
     WorkspaceStatus,
 };
 
-/// The workspaces of one program: two opens of one root share what is kept, and all share the queue of changes.
+/// The workspaces of one program: opening a root twice shares its index, and all share the event queue.
 #[derive(Debug, Default)]
 pub struct Workspaces {
     queue: Arc<WatchQueue>,
-    /// By root and options.
+    /// Keyed by root and options.
     open: Mutex<HashMap<(PathBuf, IndexOptions), Weak<OpenIndex>>>,
 }
 
-/// An index that handles share. With the last of them it ends what it reads in the background.
+/// An index shared by handles. Dropping the last handle stops its background work.
 #[derive(Debug)]
 struct OpenIndex {
     index: Arc<Index>,
@@ -41,8 +41,9 @@ impl Drop for OpenIndex {
     }
 }
 
-/// A folder in view. [`Workspace::grep`], [`Workspace::glob`], [`Workspace::fuzzy_find`] and [`Workspace::list`] give what the
-/// plain functions give at that moment, with `path` taken from the root. Dropped, it gives everything back.
+/// A watched directory. [`Workspace::grep`], [`Workspace::glob`], [`Workspace::fuzzy_find`] and [`Workspace::list`]
+/// return what the plain functions return at that moment, with `path` relative to the root. Dropping it releases all
+/// resources.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     open: Arc<OpenIndex>,
@@ -50,10 +51,10 @@ pub struct Workspace {
 }
 
 impl Workspaces {
-    /// Opens the folder `root`. Nothing is read yet.
+    /// Opens the directory `root`. Reads nothing yet.
     ///
     /// # Errors
-    /// `root` does not exist or is no folder.
+    /// Returns an error if `root` does not exist or is not a directory.
     pub fn open(&self, root: impl AsRef<Path>, options: &IndexOptions) -> Result<Workspace> {
         let index = Index::open(root.as_ref(), options.clone(), Arc::clone(&self.queue));
         let index = index.map_err(|error| error.within("Workspace.open"))?;
@@ -70,13 +71,13 @@ impl Workspaces {
         Ok(Workspace { open: index, last: Arc::default() })
     }
 
-    /// Returns the queue of changes, which other watches of the program share.
+    /// Returns the event queue, which other watches of the program share.
     #[must_use]
     pub fn queue(&self) -> Arc<WatchQueue> {
         Arc::clone(&self.queue)
     }
 
-    /// Returns the indexes on disk in the folder `cache`, those that were used last first.
+    /// Returns the indexes on disk in the directory `cache`, the most recently used first.
     #[must_use]
     pub fn stored(cache: &Path) -> Vec<StoredIndex> {
         Index::stored(cache)
@@ -85,22 +86,22 @@ impl Workspaces {
     /// Deletes an index on disk.
     ///
     /// # Errors
-    /// It is in use, or the system refuses.
+    /// Returns an error if the index is in use or the system cannot delete it.
     pub fn remove_stored(index: &StoredIndex) -> Result<()> {
         Index::remove_stored(index)
     }
 
-    /// Deletes the index of `root` in the folder `cache`; false where there is none.
+    /// Deletes the index of `root` in the directory `cache`; returns false if there is none.
     ///
     /// # Errors
-    /// It is in use, or the system refuses.
+    /// Returns an error if the index is in use or the system cannot delete it.
     pub fn remove(cache: &Path, root: &Path) -> Result<bool> {
         Index::remove(cache, root).map_err(|error| error.within("Workspace.remove"))
     }
 }
 
 impl Workspace {
-    /// Returns the root, absolute.
+    /// Returns the absolute root.
     #[must_use]
     pub fn root(&self) -> &Path {
         self.index().root()
@@ -109,7 +110,7 @@ impl Workspace {
     /// Searches as [`crate::grep`] does.
     ///
     /// # Errors
-    /// Those of [`crate::grep`].
+    /// Returns the errors of [`crate::grep`].
     pub fn grep(
         &self,
         options: &GrepOptions,
@@ -131,7 +132,7 @@ impl Workspace {
     /// Finds as [`crate::glob`] does.
     ///
     /// # Errors
-    /// Those of [`crate::glob`].
+    /// Returns the errors of [`crate::glob`].
     pub fn glob(&self, options: &GlobOptions, pool: &Pool, cancel: &CancelToken) -> Result<GlobResult> {
         let options = GlobOptions { path: self.below(&options.path), ..options.clone() };
         glob_in(&options, pool, cancel, |scan| self.scan(scan, pool, cancel))
@@ -140,17 +141,17 @@ impl Workspace {
     /// Finds as [`crate::fuzzy_find`] does.
     ///
     /// # Errors
-    /// Those of [`crate::fuzzy_find`].
+    /// Returns the errors of [`crate::fuzzy_find`].
     pub fn fuzzy_find(&self, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -> Result<FindResult> {
         let options = FindOptions { path: self.below(&options.path), ..options.clone() };
         find_in(&options, &self.open.letters, pool, cancel, |scan| self.scan(scan, pool, cancel))
     }
 
-    /// Returns what changed since the moment of a token, which an earlier call gave; without one, and where that is not known,
-    /// `all` is true. What lies in ignored folders is not watched and never named.
+    /// Returns the changes since an earlier call, identified by its token. Without a token, or if the changes are
+    /// unknown, `all` is true. Ignored directories are not watched and never listed.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn changes(&self, since: Option<&str>, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceChanges> {
         let changes = self.index().changes(since, pool, cancel);
         let Changes { token, all, paths } = changes.map_err(|error| error.within("Workspace.changes"))?;
@@ -158,42 +159,43 @@ impl Workspace {
         Ok(WorkspaceChanges { token, all, paths })
     }
 
-    /// Brings what is kept up to date as a search does at its start; the first time that is a walk.
+    /// Updates the cached state as a search does at its start; the first call walks the directory.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn refresh(&self, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceStatus> {
         self.index().refresh(pool, cancel).map_err(|error| error.within("Workspace.refresh"))?;
         Ok(self.status())
     }
 
-    /// Reads what the index does not know as it is now, so that later searches open few files. Calls go on meanwhile.
+    /// Indexes the files that the index does not know in their current state, so that later searches open few files.
+    /// Other calls can run at the same time.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn ready(&self, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceStatus> {
         self.index().build(pool, cancel).map_err(|error| error.within("Workspace.ready"))?;
         Ok(self.status())
     }
 
-    /// Returns the state as of the last call.
+    /// Returns the state after the last call.
     #[must_use]
     pub fn status(&self) -> WorkspaceStatus {
         WorkspaceStatus { index: self.index().status(), last: self.last.lock().clone() }
     }
 
-    /// Returns how far [`Workspace::ready`], or the reading in the background, has come. Never waits for it.
+    /// Returns the progress of [`Workspace::ready`] or of background indexing. Never waits for it.
     #[must_use]
     pub fn progress(&self) -> BuildProgress {
         self.index().progress()
     }
 
-    /// Waits for the end of a reading in the background, if one goes on.
+    /// Waits until background indexing ends, if it is running.
     pub fn join_background(&self) {
         self.index().join_background();
     }
 
-    /// Gives this handle back. The last one of a root waits until nothing is read in the background any more, which is stopped.
+    /// Releases this handle. The last handle of a root stops background indexing and waits for its end.
     pub fn close(self) {
         if let Some(last) = Arc::into_inner(self.open) {
             last.index.close();

@@ -1,4 +1,4 @@
-//! The parts of a workspace that are the same with and without an index.
+//! The methods of a workspace that are the same with and without an index.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -10,10 +10,10 @@ use crate::ranking::{PathUse, RANKED, path_below, reorder};
 use crate::{Boost, FindOptions, FindResult, GlobOptions, GlobResult, Workspace};
 
 impl Workspace {
-    /// Lists a folder: [`crate::glob`] for `*`.
+    /// Lists a directory: [`crate::glob`] with the pattern `*`.
     ///
     /// # Errors
-    /// Those of [`crate::glob`].
+    /// Returns the errors of [`crate::glob`].
     pub fn list(
         &self,
         path: impl AsRef<Path>,
@@ -26,12 +26,12 @@ impl Workspace {
         self.glob(&all, pool, cancel)
     }
 
-    /// Finds what [`Workspace::fuzzy_find`] finds, in an order for a person at work: what was noted by [`Workspace::note`], what changed
-    /// lately on disk, what is near to the file in hand, and what was committed lately come sooner, by 40 points of the score
-    /// at most. A path or name that is the query itself stays first.
+    /// Finds what [`Workspace::fuzzy_find`] finds, ranked for the user: paths noted by [`Workspace::note`], recently
+    /// changed files, neighbours of the current file, and recently committed files get up to 40 additional points. A
+    /// path or name that equals the query stays first.
     ///
     /// # Errors
-    /// Those of [`crate::fuzzy_find`].
+    /// Returns the errors of [`crate::fuzzy_find`].
     pub fn fuzzy_find_boosted(
         &self,
         options: &FindOptions,
@@ -59,8 +59,8 @@ impl Workspace {
         Ok(found)
     }
 
-    /// Notes a use of a path, for [`Workspace::fuzzy_find_boosted`]; one outside the root is left out. The uses of the newest 4,096
-    /// paths are kept, in memory.
+    /// Records a use of a path for [`Workspace::fuzzy_find_boosted`]; a path outside the root is ignored. The uses of
+    /// the most recent 4,096 paths are kept in memory.
     pub fn note(&self, path: impl AsRef<Path>, kind: PathUse, at: SystemTime) {
         if let Some(path) = path_below(self.root(), path.as_ref()) {
             self.uses().lock().note(&path, kind, at);
@@ -69,7 +69,7 @@ impl Workspace {
 
     /// Joins the path of a call to the root.
     pub(crate) fn below(&self, path: &Path) -> PathBuf {
-        // A root is itself without a separator behind it.
+        // Joining an empty path would append a separator.
         if path.as_os_str().is_empty() { self.root().to_path_buf() } else { self.root().join(path) }
     }
 }

@@ -1,4 +1,4 @@
-//! Workspaces where no index is kept: each call walks. The answers are those of the plain functions because it is them who answer.
+//! Workspaces on systems without an index: each call walks the directory and returns the result of the plain function.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Workspaces {}
 
-/// A folder in view. [`Workspace::grep`], [`Workspace::glob`], [`Workspace::fuzzy_find`] and [`Workspace::list`] give what the
-/// plain functions give at that moment, with `path` taken from the root.
+/// A directory. [`Workspace::grep`], [`Workspace::glob`], [`Workspace::fuzzy_find`] and [`Workspace::list`] return what
+/// the plain functions return, with `path` relative to the root.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: PathBuf,
@@ -29,10 +29,10 @@ pub struct Workspace {
 }
 
 impl Workspaces {
-    /// Opens the folder `root`. Nothing is read yet.
+    /// Opens the directory `root`. Reads nothing yet.
     ///
     /// # Errors
-    /// `root` does not exist or is no folder.
+    /// Returns an error if `root` does not exist or is not a directory.
     pub fn open(&self, root: impl AsRef<Path>, _: &IndexOptions) -> Result<Workspace> {
         let root = root.as_ref();
         let failed = |cause| {
@@ -47,31 +47,31 @@ impl Workspaces {
         Ok(Workspace { root: path, last: Arc::default(), uses: Arc::default() })
     }
 
-    /// Returns the indexes on disk: there is none.
+    /// Returns the indexes on disk: always empty on this system.
     #[must_use]
     pub fn stored(_: &Path) -> Vec<StoredIndex> {
         Vec::new()
     }
 
-    /// Deletes an index on disk: there is none.
+    /// Does nothing: there are no indexes on this system.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn remove_stored(_: &StoredIndex) -> Result<()> {
         Ok(())
     }
 
-    /// Deletes the index of `root` in the folder `cache`: there is none.
+    /// Returns false: there are no indexes on this system.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn remove(_: &Path, _: &Path) -> Result<bool> {
         Ok(false)
     }
 }
 
 impl Workspace {
-    /// Returns the root, absolute.
+    /// Returns the absolute root.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
@@ -80,7 +80,7 @@ impl Workspace {
     /// Searches as [`crate::grep`] does.
     ///
     /// # Errors
-    /// Those of [`crate::grep`].
+    /// Returns the errors of [`crate::grep`].
     pub fn grep(
         &self,
         options: &GrepOptions,
@@ -97,7 +97,7 @@ impl Workspace {
     /// Finds as [`crate::glob`] does.
     ///
     /// # Errors
-    /// Those of [`crate::glob`].
+    /// Returns the errors of [`crate::glob`].
     pub fn glob(&self, options: &GlobOptions, pool: &Pool, cancel: &CancelToken) -> Result<GlobResult> {
         let options = GlobOptions { path: self.below(&options.path), cache: false, ..options.clone() };
         crate::glob(&options, &ScanCache::default(), pool, cancel)
@@ -106,39 +106,39 @@ impl Workspace {
     /// Finds as [`crate::fuzzy_find`] does.
     ///
     /// # Errors
-    /// Those of [`crate::fuzzy_find`].
+    /// Returns the errors of [`crate::fuzzy_find`].
     pub fn fuzzy_find(&self, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -> Result<FindResult> {
         let options = FindOptions { path: self.below(&options.path), cache: false, ..options.clone() };
         crate::fuzzy_find(&options, &ScanCache::default(), pool, cancel)
     }
 
-    /// Returns what changed: anything, because nothing is watched.
+    /// Returns that anything may have changed, because nothing is watched.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn changes(&self, _: Option<&str>, _: &Pool, cancel: &CancelToken) -> Result<WorkspaceChanges> {
         cancel.check()?;
         Ok(WorkspaceChanges { all: true, ..WorkspaceChanges::default() })
     }
 
-    /// Returns the state: nothing is kept.
+    /// Returns the state; there is nothing to update.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn refresh(&self, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceStatus> {
         self.ready(pool, cancel)
     }
 
-    /// Returns the state: there is nothing to read.
+    /// Returns the state; there is nothing to index.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn ready(&self, _: &Pool, cancel: &CancelToken) -> Result<WorkspaceStatus> {
         cancel.check()?;
         Ok(self.status())
     }
 
-    /// Returns the state as of the last call.
+    /// Returns the state after the last call.
     #[must_use]
     pub fn status(&self) -> WorkspaceStatus {
         let reason = Some("an index is kept on Linux alone".to_string());
@@ -146,19 +146,19 @@ impl Workspace {
         WorkspaceStatus { index, last: self.last.lock().clone() }
     }
 
-    /// Returns how far nothing has come: no file is read.
+    /// Returns an empty progress, because nothing is indexed.
     #[must_use]
     pub fn progress(&self) -> BuildProgress {
         BuildProgress::default()
     }
 
-    /// Waits for nothing: nothing is read in the background.
+    /// Does nothing, because nothing runs in the background.
     pub fn join_background(&self) {}
 
     pub(crate) fn uses(&self) -> &Mutex<Uses> {
         &self.uses
     }
 
-    /// Gives this handle back.
+    /// Releases this handle.
     pub fn close(self) {}
 }

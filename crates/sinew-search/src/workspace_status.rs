@@ -1,37 +1,37 @@
-//! The state of a workspace, the trace of its last search, and what changed in it.
+//! The state of a workspace, the trace of its last search, and its changes.
 
 use sinew_index::IndexStatus;
 
-/// The part of the index in a search.
+/// How the index was used in a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrepTrace {
-    /// The plan of the pattern; empty where none was made.
+    /// The plan of the pattern; empty if the index was not used.
     pub plan: String,
-    /// The documents of the index that satisfy the plan; 0 where a match may reach over lines.
+    /// The number of indexed documents that satisfy the plan; 0 if a match may span lines.
     pub documents: usize,
-    /// The files that were opened.
+    /// The number of files that were opened.
     pub opened: usize,
-    /// The reason why the files were walked instead.
+    /// The reason why the directory was walked instead; `None` if the index was used.
     pub why: Option<&'static str>,
 }
 
-/// The state of a workspace as of its last call.
+/// The state of a workspace after its last call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceStatus {
-    /// The state of the index: its parts, and the way it is kept fresh.
+    /// The state of the index: its segments, and how it is kept up to date.
     pub index: IndexStatus,
     /// The trace of the last [`Workspace::grep`](crate::Workspace::grep).
     pub last: GrepTrace,
 }
 
-/// The answer to [`Workspace::changes`](crate::Workspace::changes).
+/// The result of [`Workspace::changes`](crate::Workspace::changes).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceChanges {
-    /// Stands for this moment when it is asked again; empty where nothing is watched.
+    /// Identifies this moment in a later call; empty if nothing is watched.
     pub token: String,
-    /// More may have changed than `paths` names.
+    /// True if more may have changed than `paths` lists.
     pub all: bool,
-    /// Paths below the root of files and folders that may have changed, come or gone, sorted. A folder stands for all that lies
-    /// below it.
+    /// Sorted paths, relative to the root, of files and directories that may have been added, changed or removed. A
+    /// directory includes everything below it.
     pub paths: Vec<String>,
 }

@@ -140,7 +140,7 @@ fn a_limit_stops_the_walk_and_warnings_end_with_it() {
 
 /// Whether another thread finds the end before the last file has its rows must not show.
 #[test]
-fn item_9_a_limit_within_the_last_file_leaves_out_what_lies_behind_it() {
+fn a_limit_in_the_last_file_ignores_everything_after_it() {
     let late = [b"hay\n".repeat(4 << 20), b"needle\n".to_vec()].concat();
     let folder = tree(&[("a/f", &late), ("b/g", b"hay\n")]);
     std::fs::File::create(folder.path().join("b/.ignore")).unwrap().set_len((8 << 20) + 1).unwrap();
@@ -157,7 +157,7 @@ fn item_9_a_limit_within_the_last_file_leaves_out_what_lies_behind_it() {
 
 /// A thread that begins the second file before the rows of the first are known reads it further than it must.
 #[test]
-fn item_9_what_lies_behind_the_last_row_is_not_told() {
+fn reports_nothing_that_follows_the_last_row() {
     let late = [b"hay\n".repeat(4 << 20), b"needle\n".to_vec()].concat();
     let mut binary = b"needle\n".to_vec();
     binary.resize(70_000, b'x');

@@ -44,21 +44,21 @@ fn lock_step(seed: u64, steps: usize, around: bool, options: &WorkspaceOptions, 
 }
 
 #[test]
-fn item_1_13_15_a_watched_tree_answers_as_plain() {
+fn a_watched_tree_matches_the_plain_search() {
     for seed in seeds(0, 3) {
         lock_step(seed, 25, seed.is_multiple_of(3), &WorkspaceOptions::default(), false);
     }
 }
 
 #[test]
-fn item_4_13_15_a_watched_index_answers_as_plain() {
+fn a_watched_index_matches_the_plain_search() {
     for seed in seeds(100, 4) {
         lock_step(seed, 25, seed.is_multiple_of(4), &WorkspaceOptions::default(), true);
     }
 }
 
 #[test]
-fn item_17_a_swept_index_answers_as_plain() {
+fn a_swept_index_matches_the_plain_search() {
     let options = WorkspaceOptions { sweep: true, ..WorkspaceOptions::default() };
     for seed in seeds(200, 3) {
         lock_step(seed, 25, seed.is_multiple_of(4), &options, true);
@@ -66,7 +66,7 @@ fn item_17_a_swept_index_answers_as_plain() {
 }
 
 #[test]
-fn item_16_folders_without_a_watch_are_looked_at() {
+fn checks_folders_that_have_no_watch() {
     for seed in seeds(300, 3) {
         let options = WorkspaceOptions { max_watches: Some(seed as usize % 5), ..WorkspaceOptions::default() };
         lock_step(seed, 25, seed.is_multiple_of(4), &options, true);
@@ -140,12 +140,12 @@ fn is_broken(law: &str, deceit: &str) {
     assert!(!passed && text.contains("assertion `left == right` failed"), "{law} saw no {deceit}: {text}");
 }
 
-const WATCHED_TREE: &str = "item_1_13_15_a_watched_tree_answers_as_plain";
-const WATCHED_INDEX: &str = "item_4_13_15_a_watched_index_answers_as_plain";
-const SWEPT_INDEX: &str = "item_17_a_swept_index_answers_as_plain";
+const WATCHED_TREE: &str = "a_watched_tree_matches_the_plain_search";
+const WATCHED_INDEX: &str = "a_watched_index_matches_the_plain_search";
+const SWEPT_INDEX: &str = "a_swept_index_matches_the_plain_search";
 
 #[test]
-fn item_13_the_law_is_broken_where_events_get_lost() {
+fn the_comparison_fails_when_events_are_lost() {
     for law in [WATCHED_TREE, WATCHED_INDEX] {
         is_broken(law, LOST_EVENTS);
     }
@@ -155,7 +155,7 @@ fn item_13_the_law_is_broken_where_events_get_lost() {
 }
 
 #[test]
-fn item_15_the_law_is_broken_where_the_stamp_of_rules_lies() {
+fn the_comparison_fails_when_ignore_file_stamps_are_wrong() {
     for law in [WATCHED_TREE, WATCHED_INDEX, SWEPT_INDEX] {
         is_broken(law, LIES);
     }

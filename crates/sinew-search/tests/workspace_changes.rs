@@ -47,7 +47,7 @@ fn exchange(left: &Path, right: &Path) {
 }
 
 #[test]
-fn item_13_content() {
+fn sees_changes_of_content() {
     let append = |root: &Path| fs::File::options().append(true).open(root.join("a/one")).unwrap().write_all(b"needle");
     check(|root| append(root).unwrap(), &["a/one", "four"]);
     check(|root| fs::write(root.join("four"), "").unwrap(), &[]);
@@ -73,7 +73,7 @@ fn item_13_content() {
 }
 
 #[test]
-fn item_13_folders() {
+fn sees_new_moved_and_replaced_folders() {
     check(
         |root| {
             fs::create_dir_all(root.join("d/e/f")).unwrap();
@@ -110,7 +110,7 @@ fn item_13_folders() {
 }
 
 #[test]
-fn item_13_a_second_name() {
+fn sees_writes_through_a_hard_link() {
     check(
         |root| {
             fs::hard_link(root.join("a/one"), root.join("b/link")).unwrap();
@@ -132,7 +132,7 @@ fn item_13_a_second_name() {
 }
 
 #[test]
-fn item_13_a_store_through_a_mapping_that_ends() {
+fn sees_a_write_through_a_memory_mapping() {
     check(
         |root| {
             let file = fs::File::options().read(true).write(true).open(root.join("a/one")).unwrap();
@@ -157,7 +157,7 @@ fn item_13_a_store_through_a_mapping_that_ends() {
 }
 
 #[test]
-fn item_14_another_root() {
+fn sees_a_replaced_root_and_a_changed_link_to_it() {
     check(
         |root| {
             fs::rename(root, root.with_extension("old")).unwrap();
@@ -190,7 +190,7 @@ fn item_14_another_root() {
 }
 
 #[test]
-fn item_16_lost_events_lead_to_a_look_at_everything() {
+fn a_queue_overflow_rechecks_everything() {
     let place = tempfile::tempdir().unwrap();
     let pair = indexed(place.path(), WorkspaceOptions::default());
     let root = place.path().join("root");
@@ -210,7 +210,7 @@ fn item_16_lost_events_lead_to_a_look_at_everything() {
 }
 
 #[test]
-fn item_16_a_folder_that_gets_a_watch_late_is_looked_at_once_more() {
+fn rechecks_a_folder_that_gets_its_watch_late() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     for folder in ["a", "b"] {
@@ -242,7 +242,7 @@ fn item_16_a_folder_that_gets_a_watch_late_is_looked_at_once_more() {
 }
 
 #[test]
-fn item_11_names_are_bytes() {
+fn supports_names_that_are_not_utf_8() {
     use std::os::unix::ffi::OsStrExt;
     check(
         |root| {
@@ -255,7 +255,7 @@ fn item_11_names_are_bytes() {
 }
 
 #[test]
-fn item_11_paths_beyond_the_limit_of_the_system() {
+fn supports_paths_longer_than_the_system_limit() {
     use rustix::fs::{Mode, OFlags, mkdirat, openat};
     let place = tempfile::tempdir().unwrap();
     let pair = indexed(place.path(), WorkspaceOptions::default());
@@ -281,7 +281,7 @@ fn item_11_paths_beyond_the_limit_of_the_system() {
 }
 
 #[test]
-fn item_8_and_13_errors_are_those_of_the_plain_search() {
+fn reports_the_same_errors_as_the_plain_search() {
     let place = tempfile::tempdir().unwrap();
     fs::create_dir(place.path().join("root")).unwrap();
     let pair = Pair::new(&place.path().join("root"), &place.path().join("global"), WorkspaceOptions::default());
@@ -300,7 +300,7 @@ fn item_8_and_13_errors_are_those_of_the_plain_search() {
 }
 
 #[test]
-fn item_30_a_cancelled_call_leaves_nothing_behind() {
+fn a_cancelled_call_does_not_change_later_results() {
     let place = tempfile::tempdir().unwrap();
     let pair = indexed(place.path(), WorkspaceOptions::default());
     let root = place.path().join("root");
@@ -320,7 +320,7 @@ fn item_30_a_cancelled_call_leaves_nothing_behind() {
 }
 
 #[test]
-fn item_33_the_home_and_what_lies_above_is_never_held() {
+fn does_not_index_the_home_directory_or_its_parents() {
     let place = tempfile::tempdir().unwrap();
     for home in ["root", "root/a"] {
         let home = Some(place.path().join(home));
@@ -331,7 +331,7 @@ fn item_33_the_home_and_what_lies_above_is_never_held() {
 }
 
 #[test]
-fn item_42_two_opens_of_one_root_share() {
+fn opening_a_root_twice_shares_the_index() {
     let place = tempfile::tempdir().unwrap();
     let workspaces = sinew_search::Workspaces::default();
     let open = || workspaces.open(place.path(), &WorkspaceOptions::default()).unwrap();

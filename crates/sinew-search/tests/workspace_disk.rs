@@ -57,7 +57,7 @@ fn damage(cache: &Path, dice: &mut Dice) {
 }
 
 #[test]
-fn item_26_27_43_an_index_that_is_reopened_damaged_shared_and_deleted() {
+fn survives_reopening_damage_sharing_and_deletion() {
     for seed in 400..402 {
         let mut dice = Dice::new(seed);
         let mut changes = Changes::new(false);
@@ -89,7 +89,7 @@ fn item_26_27_43_an_index_that_is_reopened_damaged_shared_and_deleted() {
 type Step = (fn(&Path), &'static [&'static str]);
 
 #[test]
-fn item_26_what_changed_while_nobody_looked_is_seen() {
+fn sees_changes_made_while_no_workspace_was_open() {
     let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let root = place.path().join("root");
     fs::create_dir_all(root.join("a/b")).unwrap();
@@ -123,7 +123,7 @@ fn sources() -> PathBuf {
 }
 
 #[test]
-fn item_26_the_next_process_reads_no_file_again() {
+fn the_next_process_reuses_the_stored_index() {
     let cache = tempfile::tempdir().unwrap();
     let global = cache.path().join("global");
     let first = Pair::new(&sources(), &global, cached(cache.path()));
@@ -146,7 +146,7 @@ fn item_26_the_next_process_reads_no_file_again() {
 }
 
 #[test]
-fn item_35_only_the_user_can_read_or_lead_astray() {
+fn stores_the_index_only_in_a_private_folder() {
     let cache = tempfile::tempdir().unwrap();
     let global = cache.path().join("global");
     let persisted = || {
@@ -173,7 +173,7 @@ fn item_35_only_the_user_can_read_or_lead_astray() {
 }
 
 #[test]
-fn item_36_37_secrets_are_in_no_byte_of_the_cache() {
+fn never_writes_secrets_to_the_cache() {
     let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for path in [".env", "key.pem", "ignored/file", "node_modules/file", ".git/file"] {
         let file = place.path().join(path);
@@ -212,7 +212,7 @@ fn child_that_builds_until_it_is_killed() {
 }
 
 #[test]
-fn item_26_a_kill_leaves_an_index_that_opens() {
+fn a_killed_build_leaves_an_index_that_opens() {
     let place = tempfile::tempdir().unwrap();
     fs::create_dir(place.path().join("root")).unwrap();
     let mut dice = Dice::new(26);
@@ -247,7 +247,7 @@ fn item_26_a_kill_leaves_an_index_that_opens() {
 }
 
 #[test]
-fn item_27_a_reader_takes_what_a_writer_publishes_and_writes_when_that_one_has_ended() {
+fn a_reader_adopts_published_segments_and_becomes_the_writer() {
     let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let root = place.path().join("root");
     fs::create_dir(&root).unwrap();
@@ -289,7 +289,7 @@ fn item_27_a_reader_takes_what_a_writer_publishes_and_writes_when_that_one_has_e
 }
 
 #[test]
-fn item_22_noise_takes_no_more_than_its_share_of_the_disk() {
+fn noise_stays_within_the_disk_limit() {
     let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let root = place.path().join("root");
     fs::create_dir(&root).unwrap();

@@ -8,7 +8,7 @@ use sinew_pool::Pool;
 use sinew_search::{GrepOptions, Mode, WorkspaceOptions, Workspaces};
 
 #[test]
-fn item_44_linux_keeps_an_index_and_other_systems_walk_and_say_so() {
+fn indexes_on_linux_and_walks_with_a_reason_elsewhere() {
     let place = tempfile::tempdir().unwrap();
     for (name, text) in [("one", "hay\n"), ("two", "a needle\n")] {
         fs::write(place.path().join(name), text).unwrap();

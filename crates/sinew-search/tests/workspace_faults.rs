@@ -102,7 +102,7 @@ fn play(fault: &str, number: usize, story: &str) -> String {
 }
 
 #[test]
-fn item_26_28_a_call_that_fails_costs_no_answer() {
+fn failing_system_calls_do_not_change_the_answer() {
     // One kind of fault at each call; a night of its own takes all of them.
     let kinds = seeds(0, 1).count().min(FAULTS.len());
     for kind in 0..kinds {

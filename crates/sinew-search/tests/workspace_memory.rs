@@ -28,7 +28,7 @@ fn text(seed: u64) -> String {
 }
 
 #[test]
-fn item_21_what_building_needed_is_given_back() {
+fn releases_the_memory_of_the_build() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     fs::create_dir(&root).unwrap();

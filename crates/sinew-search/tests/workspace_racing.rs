@@ -133,11 +133,11 @@ fn race(options: WorkspaceOptions) {
 }
 
 #[test]
-fn item_2_rows_are_of_the_time_of_the_call() {
+fn rows_reflect_the_time_of_the_call() {
     race(WorkspaceOptions::default());
 }
 
 #[test]
-fn item_2_and_17_also_in_a_swept_tree() {
+fn rows_reflect_the_time_of_the_call_in_a_swept_tree() {
     race(WorkspaceOptions { sweep: true, ..WorkspaceOptions::default() });
 }

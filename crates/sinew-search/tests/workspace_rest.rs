@@ -28,7 +28,7 @@ fn cycle(root: &Path, cache: &Path, pool: &Pool) {
 }
 
 #[test]
-fn item_23_24_nothing_stays_open_and_no_thread_runs() {
+fn closing_leaves_no_open_file_and_no_thread() {
     let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for file in 0..20 {
         let folder = place.path().join(format!("d{}", file % 4));

@@ -33,7 +33,7 @@ fn settle(file: &fs::File) {
 }
 
 #[test]
-fn item_13_a_store_into_a_page_that_was_written_before() {
+fn sees_a_second_write_to_a_mapped_page() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     write_tree(&root, &[("a/one", "------\n"), ("b/two", "hay\n")]);
@@ -66,7 +66,7 @@ fn item_13_a_store_into_a_page_that_was_written_before() {
 }
 
 #[test]
-fn item_33_also_where_a_link_leads_to_the_home() {
+fn does_not_index_the_home_directory_through_a_link() {
     let place = tempfile::tempdir().unwrap();
     write_tree(place.path(), &[("home/tree/file", "needle")]);
     let (home, link) = (place.path().join("home"), place.path().join("link"));
@@ -98,7 +98,7 @@ fn child_that_searches_below_a_mount() {
 }
 
 #[test]
-fn item_14_a_file_that_is_mounted_on_another() {
+fn sees_a_file_mounted_over_another() {
     let place = tempfile::tempdir().unwrap();
     write_tree(place.path(), &[("root/a/one", "hidden\n"), ("root/a/two", "hay\n"), ("outside", "a hay\n")]);
     let script = "mount --bind \"$1/outside\" \"$1/root/a/one\" || exit 9
@@ -118,7 +118,7 @@ fn item_14_a_file_that_is_mounted_on_another() {
 }
 
 #[test]
-fn item_34_workspaces_that_share_a_queue_hear_each_their_own() {
+fn workspaces_that_share_a_queue_each_get_their_events() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     write_tree(&root, &[("a/one", "hay\n"), ("a/b/two", "hay\n"), ("c/three", "hay\n")]);
@@ -149,7 +149,7 @@ fn item_34_workspaces_that_share_a_queue_hear_each_their_own() {
 }
 
 #[test]
-fn item_16_events_that_one_does_not_take_are_lost_to_it_alone() {
+fn an_overflow_of_one_workspace_does_not_affect_the_others() {
     let place = tempfile::tempdir().unwrap();
     write_tree(place.path(), &[("busy/one", "hay\n"), ("busy/two", "hay\n"), ("idle/one", "hay\n")]);
     let workspaces = Workspaces::default();
@@ -181,7 +181,7 @@ fn item_16_events_that_one_does_not_take_are_lost_to_it_alone() {
 }
 
 #[test]
-fn item_40_building_begins_by_itself_where_it_is_wanted() {
+fn builds_in_the_background_according_to_the_policy() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     let files: Vec<String> = (0..600).map(|file| format!("d{}/f{file}", file % 7)).collect();
@@ -216,7 +216,7 @@ fn item_40_building_begins_by_itself_where_it_is_wanted() {
 }
 
 #[test]
-fn item_40_a_large_tree_is_built_at_its_second_search() {
+fn builds_the_index_of_a_large_tree_after_its_second_search() {
     let place = tempfile::tempdir().unwrap();
     for folder in 0..50 {
         fs::create_dir_all(place.path().join(format!("root/d{folder}"))).unwrap();
@@ -236,7 +236,7 @@ fn item_40_a_large_tree_is_built_at_its_second_search() {
 }
 
 #[test]
-fn item_40_few_files_of_many_bytes_are_built_too() {
+fn builds_the_index_of_a_few_large_files() {
     let place = tempfile::tempdir().unwrap();
     for (name, files) in [("small", 15), ("large", 17)] {
         let root = place.path().join(name);
@@ -256,7 +256,7 @@ fn item_40_few_files_of_many_bytes_are_built_too() {
 }
 
 #[test]
-fn item_24_a_workspace_that_is_closed_while_it_reads_leaves_no_thread() {
+fn closing_during_a_build_leaves_no_thread() {
     let place = tempfile::tempdir().unwrap();
     write_tree(place.path(), &[("root/one", "hay\n"), ("root/two", "needle\n")]);
     let workspaces = Workspaces::default();
@@ -274,7 +274,7 @@ fn item_24_a_workspace_that_is_closed_while_it_reads_leaves_no_thread() {
 }
 
 #[test]
-fn item_21_22_what_has_no_room_is_searched() {
+fn searches_files_that_exceed_the_size_limits() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     write_tree(&root, &[("one", "a needle\n"), ("two", "hay\n"), ("three", "straw\n")]);
@@ -338,7 +338,7 @@ fn segments_of_much_text_are_not_read_again_however_many_they_are() {
 }
 
 #[test]
-fn item_27_an_index_that_was_deleted_and_made_anew_is_written_by_one() {
+fn a_deleted_and_recreated_index_has_one_writer() {
     let place = tempfile::tempdir().unwrap();
     let (root, cache) = (place.path().join("root"), place.path().join("cache"));
     write_tree(&root, &[("one", "hay\n")]);

@@ -1,7 +1,7 @@
-//! Files beside a session that hold what was too long for the model.
+//! Artifacts: files of a session with outputs that were too long for the model.
 //!
-//! `<n>.<tool>.log` is the whole output of a call; `n` counts from 0 and goes on after a resume. The model reads
-//! one as `artifact://<n>`. As in the session file, no secret value stands in them.
+//! `<n>.<tool>.log` is the complete output of a call; `n` counts from 0 and continues after a resume. The model reads
+//! it as `artifact://<n>`. As in the session file, secrets are hidden.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -13,14 +13,14 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::files::private_folder;
 use crate::secrets::{Secrets, Written};
 
-/// The artifacts of one session. Touches no file before the first one is asked for.
+/// The artifacts of one session. Opens no file before it is needed.
 #[derive(Debug)]
 pub struct Artifacts {
     state: Mutex<State>,
     secrets: Option<Arc<Secrets>>,
 }
 
-/// The file of an artifact that is being written.
+/// An artifact that is being written.
 pub struct ArtifactFile(Target);
 
 enum Target {
@@ -29,10 +29,10 @@ enum Target {
 }
 
 impl ArtifactFile {
-    /// Adds text, cut between any two characters.
+    /// Appends text, which may be split between any two characters.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// Returns an error if writing fails.
     pub fn push(&mut self, text: &[u8]) -> std::io::Result<()> {
         match &mut self.0 {
             Target::Plain(file) => file.write_all(text),
@@ -40,10 +40,10 @@ impl ArtifactFile {
         }
     }
 
-    /// Writes what is still held in memory.
+    /// Writes the buffered rest.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// Returns an error if writing fails.
     pub fn finish(&mut self) -> std::io::Result<()> {
         match &mut self.0 {
             Target::Plain(file) => file.flush(),
@@ -61,51 +61,51 @@ struct State {
 #[derive(Debug)]
 enum Place {
     Kept(PathBuf),
-    /// Made when it is needed, removed with its owner.
+    /// Created on demand, deleted with its owner.
     Temporary(Option<tempfile::TempDir>),
 }
 
 impl Artifacts {
-    /// Artifacts in `folder`, which is made when it is needed.
+    /// Stores artifacts in `folder`, which is created on demand.
     #[must_use]
     pub fn in_folder(folder: PathBuf) -> Artifacts {
         Artifacts { state: Mutex::new(State { place: Place::Kept(folder), next: None }), secrets: None }
     }
 
-    /// Artifacts that are gone when this value is dropped, for a session without a file.
+    /// Stores artifacts that are deleted when this value is dropped, for a session without a file.
     #[must_use]
     pub fn temporary() -> Artifacts {
         Artifacts { state: Mutex::new(State { place: Place::Temporary(None), next: None }), secrets: None }
     }
 
-    /// The folder, made if it was not there.
+    /// Returns the directory, and creates it if necessary.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// Returns an error if it cannot be created.
     pub fn folder(&self) -> std::io::Result<PathBuf> {
         self.state().folder()
     }
 
-    /// The folder for files of the model's own, `local://`; made if it was not there.
+    /// Returns the scratch directory of the model, `local://`, and creates it if necessary.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// Returns an error if it cannot be created.
     pub fn scratch(&self) -> std::io::Result<PathBuf> {
         let folder = self.folder()?.join("local");
         private_folder(&folder)?;
         Ok(folder)
     }
 
-    /// Nothing of them is kept: the session has no file.
+    /// Returns true if the artifacts are deleted, because the session has no file.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         matches!(self.state().place, Place::Temporary(_))
     }
 
-    /// The id and the file of a new artifact of `tool`. The file is not made; the id is never given again.
+    /// Returns the id and the path of a new artifact of `tool`. Does not create the file; the id is never used again.
     ///
     /// # Errors
-    /// The folder cannot be made or read.
+    /// Returns an error if the directory cannot be created or read.
     pub fn next(&self, tool: &str) -> std::io::Result<(u64, PathBuf)> {
         let mut state = self.state();
         let folder = state.folder()?;
@@ -117,23 +117,23 @@ impl Artifacts {
         Ok((id, folder.join(format!("{id}.{tool}.log"))))
     }
 
-    /// Keeps values of `secrets` out of what is written from now on: their marks stand in their place, for the model as
+    /// Hides the values of `secrets` in everything that is written from now on: markers replace them, for the model and
     /// for commands.
     #[must_use]
     pub fn hiding(self, secrets: Arc<Secrets>) -> Artifacts {
         Artifacts { secrets: Some(secrets), ..self }
     }
 
-    /// The values that are kept out of the artifacts; none where nothing is hidden.
+    /// Returns the hidden values; `None` if nothing is hidden.
     #[must_use]
     pub fn secrets(&self) -> Option<&Secrets> {
         self.secrets.as_deref()
     }
 
-    /// A new artifact of `tool`: its id and its file, for the user alone.
+    /// Creates an artifact of `tool` that only the user can read; returns its id and the open file.
     ///
     /// # Errors
-    /// The folder or the file cannot be made.
+    /// Returns an error if the directory or the file cannot be created.
     pub fn begin(&self, tool: &str) -> std::io::Result<(u64, ArtifactFile)> {
         let (id, path) = self.next(tool)?;
         let mut options = File::options();
@@ -150,10 +150,10 @@ impl Artifacts {
         ))
     }
 
-    /// The file of an artifact that exists.
+    /// Returns the path of an existing artifact.
     ///
     /// # Errors
-    /// `No artifacts directory found`, or an id that is unknown; the text lists the known ones.
+    /// Returns `No artifacts directory found`, or a list of the known ids if the id is unknown.
     pub fn find(&self, id: u64) -> Result<PathBuf, String> {
         let folder = self.existing().ok_or("No artifacts directory found")?;
         let known = ids(&folder).map_err(|_| "No artifacts directory found")?;

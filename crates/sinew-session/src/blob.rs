@@ -1,5 +1,5 @@
-//! Content too large for a line: pictures lie beside the sessions under the name of their content, long strings
-//! are cut.
+//! Content that is too large for a line: images are stored next to the sessions, named by the hash of their content,
+//! and long strings are cut.
 
 use std::fs;
 use std::io::Write;
@@ -12,32 +12,32 @@ use sha2::{Digest, Sha256};
 
 use super::depth;
 
-/// Characters of a string in a session file; a longer one is cut.
+/// The maximum number of characters of a string in a session file; longer ones are cut.
 pub const LARGEST_STRING: usize = 500_000;
 const CUT: &str = "[Session persistence truncated large content]";
-/// Base64 characters from which on a picture gets a file of its own.
+/// The minimum number of base64 characters for which an image gets a separate file.
 const SMALLEST_BLOB: usize = 1_024;
 const PREFIX: &str = "blob:sha256:";
 
-/// The folder of pictures that all sessions share.
+/// The directory of images that all sessions share.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     folder: PathBuf,
 }
 
 impl Blobs {
-    /// The folder `blobs` of the agent; it is made when the first picture is kept.
+    /// Uses the directory `blobs` of the agent, which is created for the first image.
     #[must_use]
     pub fn new(folder: PathBuf) -> Blobs {
         Blobs { folder }
     }
 
-    /// The file of a digest.
+    /// Returns the path of a digest.
     fn file(&self, hex: &str) -> PathBuf {
         self.folder.join(hex)
     }
 
-    /// Keeps `bytes` and gives their digest. A file that is there already is not written again.
+    /// Stores `bytes` and returns their digest. An existing file is not written again.
     fn keep(&self, bytes: &[u8]) -> std::io::Result<String> {
         let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let path = self.file(&hex);
@@ -52,17 +52,17 @@ impl Blobs {
         Ok(hex)
     }
 
-    /// The base64 of a picture that a session names; `None` where the file is missing.
+    /// Returns the base64 of an image reference in a session; `None` if the file is missing.
     pub(super) fn base64(&self, reference: &str) -> Option<String> {
         let hex = reference.strip_prefix(PREFIX)?;
-        // The digest is a file name: nothing but hex digits may reach the disk.
+        // The digest is a file name, so only hexadecimal digits may be used.
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
         fs::read(self.file(hex)).ok().map(|bytes| STANDARD.encode(bytes))
     }
 
-    /// Every digest in the folder.
+    /// Returns every digest in the directory.
     pub(super) fn all(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
         entries
@@ -72,13 +72,13 @@ impl Blobs {
             .collect()
     }
 
-    /// Removes the picture of a digest.
+    /// Deletes the image of a digest.
     pub(super) fn remove(&self, hex: &str) -> std::io::Result<()> {
         fs::remove_file(self.file(hex))
     }
 }
 
-/// Makes a folder and its parents, for the user alone.
+/// Creates a directory and its parents, with access for the user only.
 pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -86,11 +86,12 @@ pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Keys whose strings are worth nothing when they are cut: half a signature is no signature.
+/// Keys whose strings are removed instead of cut, because a partial signature is invalid.
 const SIGNATURES: [&str; 3] = ["signature", "thinkingSignature", "thoughtSignature"];
 
-/// Makes an entry fit for a line: long strings and what nests too deep are cut, what only streams need is left out. True when that changed
-/// something; the live conversation then goes on with what was kept, so that a resume finds the same.
+/// Makes an entry fit into a line: cuts long strings and deep values, and removes data that only streams need. Returns
+/// true if anything changed; the live conversation then continues with the stored form, so that a resume finds the
+/// same.
 pub(super) fn fit(entry: &mut Value) -> bool {
     let mut changed = false;
     for block in blocks(entry).filter(|block| block.get("type").and_then(Value::as_str) == Some("toolCall")) {
@@ -99,30 +100,30 @@ pub(super) fn fit(entry: &mut Value) -> bool {
     cut_in(entry, 1) || changed
 }
 
-/// The content blocks of an entry that has some.
+/// Returns the content blocks of an entry.
 fn blocks(entry: &mut Value) -> impl Iterator<Item = &mut Value> {
     let holder = if entry.get("message").is_some() { entry.get_mut("message") } else { Some(entry) };
     holder.and_then(|holder| holder.get_mut("content")?.as_array_mut()).into_iter().flatten()
 }
 
-/// Cuts what is too long or too deep in a value that lies at `level`.
+/// Cuts everything that is too long or too deep in a value at `level`.
 fn cut_in(value: &mut Value, level: usize) -> bool {
     if depth::cut(value, level) {
         return true;
     }
     match value {
         Value::String(text) => cut(text),
-        // All of them, not only up to the first that is too long.
+        // Processes all of them, not only those up to the first that is too long.
         Value::Array(items) => items.iter_mut().filter_map(|item| cut_in(item, level + 1).then_some(())).count() > 0,
         Value::Object(object) => {
-            // Half a picture is no picture.
+            // A partial image is invalid.
             let picture = object.contains_key("mimeType");
             let mut changed = false;
             for (key, item) in object.iter_mut() {
                 let whole = (picture && key == "data") || SIGNATURES.contains(&key.as_str());
                 changed |= !(whole && item.is_string()) && cut_in(item, level + 1);
             }
-            // A mentioned file whose content was cut has fewer lines than it says.
+            // A mentioned file whose content was cut has fewer lines than recorded.
             if changed && object.contains_key("lineCount") {
                 let content = object.get("content").and_then(Value::as_str).unwrap_or_default();
                 let lines = content.lines().count();
@@ -135,7 +136,7 @@ fn cut_in(value: &mut Value, level: usize) -> bool {
 }
 
 fn cut(text: &mut String) -> bool {
-    // A string has at least as many bytes as characters: most are settled without counting.
+    // A string has at least as many bytes as characters, so most need no counting.
     if text.len() > LARGEST_STRING
         && let Some((at, _)) = text.char_indices().nth(LARGEST_STRING)
         && &text[at..] != CUT
@@ -147,12 +148,12 @@ fn cut(text: &mut String) -> bool {
     false
 }
 
-/// Moves the large pictures of an entry to `blobs`. One that cannot be kept there stays in the line.
+/// Moves the large images of an entry to `blobs`. An image that cannot be stored there stays in the line.
 pub(super) fn put_away(entry: &mut Value, blobs: &Blobs) {
     each_picture(entry, |picture| away(picture, blobs));
 }
 
-/// Puts the pictures of an entry back in place of their references; a reference to one that is gone stays.
+/// Replaces the image references of an entry by the images; a reference to a missing one is kept.
 pub(super) fn bring_back(entry: &mut Value, blobs: &Blobs) {
     each_picture(entry, |picture| {
         if let Some(Value::String(data)) = picture.get_mut("data")
@@ -186,7 +187,7 @@ fn away(picture: &mut Value, blobs: &Blobs) {
     }
 }
 
-/// The digests that a text of a session file names.
+/// Returns the digests that the text of a session file refers to.
 pub(super) fn named(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices(PREFIX).filter_map(|(at, _)| text.get(at + PREFIX.len()..at + PREFIX.len() + 64))
 }

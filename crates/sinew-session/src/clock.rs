@@ -1,18 +1,18 @@
-//! The source of times and ids: values of the host, so that a run can be played again byte for byte.
+//! The source of times and ids, provided by the host so that a run can be replayed byte for byte.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Time and chance.
+/// Time and randomness.
 pub trait Clock: Send + Sync {
-    /// Milliseconds since the epoch.
+    /// Returns the time in milliseconds since the epoch.
     fn now(&self) -> i64;
 
-    /// A random number, for ids and jitter.
+    /// Returns a random number, for ids and jitter.
     fn random(&self) -> u64;
 }
 
-/// The system's clock and a generator seeded from it.
+/// The system's clock and a generator seeded with it.
 #[derive(Debug, Default)]
 pub struct SystemClock;
 
@@ -27,7 +27,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is set, with numbers that count up: for tests and replays.
+/// A clock that only changes when it is set, with numbers that count up, for tests and replays.
 #[derive(Debug, Default)]
 pub struct FixedClock {
     now: AtomicU64,
@@ -35,7 +35,7 @@ pub struct FixedClock {
 }
 
 impl FixedClock {
-    /// A clock that shows `now`.
+    /// Creates a clock with the time `now`.
     #[must_use]
     pub fn at(now: u64) -> FixedClock {
         FixedClock { now: AtomicU64::new(now), next: AtomicU64::new(1) }
@@ -53,19 +53,19 @@ impl Clock for FixedClock {
     }
 
     fn random(&self) -> u64 {
-        // Spread over all bits, so that a short id of it differs from the last one.
+        // Distributed over all bits, so that consecutive short ids differ.
         self.next.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
-/// Milliseconds since the epoch as `2026-01-31T09:30:00.000Z`; a time out of range becomes the epoch.
+/// Formats milliseconds since the epoch as `2026-01-31T09:30:00.000Z`; a time out of range becomes the epoch.
 #[must_use]
 pub fn iso(ms: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     format!("{time:.3}")
 }
 
-/// The time that `text` names, as milliseconds since the epoch.
+/// Parses a time to milliseconds since the epoch; `None` if it is invalid.
 #[must_use]
 pub fn from_iso(text: &str) -> Option<i64> {
     text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)

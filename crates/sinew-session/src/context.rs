@@ -1,6 +1,5 @@
-//! The context that the model sees from a leaf: the messages of its path behind the last compaction, and the state
-//! that the
-//! path has set.
+//! The context that the model sees at a leaf: the messages of its path after the last compaction, and the state that
+//! the path has set.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,14 +13,15 @@ use super::entry::{Body, Entry, Kind};
 use super::tree::{Place, Tree};
 use crate::clock;
 
-/// Messages of a context: more fit no model, and a file with millions of them must not fill the memory.
+/// The maximum number of messages in a context: more do not fit any model, and a file with millions of messages must
+/// not fill the memory.
 const MOST_MESSAGES: usize = 50_000;
-/// Bytes of their lines.
+/// The maximum size of their lines in bytes.
 const MOST_BYTES: u64 = 128 << 20;
-/// Entries that are held at a time before they become a part of the context.
+/// The number of entries read at a time.
 const BATCH: usize = 4_096;
 
-/// The values that hold where the path sets nothing.
+/// The values for settings that the path does not contain.
 #[derive(Debug, Clone, Default)]
 pub struct Defaults {
     /// `off` to `xhigh`.
@@ -31,32 +31,32 @@ pub struct Defaults {
 /// The conversation at a leaf.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Context {
-    /// The messages that the model sees, oldest first.
+    /// The messages for the model, oldest first.
     pub messages: Vec<AgentMessage>,
     /// The entry of each message; empty for the summary of a compaction.
     pub entry_ids: Vec<String>,
-    /// The thinking level that the path set, else the default.
+    /// The thinking level on the path, or the default.
     pub thinking_level: String,
     /// `provider/id` by role. `default` falls back to the model of the last answer.
     pub models: BTreeMap<String, String>,
-    /// The service tier, where one was set.
+    /// The service tier; `None` if none was set.
     pub service_tier: Option<String>,
-    /// Rules that were put into the context.
+    /// The rules that were added to the context.
     pub injected_rules: Vec<String>,
-    /// `plan` or `none`.
+    /// `plan` or `none`; `None` if it was never set.
     pub mode: Option<String>,
-    /// Tools of MCP servers that are on.
+    /// The enabled tools of MCP servers; `None` if they were never selected.
     pub mcp_tools: Option<Vec<String>>,
-    /// The part in front of requests that MCP servers add.
+    /// The prefix of requests that MCP servers add; `None` if there is none.
     pub mcp_front: Option<Value>,
-    /// The oldest messages of the branch, which are too many for a context and not in it.
+    /// The number of the branch's oldest messages that were excluded because there are too many.
     pub left_out: usize,
-    /// Pictures that a message names and that are gone: what it calls them, each once.
+    /// The names of missing images, without duplicates.
     pub missing_images: Vec<String>,
 }
 
 impl Context {
-    /// Returns the warning about what is missing; none where everything is there.
+    /// Returns a warning about missing content; `None` if the context is complete.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let messages = (self.left_out > 0).then(|| {
@@ -70,7 +70,7 @@ impl Context {
     }
 
     fn picture_warning(&self) -> Option<String> {
-        // What a damaged file calls a picture may be long.
+        // In a damaged file the name of an image may be long.
         let first: String = self.missing_images.first()?.chars().take(80).collect();
         let what = match self.missing_images.len() {
             1 => format!("a picture of this session is missing, {first}"),
@@ -80,8 +80,8 @@ impl Context {
     }
 }
 
-/// Reads what it needs of the path of `leaf` by `read`, which gives entries in the order of their nodes, and builds the
-/// context.
+/// Reads the required entries of `leaf`'s path with `read`, which returns entries in the order of their nodes, and
+/// builds the context.
 pub(super) fn build<I: Iterator<Item = Entry>, E>(
     tree: &Tree,
     leaf: Option<usize>,
@@ -92,7 +92,7 @@ pub(super) fn build<I: Iterator<Item = Entry>, E>(
     let path = tree.path(leaf);
     let mut context = Context { thinking_level: defaults.thinking_level.clone(), ..Context::default() };
     let compaction = path.iter().rposition(|&at| tree.nodes[at].kind == Kind::Compaction);
-    // Entries before the first kept one are never read: a long session opens as fast as a short one.
+    // Entries before the first kept one are never read, so a long session opens as fast as a short one.
     let mut kept = 0;
     if let Some(at) = compaction {
         for Entry { timestamp, body, .. } in read(&path[at..=at])? {
@@ -116,7 +116,7 @@ pub(super) fn build<I: Iterator<Item = Entry>, E>(
     let messages = wanted.iter().filter(|&&at| tree.nodes[at].kind.is_message()).count();
     context.messages.reserve(messages);
     context.entry_ids.reserve(messages);
-    // A conversation begins with a message of the user, also where its beginning is missing.
+    // A conversation has to begin with a user message, even if its beginning was excluded.
     let mut begun = context.left_out == 0;
     for batch in wanted.chunks(BATCH) {
         for (entry, at) in read(batch)?.zip(batch) {
@@ -166,7 +166,8 @@ pub(super) fn build<I: Iterator<Item = Entry>, E>(
     Ok(context)
 }
 
-/// Takes out of `wanted` the oldest messages that are too many; gives how many those are. What sets something stays.
+/// Removes the oldest messages from `wanted` if there are too many; returns their number. Entries that set state are
+/// kept.
 fn leave_out(tree: &Tree, wanted: &mut Vec<usize>) -> usize {
     let (mut messages, mut bytes) = (0, 0);
     let last = wanted.iter().rposition(|&at| {
@@ -175,7 +176,7 @@ fn leave_out(tree: &Tree, wanted: &mut Vec<usize>) -> usize {
             messages += 1;
             bytes += u64::from(*length);
         }
-        // The newest message is needed whatever it holds.
+        // The newest message is always included.
         messages > 1 && (messages > MOST_MESSAGES || bytes > MOST_BYTES)
     });
     let Some(last) = last else { return 0 };
@@ -201,7 +202,7 @@ fn state(body: Body, context: &mut Context, pruned: &mut HashMap<String, Option<
         Body::Prune { tool_call_ids, kept_bytes, .. } => {
             for id in tool_call_ids {
                 let kept = pruned.entry(id).or_insert(kept_bytes);
-                // A result only becomes shorter.
+                // A result can only become shorter.
                 *kept = kept.zip(kept_bytes).map(|(old, new)| old.min(new));
             }
         }
@@ -210,14 +211,14 @@ fn state(body: Body, context: &mut Context, pruned: &mut HashMap<String, Option<
 }
 
 impl Entry {
-    /// The message that the entry becomes; none for one that only sets something, and for a compaction.
+    /// Returns the message of the entry; `None` for an entry that only sets state, and for a compaction.
     #[must_use]
     pub fn into_message(self) -> Option<AgentMessage> {
         message(self).map(|(_, message)| message)
     }
 }
 
-/// The message that an entry becomes, and the entry's id.
+/// Returns the message of an entry with the entry's id.
 fn message(entry: Entry) -> Option<(String, AgentMessage)> {
     let Entry { id, timestamp, body, .. } = entry;
     let timestamp = || clock::from_iso(&timestamp).unwrap_or_default();
@@ -235,8 +236,7 @@ fn message(entry: Entry) -> Option<(String, AgentMessage)> {
     Some((id, message))
 }
 
-/// The estimate of a block: a token has about four bytes, a picture counts 1,200.
-/// Cuts the middle out of the texts of a result, which keep `bytes` together.
+/// Cuts the middle out of the texts of a result, so that `bytes` remain in total.
 fn shorten(content: &mut [Block], bytes: usize) {
     let texts = content.iter().filter(|block| matches!(block, Block::Text(_))).count();
     let bytes = bytes / texts.max(1);
@@ -265,7 +265,7 @@ fn tokens_of(block: &Block) -> usize {
     }
 }
 
-/// Puts the pictures back in place of their references; gives the references of those that are missing.
+/// Replaces image references by the images; returns the references of missing ones.
 pub(super) fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> Vec<String> {
     let mut missing = Vec::new();
     let blocks = match message {
@@ -301,7 +301,7 @@ pub(super) fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> Vec<S
 
 const MISSING: &str = "[image missing]";
 
-/// Puts a picture in place of its reference; gives the reference where it is gone.
+/// Replaces an image reference by the image; returns the reference if the image is missing.
 fn restore(image: &mut ImageBlock, blobs: Option<&Blobs>) -> Option<String> {
     if !image.data.starts_with("blob:") {
         return None;

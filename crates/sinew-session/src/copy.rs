@@ -1,5 +1,5 @@
-//! Sessions made from sessions: fork (everything), branch (a path), move (another folder), and a new one that begins
-//! with what another one left. Entries go from file to file one at a time.
+//! Creates sessions from sessions: fork (everything), branch (a path), move (another directory), and a new session that
+//! continues an old one. Entries are copied one at a time.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,30 +15,30 @@ use super::tree::{Id, Place};
 use super::writer::{Writer, replace};
 use crate::clock;
 
-/// The place of a new session.
+/// The location of a new session.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
-    /// The folder of the file.
+    /// The directory of the file.
     pub folder: &'a Path,
-    /// The folder in which the session works.
+    /// The working directory of the session.
     pub cwd: &'a Path,
 }
 
 /// The end of a path that is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathEnd<'a> {
-    /// With the parent of this entry.
+    /// Up to the parent of this entry.
     Before(&'a str),
-    /// With this entry.
+    /// Up to this entry.
     At(&'a str),
 }
 
 impl Session {
-    /// Copies the whole session into `folder` as a new one that names this one as its parent; artifacts are
-    /// hard-linked, else copied.
+    /// Copies the whole session to `folder` as a new one whose parent is this session; artifacts are hard-linked or, if
+    /// that fails, copied.
     ///
     /// # Errors
-    /// The session is in memory, or a file cannot be written; nothing is left behind then.
+    /// Returns an error if the session is in memory, or if a file cannot be written; nothing is left behind then.
     pub fn fork(&self, folder: &Path, cwd: &Path) -> Result<PathBuf> {
         if self.path.is_none() {
             return Err(Error::new(ErrorCode::InvalidState, "cannot fork an in-memory session"));
@@ -47,21 +47,21 @@ impl Session {
         self.write_copy(Target { folder, cwd }, lines)
     }
 
-    /// Copies a path as a new session that names this one as its parent; artifacts are hard-linked, else copied. Of a
-    /// path without entries nothing is left but the parent's name.
+    /// Copies a path as a new session whose parent is this session; artifacts are hard-linked or, if that fails,
+    /// copied. A path without entries results in a session with only the parent's name.
     ///
     /// # Errors
-    /// No entry has the id, or a file cannot be written.
+    /// Returns an error if no entry has the id, or if a file cannot be written.
     pub fn path_to_file(&self, end: PathEnd<'_>, folder: &Path, cwd: &Path) -> Result<PathBuf> {
         let (path, asides) = self.copied_path(end)?;
         let lines = path.iter().map(|&at| self.line_of(at)).chain(asides.iter().map(bytes));
         self.write_copy(Target { folder, cwd }, lines)
     }
 
-    /// The same as [`Session::path_to_file`], as a session in memory.
+    /// Does the same as [`Session::path_to_file`], but creates a session in memory.
     ///
     /// # Errors
-    /// No entry has the id, or the file can no longer be read.
+    /// Returns an error if no entry has the id, or if the file can no longer be read.
     pub fn path_in_memory(&self, end: PathEnd<'_>) -> Result<Session> {
         let (path, asides) = self.copied_path(end)?;
         let header = self.header_for(&self.options.cwd);
@@ -77,7 +77,7 @@ impl Session {
         Ok(copy)
     }
 
-    /// The entries of a path, and behind them the labels of its entries and the title.
+    /// Returns the entries of a path, followed by the labels of its entries and the title.
     fn copied_path(&self, end: PathEnd<'_>) -> Result<(Vec<usize>, Vec<Entry>)> {
         let (PathEnd::Before(id) | PathEnd::At(id)) = end;
         let unknown = || Error::new(ErrorCode::NotFound, format!("no entry {id:?} in this session"));
@@ -92,7 +92,7 @@ impl Session {
         for at in (0..self.tree.nodes.len()).filter(|&at| self.tree.nodes[at].kind == Kind::Aside) {
             let entry = self.read(at)?;
             match &entry.body {
-                // The newest holds, also where a newer one is on the path: that one is copied already.
+                // The newest title is used; one on the path is copied already.
                 Body::SessionInfo { .. } => title = (!on_path.contains(&at)).then_some(entry),
                 Body::Label { target_id, .. } if !on_path.contains(&at) && labels_path(target_id) => labels.push(entry),
                 _ => {}
@@ -106,11 +106,11 @@ impl Session {
         Ok((path, labels))
     }
 
-    /// Makes a session that names this one as its parent and begins with `entries`; its file is there when this
-    /// returns. Artifacts stay where they are.
+    /// Creates a session whose parent is this one and that begins with `entries`; its file exists when this returns.
+    /// Artifacts are not copied.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn successor(&self, target: Target<'_>, entries: Vec<Body>) -> Result<PathBuf> {
         let now = self.options.clock.now();
         let mut parent = None;
@@ -127,11 +127,11 @@ impl Session {
         Ok(path)
     }
 
-    /// Moves the file and its artifacts to the folder of another working directory below `sessions`; the session goes
-    /// on there. A failure leaves everything where it was, and the session at work.
+    /// Moves the file and its artifacts to the directory of another working directory below `sessions`; the session
+    /// continues there. A failure changes nothing, and the session continues to work.
     ///
     /// # Errors
-    /// The session is in memory, a file is in the way, or one cannot be written.
+    /// Returns an error if the session is in memory, the destination exists, or a file cannot be written.
     pub fn move_to(&mut self, sessions: &Path, cwd: &Path) -> Result<PathBuf> {
         let Some(old) = self.path.clone() else {
             return Err(Error::new(ErrorCode::InvalidState, "cannot move an in-memory session"));
@@ -155,7 +155,7 @@ impl Session {
         let lines = (0..self.tree.nodes.len()).map(|at| self.line_of(at));
         let places = write_file(&new, &header, lines)?;
         let undo = |cause: Error| {
-            // The old file was not touched: it is the session.
+            // The old file is unchanged and remains the session.
             let _ = fs::remove_file(&new);
             cause
         };
@@ -168,7 +168,7 @@ impl Session {
         }
         if let Err(cause) = fs::remove_file(&old) {
             if moved {
-                // They were there a moment ago.
+                // They existed a moment ago.
                 let _ = fs::rename(&to, &from);
             }
             return Err(undo(failed(&cause)));
@@ -207,7 +207,7 @@ impl Session {
         if let Some(from) = self.path.as_deref().map(artifacts).filter(|from| from.is_dir())
             && let Err(cause) = link_all(&from, &artifacts(&path))
         {
-            // Half a copy is none.
+            // An incomplete copy is deleted.
             let _ = fs::remove_dir_all(artifacts(&path));
             let _ = fs::remove_file(&path);
             return Err(Error::io(format!("failed to copy the artifacts of the session {}", path.display()), &cause));
@@ -220,14 +220,14 @@ fn unwritable(cause: io::Error) -> Error {
     Error::new(ErrorCode::Internal, format!("failed to write an entry: {cause}"))
 }
 
-/// An entry as a line.
+/// Serialises an entry as a line.
 fn bytes(entry: &Entry) -> Result<Vec<u8>> {
     to_line(entry.to_value(), None).map_err(unwritable)
 }
 
-/// Writes a file of a header and entries; gives where each entry stands.
+/// Writes a file with a header and entries; returns the location of each entry.
 fn write_file(path: &Path, header: &Header, lines: impl Iterator<Item = Result<Vec<u8>>>) -> Result<Vec<Place>> {
-    // An entry that could not be read is not an error of the disk that is written to.
+    // An entry that cannot be read is not an error of the output file.
     let mut unread = None;
     let written = replace(path, |out| {
         let mut head = serde_json::to_vec(header)?;
@@ -254,7 +254,7 @@ fn write_file(path: &Path, header: &Header, lines: impl Iterator<Item = Result<V
     })
 }
 
-/// Hard links where the disk allows them: artifacts are written once and never changed.
+/// Creates hard links if possible: artifacts are never changed once they are written.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     super::blob::make_private(to)?;
     for entry in fs::read_dir(from)? {

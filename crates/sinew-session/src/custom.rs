@@ -1,15 +1,16 @@
-//! Messages of extensions, and files that the user mentioned, as entries of the type `custom_message`: programs that do
-//! not know the role `fileMention` show such a file to the model too.
+//! Messages of extensions, and mentioned files, as entries of the type `custom_message`, so that programs that do not
+//! support the role `fileMention` show such files to the model too.
 
 use serde_json::json;
 use sinew_llm::message::{AgentMessage, Content, CustomMessage, FileMention, MentionedFile};
 
 use super::entry::Body;
 
-/// The `customType` of mentioned files. Their `details` have path and number of lines of each, their content the rest.
+/// The `customType` of mentioned files. Their `details` contain the path and the number of lines of each file, their
+/// content the rest.
 pub const MENTION: &str = "fileMention";
 
-/// The entry that keeps a message.
+/// Converts a message to the body of an entry.
 pub(super) fn to_body(message: AgentMessage) -> Body {
     match message {
         AgentMessage::Custom(CustomMessage { custom_type, content, display, details, attribution, .. }) => {
@@ -29,7 +30,7 @@ pub(super) fn to_body(message: AgentMessage) -> Body {
     }
 }
 
-/// The message that was kept as `custom`.
+/// Converts `custom` back to its message.
 pub(super) fn to_message(custom: CustomMessage) -> AgentMessage {
     let files = custom.details.as_ref().filter(|_| custom.custom_type == MENTION).and_then(|details| {
         let files = details.get("files")?;

@@ -1,5 +1,4 @@
-//! Values that nest too deep: what reads them by recursion would refuse the whole line, so that only what lies deeper
-//! than a limit is left out.
+//! Deeply nested values: a recursive parser would reject the whole line, so values beyond a depth limit are removed.
 
 use std::borrow::Cow;
 
@@ -9,35 +8,35 @@ use serde_json::Value;
 
 use super::whole_characters;
 
-/// Objects and arrays inside of each other, the entry itself included. `serde_json` reads 127, and an entry is sent inside
-/// of other objects.
+/// The maximum nesting of objects and arrays, including the entry itself. `serde_json` supports 127, and an entry is
+/// sent inside other objects.
 pub(super) const DEEPEST: usize = 100;
 
-/// The text in place of an object or array that lies deeper.
+/// The replacement of a deeper object or array.
 const CUT: &str = "[Session persistence cut content nested more than 100 levels deep]";
 
-/// Reads a line without what nests too deep.
+/// Parses a line without values that are nested too deeply.
 ///
 /// # Errors
-/// It is not JSON of this shape.
+/// Returns an error if it is not JSON of this type.
 pub(super) fn parse<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
     whole_characters::from_slice(&without_deep(line))
 }
 
-/// Returns true if something in a line nests too deep.
+/// Returns true if a line contains values that are nested too deeply.
 pub(super) fn is_deep(line: &[u8]) -> bool {
     matches!(without_deep(line), Cow::Owned(_))
 }
 
-/// Replaces what nests too deep in a line by a text; the line itself if nothing does, or if its brackets do not close.
-/// Linear in the line, and needs no stack.
+/// Replaces values that are nested too deeply by a text; returns the line unchanged if there are none, or if its
+/// brackets are unbalanced. Runs in linear time without recursion.
 pub(super) fn without_deep(line: &[u8]) -> Cow<'_, [u8]> {
-    // Nearly every line has few brackets: they are counted fast, those in strings too.
+    // Nearly every line has few brackets; a fast count includes those in strings.
     if memchr2_iter(b'{', b'[', line).nth(DEEPEST).is_none() {
         return Cow::Borrowed(line);
     }
     let mut shallow = Vec::new();
-    // The bytes up to here are in `shallow`.
+    // Everything before this offset is in `shallow`.
     let (mut done, mut depth, mut at) = (0, 0_usize, 0);
     while let Some(byte) = line.get(at) {
         match byte {
@@ -67,7 +66,7 @@ pub(super) fn without_deep(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(shallow)
 }
 
-/// Returns the offset of the quote that ends a string, or that of the end.
+/// Returns the offset of the quote that ends a string, or the end of the line.
 fn string_end(line: &[u8], mut at: usize) -> usize {
     while let Some(byte) = line.get(at) {
         match byte {
@@ -79,7 +78,7 @@ fn string_end(line: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Replaces an object or array that lies at `level` by a text where that is too deep; true if it does.
+/// Replaces an object or array at `level` by a text if it is too deep; returns true if it was.
 pub(super) fn cut(value: &mut Value, level: usize) -> bool {
     let deep = level > DEEPEST && (value.is_array() || value.is_object());
     if deep {
@@ -101,7 +100,7 @@ mod tests {
         format!("{open}{inner}{close}")
     }
 
-    /// The greatest number of arrays and objects inside of each other.
+    /// Returns the maximum nesting of arrays and objects.
     fn depth(value: &Value) -> usize {
         match value {
             Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
@@ -123,7 +122,7 @@ mod tests {
             assert_eq!(is_deep(line.as_bytes()), !is_whole, "{levels}");
             assert!(!is_whole || value.to_string().len() == line.len(), "{levels}");
         }
-        // Brackets in texts and beside each other are not depth.
+        // Brackets in strings and adjacent brackets do not add depth.
         let flat = format!(r#"{{"a":"{}","b":[{}0]}}"#, "[{".repeat(500), "[],{},".repeat(500));
         assert!(!is_deep(flat.as_bytes()) && parse::<Value>(flat.as_bytes()).is_ok());
     }

@@ -10,34 +10,35 @@ use super::depth;
 use super::scan::Head;
 use super::whole_characters;
 
-/// The version that this program writes.
+/// The current version.
 pub(super) const VERSION: u64 = 3;
 
-/// Line 1.
+/// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
     /// Always `session`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// 3; a file without it is of version 1.
+    /// 3; a file without a version has version 1.
     #[serde(default = "first")]
     pub version: u64,
-    /// 16 hex digits in files of ours.
+    /// 16 hexadecimal digits in Sinew's files.
     pub id: String,
-    /// The start of the session.
+    /// The start time of the session.
     #[serde(default)]
     pub timestamp: String,
-    /// The absolute folder in which it works.
+    /// The absolute working directory.
     #[serde(default)]
     pub cwd: String,
-    /// The title of the session.
+    /// The title; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `auto` or `user`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title_source: Option<String>,
-    /// The id of the session that this one was made from; a path in files of others.
+    /// The id of the session that this one was created from; a path in files of other programs; `None` without a
+    /// parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
 }
@@ -49,17 +50,17 @@ fn first() -> u64 {
 /// Any other line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// 8 hex digits in files of ours, unique in the file.
+    /// 8 hexadecimal digits in Sinew's files, unique in the file.
     pub id: String,
-    /// The entry before it on its branch.
+    /// The previous entry on its branch; `None` for a root.
     pub parent_id: Option<String>,
-    /// Its time, ISO 8601.
+    /// The time in ISO 8601.
     pub timestamp: String,
-    /// Its content.
+    /// The content.
     pub body: Body,
 }
 
-/// The content of an entry, told apart by `type`.
+/// The content of an entry, identified by `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Body {
@@ -68,88 +69,88 @@ pub enum Body {
         /// The message.
         message: AgentMessage,
     },
-    /// The thinking level from here on.
+    /// Changes the thinking level.
     ThinkingLevelChange {
         /// `off` to `xhigh`.
         thinking_level: String,
     },
-    /// The model of a role from here on.
+    /// Changes the model of a role.
     ModelChange {
         /// `provider/id`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         model: String,
-        /// The role; absent is `default`.
+        /// The role; `None` means `default`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<String>,
-        /// The provider as another program writes it; folded into `model` when read.
+        /// The provider as other programs write it; merged into `model` by the reader.
         #[serde(default, skip_serializing)]
         provider: Option<String>,
-        /// The id as another program writes it; folded into `model` when read.
+        /// The id as other programs write it; merged into `model` by the reader.
         #[serde(default, skip_serializing)]
         model_id: Option<String>,
     },
-    /// The service tier from here on.
+    /// Changes the service tier.
     ServiceTierChange {
-        /// The tier; null is the provider's default.
+        /// The tier; `None` means the provider's default.
         service_tier: Option<String>,
     },
-    /// A compaction: everything before it is replaced by a summary.
+    /// A compaction: a summary replaces everything before it.
     #[serde(rename_all = "camelCase")]
     Compaction {
         /// The summary.
         summary: String,
-        /// One line of it.
+        /// A one-line summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         short_summary: Option<String>,
-        /// From here on the entries stay as they are.
+        /// The first entry that is kept unchanged.
         first_kept_entry_id: String,
-        /// The number of tokens that the context had.
+        /// The number of tokens before the compaction.
         #[serde(default)]
         tokens_before: u64,
         /// `readFiles` and `modifiedFiles`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
-        /// The value that an extension wants back at the next compaction.
+        /// Data that an extension needs at the next compaction.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preserve_data: Option<Value>,
-        /// An extension wrote the summary.
+        /// True if an extension wrote the summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from_extension: Option<bool>,
     },
-    /// A summary of a branch that was left.
+    /// The summary of a branch that was left.
     BranchSummary {
-        /// The entry behind which it stands, or `root`.
+        /// The entry that the summary follows, or `root`.
         from_id: String,
         /// The summary.
         summary: String,
         /// `readFiles` and `modifiedFiles`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
-        /// An extension wrote the summary.
+        /// True if an extension wrote the summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from_extension: Option<bool>,
     },
-    /// The state of an extension; no model sees it.
+    /// The state of an extension, which models do not see.
     Custom {
-        /// The extension's own name of the kind.
+        /// The extension's name for the kind.
         custom_type: String,
-        /// The value that it keeps.
+        /// The stored value.
         #[serde(default)]
         data: Value,
     },
-    /// A message of an extension that the model sees.
+    /// A message of an extension for the model.
     CustomMessage {
-        /// The extension's own name of the kind.
+        /// The extension's name for the kind.
         custom_type: String,
-        /// The content that the model reads.
+        /// The content for the model.
         content: Content,
-        /// The user sees it too.
+        /// True if the user sees it too.
         #[serde(default)]
         display: bool,
-        /// Facts for the extension.
+        /// Data for the extension.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
-        /// The cause: the user or the agent.
+        /// Who caused it: the user or the agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attribution: Option<String>,
     },
@@ -157,72 +158,72 @@ pub enum Body {
     Label {
         /// The entry.
         target_id: String,
-        /// Its label; absent clears it.
+        /// The label; `None` removes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
-    /// Rules that a stream broke and that were put into the context.
+    /// Rules that an answer violated and that were added to the context.
     TtsrInjection {
-        /// Their names.
+        /// The names of the rules.
         injected_rules: Vec<String>,
     },
     /// The start of a subagent.
     SessionInit {
-        /// Its system prompt.
+        /// The system prompt.
         system_prompt: String,
-        /// Its task.
+        /// The task.
         task: String,
-        /// The tools it has.
+        /// The available tools.
         tools: Vec<String>,
-        /// The shape of its answer.
+        /// The schema of the answer, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_schema: Option<Value>,
     },
-    /// The mode from here on.
+    /// Changes the mode.
     ModeChange {
         /// `plan` or `none`.
         mode: String,
-        /// The value that the mode keeps.
+        /// Data of the mode.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },
-    /// The tools of MCP servers that are on from here.
+    /// Changes the enabled tools of MCP servers.
     McpToolSelection {
-        /// Their names.
+        /// The names of the tools.
         selected_tool_names: Vec<String>,
-        /// Their part in front of requests, as it is sent: the same each time the session is opened.
+        /// The request prefix of MCP servers, as it is sent: unchanged each time the session is opened.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         front: Option<Value>,
     },
-    /// A new title.
+    /// Changes the title.
     SessionInfo {
-        /// The title; empty takes it away.
+        /// The title; empty removes it.
         #[serde(default)]
         title: String,
-        /// The title as another program writes it; folded into `title` when read.
+        /// The title as other programs write it; merged into `title` by the reader.
         #[serde(default, skip_serializing)]
         name: Option<String>,
         /// `auto` or `user`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title_source: Option<String>,
     },
-    /// Results of tools that are sent shortened from here on.
+    /// Shortens tool results in all later requests.
     Prune {
-        /// The calls whose results they are.
+        /// The calls of these results.
         tool_call_ids: Vec<String>,
-        /// The number of tokens that this saves.
+        /// The number of tokens saved.
         #[serde(default)]
         tokens: u64,
-        /// The bytes of each result that are sent all the same, its beginning and its end; `None`: a note alone is.
+        /// The number of bytes of each result that are still sent, from its start and end; `None` sends only a note.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept_bytes: Option<u64>,
     },
-    /// A type that this program does not know: kept as it is.
+    /// An unknown type, which is preserved.
     #[serde(untagged)]
     Other(Map<String, Value>),
 }
 
-/// An entry of a head and a body.
+/// Combines a head and a body.
 fn entry_of(head: Head<'_>, body: Body) -> Entry {
     Entry {
         id: head.id.into_owned(),
@@ -232,7 +233,7 @@ fn entry_of(head: Head<'_>, body: Body) -> Entry {
     }
 }
 
-/// Nearly every line: a message of the common kind. Read in one pass, where any other line takes two or more.
+/// The most frequent kind of line: an ordinary message. Parsed in one pass, while any other line needs two or more.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageLine<'a> {
@@ -248,7 +249,7 @@ struct MessageLine<'a> {
 }
 
 impl Entry {
-    /// Reads a line, without what nests too deep. Half a character is U+FFFD.
+    /// Parses a line, without values that are nested too deeply. Lone surrogates become U+FFFD.
     pub(super) fn parse(line: &[u8]) -> Result<Entry, serde_json::Error> {
         let line = &*depth::without_deep(line);
         Entry::parse_shallow(line).or_else(|cause| match whole_characters::replaced(line) {
@@ -267,23 +268,24 @@ impl Entry {
         Entry::parse_any(line)
     }
 
-    /// Reads a line of any kind and shape.
+    /// Parses a line of any kind.
     pub(super) fn parse_any(line: &[u8]) -> Result<Entry, serde_json::Error> {
         let head = Head::parse(line)?;
         let body: Body = serde_json::from_slice(line)?;
         Ok(entry_of(head, body.folded()))
     }
 
-    /// An entry whose type is known but whose shape is not: kept as it is, without what nests too deep.
+    /// Parses an entry whose type is known but whose fields are invalid: it is preserved, without values that are
+    /// nested too deeply.
     pub(super) fn parse_unknown(line: &[u8]) -> Result<Entry, serde_json::Error> {
         Ok(entry_of(Head::parse(line)?, Body::Other(depth::parse(line)?)))
     }
 
-    /// The entry as an object, in the order in which a person would read it.
+    /// Returns the entry as an object, with fields in a readable order.
     pub(super) fn to_value(&self) -> Value {
         let body = match serde_json::to_value(&self.body) {
             Ok(Value::Object(body)) => body,
-            // Every body is an object of strings, numbers and values: there is nothing that could fail.
+            // Every body is an object of strings, numbers and values, so serialising cannot fail.
             _ => Map::new(),
         };
         let mut object = Map::new();
@@ -299,7 +301,7 @@ impl Entry {
     }
 }
 
-/// Gives an entry that has a field under our name the same under the name that pi reads, and the other way round.
+/// Adds fields under the names that pi uses, and the other way round.
 pub(super) fn name_twice(entry: &mut Map<String, Value>) {
     let text = |entry: &Map<String, Value>, name: &str| entry.get(name).and_then(Value::as_str).map(str::to_string);
     match entry.get("type").and_then(Value::as_str) {
@@ -309,7 +311,7 @@ pub(super) fn name_twice(entry: &mut Map<String, Value>) {
                 entry.entry(name).or_insert_with(|| title.clone().into());
             }
         }
-        // It knows no roles: the model of another one is none that answers.
+        // pi has no roles: the model of another role does not answer.
         Some("model_change") if text(entry, "role").is_none_or(|role| role == "default") => {
             match (text(entry, "model"), text(entry, "provider"), text(entry, "modelId")) {
                 (Some(model), None, None) => {
@@ -335,11 +337,11 @@ pub(super) enum Kind {
     Compaction,
     BranchSummary,
     CustomMessage,
-    /// Sets something from here on.
+    /// Sets state.
     State,
-    /// Never the leaf after a load.
+    /// Never becomes the leaf after loading.
     Aside,
-    /// In the tree, but with nothing for the context.
+    /// In the tree, but not relevant for the context.
     Silent,
 }
 
@@ -369,7 +371,7 @@ impl Kind {
 }
 
 impl Body {
-    /// The `type` of the entry.
+    /// Returns the `type` of the entry.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -392,7 +394,7 @@ impl Body {
         }
     }
 
-    /// The body with what other programs name otherwise under our names.
+    /// Converts the field names of other programs.
     pub(super) fn folded(mut self) -> Body {
         match &mut self {
             Body::ModelChange { model, provider, model_id, .. } => {
@@ -412,7 +414,7 @@ impl Body {
         self
     }
 
-    /// The `type` of the entry as the file has it.
+    /// Returns the role of the entry in the tree.
     pub(super) fn kind(&self) -> Kind {
         match self {
             Body::Message { .. } => Kind::Message,

@@ -1,5 +1,5 @@
-//! Files whose content nobody vouches for are read so that they can neither wait nor fill the memory; small files of
-//! the user that several processes may change are read again under a lock and written whole.
+//! Reads untrusted files without blocking and with a size limit; updates small files that several processes may change:
+//! they are read under a lock and replaced atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,27 +9,28 @@ use sinew_base::{Error, ErrorCode, Result, read_limited};
 
 use crate::paths::beside;
 
-/// Opens a regular file for reading. Neither the opening nor the reading waits: some files of the system, such as
-/// `/proc/kmsg`, look regular and have no end.
+/// Opens a regular file for reading. Neither opening nor reading blocks: some system files, such as `/proc/kmsg`, look
+/// regular but are endless.
 ///
 /// # Errors
-/// The system's; `IsADirectory` for a folder, `InvalidInput` for a pipe, a socket or a device.
+/// Returns the system's error, `IsADirectory` for a directory, and `InvalidInput` for a pipe, a socket or a device.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, i32::try_from(NO_WAIT.bits()).unwrap_or_default());
-    // A device may do something when it is opened, and a socket cannot be.
+    // Opening a device may have side effects, and a socket cannot be opened.
     plain(&fs::metadata(path)?)?;
     let file = options.open(path)?;
     plain(&file.metadata()?)?;
     Ok(file)
 }
 
-/// The path of an open file or folder, without links. `path` is how it was opened, for systems that do not say.
+/// Returns the link-free path of an open file or directory. `path` is the path it was opened with, for systems that do
+/// not report it.
 ///
 /// # Errors
-/// The system's; `NotFound` where `path` leads to something else by now.
+/// Returns the system's error, and `NotFound` if `path` leads to something else by now.
 pub fn opened_path(file: &File, path: &Path) -> io::Result<PathBuf> {
     #[cfg(target_os = "linux")]
     {
@@ -61,10 +62,10 @@ pub fn opened_path(file: &File, path: &Path) -> io::Result<PathBuf> {
 #[cfg(unix)]
 const NO_WAIT: rustix::fs::OFlags = rustix::fs::OFlags::NONBLOCK.union(rustix::fs::OFlags::NOCTTY);
 
-/// Checks that something is a regular file.
+/// Checks for a regular file.
 ///
 /// # Errors
-/// `IsADirectory` for a folder, `InvalidInput` for a pipe, a socket or a device.
+/// Returns `IsADirectory` for a directory, and `InvalidInput` for a pipe, a socket or a device.
 pub fn plain(facts: &fs::Metadata) -> io::Result<()> {
     match facts.file_type() {
         kind if kind.is_file() => Ok(()),
@@ -73,29 +74,29 @@ pub fn plain(facts: &fs::Metadata) -> io::Result<()> {
     }
 }
 
-/// All of a regular file of at most `most` bytes. Never waits.
+/// Reads a regular file of at most `most` bytes. Never blocks.
 ///
 /// # Errors
-/// As of [`open_plain`]; `FileTooLarge` for more.
+/// Returns the errors of [`open_plain`], and `FileTooLarge` if it is larger.
 pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {}", size_text(most)));
     read_limited(open_plain(path)?, most)?.ok_or_else(too_large)
 }
 
-/// The text of a regular file that somebody wrote by hand, of at most 1 MB. Never waits.
+/// Reads a hand-written regular text file of at most 1 MB. Never blocks.
 ///
 /// # Errors
-/// As of [`read_plain`]; `InvalidData` where it is not UTF-8.
+/// Returns the errors of [`read_plain`], and `InvalidData` if it is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     const MOST: u64 = 1 << 20;
     String::from_utf8(read_plain(path, MOST)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8"))
 }
 
-/// Writes a file that nobody but its owner may read; its folder is made where it is missing.
+/// Writes a file that only its owner can read; creates its directory if it is missing.
 ///
 /// # Errors
-/// The system's.
+/// Returns the system's error.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         private_folder(folder)?;
@@ -103,12 +104,12 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     private(OpenOptions::new().write(true).create(true).truncate(true), path)?.write_all(text.as_bytes())
 }
 
-/// Changes a text file: `change` gets what it holds now (none where it is missing) and gives the new text. Other
-/// processes wait meanwhile; a reader sees the old text or the new one. A link stays a link. New files and folders
-/// are the owner's alone.
+/// Updates a text file: `change` receives the current text (`None` if the file is missing) and returns the new text.
+/// Other processes wait in the meantime; a reader sees either the old text or the new one. A link stays a link. Only
+/// the owner can access new files and directories.
 ///
 /// # Errors
-/// The system's, or what `change` says; then the file is as it was. A file that is no text is not replaced.
+/// Returns the system's error or that of `change`; the file is then unchanged. A file that is not text is not replaced.
 pub fn update(path: &Path, change: impl FnOnce(Option<&str>) -> Result<String>) -> Result<()> {
     update_bytes(path, |old| {
         let old = old.map(|old| {
@@ -122,10 +123,10 @@ pub fn update(path: &Path, change: impl FnOnce(Option<&str>) -> Result<String>) 
     })
 }
 
-/// Changes a file as [`update`] does, whatever bytes it holds now.
+/// Updates a file as [`update`] does, with any current content.
 ///
 /// # Errors
-/// As of [`update`].
+/// Returns the errors of [`update`].
 pub fn update_bytes(path: &Path, change: impl FnOnce(Option<&[u8]>) -> Result<String>) -> Result<()> {
     let path = target(path);
     let fail = |error: io::Error| Error::io(format!("failed to write {}", path.display()), &error);
@@ -148,10 +149,10 @@ pub fn update_bytes(path: &Path, change: impl FnOnce(Option<&[u8]>) -> Result<St
     Ok(())
 }
 
-/// Makes a folder with its parents, for its owner alone.
+/// Creates a directory with its parents that only its owner can access.
 ///
 /// # Errors
-/// The system's.
+/// Returns the system's error.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -160,22 +161,22 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Opens a file for writing; a new one is its owner's alone.
+/// Opens a file for writing; only its owner can access a new one.
 ///
 /// # Errors
-/// The system's.
+/// Returns the system's error.
 pub fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.write(true).open(path)
 }
 
-/// Returns the target of a link, so that renaming replaces the file and not the link.
+/// Returns the target of a link, so that renaming replaces the file instead of the link.
 fn target(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// A number of bytes for people: `512 B`, `1.2 KB`, `3.4 MB`.
+/// Formats a number of bytes: `512 B`, `1.2 KB`, `3.4 MB`.
 #[must_use]
 pub fn size_text(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];

@@ -1,4 +1,4 @@
-//! Removes pictures that no session names any more.
+//! Deletes images that no session refers to any more.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,16 +10,16 @@ use sinew_base::{Error, Result};
 use super::blob::{Blobs, named};
 use crate::files::open_plain;
 
-/// The bytes of a file that are read at once.
+/// The number of bytes per read.
 const PIECE: usize = 1024 * 1024;
-/// Bytes of `blob:sha256:` and a digest, and a little more.
+/// The length of `blob:sha256:` and a digest, plus a margin.
 const LONGEST_NAME: usize = 128;
 
-/// The digests of pictures that no session in the `folders` names; with `remove` their files are removed. A session
-/// that cannot be read ends the run before anything is removed. Of each file no more than a piece is in memory.
+/// Returns the digests of images that no session in `folders` refers to; with `remove` their files are deleted. If a
+/// session cannot be read, nothing is deleted. At most one chunk of each file is in memory.
 ///
 /// # Errors
-/// A session cannot be read, or a picture cannot be removed.
+/// Returns an error if a session cannot be read, or if an image cannot be deleted.
 pub fn collect(folders: &[PathBuf], blobs: &Blobs, remove: bool) -> Result<Vec<String>> {
     let mut used: HashSet<String> = HashSet::new();
     for path in folders.iter().flat_map(|folder| all_files(folder)) {
@@ -36,7 +36,7 @@ pub fn collect(folders: &[PathBuf], blobs: &Blobs, remove: bool) -> Result<Vec<S
     Ok(unused)
 }
 
-/// Every file that may name a picture: sessions, and what was kept of damaged and older ones.
+/// Returns every file that may refer to an image: sessions, and backups of damaged and older ones.
 fn all_files(folder: &Path) -> Vec<PathBuf> {
     let inside = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -48,7 +48,7 @@ fn all_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Notes the digests that a file names.
+/// Adds the digests that a file refers to.
 fn note(path: &Path, used: &mut HashSet<String>) -> std::io::Result<()> {
     let mut file = open_plain(path)?;
     let mut piece = vec![0; PIECE];
@@ -60,7 +60,7 @@ fn note(path: &Path, used: &mut HashSet<String>) -> std::io::Result<()> {
         if read == 0 {
             return Ok(());
         }
-        // A name may go on in the next piece.
+        // A reference may continue in the next chunk.
         kept = end.min(LONGEST_NAME);
         piece.copy_within(end - kept..end, 0);
     }

@@ -1,4 +1,4 @@
-//! The prompts of the user, in every session: one file of JSON lines, newest last.
+//! The prompts of the user in all sessions: one file of JSON lines, newest last.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use super::whole_characters;
 
-/// So many prompts are kept; the file may hold as many again before it is cut.
+/// The number of prompts that are kept; the file may contain twice as many before it is cut.
 const KEPT: usize = 10_000;
 
 /// One prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
-    /// The text of the prompt.
+    /// The text.
     pub prompt: String,
-    /// Milliseconds since the epoch.
+    /// The time in milliseconds since the epoch.
     #[serde(default)]
     pub created_at: i64,
-    /// The folder in which it was said.
+    /// The working directory.
     #[serde(default)]
     pub cwd: String,
 }
@@ -33,17 +33,17 @@ pub struct History {
 }
 
 impl History {
-    /// The history in `path`; the file is made with the first prompt, for the user alone.
+    /// Uses the history in `path`; the file is created for the first prompt, readable by the user only.
     #[must_use]
     pub fn new(path: PathBuf) -> History {
         History { path }
     }
 
-    /// Adds a prompt. One that begins with a blank is private, and one that repeats the last says nothing new: neither
-    /// is kept.
+    /// Adds a prompt. A prompt that begins with a blank is private, and one that equals the last is redundant: neither
+    /// is stored.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn add(&self, prompt: Prompt) -> io::Result<()> {
         if prompt.prompt.starts_with(char::is_whitespace) || prompt.prompt.is_empty() {
             return Ok(());
@@ -53,7 +53,7 @@ impl History {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&self.path)?;
-        // Held until the file is closed. It is cut in place, so that nobody writes to a file without name.
+        // Locked until the file is closed. The file is cut in place, so that no process writes to a deleted file.
         file.lock()?;
         let mut prompts = read(&mut file)?;
         if prompts.last().is_some_and(|last| last.prompt == prompt.prompt) {
@@ -76,11 +76,11 @@ impl History {
         file.write_all(&text)
     }
 
-    /// The prompts that hold all words of `search`, in any case: those of `cwd` first, each newest first, each text
-    /// once. A missing file has none.
+    /// Returns the prompts that contain all words of `search`, ignoring case: those of `cwd` first, newest first, each
+    /// text once. Empty if the file is missing.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn search(&self, search: &str, cwd: &Path) -> io::Result<Vec<Prompt>> {
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
@@ -102,7 +102,7 @@ impl History {
     }
 }
 
-/// The prompts of a file; what is none is left out.
+/// Reads the prompts of a file; skips invalid lines.
 fn read(file: &mut File) -> io::Result<Vec<Prompt>> {
     let mut bytes = Vec::new();
     file.rewind()?;

@@ -1,5 +1,5 @@
-//! The index of a file: its entries and their offsets. Reads the file once, in blocks that a few threads share, and
-//! keeps a few words of each line. Nothing that a file holds makes that unbounded: files, entries and lines have limits.
+//! The index of a file: its entries and their offsets. Reads the file once, in blocks shared by a few threads, and
+//! stores a few words per line. Files, entries and lines are limited, so that no content makes this unbounded.
 
 use std::fs::File;
 use std::io;
@@ -17,50 +17,50 @@ use super::tree::{Id, Place, Tree};
 use super::whole_characters;
 use crate::clock;
 
-/// Bytes that a thread takes at a time: they stay in its cache.
+/// The size of a block, which fits the cache of a core.
 const BLOCK: usize = 512 * 1024;
-/// Blocks whose lines are held at a time before they become a part of the tree.
+/// The number of blocks whose lines are collected before they are added to the tree.
 const BATCH: usize = 64;
-/// Bytes of a session file. A larger one is refused: a long session has some megabytes, and a file with holes may say
-/// any size.
+/// The maximum size of a session file. A larger one is rejected: a long session has some megabytes, and a sparse file
+/// may have any size.
 const LARGEST_FILE: u64 = 4 << 30;
-/// Entries of a session file. About a hundred bytes of memory are kept for each.
+/// The maximum number of entries of a session file. Each needs about a hundred bytes of memory.
 const MOST_ENTRIES: usize = 5_000_000;
-/// Bytes of a line. A longer one is passed by, in pieces.
+/// The maximum length of a line. A longer one is skipped in chunks.
 const LONGEST_LINE: usize = 128 << 20;
-/// Bytes behind a block that are read with it: most lines that begin in it end there.
+/// The number of bytes read beyond a block: most lines that begin in it end there.
 const BEHIND: usize = 16 * 1024;
 
-/// The entries and offsets that one pass over a file found.
+/// The entries and offsets found in one pass over a file.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// The header, unless line 1 is none.
+    /// The header; `None` if the first line is not a header.
     pub(super) header: Option<Header>,
     pub(super) tree: Tree,
-    /// Lines that are no entries, the torn one at the end left out.
+    /// The number of invalid lines, except a torn one at the end.
     pub(super) bad: usize,
-    /// Entries of which something nests too deep, and is left out when they are read.
+    /// The number of entries with values that are nested too deeply, which are removed when they are read.
     pub(super) deep: usize,
-    /// Entries whose parents would have closed a circle.
+    /// The number of entries whose parents would have formed a cycle.
     pub(super) circles: usize,
-    /// Entries without `id`: those of version 1 and of flat files.
+    /// The number of entries without `id`: those of version 1 and of flat files.
     pub(super) without_id: usize,
-    /// The offset at which the last whole line ends; the bytes behind it were torn by a crash.
+    /// The offset at which the last complete line ends; the bytes after it were torn by a crash.
     pub(super) whole: u64,
-    /// The file's size.
+    /// The size of the file.
     pub(super) size: u64,
 }
 
-/// Reads `file`. A last line without line feed counts when it is whole JSON. What another process appends meanwhile is
-/// not seen.
+/// Reads `file`. A last line without a line feed counts if it is complete JSON. Data that another process appends in
+/// the meantime is ignored.
 ///
 /// # Errors
-/// The system's; `FileTooLarge` if the file is larger, or has more entries, than a session may.
+/// Returns the system's error, and `FileTooLarge` if the file exceeds the size limit or the maximum number of entries.
 pub(super) fn read(file: &File) -> io::Result<Index> {
     read_in_blocks(file, BLOCK)
 }
 
-/// [`read`] in blocks of `length`: the same whatever it is.
+/// Does the same as [`read`] in blocks of `length`, which does not affect the result.
 pub(super) fn read_in_blocks(file: &File, length: usize) -> io::Result<Index> {
     let size = file.metadata()?.len();
     if size > LARGEST_FILE {
@@ -118,9 +118,9 @@ struct Block {
     bad: usize,
     deep: usize,
     without_id: usize,
-    /// The offset at which the torn last line begins.
+    /// The offset at which the torn last line begins; `None` if there is none.
     torn: Option<u64>,
-    /// The file's size, smaller than it was where somebody has cut it meanwhile.
+    /// The size of the file, which is smaller if another process has truncated it in the meantime.
     size: u64,
 }
 
@@ -133,7 +133,7 @@ struct Row {
     length: u32,
 }
 
-/// The header and where its line begins; none where the first line that is not blank is none.
+/// Returns the header and the offset of its line; `None` if the first line that is not blank is not a header.
 fn first_line(file: &File, size: u64) -> io::Result<Option<(Header, u64)>> {
     let mut buffer = Vec::new();
     let mut lines = Lines::new(file, &mut buffer, 0, size);
@@ -150,7 +150,7 @@ fn first_line(file: &File, size: u64) -> io::Result<Option<(Header, u64)>> {
     Ok(None)
 }
 
-/// Reads the lines that begin in `range`, but the header at `first`.
+/// Reads the lines that begin in `range`, except the header at `first`.
 fn block(
     file: &File,
     buffer: &mut Vec<u8>,
@@ -159,8 +159,8 @@ fn block(
     first: Option<u64>,
 ) -> io::Result<Block> {
     let mut block = Block::default();
-    // The byte before the range tells whether a line begins with it: what stands up to a line feed is the end of one
-    // that began earlier.
+    // The byte before the range shows whether a line begins with it: text up to a line feed is otherwise the end of an
+    // earlier line.
     let begin = range.start.saturating_sub(1);
     let mut lines = Lines::new(file, buffer, begin, size);
     lines.fill(range.end - begin + BEHIND as u64)?;
@@ -198,7 +198,7 @@ fn block(
             }
             Err(_) if ended && is_object(text) => block.without_id += 1,
             Err(_) if ended => block.bad += 1,
-            // Cut off at the next append.
+            // Removed by the next append.
             Err(_) => block.torn = Some(offset),
         }
     }
@@ -206,10 +206,10 @@ fn block(
     Ok(block)
 }
 
-/// The lines of a file that are objects. A line that is longer than one may be is left out.
+/// Returns the lines of a file that are objects. Lines beyond the maximum length are skipped.
 ///
 /// # Errors
-/// The system's.
+/// Returns the system's error.
 pub(super) fn objects(file: &File) -> io::Result<Vec<Map<String, Value>>> {
     let mut buffer = Vec::new();
     let mut lines = Lines::new(file, &mut buffer, 0, file.metadata()?.len());
@@ -224,26 +224,26 @@ fn is_object(text: &[u8]) -> bool {
     depth::parse::<Map<String, Value>>(text).is_ok()
 }
 
-/// A line and where it begins.
+/// A line with its offset.
 struct Line<'a> {
     bytes: &'a [u8],
     offset: u64,
-    /// It has its line feed, which is not among its bytes.
+    /// True if it has a line feed, which is not part of its bytes.
     ended: bool,
-    /// It is longer than a line may be: its bytes were passed by, and are not here.
+    /// True if it exceeds the maximum length: its bytes were skipped.
     passed: bool,
 }
 
-/// The lines of a file from some place on.
+/// The lines of a file from an offset on.
 struct Lines<'a> {
     file: &'a File,
-    /// The buffer; longer than what was read after it has held more.
+    /// The buffer, which may be longer than the bytes read.
     buffer: &'a mut Vec<u8>,
-    /// The number of bytes of the buffer that were read.
+    /// The number of bytes in the buffer that were read.
     filled: usize,
-    /// The offset in the file at which the buffer begins.
+    /// The file offset of the buffer.
     begin: u64,
-    /// The offset in the buffer at which the next line begins.
+    /// The offset of the next line in the buffer.
     at: usize,
     size: u64,
 }
@@ -253,12 +253,12 @@ impl<'a> Lines<'a> {
         Lines { file, buffer, filled: 0, begin, at: 0, size }
     }
 
-    /// Returns the offset in the file at which the next line begins.
+    /// Returns the file offset of the next line.
     fn offset(&self) -> u64 {
         self.begin + self.at as u64
     }
 
-    /// Reads on until `length` bytes are there, or all.
+    /// Reads until `length` bytes are available, or the end.
     fn fill(&mut self, length: u64) -> io::Result<()> {
         let length = length.min(self.size - self.begin);
         let wanted = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -275,14 +275,14 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// Goes behind the first line feed; false where it stands so late that no line begins before `end`.
+    /// Skips to the first line feed; returns false if no line begins after it before `end`.
     fn skip(&mut self, end: u64) -> bool {
         let found = memchr(b'\n', &self.buffer[..self.filled]);
         self.at = found.map_or(self.filled, |at| at + 1);
         found.is_some() && self.offset() < end
     }
 
-    /// The next line; reads on in steps of `step`, which grow with what there is.
+    /// Returns the next line; reads in steps of `step`, which grow.
     fn next(&mut self, step: usize) -> io::Result<Option<Line<'_>>> {
         let mut from = self.at;
         let end = loop {
@@ -310,14 +310,14 @@ impl<'a> Lines<'a> {
         Ok(Some(line))
     }
 
-    /// Takes the lines that were read out of the buffer.
+    /// Removes the processed lines from the buffer.
     fn drop_read(&mut self) {
         self.buffer.copy_within(self.at..self.filled, 0);
         self.begin += self.at as u64;
         (self.filled, self.at) = (self.filled - self.at, 0);
     }
 
-    /// Goes behind the line that begins here, and holds none of it.
+    /// Skips the line that begins here, without storing it.
     fn pass(&mut self) -> io::Result<Line<'_>> {
         let offset = self.offset();
         self.begin += self.filled as u64;

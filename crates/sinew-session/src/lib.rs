@@ -1,37 +1,37 @@
-//! Sessions: one conversation, one append-only file of JSON lines that holds a tree.
+//! Sessions: each is a conversation, stored as a tree in one append-only file of JSON lines.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
-//! | `entry` | the lines: header and entries, as read and as written |
-//! | `index` | which entries a file has and where; reads no more of them than their heads |
+//! | `entry` | the lines: header and entries, parsing and formatting |
+//! | `index` | the entries of a file and their offsets; only parses their heads |
 //! | `scan` | the head of a line without a parser |
-//! | `parallel_map` | work that a few threads share |
+//! | `parallel_map` | work shared by a few threads |
 //! | `read_at` | reading a file at an offset |
-//! | `tree` | parents, children, leaf, path; no file |
-//! | `migrate` | older versions and foreign shapes, to version 3 |
+//! | `tree` | parents, children, leaf, path; no file access |
+//! | `migrate` | converts older versions and other formats to version 3 |
 //! | `writer` | appending: lock, torn lines, fsync |
-//! | `depth` | values that nest too deep to be read |
-//! | `whole_characters` | JSON of programs that cut a character into halves |
-//! | `blob` | content too large for a line: pictures beside the sessions, long strings cut |
-//! | `context` | the messages that the model sees from a leaf |
+//! | `depth` | values that are nested too deeply to be parsed |
+//! | `whole_characters` | JSON of programs that cut characters into halves |
+//! | `blob` | content that is too large for a line: images in separate files, long strings cut |
+//! | `context` | the messages that the model sees at a leaf |
 //! | `rule_history` | the rules that a branch has shown to the model, and how long ago |
 //! | `store` | a session: all of the above |
-//! | `places` | the entries of a path one by one, for a view of any session |
+//! | `places` | the entries of a path one by one, for views of any session |
 //! | `tail` | the end of a path, from the end of its file |
-//! | `open` | files as they are found: locked, older, foreign, read-only |
-//! | `copy` | branch, fork, move: sessions made from sessions |
+//! | `open` | opening files: locked, older, foreign, read-only |
+//! | `copy` | branch, fork, move: creates sessions from sessions |
 //! | `paths` | names of folders and files |
-//! | `gc` | pictures that no session names |
-//! | `list` | the sessions of a folder, and which one a user means |
-//! | `artifacts` | files beside a session that hold long output |
-//! | `history` | the prompts of the user, of all sessions |
-//! | `secrets` | values that neither a provider nor a session file gets to see |
-//! | `files` | plain files that are read without waiting and replaced whole |
-//! | `links` | texts of a project that are links out of it |
+//! | `gc` | images that no session refers to |
+//! | `list` | the sessions of a directory, and resolving a name to one of them |
+//! | `artifacts` | files of a session with long output |
+//! | `history` | the prompts of the user in all sessions |
+//! | `secrets` | values that are hidden from providers and session files |
+//! | `files` | regular files that are read without blocking and replaced atomically |
+//! | `links` | texts of a project that are links to files outside it |
 //! | `clock` | times and random ids, fixed in tests |
 //!
-//! The entries stay on disk: the tree holds a few words for each and reads an entry by its offset when it is
-//! asked for, so that a session of a gigabyte opens in the memory of its live context.
+//! The entries stay on disk: the tree stores a few words for each and reads an entry by its offset on demand, so that a
+//! session of a gigabyte needs only the memory of its live context.
 
 pub mod artifacts;
 mod blob;

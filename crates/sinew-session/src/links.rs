@@ -1,15 +1,15 @@
-//! Files of a project that are links out of it: a text for the model may be a key of the user's there, so that they are
-//! read only where the project is trusted.
+//! Links in a project to files outside it: a text for the model may actually be a private file of the user, so such
+//! links are only followed in trusted projects.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files of every folder from the session's upwards.
+/// Files in every directory from the session's upwards.
 const FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".sinew/SYSTEM.md"];
-/// Folders of texts, of every folder up to the root of the repository.
+/// Directories of texts, in every directory up to the repository root.
 const SHARED: [&str; 2] = [".agents/skills", ".claude/skills"];
-/// Texts of the session's folder.
+/// Texts in the session's directory.
 const OWN: [&str; 8] = [
     ".sinew/APPEND_SYSTEM.md",
     ".sinew/skills",
@@ -20,14 +20,14 @@ const OWN: [&str; 8] = [
     ".windsurf/rules",
     ".clinerules",
 ];
-/// Folders that are looked into, from the session's upwards.
+/// The maximum number of directories that are checked, from the session's upwards.
 const LEVELS: usize = 20;
-/// Entries that are looked at, and folders inside each other.
+/// The maximum number of entries that are checked, and the maximum nesting of directories.
 const ENTRIES: usize = 10_000;
 const DEPTH: usize = 8;
 
-/// The root of the repository around `folder`; without one `folder` itself. A repository that is `home`, or has it inside,
-/// holds all that the user has, and is the root of no project below.
+/// Returns the root of the repository that contains `folder`, or `folder` itself without one. A repository at `home`,
+/// or one that contains it, includes all of the user's files and is not the root of a project.
 #[must_use]
 pub fn project_of<'a>(folder: &'a Path, home: Option<&Path>) -> &'a Path {
     let real = home.and_then(|home| fs::canonicalize(home).ok());
@@ -36,8 +36,8 @@ pub fn project_of<'a>(folder: &'a Path, home: Option<&Path>) -> &'a Path {
     above.find(|folder| folder.join(".git").exists()).unwrap_or(folder)
 }
 
-/// Returns true if another user may have put `path` above the folder of the session: something of it belongs to him and
-/// lies in a folder that everybody may write to, such as `/tmp`. `cwd` itself is the choice of who works there.
+/// Returns true if another user may have created `path` above the session's directory: part of it belongs to another
+/// user and is in a world-writable directory such as `/tmp`. `cwd` itself was chosen by the user.
 #[cfg(unix)]
 #[must_use]
 pub fn is_planted(cwd: &Path, path: &Path) -> bool {
@@ -52,33 +52,34 @@ pub fn is_planted(cwd: &Path, path: &Path) -> bool {
     })
 }
 
-/// Returns true if another user may have put `path` above the folder of the session: on this system nobody is known to.
+/// Returns false, because owners are not known on this system.
 #[cfg(not(unix))]
 #[must_use]
 pub fn is_planted(_cwd: &Path, _path: &Path) -> bool {
     false
 }
 
-/// Returns the target of `path` if it is outside of `project`. A broken link is not outside: there is nothing to read.
+/// Returns the target of `path` if it is outside `project`; `None` otherwise. A broken link is not outside, because
+/// there is nothing to read.
 #[must_use]
 pub fn out_of(project: &Path, path: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(path).ok()?;
-    // A project that cannot be asked holds nothing.
+    // A project that cannot be resolved contains nothing.
     let inside = fs::canonicalize(project).is_ok_and(|project| real.starts_with(project));
     (!inside).then_some(real)
 }
 
-/// The texts of a project that are links out of it.
+/// The texts of a project that are links to files outside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutwardLinks {
-    /// Each link with where it leads, in order.
+    /// Each link with its target, in order.
     pub links: Vec<(PathBuf, PathBuf)>,
-    /// There is more than was looked at: others may lead out too.
+    /// True if the limits were reached, so that there may be more such links.
     pub is_cut: bool,
 }
 
-/// All texts for the model that a session in `cwd` would read and that are links out of the project. Looks at 10,000
-/// entries, eight folders deep.
+/// Returns all texts for the model that a session in `cwd` would read and that are links to files outside the project.
+/// Checks at most 10,000 entries, eight directories deep.
 #[must_use]
 pub fn all(cwd: &Path, home: Option<&Path>) -> OutwardLinks {
     let mut found = Found { links: Vec::new(), seen: HashSet::new(), left: ENTRIES, is_cut: false };
@@ -96,7 +97,7 @@ pub fn all(cwd: &Path, home: Option<&Path>) -> OutwardLinks {
 
 struct Found {
     links: Vec<(PathBuf, PathBuf)>,
-    /// Folders by their real path.
+    /// Directories by their real path.
     seen: HashSet<PathBuf>,
     left: usize,
     is_cut: bool,
@@ -124,7 +125,7 @@ impl Found {
                 return;
             }
             self.left -= 1;
-            // A plain file lies where its folder does.
+            // A regular file is in the same project as its directory.
             if entry.file_type().is_ok_and(|kind| !kind.is_file()) {
                 self.look(project, &entry.path(), depth + 1);
             }
@@ -157,7 +158,7 @@ mod tests {
         {
             write(name);
         }
-        // Inside the project, into nothing, and what no session reads.
+        // Links inside the project, broken links, and files that no session reads.
         link("p/AGENTS.md", "p/docs/agents.md");
         link("p/sub/CLAUDE.md", "nothing");
         link("p/other.md", "secret");
@@ -178,11 +179,11 @@ mod tests {
             links[..8].iter().map(|(name, to)| (root.join(name), root.join(to))).collect();
         expect.sort();
         assert_eq!(all(&root.join("p/sub"), None).links, expect);
-        // Above the repository each folder stands for itself.
+        // Above the repository each directory is treated separately.
         fs::remove_file(root.join("AGENTS.md")).unwrap();
         link("AGENTS.md", "top/real.md");
         assert_eq!(all(&root.join("p/sub"), None).links, expect);
-        // Without a repository the folder of the session is the project.
+        // Without a repository the directory of the session is the project.
         fs::remove_dir_all(root.join("p/.git")).unwrap();
         assert!(all(&root.join("p/sub"), None).links.contains(&(root.join("p/sub/AGENTS.md"), root.join("secret"))));
     }
@@ -228,7 +229,7 @@ mod tests {
             fs::write(root.join(name), "x").unwrap();
         }
         fs::set_permissions(root.join("open"), fs::Permissions::from_mode(0o1777)).unwrap();
-        // Only root gives files away.
+        // Only root may change the owner of files.
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -240,7 +241,7 @@ mod tests {
             ("open/mine", "open/theirs/deep/a.md", true),
             ("open/mine", "open/own.md", false),
             ("closed/mine", "closed/AGENTS.md", false),
-            // The user chose to work in a folder of another user.
+            // The user chose to work in a directory of another user.
             ("open/theirs", "open/theirs/deep/a.md", false),
         ] {
             assert_eq!(is_planted(&root.join(cwd), &root.join(path)), planted, "{cwd} {path}");

@@ -1,4 +1,4 @@
-//! The sessions of a folder, and which one a user means.
+//! Lists the sessions of a directory, and resolves a name to one of them.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,62 +18,61 @@ use crate::files::open_plain;
 
 const HEAD: u64 = 4 * 1024;
 const TAIL: u64 = 32 * 1024;
-/// So many files are not worth a thread.
+/// The number of files below which more threads do not pay off.
 const FEW: usize = 64;
 const READERS: usize = 4;
-/// Cells of a title that is taken from a message.
+/// The maximum width of a title that is taken from a message.
 const TITLE: usize = 40;
 
-/// A session as a list shows it.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     /// The file.
     pub path: PathBuf,
     /// The header's id.
     pub id: String,
-    /// The folder in which it works.
+    /// The working directory.
     pub cwd: String,
-    /// The last title given, else the header's, else the first words of the user, else the id.
+    /// The newest title, otherwise that of the header, otherwise the first words of the user, otherwise the id.
     pub title: String,
-    /// The time of its last write.
+    /// The modification time.
     pub modified: SystemTime,
-    /// True if it holds a message.
+    /// True if it contains a message.
     pub has_messages: bool,
 }
 
-/// The sessions that a list shows.
+/// Which sessions to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
     /// Those of one working directory.
     Cwd(&'a Path),
-    /// All below the sessions' folder.
+    /// All below the sessions' directory.
     All,
 }
 
-/// Lists sessions, newest first: those in the folders of working directories below `sessions`, and those that lie in
-/// `sessions` itself, where a user has put them by `--session-dir`. Reads at most 4 KB and 32 KB of each file; what is
-/// no session is left out.
+/// Lists sessions, newest first: those in the directories of working directories below `sessions`, and those in
+/// `sessions` itself, where `--session-dir` stores them. Reads at most 4 KB and 32 KB of each file; skips other files.
 #[must_use]
 pub fn list(sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
     KnownSessions::default().list(sessions, scope)
 }
 
-/// The files of sessions as they were listed last: one that has not changed since is not read again.
+/// A cache of listed session files: unchanged files are not read again.
 #[derive(Debug, Default)]
 pub struct KnownSessions(HashMap<PathBuf, ListedFile>);
 
-/// A file as it was read; `listed` is none for what is no session.
+/// A file as it was read; `listed` is `None` if it is not a session.
 #[derive(Debug, Clone)]
 struct ListedFile {
     size: u64,
     modified: SystemTime,
-    /// The clock when it was read.
+    /// The time of reading.
     read: SystemTime,
     listed: Option<Listed>,
 }
 
-/// The steps of a file system's clock at most: what was written so short before it was read may have been written again
-/// since, under the same time.
+/// The maximum step of a file system's clock: a file written shortly before it was read may have been written again
+/// with the same time.
 const CLOCK_STEP: Duration = Duration::from_secs(2);
 
 impl ListedFile {
@@ -84,7 +83,7 @@ impl ListedFile {
 }
 
 impl KnownSessions {
-    /// Lists sessions as [`list`] does. Costs a look at each file's facts, and a reading of those that changed.
+    /// Lists sessions as [`list`] does. Checks the metadata of each file, and reads the files that changed.
     pub fn list(&mut self, sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
         let mut folders = vec![sessions.to_path_buf()];
         match scope {
@@ -96,7 +95,7 @@ impl KnownSessions {
         let mut found: Vec<Listed> = read.iter().filter_map(|(_, known)| known.listed.clone()).collect();
         self.0.extend(read);
         if let Scope::Cwd(cwd) = scope {
-            // Directories may share a folder: the header decides.
+            // Several working directories may share a directory, so the header decides.
             found.retain(|session| Path::new(&session.cwd) == cwd);
         }
         found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
@@ -104,7 +103,7 @@ impl KnownSessions {
     }
 }
 
-/// The newest session of a working directory that holds a message.
+/// Returns the newest session of a working directory that contains a message; `None` if there is none.
 #[must_use]
 pub fn latest(sessions: &Path, cwd: &Path) -> Option<Listed> {
     list(sessions, Scope::Cwd(cwd)).into_iter().find(|session| session.has_messages)
@@ -113,17 +112,17 @@ pub fn latest(sessions: &Path, cwd: &Path) -> Option<Listed> {
 /// The result of [`resolve`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// A session of this working directory, or one that was named by its path.
+    /// A session of this working directory, or one identified by its path.
     Here(PathBuf),
-    /// A session of another directory.
+    /// A session of another working directory.
     Elsewhere(Listed),
 }
 
-/// The session that `word` means: a path (it has a separator or ends in `.jsonl`), else the start of an id or of a file
-/// name, or the end of an id, in any case; this working directory first.
+/// Resolves `word` to a session: a path (with a separator or ending in `.jsonl`), otherwise the start of an id or of a
+/// file name, or the end of an id, ignoring case; this working directory first.
 ///
 /// # Errors
-/// None or several fit: `Session "ab" not found.`, `Session "ab" is ambiguous: <ids>`.
+/// Returns `Session "ab" not found.` or `Session "ab" is ambiguous: <ids>` unless exactly one matches.
 pub fn resolve(sessions: &Path, cwd: &Path, word: &str) -> Result<Found> {
     let not_found = || Error::new(ErrorCode::NotFound, format!("Session \"{word}\" not found."));
     if word.contains(['/', '\\']) || word.ends_with(".jsonl") {
@@ -164,7 +163,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect()
 }
 
-/// Reads files side by side: most of the time goes to waiting for the disk.
+/// Reads files concurrently, because most of the time is spent waiting for the disk.
 fn read_all(paths: &[PathBuf], known: &HashMap<PathBuf, ListedFile>) -> Vec<(PathBuf, ListedFile)> {
     let read_part = |part: &[PathBuf]| part.iter().filter_map(|path| current(path, known)).collect::<Vec<_>>();
     if paths.len() <= FEW {
@@ -173,12 +172,12 @@ fn read_all(paths: &[PathBuf], known: &HashMap<PathBuf, ListedFile>) -> Vec<(Pat
     std::thread::scope(|scope| {
         let parts = paths.chunks(paths.len().div_ceil(READERS));
         let readers: Vec<_> = parts.map(|part| scope.spawn(move || read_part(part))).collect();
-        // A thread that panicked would have panicked here as well.
+        // A thread that panicked would have panicked here too.
         readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
     })
 }
 
-/// The file as it is now, by what is known where it has not changed. None where it cannot be read.
+/// Returns the current entry of the file, from the cache if it has not changed; `None` if it cannot be read.
 fn current(path: &Path, known: &HashMap<PathBuf, ListedFile>) -> Option<(PathBuf, ListedFile)> {
     if let Some(known) = known.get(path)
         && known.is_current(&fs::metadata(path).ok()?)
@@ -208,7 +207,7 @@ fn read_session(mut file: File, path: &Path, size: u64, modified: SystemTime) ->
     let title = last_title(&tail)
         .or_else(|| last_title(&head))
         .or(header.title)
-        // An empty one takes it away.
+        // An empty title removes it.
         .filter(|title| !title.is_empty())
         .or_else(|| lines.find_map(user_text))
         .unwrap_or_else(|| header.id.clone());
@@ -218,12 +217,13 @@ fn read_session(mut file: File, path: &Path, size: u64, modified: SystemTime) ->
         id: header.id,
         cwd: header.cwd,
         modified,
-        // A line longer than the head is one of a message.
+        // A line longer than the read part is a message.
         has_messages: size > HEAD || memmem::find(&head, b"\"message\"").is_some(),
     })
 }
 
-/// The title that the last `session_info` of some lines gives. Looks closely only at lines that may be one.
+/// Returns the title of the last `session_info` in some lines; `None` if there is none. Only parses lines that may be
+/// one.
 fn last_title(lines: &[u8]) -> Option<String> {
     let mut end = lines.len();
     while let Some(at) = memmem::rfind(&lines[..end], b"session_info") {
@@ -244,11 +244,11 @@ struct SessionInfo {
     #[serde(rename = "type")]
     kind: String,
     title: Option<String>,
-    /// The title as another program writes it.
+    /// The title as other programs write it.
     name: Option<String>,
 }
 
-/// The words of the user in a line, which may be cut at its end.
+/// Returns the user's text in a line, which may be cut at its end.
 fn user_text(line: &[u8]) -> Option<String> {
     memmem::find(line, b"\"user\"")?;
     if let Ok(entry) = whole_characters::from_slice(line) {
@@ -257,7 +257,7 @@ fn user_text(line: &[u8]) -> Option<String> {
     words_of_user(&sinew_llm::partial_json::parse(&String::from_utf8_lossy(line)))
 }
 
-/// The words of a message of the user.
+/// Returns the text of a user message.
 fn words_of_user(entry: &Value) -> Option<String> {
     let message = entry.get("message")?;
     if message.get("role")?.as_str()? != "user" {
@@ -271,7 +271,7 @@ fn words_of_user(entry: &Value) -> Option<String> {
 }
 
 fn one_line(text: &str) -> String {
-    // A title is what somebody wrote, and is shown on terminals.
+    // A title is untrusted text and is shown in terminals.
     let line = sinew_term::sanitize(text).split_whitespace().collect::<Vec<_>>().join(" ");
     sinew_term::truncate(&line, TITLE, sinew_term::Ellipsis::Unicode, false, sinew_term::TAB_WIDTH).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Older versions and foreign shapes, to version 3.
+//! Converts older versions and other formats to version 3.
 
 use serde_json::{Map, Value, json};
 
@@ -7,8 +7,8 @@ use crate::clock::{self, Clock};
 
 type Object = Map<String, Value>;
 
-/// Turns the lines of a file into those of version 3; `lines[0]` becomes the header. Lines of a flat file, which
-/// has no header, get one. The second value is false where nothing had to change.
+/// Converts the lines of a file to version 3; `lines[0]` becomes the header. The lines of a flat file, which has no
+/// header, get one. The second value is false if nothing had to change.
 pub(super) fn to_current(mut lines: Vec<Object>, cwd: &str, clock: &dyn Clock) -> (Vec<Object>, bool) {
     let has_header = lines.first().is_some_and(|line| text(line, "type") == Some("session"));
     let mut version = VERSION;
@@ -40,7 +40,7 @@ fn text<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
     object.get(key).and_then(Value::as_str)
 }
 
-/// Eight hex digits that `taken` does not have.
+/// Returns eight hexadecimal digits for which `taken` is false.
 pub(super) fn new_id(clock: &dyn Clock, taken: impl Fn(&str) -> bool) -> String {
     loop {
         let id = format!("{:08x}", clock.random() >> 32);
@@ -50,11 +50,11 @@ pub(super) fn new_id(clock: &dyn Clock, taken: impl Fn(&str) -> bool) -> String 
     }
 }
 
-/// Version 1 is a list: each entry becomes the child of the one before it.
+/// Version 1 is a list: each entry becomes the child of the previous one.
 fn link(lines: &mut [Object], clock: &dyn Clock) {
     let mut ids: Vec<String> = Vec::with_capacity(lines.len());
     let mut last = Value::Null;
-    // The header counts as index 0.
+    // The header has index 0.
     ids.push(String::new());
     for line in lines.iter_mut().skip(1) {
         let id = match text(line, "id") {
@@ -74,7 +74,7 @@ fn link(lines: &mut [Object], clock: &dyn Clock) {
     }
 }
 
-/// A flat file has one message a line, `{id, parentId, role, content, …}`, and no header.
+/// Converts a flat file, which has one message per line, `{id, parentId, role, content, …}`, and no header.
 fn flat(lines: Vec<Object>, cwd: &str, clock: &dyn Clock) -> Vec<Object> {
     let now = clock.now();
     let header = json!({"type": "session", "version": VERSION, "id": format!("{:016x}", clock.random()), "timestamp": clock::iso(now), "cwd": cwd});

@@ -1,5 +1,5 @@
-//! Opening a session file: for writing, under its lock, or for reading only. No file is ever overwritten that is not
-//! a session.
+//! Opens session files: for writing, with a lock, or for reading only. A file that is not a session is never
+//! overwritten.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
@@ -17,28 +17,29 @@ use super::store::{INCOMPLETE, Session, SessionOptions, explain};
 use super::writer::{Refused, Writer, replace};
 use crate::files::{self, open_plain};
 
-/// A session that was opened, and what the user should know about it.
+/// An opened session with warnings for the user.
 pub struct Opened {
     /// The session.
     pub session: Session,
-    /// One sentence each: lines skipped, a file moved aside, a migration.
+    /// One sentence each: skipped lines, a file that was moved aside, a migration.
     pub warnings: Vec<String>,
-    /// The entries that could be read of a damaged file, as a session of its own.
+    /// A session with the entries that could be recovered from a damaged file; `None` if there are none.
     pub recovered: Option<PathBuf>,
 }
 
 impl Session {
-    /// Opens the file at `path`; a missing one is a new session there. A file that is no session is moved aside,
-    /// never overwritten. Older versions are migrated and kept as `.v<n>.bak`. A file that may not be written, and one
-    /// of a newer version, is open for reading. Costs one pass over the file.
+    /// Opens the file at `path`; if it is missing, creates a new session there. A file that is not a session is moved
+    /// aside, never overwritten. Older versions are migrated, with a backup `.v<n>.bak`. A file without write
+    /// permission, or of a newer version, is opened for reading. Needs one pass over the file.
     ///
     /// # Errors
-    /// The file cannot be read, or another process writes it (`ERR_INVALID_STATE`): fork it then.
+    /// Returns an error if the file cannot be read, and `ERR_INVALID_STATE` if another process is writing it: fork it
+    /// in this case.
     pub fn open(path: &Path, options: SessionOptions) -> Result<Opened> {
         let mut warnings = Vec::new();
         let failed = |cause: &io::Error| Error::io(format!("failed to open the session {}", path.display()), cause);
         check_kind(path)?;
-        // The lock comes first: what is read under it is what stands there.
+        // The lock comes first, so that the content read under it is current.
         let mut writer = match Writer::open(path, options.sync) {
             Ok(writer) => writer,
             Err(Refused::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {
@@ -84,20 +85,20 @@ impl Session {
         let mark = beside(path, INCOMPLETE);
         if mark.exists() {
             warnings.push(format!("{} lacks its end: the disk refused it when it was written", path.display()));
-            // A mark that stays only warns once more.
+            // A leftover marker only causes another warning.
             let _ = fs::remove_file(&mark);
         }
         let mut session = made(path, options, index, reader, &mut warnings);
-        // Nobody else must be kept from a file that is only read.
+        // Other processes must not be blocked from a file that is only read.
         session.writer = (!session.read_only).then_some(writer);
         Ok(Opened { session, warnings, recovered: None })
     }
 
-    /// Opens the file at `path` for reading, whoever else writes it: no lock is taken and nothing on the disk is
-    /// changed. What is added stays in memory and is refused by [`Session::append`].
+    /// Opens the file at `path` for reading, even if another process is writing it: no lock is acquired and nothing on
+    /// disk is changed. Entries cannot be added: [`Session::append`] stores them in memory and returns an error.
     ///
     /// # Errors
-    /// The file cannot be read or is no session.
+    /// Returns an error if the file cannot be read or is not a session.
     pub fn view(path: &Path, options: SessionOptions) -> Result<Opened> {
         let failed = |cause: &io::Error| Error::io(format!("failed to open the session {}", path.display()), cause);
         check_kind(path)?;
@@ -130,22 +131,22 @@ impl Session {
     }
 }
 
-/// Only a file can be a session; some of what is none never ends.
+/// Checks for a regular file, because others may be endless.
 pub(super) fn check_kind(path: &Path) -> Result<()> {
     match fs::metadata(path).and_then(|facts| files::plain(&facts)) {
         Err(cause) if matches!(cause.kind(), io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput) => {
             Err(Error::invalid(format!("{} is not a session file: {cause}", path.display())))
         }
-        // What is missing, and what may not be looked at, is told where it is opened.
+        // Opening reports missing files and missing permissions.
         _ => Ok(()),
     }
 }
 
-/// The kind of a file's content.
+/// The format of a file's content.
 enum Shape {
     Current,
     Newer,
-    /// Version 1, 2, or 0 for lines without header.
+    /// Version 1, 2, or 0 for lines without a header.
     Older(u64),
     Foreign,
 }
@@ -155,7 +156,7 @@ fn shape(index: &Index, file: &File) -> io::Result<Shape> {
         Some(header) if header.version > VERSION => Shape::Newer,
         Some(header) if header.version < VERSION => Shape::Older(header.version),
         Some(_) => Shape::Current,
-        // An empty file gets its header with the first message, as a missing one does.
+        // An empty file gets its header with the first message, like a missing one.
         None if index.size == 0 => Shape::Current,
         None if (index.without_id > 0 || !index.tree.nodes.is_empty()) && is_flat(file)? => Shape::Older(0),
         None => Shape::Foreign,
@@ -201,13 +202,13 @@ fn is_protected(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Returns true if the lines are messages without header, as one predecessor wrote them.
+/// Returns true if the lines are messages without a header, as an earlier program wrote them.
 fn is_flat(file: &File) -> io::Result<bool> {
     let lines = index::objects(file)?;
     Ok(!lines.is_empty() && lines.iter().all(|line| line.contains_key("role") && line.contains_key("content")))
 }
 
-/// The lines of an older file as those of the current version.
+/// Returns the lines of an older file, converted to the current version.
 fn current_lines(file: &File, options: &SessionOptions) -> io::Result<Vec<Map<String, Value>>> {
     Ok(migrate::to_current(index::objects(file)?, &options.cwd.to_string_lossy(), &*options.clock).0)
 }
@@ -220,7 +221,7 @@ fn put(out: &mut impl Write, lines: &[Map<String, Value>]) -> io::Result<()> {
     out.flush()
 }
 
-/// Moves a file that is no session aside; what can be read of it becomes a session beside it.
+/// Moves a file that is not a session aside; its readable entries become a session next to it.
 fn set_aside(path: &Path, file: &File, options: &SessionOptions) -> io::Result<(PathBuf, Option<PathBuf>)> {
     let stamp = stamp(options.clock.now());
     let aside = beside(path, &format!(".damaged-{stamp}"));

@@ -1,18 +1,18 @@
-//! Work cut into parts that a few threads share.
+//! Splits work among a few threads.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, available_parallelism, scope};
 
-/// More threads than this wait for the memory, not for each other.
+/// More threads than this would wait for memory.
 const THREADS: usize = 4;
 
-/// Calls `work` for each of `parts`, and gives what it gave in their order. Each thread keeps a state of its own, a
-/// buffer for instance, from one part to its next. One part needs no thread; where the system gives none, the caller
-/// does all.
+/// Calls `work` for each of `parts`, and returns the results in order. Each thread has its own state, for example a
+/// buffer, for all its parts. A single part needs no thread; if the system cannot start threads, the caller does all
+/// the work.
 ///
 /// # Panics
-/// Goes on with a panic of `work`.
+/// Resumes a panic of `work`.
 pub(super) fn parallel_map<S: Default, T: Send>(parts: usize, work: impl Fn(&mut S, usize) -> T + Sync) -> Vec<T> {
     let threads = if parts > 1 { available_parallelism().map_or(1, |n| n.get()).min(THREADS).min(parts) } else { 1 };
     let next = AtomicUsize::new(0);
@@ -51,7 +51,7 @@ mod tests {
                 (part, *count)
             });
             assert!(done.iter().map(|(part, _)| *part).eq(0..parts));
-            // Each thread went on with its own state.
+            // Each thread reused its state.
             assert!(done.iter().all(|(_, count)| *count >= 1));
         }
     }

@@ -1,4 +1,4 @@
-//! Names of folders and files.
+//! Names of directories and files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use crate::clock;
 
-/// A longer name is cut and gets eight digits of a digest.
+/// The maximum length of a name; longer ones are cut and get eight digits of a digest.
 const LONGEST: usize = 200;
 
-/// The folder of the sessions of `cwd`: `--home-me-project--`.
+/// Returns the name of the directory for the sessions of `cwd`: `--home-me-project--`.
 #[must_use]
 pub fn folder_name(cwd: &Path) -> String {
     let path = cwd.to_string_lossy();
@@ -26,30 +26,30 @@ pub fn folder_name(cwd: &Path) -> String {
     format!("--{}-{hex}--", &flat[..end])
 }
 
-/// `2026-01-31T09-30-00-000Z_1f9d2a6b9c0d1234.jsonl`.
+/// Returns a file name: `2026-01-31T09-30-00-000Z_1f9d2a6b9c0d1234.jsonl`.
 #[must_use]
 pub fn file_name(ms: i64, id: &str) -> String {
     format!("{}_{id}.jsonl", stamp(ms))
 }
 
-/// A time as a part of a file name.
+/// Formats a time for a file name.
 pub(super) fn stamp(ms: i64) -> String {
     clock::iso(ms).replace([':', '.'], "-")
 }
 
-/// `path` with `end` behind its whole name: `a.jsonl` and `.torn` give `a.jsonl.torn`.
+/// Appends `end` to the name of `path`: `a.jsonl` and `.torn` become `a.jsonl.torn`.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(end);
     path.with_file_name(name)
 }
 
-/// The folder of a session's artifacts: its file name without `.jsonl`.
+/// Returns the directory of a session's artifacts: its file name without `.jsonl`.
 pub(super) fn artifacts(path: &Path) -> PathBuf {
     path.with_extension("")
 }
 
-/// The file that remembers which session a terminal had, below `agent`.
+/// Returns the file below `agent` that stores which session a terminal had.
 #[must_use]
 pub fn breadcrumb_file(agent: &Path, terminal: &str) -> PathBuf {
     let name: String =

@@ -1,4 +1,4 @@
-//! The files that pi reads of ours, that we read of its files, and what clients that know pi are shown.
+//! Tests that pi can read Sinew's files, that Sinew can read pi's, and what clients that support pi are shown.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use sinew_llm::message::{AgentMessage, FileMention, ImageBlock, MentionedFile};
 use super::tests::{lines, new_session, options, texts, user};
 use super::*;
 
-/// A file as pi writes it, with the entries given.
+/// Creates a file as pi writes it, with the given entries.
 fn written_by_pi(folder: &Path, entries: &[Value]) -> Session {
     let header = json!({"type": "session", "version": 3, "id": "6f0c-uuid", "timestamp": "2026-01-31T09:30:00.000Z", "cwd": "/p"});
     let text: String = std::iter::once(&header).chain(entries).map(|line| format!("{line}\n")).collect();
@@ -52,7 +52,7 @@ fn titles_are_read_and_written_under_both_names() {
     session.append(Body::SessionInfo { title: "T".into(), name: None, title_source: Some("user".into()) }).unwrap();
     let line = &lines(&path)[2];
     assert_eq!((&line["name"], &line["title"], &line["titleSource"]), (&json!("T"), &json!("T"), &json!("user")));
-    // A copy of a part has the title too, as an entry: pi does not look into the header.
+    // A copy of a part has the title as an entry too, because pi does not read the header's.
     let leaf = session.leaf().unwrap();
     let copy = session.path_to_file(PathEnd::At(leaf), folder.path(), Path::new("/p")).unwrap();
     let last = lines(&copy).pop().unwrap();
@@ -78,7 +78,7 @@ fn models_are_read_and_written_under_both_names() {
     session.append(change("p/fast", Some("fast"))).unwrap();
     let lines = lines(&path);
     assert_eq!((&lines[2]["provider"], &lines[2]["modelId"]), (&json!("p"), &json!("a/b")));
-    // pi knows one model: that of a role is not it.
+    // pi only has one model, so the model of a role is not written for it.
     assert_eq!(lines[3].get("provider"), None);
 }
 
@@ -210,7 +210,7 @@ fn a_copy_in_memory_has_the_path_its_labels_and_the_title() {
     assert!(session.path_in_memory(PathEnd::At("nowhere")).is_err());
 }
 
-/// pi cuts texts by UTF-16 units and writes what remains as an escape.
+/// pi cuts texts by UTF-16 units and writes the remaining half as an escape.
 #[test]
 fn half_a_character_in_a_file_of_pi_loses_no_entry() {
     let folder = tempfile::tempdir().unwrap();

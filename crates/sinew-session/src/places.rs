@@ -1,4 +1,4 @@
-//! The entries of a path one by one, whatever its length: for a view that shows some of them, and a search through all.
+//! The entries of a path one by one, for views that show some of them and for searches through all.
 
 use sinew_base::Result;
 use sinew_llm::message::{AgentMessage, CompactionSummary};
@@ -8,12 +8,12 @@ use super::entry::{Body, Entry, Kind};
 use super::store::{Session, pieces};
 use super::tree::Place;
 
-/// Returns true if a line may show a word of ASCII letters, in any case: it has the word, or characters that JSON escapes
-/// and that may stand between its letters unseen.
+/// Returns true if a line may contain a word of ASCII letters, ignoring case: it contains the word, or characters that
+/// JSON escapes and that may be invisible between its letters.
 #[must_use]
 pub fn may_have_word(line: &[u8], word: &str) -> bool {
     let word = word.as_bytes();
-    // The rarest letter is looked for first.
+    // The rarest letter is searched first.
     let rank = |byte: &u8| COMMON.iter().position(|common| byte.eq_ignore_ascii_case(common)).unwrap_or(COMMON.len());
     let Some((at, rare)) = word.iter().enumerate().max_by_key(|(_, byte)| rank(byte)) else { return true };
     let places = memchr::memchr2_iter(rare.to_ascii_lowercase(), rare.to_ascii_uppercase(), line);
@@ -24,16 +24,16 @@ pub fn may_have_word(line: &[u8], word: &str) -> bool {
     places.into_iter().any(|place| fits(place).is_some()) || memchr::memmem::find(line, br"\u00").is_some()
 }
 
-/// Letters of texts and code, the most frequent ones first.
+/// Letters of texts and code, the most frequent first.
 const COMMON: &[u8] = b"etaoinsrldcumhpfg\"0b1ywv2345k6789xjqz";
 
-/// The place of an entry in its session, for as long as that lives.
+/// The position of an entry in its session, valid as long as the session exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryPlace(usize);
 
 impl Session {
-    /// The places of messages and summaries from the root to the leaf, what a summary stands for included. Linear in the
-    /// path; reads nothing.
+    /// Returns the positions of messages and summaries from the root to the leaf, including those that a summary
+    /// replaces. Runs in time linear in the path; reads nothing.
     #[must_use]
     pub fn message_places(&self) -> Vec<EntryPlace> {
         let is_shown = |at: &usize| {
@@ -43,10 +43,10 @@ impl Session {
         self.tree.path(self.tree.leaf()).into_iter().filter(is_shown).map(EntryPlace).collect()
     }
 
-    /// Reads a message as its entry has it: pictures are references. None where the entry says nothing.
+    /// Reads a message as its entry stores it: images are references. `None` if the entry is not a message.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn message_at(&self, EntryPlace(at): EntryPlace) -> Result<Option<AgentMessage>> {
         let entry = self.read(at)?;
         if let Entry { timestamp, body: Body::Compaction { summary, tokens_before, .. }, .. } = entry {
@@ -56,11 +56,11 @@ impl Session {
         Ok(entry.into_message())
     }
 
-    /// Returns the positions of those of `places` whose line `fits`: JSON as the file has it. Reads lines that stand close
-    /// together in one piece.
+    /// Returns the indices of the `places` for whose line, as JSON from the file, `fits` returns true. Adjacent lines
+    /// are read together.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn fitting_lines(&self, places: &[EntryPlace], fits: impl Fn(&[u8]) -> bool) -> Result<Vec<usize>> {
         let nodes: Vec<usize> = places.iter().map(|place| place.0).collect();
         let mut buffer = Vec::new();

@@ -1,9 +1,9 @@
-//! Reading a file at an offset, whoever else reads it.
+//! Reads a file at an offset, independently of other readers.
 
 use std::fs::File;
 use std::io;
 
-/// Fills `bytes` from `offset` on, as far as the file goes; gives how many it got.
+/// Fills `bytes` from `offset` on, up to the end of the file; returns the number of bytes read.
 pub(super) fn read(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < bytes.len() {
@@ -17,7 +17,7 @@ pub(super) fn read(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usi
     Ok(done)
 }
 
-/// Fills `bytes` from `offset` on; a file that ends before is an error.
+/// Fills `bytes` from `offset` on; returns an error if the file ends before.
 pub(super) fn exactly(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     if read(file, bytes, offset)? < bytes.len() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
 }

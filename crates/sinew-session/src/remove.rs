@@ -1,4 +1,4 @@
-//! Removing a session for good.
+//! Deletes a session.
 
 use std::fs;
 use std::io;
@@ -11,15 +11,15 @@ use super::paths::artifacts;
 use super::store::explain;
 use super::writer::{Sync, Writer};
 
-/// Removes the session in the file `path`, with its artifacts. Pictures that it shares with others stay until
-/// [`collect`](super::collect) finds that nothing names them.
+/// Deletes the session in the file `path`, with its artifacts. Images that it shares with others are kept until
+/// [`collect`](super::collect) finds no reference to them.
 ///
 /// # Errors
 /// Returns an error if another process writes the session, or a file cannot be removed.
 pub fn remove(path: &Path) -> Result<()> {
     let failed = |cause: &io::Error| Error::io(format!("failed to remove the session {}", path.display()), cause);
     check_kind(path)?;
-    // Held until the file is gone, so that nobody begins to write it.
+    // Locked until the file is deleted, so that no other process begins to write it.
     let _writer = Writer::open(path, Sync::Never).map_err(|refused| explain(path, refused))?;
     match fs::remove_dir_all(artifacts(path)) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(failed(&cause)),

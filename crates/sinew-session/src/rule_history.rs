@@ -7,11 +7,12 @@ use super::entry::{Body, Kind};
 use super::store::Session;
 
 impl Session {
-    /// The rules that the model was told on the path of the leaf, each with the completed turns since the last time.
-    /// `within`: those that are so many turns old are left out, and no older entry is read.
+    /// Returns the rules that the model was shown on the path of the leaf, each with the number of completed turns
+    /// since the last time. With `within`, rules that are at least that many turns old are skipped, and no older entry
+    /// is read.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn told_rules(&self, within: Option<u64>) -> Result<Vec<(String, u64)>> {
         let (mut told, mut turns) = (Vec::new(), 0);
         for at in self.tree.path(self.tree.leaf()).into_iter().rev() {

@@ -1,8 +1,8 @@
-//! The head of a line without a parser: most of a line is text that the tree has no use for, and most lines are
-//! written in one plain shape.
+//! Scans the head of a line without a full parser: most of a line is text that the tree does not need, and most lines
+//! are written in one simple form.
 //!
-//! What is accepted here is accepted by `serde_json` and means the same there; a test holds both against each other.
-//! What is not accepted, an escape in a key for instance or a tab between two values, is left to `serde_json`.
+//! Everything accepted here is accepted by `serde_json` with the same meaning, which a test checks. Everything else,
+//! for example an escape in a key or a tab between two values, is left to `serde_json`.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use super::whole_characters;
 
-/// Objects and arrays inside of each other at most.
+/// The maximum nesting of objects and arrays.
 const DEPTH: u32 = 60;
 
-/// The fields that every line has: enough for the tree.
+/// The fields that every line has, which is all that the tree needs.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Head<'a> {
@@ -28,7 +28,7 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Reads the head of a line, and sees to it that the rest is JSON, however deep it nests.
+    /// Parses the head of a line, and checks that the rest is JSON of any depth.
     pub(super) fn parse(line: &'a [u8]) -> Result<Head<'a>, serde_json::Error> {
         if let Some(head) = head(line) {
             return Ok(head);
@@ -50,7 +50,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The head of a line, if the line is JSON in a plain shape. Reads each byte twice at most.
+/// Returns the head of a line if it is JSON in the simple form; `None` otherwise. Reads each byte at most twice.
 pub(super) fn head(line: &[u8]) -> Option<Head<'_>> {
     if has_control(line) {
         return None;
@@ -78,7 +78,7 @@ pub(super) fn head(line: &[u8]) -> Option<Head<'_>> {
     Some(Head { kind: kind?, id: id?, parent_id: parent.flatten(), timestamp: time.flatten() })
 }
 
-/// JSON allows some between values and none in strings; no writer of ours makes one.
+/// JSON allows some controls between values and none in strings; Sinew's writers produce none.
 fn has_control(line: &[u8]) -> bool {
     line.chunks(64).any(|chunk| chunk.iter().fold(false, |any, byte| any | (*byte < b' ')))
 }
@@ -87,7 +87,7 @@ fn once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
     slot.replace(value).is_none().then_some(())
 }
 
-/// A place in a line that has no control characters.
+/// A position in a line without control characters.
 struct Scan<'a> {
     line: &'a [u8],
     at: usize,
@@ -114,7 +114,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A key and its colon; what was written of the key, which has no escape.
+    /// Reads a key and its colon; returns the key, which must not contain escapes.
     fn key(&mut self) -> Option<&'a [u8]> {
         self.blanks();
         let key = self.plain()?;
@@ -129,7 +129,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// A string without escapes.
+    /// Reads a string without escapes.
     fn plain(&mut self) -> Option<&'a [u8]> {
         self.expect(b'"')?;
         let start = self.at;
@@ -151,7 +151,7 @@ impl<'a> Scan<'a> {
         self.line[self.at..].starts_with(word).then(|| self.at += word.len())
     }
 
-    /// Any string.
+    /// Reads any string.
     fn string(&mut self) -> Option<()> {
         self.expect(b'"')?;
         loop {
@@ -202,9 +202,9 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// Any value.
+    /// Reads any value.
     fn value(&mut self) -> Option<()> {
-        // One bit for each open bracket, set where it is an array's.
+        // One bit for each open bracket, set for an array.
         let (mut depth, mut arrays) = (0, 0_u64);
         loop {
             match self.peek()? {
@@ -258,12 +258,11 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Returns the offset of the next quote or backslash, else the end. Eight bytes at a time: the way is short, too short
-/// for a
-/// call of a search.
+/// Returns the offset of the next quote or backslash, or the end. Processes eight bytes at a time, because the distance
+/// is too short for a call of a search function.
 fn stop(line: &[u8], from: usize) -> usize {
     const LOW: u64 = u64::MAX / 255;
-    // The lowest bit that is set is that of the first byte that is zero.
+    // The lowest set bit belongs to the first byte that is zero.
     let zeros = |word: u64| word.wrapping_sub(LOW) & !word & LOW << 7;
     let mut at = from;
     while let Some(chunk) = line.get(at..).and_then(|rest| rest.first_chunk::<8>()) {

@@ -1,4 +1,4 @@
-//! A session: a tree and, unless it lives in memory, the file that it grows in.
+//! A session: a tree and, unless it is in memory, its file.
 
 use std::fs::File;
 use std::ops::Range;
@@ -22,25 +22,26 @@ use super::tree::{Id, Place, Tree};
 use super::writer::{Refused, Sync, Writer};
 use crate::clock::{self, Clock};
 
-/// Bytes of a file that are read in one piece.
+/// The number of bytes of a file that are read together.
 const PIECE: u64 = 512 * 1024;
-/// Entries of a branch that are searched for the list of tasks at a time.
+/// The number of entries of a branch that are searched for the task list at a time.
 const TODO_PART: usize = 64;
-/// Bytes between two lines that are read rather than skipped.
+/// The maximum gap between two lines that is read rather than skipped.
 const GAP: u64 = 4 * 1024;
 
-/// The services and the folder that a session gets from its host.
+/// The services and the directory that the host provides to a session.
 #[derive(Clone)]
 pub struct SessionOptions {
-    /// The folder in which the session works; it stands in the header of a new file.
+    /// The working directory, which is written to the header of a new file.
     pub cwd: PathBuf,
-    /// The folder of large pictures; none keeps them in the lines.
+    /// The directory of large images; `None` stores them in the lines.
     pub blobs: Option<Blobs>,
-    /// The moments at which the file is forced to the disk.
+    /// When the file is synced to disk.
     pub sync: Sync,
-    /// Times and ids.
+    /// The source of times and ids.
     pub clock: Arc<dyn Clock>,
-    /// Changes every entry before it is kept; see [`Session::options`] for sessions that are made from one.
+    /// Changes every entry before it is stored; see [`Session::options`] for sessions created from this one. `None`
+    /// changes nothing.
     pub mask: Option<Mask>,
 }
 
@@ -49,38 +50,39 @@ pub struct Session {
     pub(super) header: Header,
     pub(super) tree: Tree,
     pub(super) options: SessionOptions,
-    /// The path of the file, which is made with the first message of the user.
+    /// The path of the file, which is created with the first user message; `None` in memory.
     pub(super) path: Option<PathBuf>,
-    /// The file, for entries that are on disk.
+    /// The file, to read entries from disk.
     pub(super) reader: Option<File>,
     pub(super) writer: Option<Writer>,
-    /// The offset at which the last whole line of an opened file ends, until its first append.
+    /// The offset of the end of the last complete line in an opened file, until the first append.
     pub(super) whole: Option<u64>,
-    /// The file has its header.
+    /// True if the file has its header.
     pub(super) begun: bool,
     pub(super) read_only: bool,
     failure: Option<Error>,
 }
 
-/// The type of an entry in which the user changed the list of tasks; its data has `phases`.
+/// The type of an entry in which the user changed the task list; its data contains `phases`.
 pub const USER_TODO: &str = "user_todo_edit";
 
-/// Changes what is kept of an entry.
+/// Changes an entry before it is stored.
 pub type Mask = Arc<dyn Fn(Body) -> Body + Send + std::marker::Sync>;
 
 impl Session {
-    /// Changes every entry from now on before it is kept.
+    /// Changes every entry from now on before it is stored.
     pub fn set_mask(&mut self, mask: Mask) {
         self.options.mask = Some(mask);
     }
 
-    /// Returns the options of this session: a session made from it, and opened with them, hides what this one hides.
+    /// Returns the options of this session. A session that is created from it and opened with them hides the same
+    /// values.
     #[must_use]
     pub fn options(&self) -> &SessionOptions {
         &self.options
     }
 
-    /// Returns a body as it is kept: without the values that are hidden.
+    /// Returns a body as it is stored: without hidden values.
     pub(super) fn masked(&self, body: Body) -> Body {
         match &self.options.mask {
             Some(mask) => mask(body),
@@ -88,14 +90,14 @@ impl Session {
         }
     }
 
-    /// A session without a file.
+    /// Creates a session without a file.
     #[must_use]
     pub fn in_memory(options: SessionOptions) -> Session {
         let id = format!("{:016x}", options.clock.random());
         Session::new(id, None, options)
     }
 
-    /// A new session at `path`, named `id`. The file is made with the first message of the user.
+    /// Creates a session at `path` with the given `id`. The file is created with the first user message.
     #[must_use]
     pub fn create(path: PathBuf, id: String, options: SessionOptions) -> Session {
         Session::new(id, Some(path), options)
@@ -126,31 +128,32 @@ impl Session {
         }
     }
 
-    /// The id that the header has.
+    /// Returns the id in the header.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.header.id
     }
 
-    /// Line 1.
+    /// Returns the first line.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The file, if the session has or will have one.
+    /// Returns the file; `None` if the session is in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The folder of the session's artifacts; none in memory.
+    /// Returns the directory of the session's artifacts; `None` in memory.
     #[must_use]
     pub fn artifacts(&self) -> Option<PathBuf> {
         self.path.as_deref().map(artifacts)
     }
 
-    /// The first failure to write, which later appends give again. The session goes on in memory.
+    /// Returns the first write error, which later appends return again; `None` without one. The session continues in
+    /// memory.
     #[must_use]
     pub fn failure(&self) -> Option<&Error> {
         self.failure.as_ref()
@@ -162,13 +165,13 @@ impl Session {
         self.tree.nodes.len()
     }
 
-    /// Returns true if there is no entry.
+    /// Returns true if there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tree.nodes.is_empty()
     }
 
-    /// The entry that the next one follows.
+    /// Returns the parent of the next entry; `None` before the first one.
     #[must_use]
     pub fn leaf(&self) -> Option<&str> {
         self.tree.leaf().map(|at| &*self.tree.nodes[at].id)
@@ -177,27 +180,27 @@ impl Session {
     /// Moves the leaf to `id`, or before the first entry.
     ///
     /// # Errors
-    /// No entry has the id.
+    /// Returns an error if no entry has the id.
     pub fn set_leaf(&mut self, id: Option<&str>) -> Result<()> {
         let leaf = id.map(|id| self.position(id)).transpose()?;
         self.tree.set_leaf(leaf);
         Ok(())
     }
 
-    /// Adds an entry behind the leaf, makes it the leaf and gives its id. It is in the file when this returns; the
-    /// file itself is made with the first message of the user. Strings beyond [`LARGEST_STRING`](super::LARGEST_STRING)
-    /// are cut, in memory as in the file.
+    /// Adds an entry after the leaf, makes it the leaf and returns its id. It is in the file when this returns; the
+    /// file itself is created with the first user message. Strings beyond [`LARGEST_STRING`](super::LARGEST_STRING) are
+    /// cut, in memory and in the file.
     ///
     /// # Errors
-    /// The first failure to write, from then on always. The entry is in memory all the same.
+    /// Returns the first write error, and from then on always. The entry is in memory in any case.
     pub fn append(&mut self, body: Body) -> Result<String> {
         self.add(body).0
     }
 
-    /// Adds a message as [`Session::append`] does, and makes it what a later reader of the session will find.
+    /// Adds a message as [`Session::append`] does, and changes it to what a later reader of the session will find.
     ///
     /// # Errors
-    /// As for [`Session::append`].
+    /// Returns the errors of [`Session::append`].
     pub fn append_message(&mut self, message: &mut AgentMessage) -> Result<String> {
         let (id, kept) = self.add(custom::to_body(message.clone()));
         match kept {
@@ -219,7 +222,7 @@ impl Session {
         id
     }
 
-    /// Adds an entry; gives its body too, where it is kept otherwise than it came.
+    /// Adds an entry; also returns its body if it was changed.
     fn add(&mut self, body: Body) -> (Result<String>, Option<Body>) {
         let body = self.masked(body);
         let id = migrate::new_id(&*self.options.clock, |id| self.tree.find(id).is_some());
@@ -249,7 +252,7 @@ impl Session {
         (written.map(|_| id), kept)
     }
 
-    /// Writes an entry where there is a file to write to; before the first message of the user there is none.
+    /// Writes an entry if there is a file; before the first user message there is none.
     fn write(&mut self, entry: Value, user: bool) -> Result<Option<Place>> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -277,7 +280,7 @@ impl Session {
             line(writer, header, None).map_err(|cause| failed(&cause))?;
             self.reader = Some(writer.reader().map_err(|cause| failed(&cause))?);
             self.begun = true;
-            // What came before the first message, the model for instance, goes in front of it.
+            // Entries before the first message, for example the model, are written before it.
             for node in &mut self.tree.nodes {
                 if let Place::Memory(early) = &node.place {
                     node.place = line(writer, early.to_value(), blobs).map_err(|cause| failed(&cause))?;
@@ -287,16 +290,16 @@ impl Session {
         line(writer, entry, blobs).map(Some).map_err(|cause| failed(&cause))
     }
 
-    /// Says beside the file that its end is missing, as far as the disk still takes an empty file.
+    /// Creates a marker file that the end of the session is missing, if the disk still accepts an empty file.
     fn mark_incomplete(&self) {
         if let (true, false, Some(path)) = (self.begun, self.read_only, self.path.as_ref().filter(|path| path.exists()))
         {
-            // The user is told of the failure itself; the mark is for whoever opens the file later.
+            // The user is told of the failure itself; the marker is for a later reader of the file.
             let _ = File::create(beside(path, INCOMPLETE));
         }
     }
 
-    /// Lets every later write fail, as a full disk does.
+    /// Makes every later write fail, like a full disk.
     #[cfg(test)]
     pub(super) fn refuse_writes(&mut self) {
         if let Some(writer) = &mut self.writer {
@@ -304,52 +307,52 @@ impl Session {
         }
     }
 
-    /// Forces what was appended to the disk, as the policy says.
+    /// Syncs appended entries to disk, according to the policy.
     ///
     /// # Errors
-    /// The disk refused.
+    /// Returns an error if the disk fails.
     pub fn flush(&mut self) -> Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.flush().map_err(|cause| Error::io("failed to write the session to the disk", &cause))
     }
 
-    /// Reads an entry. Large pictures are as the file has them; [`Session::context`] puts them back.
+    /// Reads an entry. Large images are references as in the file; [`Session::context`] restores them.
     ///
     /// # Errors
-    /// No entry has the id, or the file can no longer be read.
+    /// Returns an error if no entry has the id, or if the file can no longer be read.
     pub fn entry(&self, id: &str) -> Result<Entry> {
         self.read(self.position(id)?)
     }
 
-    /// Builds the context that the model sees from the leaf.
+    /// Builds the context that the model sees at the leaf.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn context(&self, defaults: &Defaults) -> Result<Context> {
         context::build(&self.tree, self.tree.leaf(), defaults, self.options.blobs.as_ref(), |at| self.read_all(at))
     }
 
-    /// Puts the pictures that a message names back in their places; a text says where one is gone. Gives the references
+    /// Replaces the image references of a message by the images; a text replaces missing ones. Returns the references
     /// of those.
     pub fn restore_images(&self, message: &mut AgentMessage) -> Vec<String> {
         context::images(message, self.options.blobs.as_ref())
     }
 
-    /// The ids from the root to the leaf.
+    /// Returns the ids from the root to the leaf.
     #[must_use]
     pub fn path_ids(&self) -> Vec<&str> {
         self.tree.path(self.tree.leaf()).into_iter().map(|at| &*self.tree.nodes[at].id).collect()
     }
 
-    /// The ids of all entries, in file order.
+    /// Returns the ids of all entries, in file order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.tree.nodes.iter().map(|node| &*node.id)
     }
 
-    /// Returns the number of messages of [`Session::context`], and of those that it leaves out. Reads one entry at most.
+    /// Returns the number of messages of [`Session::context`] plus those that it excludes. Reads at most one entry.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn context_len(&self) -> Result<usize> {
         let path = self.tree.path(self.tree.leaf());
         let kind = |at: usize| self.tree.nodes[at].kind;
@@ -364,17 +367,17 @@ impl Session {
         Ok(summaries + path[kept..].iter().filter(|&&at| kind(at).is_message()).count())
     }
 
-    /// The list of tasks that the branch ends with: what one of `tools` gave last, or what the user made of it since.
-    /// The value has `phases`. Reads the branch backwards as far as it must.
+    /// Returns the task list at the end of the branch: the last result of one of `tools`, or the user's later change.
+    /// `None` if there is none. The value contains `phases`. Reads the branch backwards as far as necessary.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn todo(&self, tools: &[&str]) -> Result<Option<Value>> {
         let path = self.tree.path(self.tree.leaf());
         let names: Vec<_> = tools.iter().copied().chain([USER_TODO]).map(memchr::memmem::Finder::new).collect();
         let names_list = |line: &[u8]| names.iter().any(|name| name.find(line).is_some());
         let mut buffer = Vec::new();
-        // A branch that has no list is read to its beginning: in pieces, the newest first.
+        // A branch without a list is read to its beginning: in parts, the newest first.
         for part in path.rchunks(TODO_PART) {
             for piece in pieces(&self.tree, part).iter().rev() {
                 let bytes = self.fill_piece(piece, &mut buffer)?;
@@ -398,11 +401,11 @@ impl Session {
         Ok(None)
     }
 
-    /// The mode that the branch has set last: `plan` or `none`; `none` where it has set none. Reads entries that set
-    /// something, and no others.
+    /// Returns the mode at the end of the branch: `plan` or `none`; `none` if it was never set. Only reads entries that
+    /// set state.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn mode(&self) -> Result<String> {
         Ok(self.last_mode()?.map_or_else(|| "none".into(), |(mode, _)| mode))
     }
@@ -425,35 +428,35 @@ impl Session {
         Ok(None)
     }
 
-    /// Makes a session that has no file yet name another one as the one that it was made from.
+    /// Sets the parent of a session that has no file yet.
     pub fn set_parent(&mut self, id: &str) {
         if !self.begun {
             self.header.parent_session = Some(id.to_string());
         }
     }
 
-    /// The ids of the children of an entry, or of the roots, by time.
+    /// Returns the ids of the children of an entry, or of the roots, by time.
     ///
     /// # Errors
-    /// No entry has the id.
+    /// Returns an error if no entry has the id.
     pub fn children(&self, of: Option<&str>) -> Result<Vec<&str>> {
         let of = of.map(|id| self.position(id)).transpose()?;
         Ok(self.tree.children(of).into_iter().map(|at| &*self.tree.nodes[at].id).collect())
     }
 
-    /// The last entry that the paths of two leaves share.
+    /// Returns the last entry that the paths of two leaves share; `None` if they share none.
     ///
     /// # Errors
-    /// No entry has one of the ids.
+    /// Returns an error if no entry has one of the ids.
     pub fn common_ancestor(&self, a: &str, b: &str) -> Result<Option<&str>> {
         let common = self.tree.common(Some(self.position(a)?), Some(self.position(b)?));
         Ok(common.map(|at| &*self.tree.nodes[at].id))
     }
 
-    /// The entries that are no longer on the path when the leaf moves to `place`, oldest first.
+    /// Returns the entries that are no longer on the path if the leaf moves to `place`, oldest first.
     ///
     /// # Errors
-    /// No entry has the id, or the file can no longer be read.
+    /// Returns an error if no entry has the id, or if the file can no longer be read.
     pub fn left_behind(&self, place: Option<&str>) -> Result<Vec<Entry>> {
         let place = place.map(|id| self.position(id)).transpose()?;
         let shared = self.tree.common(self.tree.leaf(), place);
@@ -462,7 +465,8 @@ impl Session {
         path[from..].iter().map(|&at| self.read(at)).collect()
     }
 
-    /// The newest title that an entry gives, else the header's; none where the newest entry takes it away.
+    /// Returns the newest title of an entry, otherwise that of the header; `None` if there is none or the newest entry
+    /// removes it.
     #[must_use]
     pub fn title(&self) -> Option<String> {
         let asides =
@@ -493,7 +497,7 @@ impl Session {
         })
     }
 
-    /// Reads entries, in their order: lines that stand close together in one piece, pieces side by side.
+    /// Reads entries in order: adjacent lines together, parts concurrently.
     pub(super) fn read_all(&self, wanted: &[usize]) -> Result<impl Iterator<Item = Entry> + use<>> {
         let pieces = pieces(&self.tree, wanted);
         let read = parallel_map(pieces.len(), |buffer: &mut Vec<u8>, number| {
@@ -505,11 +509,11 @@ impl Session {
             });
             entries.collect::<Result<Vec<Entry>>>()
         });
-        // As they were read: a long conversation is not moved once more.
+        // The results are not moved again, because a conversation may be long.
         Ok(read.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten())
     }
 
-    /// Reads the bytes of a piece into a buffer, which grows as it must.
+    /// Reads the bytes of a part into a buffer, which grows as needed.
     pub(super) fn fill_piece<'a>(&self, piece: &Piece, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         let length = usize::try_from(piece.bytes.end - piece.bytes.start).unwrap_or(usize::MAX);
         if buffer.len() < length {
@@ -519,7 +523,7 @@ impl Session {
         Ok(&buffer[..length])
     }
 
-    /// The bytes of a line of the file.
+    /// Reads the bytes of a line from the file.
     pub(super) fn line(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.fill(&mut bytes, offset)?;
@@ -537,27 +541,27 @@ impl Session {
     }
 }
 
-/// Entries that are read in one piece.
+/// Entries that are read together.
 pub(super) struct Piece {
-    /// The indices of those that are wanted.
+    /// The indices of the requested entries.
     pub(super) nodes: Range<usize>,
     /// From the first line to the end of the last.
     pub(super) bytes: Range<u64>,
 }
 
 impl Piece {
-    /// A line of the piece, whose bytes were read.
+    /// Returns a line of the part from its bytes.
     pub(super) fn line<'a>(&self, bytes: &'a [u8], offset: u64, length: u32) -> &'a [u8] {
         let from = usize::try_from(offset - self.bytes.start).unwrap_or(usize::MAX);
         &bytes[from..from + length as usize]
     }
 }
 
-/// Cuts what is wanted into pieces. Only one that is a single line is longer than [`PIECE`].
+/// Splits the requested entries into parts. Only a single line is longer than [`PIECE`].
 pub(super) fn pieces(tree: &Tree, wanted: &[usize]) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for (number, &at) in wanted.iter().enumerate() {
-        // What is in memory is read with whatever stands before it.
+        // Entries in memory are added to the preceding part.
         let place = match &tree.nodes[at].place {
             Place::Disk { offset, length } => Some(*offset..offset + u64::from(*length)),
             Place::Memory(_) => None,
@@ -580,12 +584,12 @@ pub(super) fn pieces(tree: &Tree, wanted: &[usize]) -> Vec<Piece> {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The last chance: who wants to know of a failure calls `flush`.
+        // This is the last attempt: callers that need the error call `flush`.
         let _ = self.flush();
     }
 }
 
-/// Behind the name of a file whose end is missing.
+/// The suffix of the marker of a file whose end is missing.
 pub(super) const INCOMPLETE: &str = ".incomplete";
 
 /// Appends an entry as a line.
@@ -596,7 +600,7 @@ fn line(writer: &mut Writer, entry: Value, blobs: Option<&Blobs>) -> std::io::Re
     Ok(Place::Disk { offset: writer.append(&bytes)?, length })
 }
 
-/// An entry as it stands in a file, without its line feed.
+/// Serialises an entry as in a file, without its line feed.
 pub(super) fn to_line(mut entry: Value, blobs: Option<&Blobs>) -> std::io::Result<Vec<u8>> {
     if let Some(blobs) = blobs {
         put_away(&mut entry, blobs);
@@ -604,7 +608,7 @@ pub(super) fn to_line(mut entry: Value, blobs: Option<&Blobs>) -> std::io::Resul
     Ok(serde_json::to_vec(&entry)?)
 }
 
-/// Builds the error for a user who cannot write a session.
+/// Creates the error for a user who cannot write a session.
 pub(super) fn explain(path: &Path, refused: Refused) -> Error {
     match refused {
         Refused::InUse(owner) => {

@@ -1,4 +1,4 @@
-//! The end of a session's path, read from the end of its file.
+//! Reads the end of a session's path from the end of its file.
 
 use std::io;
 use std::path::Path;
@@ -13,27 +13,27 @@ use crate::files::open_plain;
 /// The newest messages of a path.
 #[derive(Debug, Default, PartialEq)]
 pub struct Tail {
-    /// Oldest first; none where what was read does not tell.
+    /// Oldest first; empty if the bytes read contain none.
     pub messages: Vec<AgentMessage>,
-    /// They are all that there are.
+    /// True if they are all messages.
     pub is_whole: bool,
 }
 
-/// Reads the messages in the last `most` bytes of a file that lie on the path of its leaf, as they stand there: pictures are
-/// references. Before a compaction nothing is read.
+/// Reads the messages in the last `most` bytes of a file that are on the path of its leaf, as stored: images are
+/// references. Reads nothing before a compaction.
 ///
 /// # Errors
-/// The file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn tail(path: &Path, most: u64) -> io::Result<Tail> {
     let file = open_plain(path)?;
     let size = file.metadata()?.len();
     let mut bytes = vec![0; usize::try_from(size.min(most)).map_err(|_| io::ErrorKind::OutOfMemory)?];
     let count = read_at::read(&file, &mut bytes, size.saturating_sub(most))?;
     let mut tail = Tail::default();
-    // The entry that is next on the path; none: whichever is the leaf.
+    // The next entry on the path; `None` until the leaf is found.
     let mut next: Option<String> = None;
     for line in bytes[..count].rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
-        // The first line may be the end of one.
+        // The first line may be incomplete.
         let Ok(head) = Head::parse(line) else { continue };
         let kind = Kind::of(&head.kind);
         let is_next = next.as_ref().map_or(kind != Kind::Aside, |next| **next == *head.id);
@@ -86,7 +86,7 @@ mod tests {
         session.append(Body::Message { message: answer.into() }).unwrap()
     }
 
-    /// Checks the tail against the end of what the session itself gives.
+    /// Compares the tail with the end of the session's messages.
     #[track_caller]
     fn check(session: &Session, most: u64) -> Tail {
         let tail = tail(session.path().unwrap(), most).unwrap();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn item_64_the_end_of_a_path_is_what_the_whole_session_ends_with() {
+    fn the_tail_equals_the_end_of_the_whole_session() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         let mut session = Session::open(&path, options(folder.path())).unwrap().session;
@@ -117,7 +117,7 @@ mod tests {
         say(&mut session, "a branch");
         assert_eq!(check(&session, 1 << 20).messages.len(), 4);
         assert_eq!(check(&session, 2_000).messages.len(), 2);
-        // What came before a compaction is not seen.
+        // Messages before a compaction are not included.
         let kept = say(&mut session, "kept");
         let compaction = Body::Compaction {
             summary: "sum".into(),
@@ -136,7 +136,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn item_64_no_more_than_the_tail_is_read() {
+    fn reads_no_more_than_the_tail() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         let mut session = Session::open(&path, options(folder.path())).unwrap().session;

@@ -171,7 +171,7 @@ fn what_is_clearly_no_session_is_left_as_it_is() {
     check(folder.path(), "it is a directory");
     #[cfg(unix)]
     {
-        // Without an end, and without a writer.
+        // Endless, and without a writer.
         check(Path::new("/dev/zero"), "it is a pipe, a socket or a device");
         let pipe = folder.path().join("pipe.jsonl");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -245,7 +245,7 @@ fn unknown_entries_are_kept_as_they_are_in_a_fork() {
     assert_eq!(fs::read_to_string(fork.artifacts().unwrap().join("0.bash.log")).unwrap(), "log");
 }
 
-/// Every line of a file that tells a type that nobody knows.
+/// Returns every line of a file with an unknown type.
 fn odd_lines(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().filter(|line| line.contains("new_thing")).map(str::to_string).collect()
@@ -266,7 +266,7 @@ fn unknown_entries_survive_a_load_and_a_save() {
         session.append(user("more")).unwrap();
         let same = |path: &Path| match version {
             3 => assert_eq!(odd_lines(path), [odd]),
-            // A migration writes every line anew: what it says is the same.
+            // A migration rewrites every line with the same meaning.
             _ => {
                 let [line] = &odd_lines(path)[..] else { panic!("{version}") };
                 let read = |line: &str| serde_json::from_str::<Value>(line).unwrap();
@@ -396,7 +396,7 @@ fn pictures_without_a_session_are_collected() {
     assert_eq!(blobs.all(), [used]);
 }
 
-/// Recorded cases of another program's sessions; where the folder is missing there is nothing to compare with.
+/// Compares with recorded cases of another program's sessions; does nothing if the directory is missing.
 #[test]
 fn recorded_sessions_give_the_recorded_context() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -416,11 +416,11 @@ fn recorded_sessions_give_the_recorded_context() {
                 fs::write(&path, lines).unwrap();
                 let mut session = Session::open(&path, options(folder.path())).unwrap().session;
                 if let Some(leaf) = case["args"][1].as_str() {
-                    // A leaf that does not exist leaves the last entry as the leaf.
+                    // If the leaf does not exist, the last entry is the leaf.
                     let _ = session.set_leaf(Some(leaf));
                 }
                 let context = session.context(&Defaults { thinking_level: "off".into() }).unwrap();
-                // As messages: JSON knows 0 and 0.0 apart.
+                // As messages, because JSON distinguishes 0 and 0.0.
                 let expected: Vec<AgentMessage> = serde_json::from_value(case["result"]["messages"].clone()).unwrap();
                 assert_eq!(context.messages, expected, "{case}");
                 assert_eq!(context.thinking_level, case["result"]["thinkingLevel"].as_str().unwrap());
@@ -434,7 +434,7 @@ fn recorded_sessions_give_the_recorded_context() {
                 let text: String = case["args"][0].as_array().unwrap().iter().map(|line| format!("{line}\n")).collect();
                 fs::write(&path, text).unwrap();
                 drop(Session::open(&path, options(folder.path())).unwrap());
-                // Ids are random: their places are compared.
+                // Ids are random, so their positions are compared.
                 let shape = |lines: &[Value]| -> Vec<Value> {
                     let ids: Vec<Value> = lines.iter().map(|line| line["id"].clone()).collect();
                     let place = |id: &Value| ids.iter().position(|known| known == id);
@@ -468,7 +468,7 @@ fn recorded_sessions_give_the_recorded_context() {
     assert_eq!(run, table["cases"].as_array().unwrap().len());
 }
 
-/// Any text, also long enough to be cut.
+/// Any text, including one that is long enough to be cut.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "\\PC{0,40}",
@@ -577,7 +577,7 @@ fn a_session_goes_on_where_it_was_moved_to_and_stays_where_that_fails() {
     fs::write(session.artifacts().unwrap().join("0.log"), "log").unwrap();
     let sessions = folder.path().join("sessions");
     let target = sessions.join(folder_name(Path::new("/new place")));
-    // Artifacts of an unknown session are in the way.
+    // Artifacts of an unknown session block the destination.
     fs::create_dir_all(target.join("s")).unwrap();
     assert!(session.move_to(&sessions, Path::new("/new place")).is_err());
     assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
@@ -642,14 +642,14 @@ fn a_list_reads_a_file_again_where_it_may_have_changed() {
     let mut ids = || known.list(folder.path(), Scope::All).into_iter().map(|listed| listed.id).collect::<Vec<_>>();
     write(&header("a"), 0);
     assert_eq!(ids(), ["a"]);
-    // Under the same size and an old time nobody looks into it.
+    // With the same size and an old time the file is not read again.
     write(&header("b"), 0);
     assert_eq!(ids(), ["a"]);
     write(&header("c"), 1);
     assert_eq!(ids(), ["c"]);
     write(&header("longer"), 1);
     assert_eq!(ids(), ["longer"]);
-    // Written a moment ago, it may be written again under the same time.
+    // A file written a moment ago may be written again with the same time.
     let now = std::time::SystemTime::now();
     for id in ["d", "e"] {
         fs::write(&path, header(id)).unwrap();

@@ -1,13 +1,13 @@
-//! The tree of a session: parents, children, the leaf. Knows no file.
+//! The tree of a session: parents, children, the leaf. Does not access files.
 //!
-//! A node takes about a hundred bytes whatever its entry says, so that a session of a gigabyte fits.
+//! A node needs about a hundred bytes independently of its entry, so that a session of a gigabyte fits in memory.
 
 use std::collections::{HashMap, hash_map};
 use std::fmt;
 
 use super::entry::{Entry, Kind};
 
-/// The place of an entry's text.
+/// The location of an entry's text.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
     /// In the file: offset and length of the line, without its line feed.
@@ -16,7 +16,7 @@ pub(super) enum Place {
     Memory(Box<Entry>),
 }
 
-/// The id of an entry. Eight characters, as all known writers make them, need no allocation.
+/// The id of an entry. Ids of eight characters, which all known writers use, need no allocation.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Id {
     Short([u8; 8]),
@@ -37,7 +37,7 @@ impl std::ops::Deref for Id {
 
     fn deref(&self) -> &str {
         match self {
-            // Made of a whole text only.
+            // Created from complete text only.
             Id::Short(bytes) => str::from_utf8(bytes).unwrap_or_default(),
             Id::Long(text) => text,
         }
@@ -50,18 +50,18 @@ impl fmt::Debug for Id {
     }
 }
 
-/// Stands for no node.
+/// Represents no node.
 const NONE: u32 = u32::MAX;
 
-/// One entry as the tree knows it.
+/// An entry in the tree.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) id: Id,
-    /// Milliseconds since the epoch; 0 where the entry tells no time.
+    /// The time in milliseconds since the epoch; 0 if the entry has none.
     pub(super) time: i64,
     pub(super) place: Place,
     parent: u32,
-    /// The youngest child; the others follow by `older`.
+    /// The youngest child; the others are linked by `older`.
     child: u32,
     older: u32,
     pub(super) kind: Kind,
@@ -78,10 +78,10 @@ impl Node {
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
     by_id: HashMap<Id, u32>,
-    /// The youngest root; the others follow by `older`.
+    /// The youngest root; the others are linked by `older`.
     root: u32,
     leaf: Option<usize>,
-    /// Entries whose parent had not come yet.
+    /// Entries whose parents have not been read yet.
     waiting: Vec<(u32, Id)>,
 }
 
@@ -92,13 +92,14 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// Makes room for so many more entries.
+    /// Reserves memory for more entries.
     pub(super) fn reserve(&mut self, more: usize) {
         self.nodes.reserve(more);
         self.by_id.reserve(more);
     }
 
-    /// Adds an entry; false when its id is taken. One whose parent is unknown is a root, until [`Tree::settle`].
+    /// Adds an entry; returns false if its id is already used. An entry with an unknown parent is a root until
+    /// [`Tree::settle`].
     pub(super) fn push(&mut self, id: Id, parent: Option<Id>, time: i64, kind: Kind, place: Place) -> bool {
         let Ok(index) = u32::try_from(self.nodes.len()) else { return false };
         if index == NONE {
@@ -106,7 +107,7 @@ impl Tree {
         }
         let above = match parent {
             None => NONE,
-            // Nearly always the entry before: found without a look into the table.
+            // Nearly always the previous entry, which needs no table lookup.
             Some(parent) if self.nodes.last().is_some_and(|last| last.id == parent) => index - 1,
             Some(parent) => self.by_id.get(&parent).copied().unwrap_or_else(|| {
                 self.waiting.push((index, parent));
@@ -135,8 +136,8 @@ impl Tree {
         self.nodes[index as usize].parent = parent;
     }
 
-    /// Gives entries that stand before their parent in the file to it; the others stay roots. Gives how many would
-    /// have closed a circle and stay roots for that. Nearly linear, whatever the file says.
+    /// Attaches entries that precede their parent in the file; others stay roots. Returns the number of entries that
+    /// stay roots because they would form a cycle. Runs in nearly linear time.
     pub(super) fn settle(&mut self) -> usize {
         let waiting = std::mem::take(&mut self.waiting);
         let mut found: Vec<(u32, u32)> =
@@ -144,7 +145,7 @@ impl Tree {
         if found.is_empty() {
             return 0;
         }
-        // The top of each entry's branch, with every look shortening the way for the next.
+        // The top of each entry's branch; each lookup shortens the path for the next one.
         let mut above: Vec<u32> =
             (0u32..).zip(&self.nodes).map(|(at, node)| if node.parent == NONE { at } else { node.parent }).collect();
         let top = |above: &mut Vec<u32>, mut at: u32| {
@@ -171,7 +172,7 @@ impl Tree {
         circles
     }
 
-    /// Links children anew, in file order.
+    /// Links the children again, in file order.
     fn link(&mut self) {
         self.root = NONE;
         for node in &mut self.nodes {
@@ -179,7 +180,7 @@ impl Tree {
         }
         for index in 0..self.nodes.len() {
             let parent = self.nodes[index].parent;
-            // The length fits: `push` saw to it.
+            // The length fits, because `push` checked it.
             self.hang(index as u32, parent);
         }
     }
@@ -192,19 +193,19 @@ impl Tree {
         self.leaf
     }
 
-    /// Moves the leaf: the next entry is a child of it, or a root.
+    /// Moves the leaf: the next entry becomes its child, or a root.
     pub(super) fn set_leaf(&mut self, leaf: Option<usize>) {
         self.leaf = leaf;
     }
 
-    /// From the root to `leaf`, both included.
+    /// Returns the path from the root to `leaf`, including both.
     pub(super) fn path(&self, leaf: Option<usize>) -> Vec<usize> {
         let mut path: Vec<usize> = std::iter::successors(leaf, |&at| self.nodes[at].parent()).collect();
         path.reverse();
         path
     }
 
-    /// The children of an entry, or the roots: by time, then in file order. Costs what it gives.
+    /// Returns the children of an entry, or the roots: by time, then in file order. Runs in time linear in the result.
     pub(super) fn children(&self, of: Option<usize>) -> Vec<usize> {
         let mut next = of.map_or(self.root, |at| self.nodes[at].child);
         let mut children = Vec::new();
@@ -217,7 +218,7 @@ impl Tree {
         children
     }
 
-    /// The last entry that two paths share.
+    /// Returns the last entry that two paths share; `None` if they share none.
     pub(super) fn common(&self, a: Option<usize>, b: Option<usize>) -> Option<usize> {
         let (a, b) = (self.path(a), self.path(b));
         a.iter().zip(&b).take_while(|(a, b)| a == b).last().map(|(at, _)| *at)

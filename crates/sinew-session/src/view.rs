@@ -1,4 +1,4 @@
-//! A session as clients read it: its entries as JSON, in file order or as a tree.
+//! A session for clients: its entries as JSON, in file order or as a tree.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,11 +13,11 @@ use super::store::Session;
 use super::tree::Place;
 
 impl Session {
-    /// The entries behind `since`, or all, in file order, as a JSON array. Each is as its line has it, with pictures in
-    /// their places.
+    /// Returns the entries after `since`, or all, in file order, as a JSON array. Each has the fields of its line, with
+    /// images restored.
     ///
     /// # Errors
-    /// No entry has the id, or the file can no longer be read.
+    /// Returns an error if no entry has the id, or if the file can no longer be read.
     pub fn entries_json(&self, since: Option<&str>) -> Result<String> {
         let first = match since {
             None => 0,
@@ -37,21 +37,22 @@ impl Session {
         Ok(out)
     }
 
-    /// The tree as a JSON array of its roots: `{"entry", "children", "label"?, "labelTimestamp"?}`, children by time.
-    /// Entries are as for [`Session::entries_json`]. Written without recursion: a conversation is as deep as it is long.
+    /// Returns the tree as a JSON array of its roots: `{"entry", "children", "label"?, "labelTimestamp"?}`, children by
+    /// time. Entries are as in [`Session::entries_json`]. Does not recurse, because a conversation is as deep as it is
+    /// long.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn tree_json(&self) -> Result<String> {
         let labels = self.labels()?;
         let mut out = String::from("[");
-        // The nodes that are still to be written at each depth.
+        // The remaining nodes at each depth.
         let mut depths = vec![self.tree.children(None).into_iter()];
         let mut first = true;
         while let Some(depth) = depths.last_mut() {
             let Some(at) = depth.next() else {
                 depths.pop();
-                // The end of the children, and of the node that has them.
+                // Ends the children, and the node that contains them.
                 out.push_str(if depths.is_empty() { "]" } else { "]}" });
                 first = false;
                 continue;
@@ -71,7 +72,7 @@ impl Session {
         Ok(out)
     }
 
-    /// The labels of entries, each with the time at which it was given.
+    /// Returns the labels of entries, each with its time.
     fn labels(&self) -> Result<HashMap<String, (String, String)>> {
         let mut labels = HashMap::new();
         for at in (0..self.tree.nodes.len()).filter(|&at| self.tree.nodes[at].kind == Kind::Aside) {
@@ -86,7 +87,7 @@ impl Session {
         Ok(labels)
     }
 
-    /// An entry with every field that its line has, those of other programs too.
+    /// Returns an entry with every field of its line, including those of other programs.
     fn object(&self, at: usize) -> Result<Value> {
         let mut value = match &self.tree.nodes[at].place {
             Place::Memory(entry) => entry.to_value(),

@@ -1,11 +1,12 @@
-//! JSON of programs that cut a character into halves: pi writes a lone surrogate as an escape, which `serde_json` refuses.
+//! JSON of programs that cut characters into halves: pi writes a lone surrogate as an escape, which `serde_json`
+//! rejects.
 
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 use sinew_base::replace_lone_surrogates;
 
-/// Reads JSON in which a lone surrogate is U+FFFD. Text without one is read once.
+/// Parses JSON, with lone surrogates replaced by U+FFFD. Text without any is read once.
 ///
 /// # Errors
 /// Returns an error if the text is not JSON of this shape.
@@ -16,7 +17,7 @@ pub(super) fn from_slice<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result
     })
 }
 
-/// The text with U+FFFD in place of lone surrogates; `None` if it has none.
+/// Returns the text with U+FFFD in place of lone surrogates; `None` if it has none.
 pub(super) fn replaced(text: &[u8]) -> Option<Vec<u8>> {
     match replace_lone_surrogates(text) {
         Cow::Borrowed(_) => None,

@@ -1,4 +1,4 @@
-//! Appending to a session file: one writer, whole lines, nothing glued to a torn one.
+//! Appends to a session file: one writer, complete lines, and nothing appended to a torn one.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::blob::make_private;
 use super::paths::beside;
 
-/// The moments at which a session file is forced to the disk.
+/// When a session file is synced to disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sync {
     /// After each user message and each turn, and at the end.
@@ -19,22 +19,22 @@ pub enum Sync {
     Never,
 }
 
-/// A session file that is open for appending, and locked while it is.
+/// A session file that is open for appending, and locked.
 #[derive(Debug)]
 pub(super) struct Writer {
     file: File,
     end: u64,
     sync: Sync,
-    /// Written since it was last forced to the disk.
+    /// True if there are writes that have not been synced.
     dirty: bool,
-    /// The folder of a file that was made anew, until its name is on the disk too.
+    /// The directory of a new file, until its name is synced too.
     unnamed: Option<PathBuf>,
 }
 
 /// The reason why a file cannot be written.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// Another process has it open; its id where the system tells.
+    /// Another process has it open; contains its process id if the system reports it.
     InUse(Option<u32>),
     Io(io::Error),
 }
@@ -46,7 +46,7 @@ impl From<io::Error> for Refused {
 }
 
 impl Writer {
-    /// Makes a file that does not exist yet, with its folders.
+    /// Creates a new file, with its directories.
     pub(super) fn create(path: &Path, sync: Sync) -> Result<Writer, Refused> {
         let folder = folder_of(path);
         make_private(folder)?;
@@ -64,7 +64,7 @@ impl Writer {
         loop {
             let file = OpenOptions::new().append(true).read(true).open(path)?;
             lock(&file)?;
-            // Between the two another process may have put a migrated file in its place.
+            // Between the two calls another process may have replaced it by a migrated file.
             if is_at(&file, path)? {
                 let end = file.metadata()?.len();
                 return Ok(Writer { file, end, sync, dirty: false, unnamed: None });
@@ -72,14 +72,14 @@ impl Writer {
         }
     }
 
-    /// The file for reading, under the lock of this writer; it stands at the start.
+    /// Returns the file for reading under this writer's lock, positioned at the start.
     pub(super) fn reader(&self) -> io::Result<File> {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
         Ok(file)
     }
 
-    /// Cuts off what stands behind `whole` and keeps it in `<file>.torn`; ends a last line that lacks its line feed.
+    /// Moves everything after `whole` to `<file>.torn`; adds a missing line feed to the last line.
     pub(super) fn mend(&mut self, path: &Path, whole: u64) -> io::Result<()> {
         if self.end > whole {
             self.file.seek(SeekFrom::Start(whole))?;
@@ -103,15 +103,15 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends a line, which ends with its line feed, in one write and gives its offset. After a failure the file ends
-    /// as before: what a full disk took of the line is cut off again.
+    /// Appends a line, including its line feed, with one write and returns its offset. After a failure the file is
+    /// truncated to its previous end.
     pub(super) fn append(&mut self, line: &[u8]) -> io::Result<u64> {
         let offset = self.end;
         if is_removed(&self.file)? {
             return Err(io::Error::new(io::ErrorKind::NotFound, "its file was removed while it was open"));
         }
         if let Err(cause) = self.file.write_all(line) {
-            // Where even this fails the torn line is cut off at the next opening.
+            // If this fails too, the next opening removes the torn line.
             let _ = self.file.set_len(offset);
             return Err(cause);
         }
@@ -123,13 +123,13 @@ impl Writer {
         Ok(offset)
     }
 
-    /// Lets every later write fail.
+    /// Makes every later write fail.
     #[cfg(test)]
     pub(super) fn refuse(&mut self) {
         self.file = File::open(std::env::current_exe().unwrap()).unwrap();
     }
 
-    /// Forces what was written to the disk, unless the session never does.
+    /// Syncs the writes to disk, unless the policy is never.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.dirty && self.sync != Sync::Never {
             self.file.sync_data()?;
@@ -145,7 +145,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // A child that was forked meanwhile holds the file open until its exec, and would hold the lock with it.
+        // A child process forked in the meantime keeps the file open until its exec, and would keep the lock.
         let _ = self.file.unlock();
     }
 }
@@ -158,13 +158,13 @@ fn lock(file: &File) -> Result<(), Refused> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Refused::InUse(owner(file))),
-        // A file system without locks must not keep a user from their session.
+        // A file system without locks must not prevent users from opening their sessions.
         Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(cause)) => Err(Refused::Io(cause)),
     }
 }
 
-/// Returns true if `path` still names the open file.
+/// Returns true if `path` still refers to the open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -172,13 +172,13 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
 }
 
-/// A file that is open for writing keeps its name there.
+/// On this system a file that is open for writing cannot be replaced.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Returns true if the open file has no name any more: what is written to it is lost with the process.
+/// Returns true if the open file was deleted: its content is lost with the process.
 #[cfg(unix)]
 fn is_removed(file: &File) -> io::Result<bool> {
     Ok(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0)
@@ -189,7 +189,7 @@ fn is_removed(_: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The process that holds the lock, where the kernel lists locks.
+/// Returns the process that owns the lock; `None` if the kernel does not list locks.
 #[cfg(target_os = "linux")]
 fn owner(file: &File) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
@@ -210,7 +210,7 @@ fn owner(_: &File) -> Option<u32> {
     None
 }
 
-/// Writes a whole file anew: temp file, fsync, rename, fsync of the folder. `write` gives the content.
+/// Replaces a file atomically: temporary file, fsync, rename, fsync of the directory. `write` writes the content.
 pub(super) fn replace<T>(path: &Path, write: impl FnOnce(&mut io::BufWriter<&File>) -> io::Result<T>) -> io::Result<T> {
     let folder = folder_of(path);
     make_private(folder)?;
@@ -225,13 +225,13 @@ pub(super) fn replace<T>(path: &Path, write: impl FnOnce(&mut io::BufWriter<&Fil
     Ok(given)
 }
 
-/// Forces the names in a folder to the disk.
+/// Syncs the names in a directory to disk.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Folders cannot be opened there; the file system keeps its names in a journal.
+/// Does nothing: directories cannot be opened there, and the file system keeps its names in a journal.
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! Merged pieces on their way to a callback, until that breaks off.
+//! Delivers merged output chunks to a callback until it returns `Break`.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -17,12 +17,12 @@ impl<'a> Delivery<'a> {
         Delivery { merger: StreamMerger::new(encoding), on_chunk, broken: false }
     }
 
-    /// Tells whether the callback broke off.
+    /// Returns true if the callback returned `Break`.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// The moment at which a piece is to be handed over, if one is held.
+    /// Returns when the next chunk is due; `None` if there is none.
     pub(crate) fn due(&self, now: Instant) -> Option<Instant> {
         self.merger.due(now)
     }
@@ -34,7 +34,7 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Hands over what is due.
+    /// Delivers what is due.
     pub(crate) fn hand_over(&mut self, now: Instant) {
         if !self.broken {
             let due = self.merger.take(now);
@@ -42,7 +42,7 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Hands over the last piece.
+    /// Delivers the last chunk.
     pub(crate) fn finish(mut self) {
         let rest = self.merger.finish();
         self.deliver(rest);

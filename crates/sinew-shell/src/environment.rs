@@ -1,4 +1,4 @@
-//! The variables that a script inherits.
+//! The environment variables that a script inherits.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use sinew_base::{Error, Result};
 
 use crate::Environment;
 
-/// Tells whether a variable belongs to the shell that the host was started from and not to its children.
+/// Returns true if a variable belongs to the shell that started the host and not to its children.
 #[must_use]
 pub fn is_private(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     matches!(name, b"PS1" | b"PWD" | b"OLDPWD" | b"SHLVL" | b"_") || name.starts_with(b"BASH_FUNC_")
 }
 
-/// The environment without shell-private variables and without what cannot be one, the last of equal names.
+/// Returns the environment without shell-private and invalid variables; the last of equal names is used.
 pub(crate) fn inherited(env: &Environment) -> Vec<(&OsStr, &OsStr)> {
     let mut kept = std::collections::BTreeMap::new();
     for (name, value) in env {
@@ -28,7 +28,7 @@ pub(crate) fn inherited(env: &Environment) -> Vec<(&OsStr, &OsStr)> {
     kept.into_iter().collect()
 }
 
-/// The variables of one run: those that a script inherits, and over them those of the run alone.
+/// Returns the variables of one run: the inherited ones, overridden by those of the run.
 pub(crate) fn of_run<'a>(env: &'a Environment, run: &'a [(String, String)]) -> Vec<(&'a OsStr, &'a OsStr)> {
     let mut kept = inherited(env);
     for (name, value) in run {
@@ -38,12 +38,12 @@ pub(crate) fn of_run<'a>(env: &'a Environment, run: &'a [(String, String)]) -> V
     kept
 }
 
-/// The value of one variable.
+/// Returns the value of a variable; `None` if it is not set.
 pub(crate) fn value<'a>(env: &'a Environment, name: &str) -> Option<&'a OsStr> {
     env.iter().rev().find(|(key, _)| is_same(key, name)).map(|(_, value)| value.as_os_str())
 }
 
-/// Tells whether two names are those of one variable: on Windows upper and lower case are the same.
+/// Returns true if two names are the same variable: Windows ignores case.
 pub(crate) fn is_same(one: &OsStr, other: &str) -> bool {
     match cfg!(windows) {
         true => one.eq_ignore_ascii_case(other),
@@ -51,10 +51,10 @@ pub(crate) fn is_same(one: &OsStr, other: &str) -> bool {
     }
 }
 
-/// Refuses what a shell cannot take as the variables of one run.
+/// Checks the variables of one run.
 ///
 /// # Errors
-/// A name that is no shell name, or a NUL in a value.
+/// Returns an error if a name is not valid in a shell, or if a value contains a NUL character.
 pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
     for (name, value) in env {
         let mut bytes = name.bytes();
@@ -71,7 +71,7 @@ pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// Finds a program along `PATH`; a name with a slash is its own answer.
+/// Finds a program on `PATH`; a name with a slash is returned unchanged. `None` if there is no such program.
 #[cfg(unix)]
 pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString> {
     use rustix::fs::{Access, access};
@@ -81,7 +81,7 @@ pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString
     if name.as_os_str().as_bytes().contains(&b'/') {
         return runs(name.to_path_buf());
     }
-    // What the system uses when there is no PATH.
+    // The system's default without a PATH.
     let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
     path.as_bytes()
         .split(|byte| *byte == b':')
@@ -89,8 +89,8 @@ pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString
         .find_map(|dir| runs(Path::new(OsStr::from_bytes(dir)).join(name)))
 }
 
-/// Finds a program along `PATH`, with each of the usual endings where the name has none; a name with a folder is its
-/// own answer.
+/// Finds a program on `PATH`, trying the usual extensions if the name has none; a name with a directory is returned
+/// unchanged. `None` if there is no such program.
 #[cfg(windows)]
 pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString> {
     let with_ending = |file: PathBuf| {

@@ -1,24 +1,24 @@
-//! Deadlines that are longer on a busy machine.
+//! Deadlines that are extended on a busy machine.
 
 use std::time::{Duration, Instant};
 
-/// How many times its limit a deadline may be extended to, so that a wait ends on any machine.
+/// The maximum factor by which a deadline is extended, so that every wait ends.
 const LONGEST: u32 = 20;
 
 /// A deadline for a supervisor and its shell.
 ///
-/// It does not count the time for which they were ready to run and had no processor (`/proc/PID/schedstat`). That time
-/// is zero on an idle machine, and on a kernel that does not count it.
+/// The time during which they were ready to run without a processor (`/proc/PID/schedstat`) does not count. That time
+/// is zero on an idle machine, and on a kernel that does not record it.
 pub(crate) struct FairDeadline {
     start: Instant,
     limit: Duration,
     until: Instant,
-    /// Process ids, each with its waiting time at the start.
+    /// Process ids with their waiting time at the start.
     processes: Vec<(i32, Duration)>,
 }
 
 impl FairDeadline {
-    /// Begins a wait of `limit` for the process `supervisor`, its first child and the first child of that.
+    /// Starts a wait of `limit` for the process `supervisor`, its first child and the first child of that.
     pub(crate) fn new(supervisor: i32, limit: Duration) -> FairDeadline {
         let start = Instant::now();
         let processes = std::iter::successors(Some(supervisor), |pid| first_child(*pid)).take(3);
@@ -26,12 +26,12 @@ impl FairDeadline {
         FairDeadline { start, limit, until: start + limit, processes }
     }
 
-    /// When to call [`FairDeadline::has_passed`] next.
+    /// Returns when to call [`FairDeadline::has_passed`] next.
     pub(crate) fn until(&self) -> Instant {
         self.until
     }
 
-    /// Returns whether the time is over. Reads up to three files, and only once `until` has come.
+    /// Returns true if the deadline has passed. Reads up to three files, and only after `until`.
     pub(crate) fn has_passed(&mut self) -> bool {
         self.has_passed_at(Instant::now(), waited)
     }
@@ -47,7 +47,7 @@ impl FairDeadline {
     }
 }
 
-/// The time that a process has spent ready to run without a processor.
+/// Returns the time that a process was ready to run without a processor; `None` if it is unknown.
 fn waited(pid: i32) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
     text.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos)
@@ -65,8 +65,8 @@ mod tests {
 
     use super::*;
 
-    /// A deadline of 100 ms for two processes that have waited 7 ms before: has it passed after `age` ms, when they have waited
-    /// `waits` ms? And how long is it then?
+    /// Checks a deadline of 100 ms for two processes with an initial waiting time of 7 ms: whether it has passed after
+    /// `age` ms, if they have waited `waits` ms, and how long it is then.
     #[track_caller]
     fn check(age: u64, waits: [Option<u64>; 2], passed: bool, length: u64) {
         let ms = Duration::from_millis;
@@ -85,10 +85,10 @@ mod tests {
         check(100, [Some(8), Some(7)], false, 101);
         check(130, [Some(27), Some(17)], true, 130);
         check(129, [Some(27), Some(17)], false, 130);
-        // A process that is gone, or whose number is another's by now.
+        // A process that is gone, or whose id was reused.
         check(100, [None, None], true, 100);
         check(100, [Some(3), None], true, 100);
-        // It ends on any machine.
+        // Every wait ends.
         check(1999, [Some(9_000), Some(9_000)], false, 2000);
         check(2000, [Some(9_000), Some(9_000)], true, 2000);
     }

@@ -1,4 +1,4 @@
-//! A standard input that is written while the command runs.
+//! A standard input that can be written while the command runs.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use sinew_base::{CancelToken, Error, Result};
 use crate::output::Waker;
 use crate::supervisor::pipe;
 
-/// Room in the pipe: a writer that is faster than the command waits from here on.
+/// The capacity of the pipe in bytes: a writer that is faster than the command waits once it is full.
 const ROOM: usize = 64 * 1024;
 
-/// A pipe into the standard input of a command, written by one caller and closed by any.
+/// A pipe to the standard input of a command, written by one caller and closed by any.
 #[derive(Debug)]
 pub struct InputPipe {
-    // Kept, so that a command that reads no more never raises SIGPIPE in the host.
+    // Kept open, so that a command that stops reading never raises SIGPIPE in the host.
     reader: OwnedFd,
     writer: Mutex<Option<Arc<OwnedFd>>>,
     closed: Arc<Waker>,
 }
 
 impl InputPipe {
-    /// A pipe that nobody reads yet; hand it to [`crate::StreamOptions::input`].
+    /// Creates a pipe without a reader; pass it to [`crate::StreamOptions::input`].
     ///
     /// # Errors
-    /// When the process has no descriptor left.
+    /// Returns an error if the process has no free descriptors.
     pub fn new() -> Result<InputPipe> {
         let failed = |cause: std::io::Error| Error::io("shell: failed to open a pipe for the input", &cause);
         let (reader, writer) = pipe(ROOM).map_err(failed)?;
@@ -36,11 +36,11 @@ impl InputPipe {
         Ok(InputPipe { reader, writer: Mutex::new(Some(Arc::new(writer))), closed })
     }
 
-    /// Writes all of `bytes`, and blocks while the command does not take them. Returns false once the pipe was closed or
-    /// `cancel` was cancelled: nobody takes any more.
+    /// Writes all of `bytes`, and blocks while the pipe is full. Returns false if the pipe was closed or `cancel` was
+    /// cancelled: the rest is then dropped.
     ///
     /// # Errors
-    /// When the system refuses the bytes.
+    /// Returns an error if the system cannot write the bytes.
     pub fn write(&self, mut bytes: &[u8], cancel: &CancelToken) -> Result<bool> {
         let waker = Arc::clone(&self.closed);
         let _hook = cancel.on_cancel(move || waker.wake());
@@ -65,7 +65,7 @@ impl InputPipe {
         Ok(true)
     }
 
-    /// Ends the input: the command reads to its end. A write that waits returns false.
+    /// Closes the input: the command reads the end of the file. A blocked write returns false.
     pub fn close(&self) {
         self.writer.lock().take();
         self.closed.wake();

@@ -1,4 +1,4 @@
-//! The programs that call themselves a bash.
+//! A cache of the programs that are known to be bash.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
-/// The bashes of this machine, as far as they were asked. Clones share them.
+/// The bashes of this machine that were checked. Clones share the cache.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownBashes {
     by_file: Arc<Mutex<HashMap<(PathBuf, SystemTime), bool>>>,
 }
 
 impl KnownBashes {
-    /// Tells whether a program is a bash that is new enough, as `answers` finds out once for each state of the file.
+    /// Returns true if a program is a recent enough bash. `answers` checks it once per state of the file.
     pub(crate) fn has(&self, file: &Path, answers: impl FnOnce(&Path) -> bool) -> bool {
         let Ok(changed) = std::fs::metadata(file).and_then(|facts| facts.modified()) else { return false };
         let key = (file.to_path_buf(), changed);

@@ -1,18 +1,18 @@
 //! Shell sessions, pseudo-terminals and output sinks.
 //!
-//! On Linux a script runs under a supervisor process (`host`): whatever it does to its interpreter ends that and never
-//! the host, and whatever happens to the host ends everything that the script started. Two engines run scripts: the
-//! system's bash, and an embedded interpreter where there is none. Elsewhere a bash is started without a supervisor
-//! ([`direct`]), under the same names.
+//! On Linux a script runs under a supervisor process (`host`): a script can crash its interpreter but never the host,
+//! and if the host ends, every process of the script is terminated. Two engines run scripts: the system's bash, or an
+//! embedded interpreter if there is none. On other systems a bash is started without a supervisor ([`direct`]), with
+//! the same API.
 //!
-//! - [`execute_shell`]: one command in a shell of its own.
-//! - [`execute_streams`]: the same with its streams apart, or a program without a shell.
-//! - [`Shell`]: commands one after another in a shell that keeps its state.
+//! - [`execute_shell`]: runs one command in a new shell.
+//! - [`execute_streams`]: does the same with separate output streams, or runs a program without a shell.
+//! - [`Shell`]: runs commands one after another in a shell that keeps its state.
 //! - [`pty`]: programs that need a terminal.
-//! - `TtyWriter` (Unix): output to a terminal that may be slow or gone.
-//! - [`output`]: from bytes to few chunks of text within a limit.
+//! - `TtyWriter` (Unix): writes to a terminal that may be slow or gone.
+//! - [`output`]: converts bytes to a small number of text chunks within a limit.
 //!
-//! All of it blocks its thread; the caller chooses the thread. Nothing here reads the environment.
+//! All functions block; the caller chooses the thread. This crate reads no environment variables.
 
 pub mod direct;
 pub mod output;

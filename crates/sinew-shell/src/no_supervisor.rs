@@ -1,11 +1,10 @@
-//! The names of the supervisor on systems that have none.
+//! The supervisor API on systems without a supervisor.
 
 use std::path::{Path, PathBuf};
 
 use crate::known_bashes::KnownBashes;
 
-/// The supervisor program, which no shell of this system needs: its path is never looked at. Clones share what was
-/// learned about the bashes of this machine.
+/// The supervisor program, which this system does not use: its path is ignored. Clones share the cache of known bashes.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     path: PathBuf,
@@ -13,12 +12,12 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// The supervisor at `path`.
+    /// Creates a supervisor with the given path.
     pub fn new(path: impl Into<PathBuf>) -> Supervisor {
         Supervisor { path: path.into(), bashes: KnownBashes::default() }
     }
 
-    /// The path of the program.
+    /// Returns the path of the program.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -33,7 +32,7 @@ impl Supervisor {
 pub mod host {
     use std::ffi::CString;
 
-    /// Returns the exit code for a role that is not known: there is none on this system.
+    /// Returns the exit code for an unknown role, because this system has none.
     #[must_use]
     pub fn main(_: &[CString]) -> i32 {
         2

@@ -1,4 +1,4 @@
-//! A shell, or a program without one, for one command.
+//! Runs one command in a shell, or one program without a shell.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,27 +18,27 @@ use crate::{
     Engine, GRACE, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions, environment, request, signals,
 };
 
-/// The longest script that is passed as an argument; the system's own limit is 128 KiB.
+/// The maximum length of a script that is passed as an argument; the system's limit is 128 KiB.
 const ARGUMENT: usize = 100 * 1024;
 
-/// Reads a long script where [`crate::wire::SCRIPT`] is.
+/// Reads a long script from [`crate::wire::SCRIPT`].
 const LONG: &str = r#"IFS= read -r -d '' -u 4 BASH_COMMAND_TEXT; exec 4<&-; eval "$BASH_COMMAND_TEXT""#;
 
-/// Room in the output pipe: fewer switches between a fast writer and us.
+/// The capacity of the output pipe in bytes: a large one avoids context switches with a fast writer.
 pub(crate) const PIPE: usize = 256 * 1024;
 
-/// The time after the grace for which the output of a stopped command is still read.
+/// The time after the grace period during which the output of a stopped command is still read.
 const AFTER_GRACE: Duration = Duration::from_millis(500);
 
-/// Runs one command in a shell of its own: `bash -c COMMAND`, or the embedded interpreter in its place.
+/// Runs one command in a new shell: `bash -c COMMAND`, or the embedded interpreter.
 ///
-/// It blocks its thread until the command is over, its output is handed over and nothing that it started is
-/// left: background jobs end with the shell. `cancel` stops it: TERM for every process, KILL for what is left
-/// after [`GRACE`]; the answer then says so (it is no error). A `cancel` that is set before starts nothing.
-/// While background jobs hold the output, it is read until it is silent for 250 ms, at most for 2 s.
+/// Blocks until the command has ended, its output is delivered and all its processes are gone: background jobs end with
+/// the shell. `cancel` stops the command: every process receives TERM, and KILL after [`GRACE`]. The result then
+/// reports it; this is not an error. If `cancel` is already set, nothing is started. While background jobs keep the
+/// output open, it is read until it is silent for 250 ms, at most for 2 s.
 ///
 /// # Errors
-/// A command, variable or directory that cannot be used; a supervisor that cannot be started.
+/// Returns an error if the command, a variable or the directory is invalid, or if the supervisor cannot be started.
 pub fn execute_shell(
     supervisor: &Supervisor,
     shell: &ShellOptions,
@@ -50,24 +50,24 @@ pub fn execute_shell(
     execute_streams(supervisor, shell, run, &StreamOptions::default(), cancel, &mut text)
 }
 
-/// The options of [`execute_streams`] beside [`RunOptions`].
+/// The options of [`execute_streams`] in addition to [`RunOptions`].
 #[derive(Debug, Clone, Default)]
 pub struct StreamOptions {
-    /// A program and its arguments, started without any shell, instead of [`RunOptions::command`]. A name is looked up on
-    /// `PATH`. Default: none.
+    /// A program and its arguments, started without a shell, instead of [`RunOptions::command`]. A name is looked up on
+    /// `PATH`. Default: `None`.
     pub argv: Option<Vec<String>>,
-    /// Gives standard error a pipe of its own. The order between the two streams is then that of reading. Default: false.
+    /// Use a separate pipe for standard error. The order of the two streams is then that of reading. Default: false.
     pub separate: bool,
-    /// The form of the chunks.
+    /// The format of the chunks.
     pub encoding: Encoding,
-    /// A standard input that is written meanwhile, instead of [`RunOptions::stdin`]. Default: none.
+    /// A standard input that is written during the run, instead of [`RunOptions::stdin`]. Default: `None`.
     pub input: Option<Arc<InputPipe>>,
 }
 
-/// The same as [`execute_shell`] for a script or a program whose streams are told apart.
+/// Does the same as [`execute_shell`] for a script or a program with separate streams.
 ///
 /// # Errors
-/// As [`execute_shell`]; a program that is not there ([`ErrorCode::NotFound`]).
+/// Returns the errors of [`execute_shell`], and [`ErrorCode::NotFound`] if the program does not exist.
 pub fn execute_streams(
     supervisor: &Supervisor,
     shell: &ShellOptions,
@@ -125,9 +125,9 @@ pub fn execute_streams(
 /// A program to start.
 struct Command {
     program: OsString,
-    // With the name that the program sees first.
+    // The first argument is the name that the program sees.
     args: Vec<OsString>,
-    // A script that is too long for an argument.
+    // The script if it is too long for an argument.
     long: Option<OwnedFd>,
 }
 
@@ -200,7 +200,7 @@ fn follow(
     Ok(result)
 }
 
-/// The program of the engine and the arguments that every start has, its name first.
+/// Returns the program of the engine and its fixed arguments, beginning with its name.
 pub(crate) fn interpreter(supervisor: &Supervisor, shell: &ShellOptions) -> Result<(OsString, Vec<OsString>)> {
     if let Some(bash) = bash(supervisor, shell) {
         return Ok((bash, ["bash", "--noprofile", "--norc"].map(OsString::from).to_vec()));
@@ -216,13 +216,13 @@ pub(crate) fn interpreter(supervisor: &Supervisor, shell: &ShellOptions) -> Resu
     Ok((supervisor.path().into(), ["sinew-shell-host", "brush"].map(OsString::from).to_vec()))
 }
 
-/// The bash that the options name, unless they want the embedded interpreter.
+/// Returns the bash that the options select; `None` for the embedded interpreter.
 pub(crate) fn bash(supervisor: &Supervisor, shell: &ShellOptions) -> Option<OsString> {
     let name = shell.bash.as_deref().unwrap_or(Path::new("bash"));
     (shell.engine != Engine::Brush).then(|| supervisor.bash(&shell.env, name)).flatten()
 }
 
-/// Tells whether these are the arguments of the embedded interpreter.
+/// Returns true if these are the arguments of the embedded interpreter.
 pub(crate) fn is_brush(args: &[OsString]) -> bool {
     args.get(1).is_some_and(|role| role == "brush")
 }
@@ -234,7 +234,7 @@ fn script(shell: &ShellOptions, run: &RunOptions) -> Result<String> {
     })
 }
 
-/// The result of a shell that ended with a status of `waitpid`.
+/// Returns the result of a shell that ended with this `waitpid` status.
 pub(crate) fn ended(status: i32) -> RunResult {
     match libc::WIFSIGNALED(status) {
         true => RunResult { signal: Some(signals::name(libc::WTERMSIG(status))), ..RunResult::default() },
@@ -242,7 +242,7 @@ pub(crate) fn ended(status: i32) -> RunResult {
     }
 }
 
-/// The result of a shell whose supervisor was killed: the shell died with it.
+/// Returns the result of a shell whose supervisor was killed: the shell died with it.
 pub(crate) fn killed() -> RunResult {
     RunResult { signal: Some("SIGKILL"), ..RunResult::default() }
 }

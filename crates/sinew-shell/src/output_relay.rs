@@ -1,4 +1,4 @@
-//! Moves what a command prints to a callback while its owner waits for something else.
+//! Relays the output of a command to a callback while the caller waits for something else.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -14,7 +14,7 @@ use crate::delivery::Delivery;
 use crate::output::{Encoding, MERGE_BYTES, Source, Waker};
 
 pub(crate) struct OutputRelay<'a> {
-    // None after the end of the stream. The second is that of the errors, where they are apart.
+    // `None` after the end of the stream. The second is that of standard error if it is separate.
     readers: [Option<OwnedFd>; 2],
     delivery: Delivery<'a>,
     buffer: Vec<u8>,
@@ -33,13 +33,13 @@ impl<'a> OutputRelay<'a> {
         OutputRelay { readers: [Some(output), errors], delivery, buffer: Vec::new() }
     }
 
-    /// Tells whether the callback broke off.
+    /// Returns true if the callback returned `Break`.
     pub(crate) fn is_broken(&self) -> bool {
         self.delivery.is_broken()
     }
 
-    /// Waits until one of `sources` can be read, `until` has come, or some output was moved. Tells which of the
-    /// sources can be read.
+    /// Waits until one of `sources` is readable, until `until`, or until some output was relayed. Returns which of the
+    /// sources are readable.
     pub(crate) fn step<const N: usize>(
         &mut self,
         sources: [BorrowedFd<'_>; N],
@@ -69,8 +69,8 @@ impl<'a> OutputRelay<'a> {
         Ok(told)
     }
 
-    /// The writers are done, or most of them: moves what is left until the end of the streams, until they were silent
-    /// for `idle`, until `most` is over, or until `wake`. Tells whether the streams are at their end.
+    /// Relays the rest after the writers, or most of them, have ended: until the end of the streams, until they are
+    /// silent for `idle`, until `most` has passed, or until `wake`. Returns true if the streams ended.
     pub(crate) fn drain(&mut self, idle: Duration, most: Duration, watch: &Watch) -> io::Result<bool> {
         let start = Instant::now();
         let mut heard = start;
@@ -92,7 +92,7 @@ impl<'a> OutputRelay<'a> {
         Ok(!self.is_open())
     }
 
-    /// Hands over the last piece. Gives the pipe back if somebody still writes to it.
+    /// Delivers the last chunk. Returns the pipe if it still has a writer.
     pub(crate) fn finish(self) -> Option<OwnedFd> {
         self.delivery.finish();
         let [output, _] = self.readers;
@@ -107,7 +107,7 @@ impl<'a> OutputRelay<'a> {
         self.readers.iter().flatten().any(|reader| rustix::io::ioctl_fionread(reader).unwrap_or(0) > 0)
     }
 
-    /// Reads what is there already: it was written in time.
+    /// Reads what is available: it was written in time.
     fn read_pending(&mut self, index: usize) -> io::Result<()> {
         let Some(reader) = &self.readers[index] else { return Ok(()) };
         let pending = rustix::io::ioctl_fionread(reader).unwrap_or(0);
@@ -134,7 +134,7 @@ impl<'a> OutputRelay<'a> {
     }
 }
 
-/// Days are as good as for ever, and always fit.
+/// A wait of many days is practically unlimited, and always fits.
 pub(crate) fn timespec(wait: Duration) -> Timespec {
     Timespec::try_from(wait.min(Duration::from_secs(1_000_000))).unwrap_or_default()
 }
@@ -149,7 +149,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// # Errors
-    /// When the process has no descriptor left.
+    /// Returns an error if the process has no free descriptors.
     pub(crate) fn new(cancel: &CancelToken, abort: &CancelToken) -> io::Result<Watch> {
         let wake = Arc::new(Waker::new()?);
         let hooks = [cancel, abort].map(|token| {
@@ -166,12 +166,12 @@ impl Watch {
         }
     }
 
-    /// Returns the deadline.
+    /// Returns the deadline; `None` if there is none.
     pub(crate) fn until(&self) -> Option<Instant> {
         self.cancel.deadline()
     }
 
-    /// Readable once the run has to stop, except for its deadline.
+    /// Returns a descriptor that becomes readable once the run has to stop, except for its deadline.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         use std::os::fd::AsFd;
         self.wake.as_fd()

@@ -1,4 +1,4 @@
-//! The queue of a shell: one run at a time, in the order of asking.
+//! The queue of a shell: one run at a time, in the order of requests.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ struct Queue {
     waiting: VecDeque<(u64, CancelHandle)>,
 }
 
-/// A ticket of the queue of a shell. Dropping it leaves the queue.
+/// A ticket in the queue of a shell. Dropping it leaves the queue.
 #[derive(Debug)]
 pub struct Ticket {
     shared: Arc<Shared>,
@@ -41,7 +41,7 @@ impl Drop for Ticket {
 }
 
 impl RunQueue {
-    /// A ticket behind all others.
+    /// Returns a ticket at the end of the queue.
     pub(crate) fn line_up(&self) -> Ticket {
         let (handle, abort) = CancelHandle::new();
         let mut queue = self.shared.queue.lock();
@@ -51,7 +51,7 @@ impl RunQueue {
         Ticket { shared: Arc::clone(&self.shared), number, abort }
     }
 
-    /// Aborts who has the turn, if anybody has. What it gives waits until the ticket is given up.
+    /// Aborts the run that has the turn, if there is one. The returned function waits until its ticket is dropped.
     pub(crate) fn abort(&self) -> impl FnOnce() + Send + 'static {
         let shared = Arc::clone(&self.shared);
         let first = self.shared.queue.lock().waiting.front().cloned();
@@ -69,7 +69,7 @@ impl RunQueue {
 }
 
 impl Ticket {
-    /// Set when the run of this ticket is aborted.
+    /// Returns the token that is cancelled if the run of this ticket is aborted.
     pub(crate) fn abort(&self) -> &CancelToken {
         &self.abort
     }
@@ -77,10 +77,10 @@ impl Ticket {
     /// Waits for the turn.
     ///
     /// # Errors
-    /// [`Aborted`] when `cancel` comes first.
+    /// Returns [`Aborted`] if `cancel` is set first.
     pub(crate) fn wait(&self, cancel: &CancelToken) -> Result<(), Aborted> {
         let waker = Arc::clone(&self.shared);
-        // The lock makes sure that the waiter is either before its check or already waiting.
+        // The lock ensures that the waiter is either before its check or already waiting.
         let hook = cancel.on_cancel(move || {
             drop(waker.queue.lock());
             waker.changed.notify_all();

@@ -1,4 +1,4 @@
-//! Checks of the options of a run.
+//! Validates the options of a run.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -7,10 +7,10 @@ use sinew_base::{Error, ErrorCode, Result};
 
 use crate::{RunOptions, ShellOptions, environment};
 
-/// Refuses what no shell can take.
+/// Validates a run.
 ///
 /// # Errors
-/// A NUL in the command, a bad variable, a directory that cannot be used.
+/// Returns an error if the command contains a NUL character, a variable is invalid, or the directory cannot be used.
 pub(crate) fn check(run: &RunOptions) -> Result<()> {
     if run.command.contains('\0') {
         return Err(Error::invalid("shell: the command holds a NUL character: no shell can take it"));
@@ -18,7 +18,7 @@ pub(crate) fn check(run: &RunOptions) -> Result<()> {
     environment::check_run(&run.env)
 }
 
-/// Refuses a sandbox where no supervisor applies it.
+/// Rejects a sandbox, because no supervisor would apply it.
 ///
 /// # Errors
 /// Returns an error if the options have a sandbox.
@@ -30,12 +30,12 @@ pub(crate) fn refuse_sandbox(shell: &ShellOptions) -> Result<()> {
 }
 
 /// # Errors
-/// `Failed to set cwd: …` when nobody can go there.
+/// Returns `Failed to set cwd: …` if the directory cannot be entered.
 pub(crate) fn check_cwd(cwd: Option<&Path>) -> Result<()> {
     let Some(cwd) = cwd else { return Ok(()) };
     let failed = |cause: std::io::Error| Error::io(format!("Failed to set cwd: {}", cwd.display()), &cause);
     if !std::fs::metadata(cwd).map_err(failed)?.is_dir() {
-        // ERROR_DIRECTORY of Windows.
+        // ERROR_DIRECTORY on Windows.
         #[cfg(windows)]
         return Err(failed(std::io::Error::from_raw_os_error(267)));
         #[cfg(unix)]
@@ -46,10 +46,10 @@ pub(crate) fn check_cwd(cwd: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// The file of the program that `argv` names.
+/// Returns the file of the program that `argv` names.
 ///
 /// # Errors
-/// An empty list; an argument with a NUL; a name that is not on `PATH`.
+/// Returns an error if the list is empty, an argument contains a NUL character, or the name is not on `PATH`.
 pub(crate) fn program(argv: &[String], env: &[(&OsStr, &OsStr)]) -> Result<OsString> {
     let Some(name) = argv.first().filter(|name| !name.is_empty()) else {
         return Err(Error::invalid("run: the list of arguments is empty; its first item is the program"));
@@ -57,7 +57,7 @@ pub(crate) fn program(argv: &[String], env: &[(&OsStr, &OsStr)]) -> Result<OsStr
     if let Some(bad) = argv.iter().find(|arg| arg.contains('\0')) {
         return Err(Error::invalid(format!("run: the argument {bad:?} holds a NUL character: no program can take it")));
     }
-    // A path is looked at by the system when it starts: from the working directory of the run.
+    // The system resolves a path when the program starts, relative to the working directory of the run.
     if name.contains('/') || cfg!(windows) && name.contains('\\') {
         return Ok(name.into());
     }
@@ -66,10 +66,10 @@ pub(crate) fn program(argv: &[String], env: &[(&OsStr, &OsStr)]) -> Result<OsStr
         .ok_or_else(|| Error::new(ErrorCode::NotFound, format!("run: no program {name:?} on PATH")))
 }
 
-/// A line of script that reads the snapshot, if there is one.
+/// Returns a line of script that reads the snapshot; `None` without a snapshot.
 ///
 /// # Errors
-/// A snapshot that cannot be read.
+/// Returns an error if the snapshot cannot be read.
 pub(crate) fn snapshot(shell: &ShellOptions) -> Result<Option<String>> {
     let Some(path) = &shell.snapshot else { return Ok(None) };
     let failed = |cause: std::io::Error| {
@@ -81,7 +81,7 @@ pub(crate) fn snapshot(shell: &ShellOptions) -> Result<Option<String>> {
     Ok(Some(format!(". {} >/dev/null 2>&1", quote(text))))
 }
 
-/// One word of a script, whatever it holds.
+/// Quotes any text as one word of a script.
 pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

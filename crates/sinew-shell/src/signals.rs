@@ -1,6 +1,6 @@
 //! Names of signals.
 
-/// The name of a signal as programs write it, `SIGRT` for the real-time ones.
+/// Returns the usual name of a signal, `SIGRT` for real-time signals.
 pub(crate) fn name(signal: i32) -> &'static str {
     const NAMES: &[(i32, &str)] = &[
         (libc::SIGHUP, "SIGHUP"),

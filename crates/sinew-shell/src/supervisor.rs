@@ -1,4 +1,4 @@
-//! The host's side of a supervisor: starting one, speaking to it, waiting for its end.
+//! The host's side of a supervisor: starting it, sending requests, and waiting for its end.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -21,10 +21,10 @@ use crate::output_relay::timespec;
 use crate::wire::{Ask, MOST, Tell};
 use crate::{environment, wire};
 
-/// The time that a supervisor may take to be gone after everything under it was killed.
+/// The maximum time for a supervisor to exit after all its processes were killed.
 const GONE: Duration = Duration::from_secs(2);
 
-/// The supervisor program, and what was learned about the shells of this machine. Clones share it.
+/// The supervisor program, and a cache of the known bashes of this machine. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     inner: Arc<Inner>,
@@ -33,21 +33,21 @@ pub struct Supervisor {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    // Those that a session can use.
+    // The bashes that support sessions.
     bashes: KnownBashes,
-    // Those of shells without a supervisor, which take older ones too.
+    // The bashes of shells without a supervisor, which support older versions too.
     older_bashes: KnownBashes,
 }
 
 impl Supervisor {
-    /// The supervisor at `path`: `sinew-shell-host`, or a program that calls [`crate::host::main`] with its
-    /// arguments when its first argument is `supervise`, `pty`, `sandbox` or `brush`. Nothing is started yet.
+    /// Creates a handle for the supervisor at `path`: `sinew-shell-host`, or a program that calls [`crate::host::main`]
+    /// with its arguments if the first one is `supervise`, `pty`, `sandbox` or `brush`. Starts nothing yet.
     pub fn new(path: impl Into<PathBuf>) -> Supervisor {
         let (bashes, older_bashes) = Default::default();
         Supervisor { inner: Arc::new(Inner { path: path.into(), bashes, older_bashes }) }
     }
 
-    /// The path of the program.
+    /// Returns the path of the program.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
@@ -57,14 +57,14 @@ impl Supervisor {
         &self.inner.older_bashes
     }
 
-    /// The bash at `path`, a name of it along the `PATH` of `env`, if it is of version 4.4 or later. The answer is kept
-    /// until the file changes; finding it out the first time runs it once.
+    /// Returns the bash at `path`, looked up on the `PATH` of `env`; `None` unless it is version 4.4 or later. Runs the
+    /// bash once and caches the answer until the file changes.
     pub(crate) fn bash(&self, env: &crate::Environment, path: &Path) -> Option<OsString> {
         let file = environment::find_program(environment::value(env, "PATH"), path)?;
         self.inner.bashes.has(Path::new(&file), |file| self.fits(file.as_os_str())).then_some(file)
     }
 
-    /// Tells whether a program calls itself a bash that has what a session needs.
+    /// Returns true if a program identifies itself as a bash with the features that a session needs.
     fn fits(&self, bash: &OsStr) -> bool {
         const QUESTION: &str = r#"[[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 44 || ${BASH_VERSINFO[0]} -ge 10 ]]"#;
         let args = ["bash", "--noprofile", "--norc", "-c", QUESTION].map(OsString::from);
@@ -88,7 +88,7 @@ impl Supervisor {
     /// Starts a supervisor that runs one shell.
     ///
     /// # Errors
-    /// When the system cannot start it.
+    /// Returns an error if the system cannot start it.
     pub(crate) fn start(&self, start: &Start<'_>) -> Result<Link> {
         let failed = |cause: io::Error| {
             Error::io(format!("Failed to initialize shell: cannot start {:?}", self.inner.path), &cause)
@@ -104,20 +104,20 @@ impl Supervisor {
 /// The shell that a supervisor starts.
 pub(crate) struct Start<'a> {
     pub(crate) program: &'a OsStr,
-    /// With the name that the program shall see first.
+    /// The first argument is the name that the program sees.
     pub(crate) args: &'a [OsString],
     pub(crate) env: &'a [(&'a OsStr, &'a OsStr)],
     pub(crate) cwd: Option<&'a Path>,
     pub(crate) input: BorrowedFd<'a>,
     pub(crate) output: BorrowedFd<'a>,
     pub(crate) errors: BorrowedFd<'a>,
-    /// Becomes [`wire::SCRIPT`].
+    /// Passed as [`wire::SCRIPT`].
     pub(crate) script: Option<BorrowedFd<'a>>,
-    /// The sandbox of the program.
+    /// The sandbox of the program; `None` without one.
     pub(crate) sandbox: Option<Handoff<'a>>,
 }
 
-/// A running supervisor. Dropping it ends everything under it and waits for that.
+/// A running supervisor. Dropping it terminates all its processes and waits for their end.
 #[derive(Debug)]
 pub(crate) struct Link {
     socket: OwnedFd,
@@ -131,12 +131,12 @@ impl AsFd for Link {
 }
 
 impl Link {
-    /// Sends a request. A supervisor that is gone is noticed where its answers are read.
+    /// Sends a request. If the supervisor is gone, reading the answer reports it.
     pub(crate) fn ask(&self, ask: Ask) {
         let _ = rustix::net::send(&self.socket, &ask.encode(), SendFlags::NOSIGNAL);
     }
 
-    /// Leaves a pipe that background jobs still write to with the supervisor, which reads it from now on.
+    /// Hands a pipe that background jobs still write to over to the supervisor, which reads it from now on.
     pub(crate) fn adopt(&self, pipe: BorrowedFd<'_>) {
         let fds = [pipe];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -146,10 +146,10 @@ impl Link {
         let _ = rustix::net::sendmsg(&self.socket, &[IoSlice::new(&record)], &mut control, SendFlags::NOSIGNAL);
     }
 
-    /// One answer; waits for it. `None` when the supervisor is gone.
+    /// Waits for an answer. `None` if the supervisor is gone.
     ///
     /// # Errors
-    /// An answer of another version.
+    /// Returns an error for an answer of another version.
     pub(crate) fn receive(&self) -> Result<Option<Tell>> {
         let mut record = vec![0; MOST];
         loop {
@@ -173,12 +173,13 @@ impl Link {
         }
     }
 
-    /// A wait of `limit` for what the supervisor and its shell do; longer where other processes keep the machine busy.
+    /// Returns a deadline of `limit` for the supervisor and its shell, extended if other processes keep the machine
+    /// busy.
     pub(crate) fn deadline(&self, limit: Duration) -> FairDeadline {
         FairDeadline::new(self.pid.unwrap_or(0), limit)
     }
 
-    /// Waits for one answer; `Ok(None)` when `deadline` has passed, and when the supervisor is gone.
+    /// Waits for an answer; `Ok(None)` if `deadline` has passed or the supervisor is gone.
     pub(crate) fn receive_until(&self, deadline: &mut FairDeadline) -> Result<Option<Tell>> {
         while !self.readable_until(deadline.until()) {
             if deadline.has_passed() {
@@ -188,7 +189,7 @@ impl Link {
         self.receive()
     }
 
-    /// An answer that is there already: `Some(None)` when the supervisor is gone.
+    /// Returns an available answer: `Some(None)` if the supervisor is gone, `None` if there is no answer yet.
     pub(crate) fn pending(&self) -> Option<Option<Tell>> {
         self.readable_until(Instant::now()).then(|| self.receive().ok().flatten())
     }
@@ -204,7 +205,7 @@ impl Link {
         }
     }
 
-    /// Ends everything: TERM, and KILL after `grace`. Returns when it is gone.
+    /// Terminates everything: TERM, and KILL after `grace`. Returns when the supervisor is gone.
     pub(crate) fn close(mut self, grace: Duration) {
         self.ask(Ask::Close { grace_ms: u32::try_from(grace.as_millis()).unwrap_or(u32::MAX) });
         let mut deadline = self.deadline(grace + GONE);
@@ -214,16 +215,16 @@ impl Link {
 
     fn end(&mut self) {
         let Some(pid) = self.pid.take() else { return };
-        // Our end of the socket closes for both directions: the supervisor sees that and ends everything.
+        // Shuts the socket down in both directions: the supervisor detects it and terminates everything.
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
         wait(pid);
     }
 }
 
-/// Waits for a supervisor that was started with [`spawn`]. Only once: its number may be another's then.
+/// Waits for a supervisor started with [`spawn`]. Must be called only once, because the process id may then be reused.
 pub(crate) fn wait(pid: libc::pid_t) {
     let mut status = 0;
-    // SAFETY: the number is that of our child, which nobody else waits for.
+    // SAFETY: the id is that of our child, and no other code waits for it.
     while unsafe { libc::waitpid(pid, &mut status, 0) } == -1
         && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
     {}
@@ -235,27 +236,27 @@ impl Drop for Link {
     }
 }
 
-/// `/dev/null`, for reading and writing.
+/// Opens `/dev/null` for reading and writing.
 pub(crate) fn null() -> io::Result<OwnedFd> {
     use rustix::fs::{Mode, OFlags, open};
     Ok(open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// A pipe whose ends children do not inherit, with room for `size` bytes where the system grants it.
+/// Creates a pipe that children do not inherit, with a capacity of `size` bytes if the system allows it.
 pub(crate) fn pipe(size: usize) -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, size);
     Ok((reader, writer))
 }
 
-/// `bytes` as a file that needs no name and no disk.
+/// Creates an anonymous file in memory with the content `bytes`.
 pub(crate) fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
     let file = rustix::fs::memfd_create("sinew", rustix::fs::MemfdFlags::CLOEXEC)?;
     write_at_start(&file, bytes)?;
     Ok(file)
 }
 
-/// Replaces the contents of a file, and reads begin at its start again.
+/// Replaces the content of a file, and seeks to its start.
 pub(crate) fn write_at_start(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
     rustix::fs::ftruncate(file, 0)?;
     let mut at = 0;
@@ -267,9 +268,9 @@ pub(crate) fn write_at_start(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()>
     Ok(())
 }
 
-/// Returns the descriptors of the supervisor as copies, with the number that each shall have.
+/// Returns copies of the supervisor's descriptors, with the number that each will have.
 fn descriptors(start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<Vec<(OwnedFd, i32)>> {
-    // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
+    // Copies above the numbers that are assigned below, so that none of them is overwritten before it is used.
     let sandboxed = start.sandbox.as_ref().map_or(0, |sandbox| 1 + sandbox.descriptors.len());
     let above = wire::SANDBOX + sandboxed as i32;
     let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, above);
@@ -291,11 +292,11 @@ fn descriptors(start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<Vec<(Own
     Ok(moves)
 }
 
-/// Starts the supervisor in a role, without copying the host: one with gigabytes of memory would pay for a fork.
+/// Starts the supervisor in a role without copying the host: fork is expensive for a process with gigabytes of memory.
 pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<libc::pid_t> {
     let text = |value: &OsStr| CString::new(value.as_bytes()).map_err(io::Error::from);
     let path = text(path.as_os_str())?;
-    // The supervisor changes the folder itself: to have it done while starting asks for glibc 2.29.
+    // The supervisor changes its directory itself, because doing it at start requires glibc 2.29.
     let cwd = text(start.cwd.map_or(OsStr::new(""), |cwd| cwd.as_os_str()))?;
     let mut args = vec![path.clone()];
     if start.sandbox.is_some() {
@@ -317,8 +318,8 @@ pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: Borrowe
         list.iter().map(|item| item.as_ptr().cast_mut()).chain([std::ptr::null_mut()]).collect()
     };
     let check = |code: libc::c_int| if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) };
-    // SAFETY: the two objects are initialised by their first call and destroyed once; all strings and lists live
-    // until the end of the block and end with zeros; the descriptors are open.
+    // SAFETY: the two objects are initialised by their first call and destroyed once; all strings and lists are
+    // zero-terminated and live until the end of the block; the descriptors are open.
     unsafe {
         let mut actions = MaybeUninit::<libc::posix_spawn_file_actions_t>::uninit();
         check(libc::posix_spawn_file_actions_init(actions.as_mut_ptr()))?;

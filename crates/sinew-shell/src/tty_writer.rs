@@ -1,4 +1,4 @@
-//! Writes to a terminal from a thread of its own: a terminal that is slow, stopped or gone never holds its program back.
+//! Writes to a terminal on a separate thread, so that a slow, stopped or closed terminal never blocks the program.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -10,9 +10,10 @@ use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-/// Output on its way to a terminal, in the order in which it was given.
+/// A writer that sends output to a terminal in order.
 ///
-/// The descriptor is duplicated, so that closing the caller's does no harm. A writer that is dropped writes what it has, and its thread ends.
+/// The descriptor is duplicated, so the caller may close its own. When the writer is dropped, it writes the pending
+/// bytes and its thread ends.
 pub struct TtyWriter {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -26,9 +27,9 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Bytes that nobody writes yet.
+    /// Bytes that are not being written yet.
     queue: Vec<u8>,
-    /// Bytes that the thread has taken and not written yet.
+    /// Bytes that the thread is writing.
     taken: usize,
     dead: bool,
     stopped: bool,
@@ -44,7 +45,7 @@ impl TtyWriter {
     /// Starts a writer for an open descriptor.
     ///
     /// # Errors
-    /// Those of the system: no such descriptor, no descriptor or thread left.
+    /// Returns an error if the descriptor is invalid, or if there are no free descriptors or threads.
     pub fn new(fd: BorrowedFd<'_>) -> io::Result<TtyWriter> {
         let fd = rustix::io::fcntl_dupfd_cloexec(fd, 3)?;
         let shared = Arc::<Shared>::default();
@@ -53,7 +54,8 @@ impl TtyWriter {
         Ok(TtyWriter { shared, thread: Some(thread) })
     }
 
-    /// Puts bytes behind those that wait, and returns how many wait now. Never blocks; what is given to a dead or stopped writer is dropped.
+    /// Queues bytes and returns the number of queued bytes. Never blocks; bytes for a dead or stopped writer are
+    /// dropped.
     pub fn write(&self, bytes: &[u8]) -> usize {
         let mut state = self.shared.state.lock();
         if !state.dead && !state.stopped {
@@ -63,17 +65,18 @@ impl TtyWriter {
         state.pending()
     }
 
-    /// Returns the number of bytes that the terminal has not taken yet.
+    /// Returns the number of bytes that the terminal has not accepted yet.
     pub fn pending(&self) -> usize {
         self.shared.state.lock().pending()
     }
 
-    /// Returns whether a write failed, as it does when a terminal is gone. What waited was dropped.
+    /// Returns true if a write failed, for example because the terminal is closed. The queued bytes were dropped.
     pub fn is_dead(&self) -> bool {
         self.shared.state.lock().dead
     }
 
-    /// Blocks until everything is written, the writer is dead, or `limit` is over. Returns whether everything is written.
+    /// Blocks until everything is written, the writer is dead, or `limit` has passed. Returns true if everything is
+    /// written.
     pub fn flush(&self, limit: Duration) -> bool {
         let until = Instant::now().checked_add(limit);
         let mut state = self.shared.state.lock();
@@ -92,8 +95,8 @@ impl TtyWriter {
         state.pending() == 0 && !state.dead
     }
 
-    /// Flushes for at most `limit` and ends the thread. A thread that a terminal still holds then drops what waits and ends once that
-    /// write returns. Later calls do nothing.
+    /// Flushes for at most `limit` and ends the thread. If a write is still blocked, the queued bytes are dropped and
+    /// the thread ends once that write returns. Later calls do nothing.
     pub fn stop(&mut self, limit: Duration) {
         let Some(thread) = self.thread.take() else { return };
         self.flush(limit);
@@ -104,7 +107,7 @@ impl TtyWriter {
         self.shared.changed.notify_all();
         drop(state);
         if !writes {
-            // It holds no write, so it ends at once; it cannot panic.
+            // No write is in progress, so the thread ends at once; it cannot panic.
             let _ = thread.join();
         }
     }
@@ -158,7 +161,7 @@ impl Shared {
     }
 }
 
-/// Writes what the terminal takes; waits where it is set not to block.
+/// Writes what the terminal accepts; waits if the descriptor is non-blocking.
 fn write_some(fd: &OwnedFd, bytes: &[u8]) -> rustix::io::Result<usize> {
     loop {
         match rustix::io::write(fd, bytes) {
@@ -181,7 +184,7 @@ mod tests {
 
     use super::TtyWriter;
 
-    /// More than a pipe holds.
+    /// More than the capacity of a pipe.
     const MUCH: usize = 1 << 20;
     const MINUTES: Duration = Duration::from_secs(600);
 

@@ -1,5 +1,5 @@
-//! The records between the host and its supervisor over a packet socket: one per packet, each with
-//! the version first, so that a supervisor of another build is noticed instead of misread.
+//! The protocol between the host and its supervisor over a packet socket: one record per packet, beginning with the
+//! version, so that a supervisor of another build is detected.
 
 use sinew_sandbox::{Refusal, RefusalKind};
 
@@ -9,53 +9,53 @@ pub(crate) const SOCKET: i32 = 3;
 /// The descriptor of a script that is too long to be an argument.
 pub(crate) const SCRIPT: i32 = 4;
 
-/// The descriptor of a sandbox's bytes; its descriptors follow.
+/// The descriptor of a sandbox's data; its descriptors follow.
 pub(crate) const SANDBOX: i32 = 5;
 
-/// The real-time signal that asks a session's bash to leave the running command (`RTMAX-2`).
+/// The real-time signal that makes a session's bash abort the running command (`RTMAX-2`).
 pub(crate) const LEAVE: i32 = 62;
 
-/// The version of the records. Raise it with every change of their shape.
+/// The version of the records. Increase it with every change of their format.
 pub(crate) const VERSION: u8 = 3;
 
-/// The most bytes of one record.
+/// The maximum size of a record in bytes.
 pub(crate) const MOST: usize = 60 * 1024;
 
 /// A request of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// End what was started at or after `since` (clock ticks after boot) except the shell itself, which is asked
-    /// to leave its command: TERM now, KILL after `grace_ms`. Goes on until [`Tell::Clean`].
+    /// Terminate what was started at or after `since` (clock ticks after boot), except the shell itself, which is asked
+    /// to abort its command: TERM now, KILL after `grace_ms`. Continues until [`Tell::Clean`].
     Stop { since: u64, grace_ms: u32 },
-    /// The shell has answered: say [`Tell::Clean`] as soon as nothing of the stopped run is left.
+    /// The shell has answered: send [`Tell::Clean`] as soon as nothing of the stopped run is left.
     Settled,
-    /// Name the processes under the shell.
+    /// List the processes below the shell.
     Jobs,
-    /// Read the descriptor that comes with this record to its end and throw away what comes.
+    /// Read the descriptor sent with this record to its end and discard the data.
     Adopt,
-    /// End everything and exit: TERM now, KILL after `grace_ms`.
+    /// Terminate everything and exit: TERM now, KILL after `grace_ms`.
     Close { grace_ms: u32 },
 }
 
 /// An answer of the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tell {
-    /// The shell is gone; the status is that of `waitpid`.
+    /// The shell has ended with this `waitpid` status.
     Exited { status: i32 },
-    /// The shell could not be started: the system's error number.
+    /// The shell could not be started; contains the system's error number.
     Failed { errno: i32 },
     /// Nothing of the stopped run is left.
     Clean,
     /// The answer to [`Ask::Jobs`]: process ids and command lines.
     Jobs(Vec<(i32, String)>),
-    /// The program of a terminal runs; said before anything else of it.
+    /// The program in a terminal was started; sent before any other record about it.
     Started { pid: i32 },
     /// The sandbox refused a call.
     Refused(Refusal),
 }
 
 impl Ask {
-    /// The record.
+    /// Returns the encoded record.
     pub(crate) fn encode(self) -> [u8; 14] {
         let (kind, since, number) = match self {
             Ask::Stop { since, grace_ms } => (1, since, grace_ms),
@@ -72,7 +72,7 @@ impl Ask {
         record
     }
 
-    /// The request in `record`, if it is one of this version.
+    /// Decodes a request; `None` if it is not a request of this version.
     pub(crate) fn decode(record: &[u8]) -> Option<Ask> {
         let record: &[u8; 14] = record.try_into().ok()?;
         if record[0] != VERSION {
@@ -92,22 +92,22 @@ impl Ask {
 }
 
 impl Tell {
-    /// The record of [`Tell::Exited`], for a process that may not allocate.
+    /// Returns the record of [`Tell::Exited`]. Does not allocate.
     pub(crate) fn exited(status: i32) -> [u8; 6] {
         head(1, status)
     }
 
-    /// The record of [`Tell::Failed`], for a process that may not allocate.
+    /// Returns the record of [`Tell::Failed`]. Does not allocate.
     pub(crate) fn failed(errno: i32) -> [u8; 6] {
         head(2, errno)
     }
 
-    /// The record of [`Tell::Started`], for a process that may not allocate.
+    /// Returns the record of [`Tell::Started`]. Does not allocate.
     pub(crate) fn started(pid: i32) -> [u8; 6] {
         head(5, pid)
     }
 
-    /// The record, at most [`MOST`] bytes: jobs beyond that are left out.
+    /// Returns the encoded record of at most [`MOST`] bytes; further jobs are dropped.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let (kind, number) = match self {
             Tell::Exited { status } => (1, *status),
@@ -135,7 +135,7 @@ impl Tell {
         record
     }
 
-    /// The answer in `record`, if it is one of this version.
+    /// Decodes an answer; `None` if it is not an answer of this version.
     pub(crate) fn decode(record: &[u8]) -> Option<Tell> {
         let (head, mut rest) = record.split_at_checked(6)?;
         if head[0] != VERSION {
@@ -169,14 +169,14 @@ impl Tell {
     }
 }
 
-/// The most bytes of the target of a refused call.
+/// The maximum length of a refused call's target in bytes.
 const LONGEST_TARGET: usize = 8 * 1024;
 
 fn kind_number(kind: RefusalKind) -> i32 {
     RefusalKind::ALL.iter().position(|one| *one == kind).unwrap_or_default() as i32
 }
 
-/// Encodes the begin of an answer.
+/// Encodes the start of an answer.
 fn head(kind: u8, number: i32) -> [u8; 6] {
     let [a, b, c, d] = number.to_le_bytes();
     [VERSION, kind, a, b, c, d]

@@ -1,4 +1,4 @@
-//! Text as grapheme clusters with their cells.
+//! Splits text into grapheme clusters with their widths.
 
 use crate::text::unit::AMBIGUOUS;
 use crate::text::walk::{Item, item};
@@ -6,16 +6,16 @@ use crate::text::walk::{Item, item};
 /// A grapheme cluster of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cluster<'a> {
-    /// Its characters.
+    /// The characters of the cluster.
     pub text: &'a str,
-    /// The byte where it begins.
+    /// The byte offset of its start.
     pub start: usize,
-    /// The cells it takes; 0 for marks that stand alone.
+    /// The width in cells; 0 for marks without a base character.
     pub width: usize,
 }
 
-/// Splits `text` into clusters, by the rules that [`visible_width`](crate::visible_width) counts by. Escape sequences (sized
-/// texts too), controls and line ends are left out; a tab is a cluster of `tab_width` cells. No allocation.
+/// Splits `text` into clusters, by the rules of [`visible_width`](crate::visible_width). Escape sequences (including
+/// sized texts), controls and line ends are skipped; a tab is a cluster of `tab_width` cells. Does not allocate.
 pub fn clusters(text: &str, tab_width: usize) -> impl Iterator<Item = Cluster<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -36,8 +36,9 @@ pub fn clusters(text: &str, tab_width: usize) -> impl Iterator<Item = Cluster<'_
     })
 }
 
-/// Counts the clusters of one cell that East Asian terminals of old show in two: those that begin with a character of
-/// ambiguous width (`±`, `…`, lines of boxes; letters like `α` stay narrow, as terminals show them). Linear, no allocation.
+/// Counts the one-cell clusters that legacy East Asian terminals show in two cells: those that begin with a character
+/// of ambiguous width (`±`, `…`, box drawing; letters such as `α` stay narrow, as terminals show them). Runs in linear
+/// time and does not allocate.
 pub fn count_ambiguous(text: &str) -> usize {
     let is_ambiguous = |c: char| {
         let after = AMBIGUOUS.partition_point(|(first, _)| *first <= c);

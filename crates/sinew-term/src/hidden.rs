@@ -1,17 +1,16 @@
-//! Characters that a person does not see and that change what is read: by which order letters are shown, or as a text
-//! that only a program reads.
+//! Invisible characters that change how text is read: they reorder letters, or encode text that only programs read.
 
 use std::borrow::Cow;
 
-/// The flags that are spelled with tags: England, Scotland and Wales. No terminal shows a picture for other sequences of tags.
+/// The flags encoded with tags: England, Scotland and Wales. No terminal shows a glyph for other tag sequences.
 const TAG_FLAGS: [&str; 3] = [
     "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
     "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",
     "\u{1F3F4}\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
 ];
 
-/// Returns true for a bidirectional control, a tag (U+E0000 and on) and a selector of variants beyond the sixteen that
-/// emoji use: each of the latter two can carry a whole text that nobody sees.
+/// Returns true for a bidirectional control, a tag (U+E0000 and above) and a variation selector beyond the sixteen that
+/// emoji use. Each of the latter two can encode a whole invisible text.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{206F}')
@@ -19,16 +18,17 @@ pub fn is_hidden(c: char) -> bool {
         || is_variant(c)
 }
 
-/// `text` with each hidden character as `‹U+202E›`. Those of flags, and one variant of an ideograph, stay: they are seen.
+/// Replaces each hidden character of `text` by `‹U+202E›`. Those of flags, and one variant of an ideograph, are kept,
+/// because they are visible.
 #[must_use]
 pub fn reveal(text: &str) -> Cow<'_, str> {
     reveal_where(text, is_hidden)
 }
 
-/// [`reveal`] for those hidden characters that `is_shown` picks.
+/// Does the same as [`reveal`] for the hidden characters that `is_shown` selects.
 #[must_use]
 pub fn reveal_where(text: &str, is_shown: impl Fn(char) -> bool) -> Cow<'_, str> {
-    // The first byte of each of them; other characters that begin so are looked at and left.
+    // The possible first bytes of these characters; other characters that begin with them are checked and kept.
     if !text.bytes().any(|byte| matches!(byte, 0xD8 | 0xE2 | 0xF3)) {
         return Cow::Borrowed(text);
     }
@@ -80,10 +80,10 @@ mod tests {
             ("a\u{2066}b\u{2069}\u{200f}\u{61c}", Some("a‹U+2066›b‹U+2069›‹U+200F›‹U+061C›")),
             ("hi\u{E0041}\u{E007F}", Some("hi‹U+E0041›‹U+E007F›")),
             ("\u{E0001}", Some("‹U+E0001›")),
-            // A flag is seen; a text behind another one is not.
+            // A flag is visible; a text hidden after another flag is not.
             (TAG_FLAGS[0], None),
             ("\u{1F3F4}\u{E0068}\u{E0069}\u{E007F}", Some("\u{1F3F4}‹U+E0068›‹U+E0069›‹U+E007F›")),
-            // A variant of a name is seen; a text behind an emoji, or a second variant, is not.
+            // A variant of a name is visible; a text hidden after an emoji, or a second variant, is not.
             ("葛\u{E0100}城", None),
             ("葛\u{E0100}\u{E0101}", Some("葛\u{E0100}‹U+E0101›")),
             ("😀\u{E0141}\u{E0142}", Some("😀‹U+E0141›‹U+E0142›")),

@@ -1,7 +1,7 @@
-//! Keys: what a terminal sends when one is pressed.
+//! Keys: parses the sequences that terminals send for key presses.
 //!
-//! Every function takes one whole sequence (see [`crate::StdinBuffer`] for cutting input into them). Tables say
-//! which sequence is which key; nothing allocates.
+//! Every function expects one complete sequence (see [`crate::StdinBuffer`] for splitting input). Tables map sequences
+//! to keys; nothing allocates.
 
 mod csi;
 mod id;
@@ -17,36 +17,37 @@ pub(crate) use press::Press;
 
 use id::parse_id;
 
-/// The key that `data` is. `kitty`: the terminal was asked for Kitty's protocol and took it.
+/// Returns the key of `data`. `kitty` is true if the terminal has enabled Kitty's protocol.
 ///
-/// `None` for a release, a lock or modifier key alone, mouse, focus, replies, text of several characters, and
-/// whatever is not understood.
+/// `None` for a release, a lock or modifier key alone, mouse, focus, replies, text of several characters, and unknown
+/// sequences.
 pub fn parse_key(data: &str, kitty: bool) -> Option<Key> {
     resolve_key(data, kitty).0
 }
 
-/// [`parse_key`], and whether `data` matches other ids too: a byte that several keys send, a key of another script.
+/// Does the same as [`parse_key`], and returns whether `data` matches other ids too: a byte that several keys send, a
+/// key of another script.
 pub fn resolve_key(data: &str, kitty: bool) -> (Option<Key>, bool) {
     let Some(press) = press(data, kitty).filter(|press| !press.released) else { return (None, false) };
     (Some(press.key), press.others[0].is_some())
 }
 
-/// Returns whether `data` is a press of the key `id` (`ctrl+c`, `Shift+Alt+pageUp`, `esc`, `return`; modifiers in any order
-/// and case). A sequence that several keys send matches each of them: without a protocol a tab is also `ctrl+i`, a
-/// line feed `ctrl+j`, a carriage return `ctrl+m`, and 0x08 `ctrl+h`. A key of another script also matches by its
-/// place on the keyboard. False for an `id` that names no key, and for all that [`parse_key`] takes for no key.
+/// Returns true if `data` is a press of the key `id` (`ctrl+c`, `Shift+Alt+pageUp`, `esc`, `return`; modifiers in any
+/// order and case). A sequence that several keys send matches each of them: without a protocol a tab is also `ctrl+i`,
+/// a line feed `ctrl+j`, a carriage return `ctrl+m`, and 0x08 `ctrl+h`. A key of another script also matches by its
+/// position on the keyboard. Returns false if `id` is not the name of a key, and if [`parse_key`] would return `None`.
 pub fn matches_key(data: &str, id: &str, kitty: bool) -> bool {
     let (Some(wanted), Some(press)) = (parse_id(id), press(data, kitty)) else { return false };
     !press.released && (press.key == wanted || press.others.contains(&Some(wanted)))
 }
 
-/// The fields of a sequence of Kitty's protocol: `CSI … u`, `CSI … ~`, `CSI 1;m<letter>`.
+/// Parses a sequence of Kitty's protocol: `CSI … u`, `CSI … ~`, `CSI 1;m<letter>`. `None` for other sequences.
 pub fn parse_kitty_sequence(data: &str) -> Option<KittySequence> {
     kitty::sequence(data.strip_prefix("\x1b[")?.as_bytes())
 }
 
-/// Returns whether `data` is a press of `codepoint` with `modifier` (Kitty's bits, lock keys ignored). The base layout
-/// counts where the pressed key is not an ASCII letter or symbol.
+/// Returns true if `data` is a press of `codepoint` with `modifier` (Kitty's bits, lock keys ignored). The base layout
+/// is used if the pressed key is not an ASCII letter or symbol.
 pub fn matches_kitty_sequence(data: &str, codepoint: i32, modifier: u32) -> bool {
     let Some(sequence) = parse_kitty_sequence(data) else { return false };
     let ascii = (0x20..0x7F).contains(&sequence.codepoint);
@@ -56,8 +57,8 @@ pub fn matches_kitty_sequence(data: &str, codepoint: i32, modifier: u32) -> bool
         && sequence.modifier & !kitty::LOCKS == modifier & !kitty::LOCKS
 }
 
-/// Returns whether `data` is the key `name` in one of the forms that terminals sent before any protocol: single bytes,
-/// ESC and a key, the CSI and SS3 tables of xterm, rxvt, the Linux console.
+/// Returns true if `data` is the key `name` in a form without a protocol: single bytes, ESC and a key, the CSI and SS3
+/// tables of xterm, rxvt and the Linux console.
 pub fn matches_legacy_sequence(data: &str, name: &str) -> bool {
     let protocol =
         data.strip_prefix("\x1b[").is_some_and(|body| body.ends_with(['u', '_']) || body.contains([';', ':']));

@@ -10,13 +10,14 @@
 //! assert!(matches_key("\x03", "ctrl+c", false));
 //! ```
 //!
-//! Pure functions. Text comes as `&str` here and as UTF-16, JavaScript's spelling, in [`utf16`]; one engine serves
-//! both. Every function takes time linear in the text, whatever the text is.
+//! Pure functions. Text is passed as `&str` here and as UTF-16, JavaScript's encoding, in [`utf16`]; one engine
+//! supports both. Every function runs in time linear in the text.
 //!
-//! Cells are counted by grapheme cluster: escape sequences (also broken ones) and controls take none, wide
-//! characters, emoji sequences, flags and keycaps take two, a tab takes `tab_width` ([`TAB_WIDTH`] by default). The one
-//! sequence with cells is a sized text (OSC 66, the text sizing protocol of kitty): `s` times `w`, or times the cells of its
-//! text where no width is given. It is one piece, which is wrapped and cut as a wide character is, and cleaning takes it out whole.
+//! Widths are counted per grapheme cluster: escape sequences (including broken ones) and controls have no width; wide
+//! characters, emoji sequences, flags and keycaps have two cells; a tab has `tab_width` cells ([`TAB_WIDTH`] by
+//! default). The only sequence with a width is a sized text (OSC 66, the text sizing protocol of kitty): `s` times `w`,
+//! or times the width of its text if no width is set. It is one unit: wrapping and cutting treat it as a wide
+//! character, and sanitizing removes all of it.
 
 mod clusters;
 mod hidden;
@@ -38,59 +39,59 @@ pub use text::cut::Ellipsis;
 
 use std::borrow::Cow;
 
-/// The cells of a tab unless told otherwise.
+/// The default width of a tab in cells.
 pub const TAB_WIDTH: usize = 3;
 
-/// The cells of `text`. No allocation.
+/// Returns the width of `text` in cells. Does not allocate.
 pub fn visible_width(text: &str, tab_width: usize) -> usize {
     text::width::visible_width(text.as_bytes(), tab_width)
 }
 
-/// Lines of at most `width` cells (0 is read as 1): broken at words, inside a word only when it is longer than a
-/// line, never inside a cluster or sequence; a cluster wider than `width` is alone.
+/// Wraps `text` into lines of at most `width` cells (0 means 1). Breaks between words, inside a word only if it is
+/// longer than a line, and never inside a cluster or sequence; a cluster wider than `width` is a line of its own.
 ///
-/// Each line opens again with the SGR state and link that hold where it starts, and ends underline, strikethrough, overline
-/// and link at its end. Spaces at a break go, but an indent stays: a word that does not fit beside it breaks. `\n` and
-/// `\r\n` split; there is always at least one line.
+/// Each line starts with the SGR state and link in effect at its start, and ends underline, strikethrough, overline and
+/// link at its end. Spaces at a break are dropped, but an indent is kept: a word that does not fit next to it is
+/// broken. `\n` and `\r\n` split lines; there is always at least one line.
 pub fn wrap(text: &str, width: usize, tab_width: usize) -> Vec<String> {
     let lines = string(text::wrap::wrap(text.as_bytes(), width, tab_width));
     lines.split('\n').map(str::to_string).collect()
 }
 
-/// `text` cut to `max` cells, the ellipsis included; unchanged when it fits. A cut resets SGR and closes an open
-/// link before the ellipsis. `pad` fills with spaces to exactly `max`.
+/// Cuts `text` to `max` cells, including the ellipsis; returns it unchanged if it fits. A cut resets SGR and closes an
+/// open link before the ellipsis. `pad` adds spaces up to exactly `max` cells.
 pub fn truncate(text: &str, max: usize, ellipsis: Ellipsis, pad: bool, tab_width: usize) -> Cow<'_, str> {
     text::cut::truncate(text.as_bytes(), max, ellipsis, pad, tab_width)
         .map_or(Cow::Borrowed(text), |bytes| Cow::Owned(string(bytes)))
 }
 
-/// Columns of a line and the cells they take.
+/// Columns of a line and their width.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Slice {
-    /// The text, with the state at its start restored and nothing left open at its end.
+    /// The text, with the state at its start restored and everything closed at its end.
     pub text: String,
-    /// Its cells.
+    /// Its width in cells.
     pub width: usize,
 }
 
-/// Columns `[start, start + length)` of `line`. A wide cluster across the left edge is left out; across the right
-/// edge it is kept, unless `strict`.
+/// Returns the columns `[start, start + length)` of `line`. A wide cluster across the left edge is dropped; across the
+/// right edge it is kept, unless `strict` is true.
 pub fn slice(line: &str, start: usize, length: usize, strict: bool, tab_width: usize) -> Slice {
     let ([(bytes, width)], _) = text::cut::columns(line.as_bytes(), [(start, length, strict)], tab_width);
     Slice { text: string(bytes), width }
 }
 
-/// The parts of a line left and right of an overlay.
+/// The parts of a line on both sides of an overlay.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Segments {
-    /// Columns before the overlay.
+    /// The columns before the overlay.
     pub before: Slice,
-    /// Columns behind it.
+    /// The columns after the overlay.
     pub after: Slice,
 }
 
-/// Columns `[0, before_end)` and `[after_start, after_start + after_length)` of `line`, in one pass. A wide cluster
-/// across `before_end` is left out; across the right edge it is kept, unless `strict_after`.
+/// Returns the columns `[0, before_end)` and `[after_start, after_start + after_length)` of `line`, in one pass. A wide
+/// cluster across `before_end` is dropped; across the right edge it is kept, unless `strict_after` is true.
 pub fn segments(
     line: &str,
     before_end: usize,
@@ -99,19 +100,19 @@ pub fn segments(
     strict_after: bool,
     tab_width: usize,
 ) -> Segments {
-    // A wide cluster half under the overlay cannot be shown: `before` is strict always.
+    // A wide cluster that is partly under the overlay cannot be shown, so `before` is always strict.
     let windows = [(0, before_end, true), (after_start, after_length, strict_after)];
     let (parts, _) = text::cut::columns(line.as_bytes(), windows, tab_width);
     let [before, after] = parts.map(|(bytes, width)| Slice { text: string(bytes), width });
     Segments { before, after }
 }
 
-/// `text` without escape sequences (also incomplete and C1 ones) and controls, but with `\n` and `\t`.
+/// Removes escape sequences (including incomplete and C1 ones) and controls from `text`, except `\n` and `\t`.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     text::sanitize::sanitize(text.as_bytes()).map_or(Cow::Borrowed(text), |bytes| Cow::Owned(string(bytes)))
 }
 
-/// The engine cuts between characters only.
+/// The engine only cuts between characters.
 fn string(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("pieces of a string, cut between characters")
 }

@@ -1,23 +1,23 @@
-//! A key press as one value: what a binding matches, and what typing it inserts.
+//! A key press as one value: what bindings match, and the text that it inserts.
 
 use crate::keys::{self, Key, KittyEvent, Modifiers};
 
-/// A key that was pressed or is held down.
+/// A key that was pressed or is being held down.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyPress {
     /// The key.
     pub key: Key,
-    /// Other meanings of the same sequence: another key with the same byte, the shifted symbol, the key of the base
+    /// Other meanings of the same sequence: another key with the same byte, the shifted symbol, the key in the base
     /// layout.
     pub others: [Option<Key>; 3],
-    /// The text that it types; empty for a key that types nothing.
+    /// The text that it inserts; empty for a key that inserts none.
     pub text: String,
-    /// True while the key is held down (known with event types of Kitty's protocol only).
+    /// True while the key is held down (only reported with event types of Kitty's protocol).
     pub repeat: bool,
 }
 
-/// Decodes one whole sequence into a key press. `None` for a release and for all that
-/// [`parse_key`](crate::parse_key) takes for no key; text of several characters is a press of its first.
+/// Decodes one complete sequence to a key press. `None` for a release, and if [`parse_key`](crate::parse_key) returns
+/// `None`; text of several characters is a press of its first character.
 pub fn decode_key(data: &str, kitty: bool) -> Option<KeyPress> {
     let press = keys::press(data, kitty).filter(|press| !press.released)?;
     let event = keys::parse_kitty_sequence(data).and_then(|sequence| sequence.event);
@@ -26,7 +26,7 @@ pub fn decode_key(data: &str, kitty: bool) -> Option<KeyPress> {
 }
 
 impl KeyPress {
-    /// Returns whether the press is `key`, by its name or by one of its other meanings.
+    /// Returns true if the press is `key`, by its name or by one of its other meanings.
     pub fn is(&self, key: Key) -> bool {
         self.key == key || self.others.contains(&Some(key))
     }
@@ -36,7 +36,7 @@ fn typed(data: &str, key: Key, others: &[Option<Key>; 3]) -> String {
     if !data.starts_with('\x1b') {
         return if data.chars().any(char::is_control) { String::new() } else { data.to_owned() };
     }
-    // A sequence of a protocol types what its key writes, unless a modifier makes it a shortcut.
+    // A sequence of a protocol inserts the character of its key, unless a modifier makes it a shortcut.
     if !Modifiers::SHIFT.contains(key.modifiers) {
         return String::new();
     }

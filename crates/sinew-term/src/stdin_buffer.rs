@@ -1,46 +1,46 @@
-//! Terminal input, cut into whole sequences.
+//! Splits terminal input into complete sequences.
 
-/// A control sequence that grew to this many bytes is given up.
+/// The size at which an incomplete control sequence is abandoned, in bytes.
 const SEQUENCE_LIMIT: usize = 256;
-/// A control string (a clipboard reply, say) that grew to this many bytes is given up.
+/// The size at which an incomplete control string (for example a clipboard reply) is abandoned, in bytes.
 const STRING_LIMIT: usize = 1 << 20;
-/// A paste that grew to this many bytes is handed over in parts.
+/// The size at which a paste is delivered in parts, in bytes.
 const PASTE_LIMIT: usize = 64 << 20;
 
 const PASTE_START: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// A part of the input.
+/// A unit of the input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {
     /// One character, or one escape sequence: a key, mouse, focus or a reply.
     Sequence(String),
-    /// Pasted text (bracketed paste), without its marks.
+    /// Pasted text (bracketed paste), without its markers.
     Paste(String),
-    /// The place of the cursor, counted from 1: the answer to [`StdinBuffer::await_cursor_report`].
+    /// The position of the cursor, counted from 1: the answer to [`StdinBuffer::await_cursor_report`].
     CursorReport {
         /// The line.
         row: u32,
-        /// The cell of the line.
+        /// The column of the cell.
         column: u32,
     },
 }
 
-/// Collects what a terminal sends until sequences and characters are whole.
+/// Collects the bytes that a terminal sends until sequences and characters are complete.
 ///
-/// It knows no clock: when [`StdinBuffer::is_waiting`] and nothing came for a while (10 ms to 50 ms), the owner calls
-/// [`StdinBuffer::flush`]; that is how a press of escape is told from the start of a sequence.
+/// It has no clock: if [`StdinBuffer::is_waiting`] and nothing was received for 10 ms to 50 ms, the owner calls
+/// [`StdinBuffer::flush`]; this distinguishes a press of escape from the start of a sequence.
 #[derive(Default, Debug)]
 pub struct StdinBuffer {
     pending: Vec<u8>,
-    /// Bytes of `pending` that are known to hold no end of the paste or string that starts there.
+    /// The number of bytes of `pending` known not to contain the end of the paste or string that starts there.
     searched: usize,
     pasting: bool,
-    /// Cursor reports that were asked for and did not come yet.
+    /// The number of requested cursor reports that have not arrived yet.
     awaited: u32,
 }
 
-/// `CSI row ; column R`.
+/// Parses `CSI row ; column R`.
 fn cursor_report(bytes: &[u8]) -> Option<Input> {
     let body = std::str::from_utf8(bytes.strip_prefix(b"\x1b[")?.strip_suffix(b"R")?).ok()?;
     let (row, column) = body.split_once(';')?;
@@ -48,29 +48,29 @@ fn cursor_report(bytes: &[u8]) -> Option<Input> {
     Some(Input::CursorReport { row: number(row)?, column: number(column)? })
 }
 
-/// The extent of the first thing in a buffer.
+/// The extent of the first unit in a buffer.
 enum Part {
     Whole(usize),
     /// It needs more bytes.
     Open,
-    /// It ends here without being whole: broken off by an ESC, or too long.
+    /// It ends here without being complete: interrupted by an ESC, or too long.
     Broken(usize),
 }
 
 impl StdinBuffer {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     pub fn new() -> StdinBuffer {
         StdinBuffer::default()
     }
 
-    /// Takes the next bytes and gives what is whole, in order. Takes time linear in the bytes. An empty chunk into an
-    /// empty buffer is one empty sequence.
+    /// Adds bytes and returns the complete units, in order. Runs in linear time. An empty chunk added to an empty
+    /// buffer is one empty sequence.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Input> {
         let mut found = Vec::new();
         if bytes.is_empty() && self.pending.is_empty() && !self.pasting {
             found.push(Input::Sequence(String::new()));
         }
-        // An escape that waited alone was a key if the next chunk starts another sequence.
+        // A pending single escape was a key if the next chunk starts another sequence.
         if !self.pasting && self.pending == b"\x1b" && bytes.first() == Some(&0x1B) {
             self.searched = 0;
             found.push(Input::Sequence(take(&mut self.pending, 1)));
@@ -98,7 +98,7 @@ impl StdinBuffer {
             };
             let report = |piece: &[u8]| cursor_report(piece).filter(|_| self.awaited > 0);
             let mut piece = &rest[..length];
-            // What a terminal sends by itself is nobody's alt: the ESC before it was typed a moment earlier.
+            // A sequence that a terminal sends by itself has no alt modifier: the ESC before it was typed earlier.
             if let Some(sent) = piece.strip_prefix(b"\x1b")
                 && (sent == PASTE_START || report(sent).is_some())
             {
@@ -123,7 +123,8 @@ impl StdinBuffer {
         found
     }
 
-    /// The end of the paste that starts at `at`, and where input goes on behind it.
+    /// Returns the end of the paste that starts at `at`, and where the input continues after it; `None` if it has not
+    /// ended.
     fn paste_end(&mut self, at: usize) -> Option<(usize, usize)> {
         let body = &self.pending[at..];
         let from = self.searched.saturating_sub(PASTE_END.len()).min(body.len());
@@ -133,7 +134,7 @@ impl StdinBuffer {
             return Some((at + from + place, at + from + place + PASTE_END.len()));
         }
         self.searched = body.len();
-        // What may be the start of the end mark stays, and a character that is not whole.
+        // Keeps what may be the start of the end marker, and an incomplete character.
         if body.len() > PASTE_LIMIT {
             let keep = body.len() - PASTE_END.len();
             let cut = (keep - 3..=keep).rev().find(|cut| body[*cut] & 0xC0 != 0x80).unwrap_or(keep);
@@ -143,13 +144,13 @@ impl StdinBuffer {
         None
     }
 
-    /// Tells that the terminal was asked where the cursor is (`CSI 6 n`): the next `CSI row ; column R` is its answer.
-    /// Without a question it is a key, F3 with modifiers.
+    /// Records that the terminal was asked for the cursor position (`CSI 6 n`): the next `CSI row ; column R` is the
+    /// answer. Without a request it is a key, F3 with modifiers.
     pub fn await_cursor_report(&mut self) {
         self.awaited = self.awaited.saturating_add(1);
     }
 
-    /// Gives up waiting: what is pending comes out as it is, as one sequence. A paste under way goes on.
+    /// Stops waiting and returns the pending bytes unchanged as one sequence. A paste in progress continues.
     pub fn flush(&mut self) -> Vec<Input> {
         if self.pasting || self.pending.is_empty() {
             return Vec::new();
@@ -159,18 +160,18 @@ impl StdinBuffer {
         vec![Input::Sequence(take(&mut self.pending, length))]
     }
 
-    /// Returns whether an unfinished sequence waits for more bytes or a [`StdinBuffer::flush`].
+    /// Returns true if an incomplete sequence waits for more bytes or for [`StdinBuffer::flush`].
     pub fn is_waiting(&self) -> bool {
         !self.pasting && !self.pending.is_empty()
     }
 
-    /// Returns the last byte of the paste under way (`Some(None)` while it is empty); `None` without one.
+    /// Returns the last byte of the paste in progress (`Some(None)` while it is empty); `None` without a paste.
     pub fn pasting(&self) -> Option<Option<u8>> {
         self.pasting.then(|| self.pending.last().copied())
     }
 
-    /// Ends a paste whose end never came, and returns as much as came of it, without an escape at its end, which the user
-    /// pressed.
+    /// Ends a paste whose end marker is missing, and returns the received part without a trailing escape, which the
+    /// user pressed. `None` without a paste.
     pub fn end_paste(&mut self) -> Option<Input> {
         if !std::mem::take(&mut self.pasting) {
             return None;
@@ -180,12 +181,12 @@ impl StdinBuffer {
         Some(Input::Paste(text(body.strip_suffix(b"\x1b").unwrap_or(&body))))
     }
 
-    /// The bytes that are pending, as text.
+    /// Returns the pending bytes as text.
     pub fn pending(&self) -> String {
         text(&self.pending)
     }
 
-    /// Forgets everything, a paste under way and questions too.
+    /// Discards everything, including a paste in progress and pending requests.
     pub fn clear(&mut self) {
         *self = StdinBuffer::default();
     }
@@ -199,11 +200,11 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The first thing in `bytes`, of which `searched` bytes were looked at before.
+/// Returns the first unit in `bytes`, of which `searched` bytes were checked before.
 fn part(bytes: &[u8], searched: usize) -> Part {
     match bytes {
         [] | [0x1B] | [0x1B, 0x1B] => Part::Open,
-        // ESC in front of a sequence is alt.
+        // ESC before a sequence is the alt modifier.
         [0x1B, 0x1B, b'[' | b'O', ..] => match sequence(&bytes[1..], searched.saturating_sub(1)) {
             Part::Whole(length) => Part::Whole(length + 1),
             Part::Broken(length) => Part::Broken(length + 1),
@@ -215,7 +216,7 @@ fn part(bytes: &[u8], searched: usize) -> Part {
     }
 }
 
-/// A sequence that starts with ESC and has at least one more byte.
+/// Returns a sequence that starts with ESC and has at least one more byte.
 fn sequence(bytes: &[u8], searched: usize) -> Part {
     match bytes[1] {
         b'[' => csi(bytes),
@@ -235,7 +236,7 @@ fn sequence(bytes: &[u8], searched: usize) -> Part {
 
 fn csi(bytes: &[u8]) -> Part {
     match bytes.get(2) {
-        // The oldest mouse reports have three characters behind the sequence.
+        // The oldest mouse reports have three characters after the sequence.
         Some(b'M') => {
             let mut length = 3;
             for _ in 0..3 {
@@ -262,7 +263,7 @@ fn csi(bytes: &[u8]) -> Part {
         _ => {}
     }
     let digits = bytes[2..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // rxvt ends keys with `$`, which elsewhere is in the middle, but never behind a bare number.
+    // rxvt ends keys with `$`, which elsewhere is in the middle, but never directly after a number.
     if digits > 0 && digits < SEQUENCE_LIMIT && bytes.get(2 + digits) == Some(&b'$') {
         return Part::Whole(3 + digits);
     }
@@ -275,9 +276,9 @@ fn csi(bytes: &[u8]) -> Part {
 }
 
 fn control_string(bytes: &[u8], searched: usize) -> Part {
-    // OSC and APC may end at a bell; in a DCS it is part of what is passed on.
+    // OSC and APC may end with a bell; in a DCS it is part of the content.
     let bell = matches!(bytes[1], b']' | b'_');
-    // The last byte that was looked at may be the ESC of a terminator.
+    // The last byte checked may be the ESC of a terminator.
     let from = searched.saturating_sub(1).max(2);
     let stop = bytes[from..].iter().position(|byte| *byte == 0x1B || (bell && *byte == 0x07));
     match stop.map(|place| place + from) {
@@ -291,18 +292,18 @@ fn control_string(bytes: &[u8], searched: usize) -> Part {
     }
 }
 
-/// An unfinished sequence: it waits until it is as long as `limit`, then it is given up.
+/// Returns an incomplete sequence, which is abandoned once it is as long as `limit`.
 fn open(bytes: &[u8], limit: usize) -> Part {
     if bytes.len() < limit {
         return Part::Open;
     }
-    // Not inside a character.
+    // The cut must not be inside a character.
     Part::Broken(
         (limit - 3..=limit).rev().find(|cut| bytes.get(*cut).is_none_or(|byte| byte & 0xC0 != 0x80)).unwrap_or(limit),
     )
 }
 
-/// One character of UTF-8; a byte that starts none means itself.
+/// Returns one UTF-8 character; a byte that does not start one is a unit of its own.
 fn character(bytes: &[u8]) -> Part {
     let length = match bytes[0] {
         0xC2..=0xDF => 2,

@@ -1,8 +1,7 @@
 //! Terminal text: one width engine over UTF-8 and UTF-16.
 //!
-//! [`walk`] cuts text into clusters, escape sequences and controls; everything else is written over it or, where
-//! only cells are counted, over the same rules ([`cluster`], [`escape`]). What one function measures, the others
-//! cut at.
+//! [`walk`] splits text into clusters, escape sequences and controls; everything else uses it or, if only widths are
+//! needed, the same rules ([`cluster`], [`escape`]). All functions therefore agree about widths.
 
 #[allow(dead_code, reason = "the build script uses the classes that the engine does not name")]
 mod class;

@@ -1,31 +1,32 @@
-//! The text functions over UTF-16 code units. A lone surrogate counts as U+FFFD.
+//! The text functions for UTF-16 code units. A lone surrogate is treated as U+FFFD.
 
 use crate::text::{cut, sanitize as clean, width, wrap as lines};
 pub use cut::Ellipsis;
 
-/// As [`crate::visible_width`].
+/// Does the same as [`crate::visible_width`].
 pub fn visible_width(text: &[u16], tab_width: usize) -> usize {
     width::visible_width(text, tab_width)
 }
 
-/// As [`crate::wrap`]; the lines are joined by line feeds, which are nowhere else.
+/// Does the same as [`crate::wrap`]; the lines are separated by line feeds, which do not occur inside lines.
 pub fn wrap(text: &[u16], width: usize, tab_width: usize) -> Vec<u16> {
     lines::wrap(text, width, tab_width)
 }
 
-/// As [`crate::truncate`]; `None` when the text comes back unchanged.
+/// Does the same as [`crate::truncate`]; `None` if the text is unchanged.
 pub fn truncate(text: &[u16], max: usize, ellipsis: Ellipsis, pad: bool, tab_width: usize) -> Option<Vec<u16>> {
     cut::truncate(text, max, ellipsis, pad, tab_width)
 }
 
-/// Returns the result of [`truncate`] for every text that starts with `start`, or `None` when `start` does not decide it. `start`
-/// must not end inside a surrogate pair.
+/// Returns the common result of [`truncate`] for every text that starts with `start`; `None` if `start` does not
+/// determine it. `start` must not end inside a surrogate pair.
 pub fn truncate_start(start: &[u16], max: usize, ellipsis: Ellipsis, pad: bool, tab_width: usize) -> Option<Vec<u16>> {
     cut::truncate_start(start, max, ellipsis, pad, tab_width)
 }
 
-/// As [`crate::slice`] for each of several windows `(start, length, strict)`, in one pass: texts and their cells. Also
-/// whether every text that starts with `line` gives the same, if `line` does not end inside a surrogate pair.
+/// Does the same as [`crate::slice`] for several windows `(start, length, strict)` in one pass; returns texts with
+/// their widths. The flag is true if every text that starts with `line` has the same result, provided that `line` does
+/// not end inside a surrogate pair.
 pub fn columns<const N: usize>(
     line: &[u16],
     windows: [(usize, usize, bool); N],
@@ -34,13 +35,13 @@ pub fn columns<const N: usize>(
     cut::columns(line, windows, tab_width)
 }
 
-/// As [`crate::slice`]: the text and its cells.
+/// Does the same as [`crate::slice`]; returns the text and its width.
 pub fn slice(line: &[u16], start: usize, length: usize, strict: bool, tab_width: usize) -> (Vec<u16>, usize) {
     let ([part], _) = columns(line, [(start, length, strict)], tab_width);
     part
 }
 
-/// As [`crate::segments`]: before and after, each with its cells.
+/// Does the same as [`crate::segments`]; returns the parts before and after, each with its width.
 pub fn segments(
     line: &[u16],
     before_end: usize,
@@ -52,7 +53,7 @@ pub fn segments(
     columns(line, [(0, before_end, true), (after_start, after_length, strict_after)], tab_width).0
 }
 
-/// As [`crate::sanitize`]; lone surrogates go too. `None` when the text comes back unchanged.
+/// Does the same as [`crate::sanitize`], and removes lone surrogates; `None` if the text is unchanged.
 pub fn sanitize(text: &[u16]) -> Option<Vec<u16>> {
     clean::sanitize(text)
 }

@@ -45,7 +45,7 @@ fn clusters_have_the_cells_of_a_terminal() {
 }
 
 #[test]
-fn issue_15_item_6_sized_texts_have_the_cells_of_kitty() {
+fn sized_texts_have_the_width_that_kitty_uses() {
     widths(&[
         ("\x1b]66;s=2;hello\x07", 10),
         ("\x1b]66;;text\x1b\\", 4),

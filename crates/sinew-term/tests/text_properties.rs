@@ -228,9 +228,9 @@ proptest! {
         prop_assert_eq!(visible_width(&line, 3), visible_width(&plain(&line), 3));
     }
 
-    /// A sized text takes its cells whatever is beside it, cleaning takes it out whole, and it is cut nowhere.
+    /// A sized text keeps its width next to any other text, cleaning removes all of it, and slicing never cuts it.
     #[test]
-    fn issue_15_item_6_sized_texts_are_pieces(
+    fn sized_texts_are_measured_and_cut_as_one_unit(
         before in "[a-z界é ]{0,6}",
         after in "[a-z界é ]{0,6}",
         (scale, width, inner) in (1usize..8, 0usize..8, "[a-z界é ;:=]{1,5}"),

@@ -7,16 +7,17 @@ use std::sync::Arc;
 use sinew::search::Accept;
 use sinew_llm::fetch::AddressCheck;
 
-/// Judges the files that a call opens.
+/// Decides whether a call may use the files that it opens.
 pub trait PathCheck: Send + Sync {
-    /// Judges a path without links of a file or folder that was opened, or is to be made, with what is known of the file.
+    /// Checks the link-free path of a file or directory that was opened, or will be created, with the file's metadata
+    /// if it exists.
     ///
     /// # Errors
-    /// The reason why it must not be used, for the model.
+    /// Returns the reason for the model if the file must not be used.
     fn check(&self, path: &Path, facts: Option<&Metadata>) -> Result<(), String>;
 
-    /// Returns true if each file below a folder, whose path has no links, may be used, whatever other names it has.
-    /// Default: false, each is judged.
+    /// Returns true if every file below a directory, given by its link-free path, may be used, including hard links.
+    /// Default: false, each file is checked.
     fn allows_below(&self, _folder: &Path) -> bool {
         false
     }
@@ -28,36 +29,36 @@ impl<F: Fn(&Path, Option<&Metadata>) -> Result<(), String> + Send + Sync> PathCh
     }
 }
 
-/// Decides which files the tools may open.
+/// Decides which files and addresses the tools may access.
 pub trait PathPolicy: Send + Sync {
-    /// The check of the files that one call opens; None allows all of them. Asked once per call; `call` is its id, none
-    /// where the user attaches files.
+    /// Returns the check for the files that one call opens; `None` allows all files. Called once per call; `call` is
+    /// the call's id, or `None` if the user attaches files.
     fn path_check(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>>;
 
-    /// The check of the addresses to which a server leads the call of a tool. Default: None, all are allowed.
+    /// Returns the check for the redirects of a tool call. Default: `None`, all addresses are allowed.
     fn address_check(&self, _tool: &str, _call: &str) -> Option<AddressCheck> {
         None
     }
 }
 
-/// The checks of the files that a call opens. Default: none.
+/// The checks of the files that a call opens. Default: no checks.
 #[derive(Clone, Default)]
 pub struct Access {
     pub(crate) checks: Vec<Arc<dyn PathCheck>>,
 }
 
 impl Access {
-    /// Returns true if there is any check: else no path has to be looked up.
+    /// Returns true if there is any check; otherwise no path has to be resolved.
     pub(crate) fn is_limited(&self) -> bool {
         !self.checks.is_empty()
     }
 
-    /// Asks about a path without links, and what is known of the file there.
+    /// Checks a link-free path and the metadata of the file there.
     pub(crate) fn check(&self, path: &Path, facts: Option<&Metadata>) -> Result<(), String> {
         self.checks.iter().try_for_each(|check| check.check(path, facts))
     }
 
-    /// Asks the same for the files of a search. None: nobody has to be asked.
+    /// Returns the same check for the files of a search; `None` if there are no checks.
     pub(crate) fn accept(&self) -> Option<Accept> {
         let (file_access, folder_access) = (self.clone(), self.clone());
         let accept = Accept::new(move |path, file| file_access.check_opened(file, path).is_ok()).or_whole(
@@ -77,10 +78,10 @@ impl Access {
                 .is_ok_and(|real| self.check(&real, std::fs::metadata(&real).ok().as_ref()).is_ok())
     }
 
-    /// Asks about what was opened by `path`.
+    /// Checks the file that was opened at `path`.
     ///
     /// # Errors
-    /// A check refuses it, or the file cannot be looked at: the reason, for the model.
+    /// Returns the reason for the model if a check rejects the file, or if it cannot be inspected.
     pub fn check_opened(&self, file: &File, path: &Path) -> Result<(), String> {
         if !self.is_limited() {
             return Ok(());

@@ -1,11 +1,11 @@
-//! Repair of the arguments that models often get wrong: other names of keys, numbers as strings.
+//! Repairs common mistakes in the arguments of models: alternative names of keys, numbers as strings.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
 use crate::tool::{Call, ToolError};
 
-/// Other names of keys. One is taken only where the schema has the right name and not this one.
+/// Alternative names of keys. An alias is only applied if the schema has the proper name and does not have the alias.
 const ALIASES: &[(&str, &str)] = &[
     ("file_path", "path"),
     ("filePath", "path"),
@@ -19,10 +19,10 @@ const ALIASES: &[(&str, &str)] = &[
     ("timeout_secs", "timeout"),
     ("cmd", "command"),
 ];
-/// Deeper values are left as they are.
+/// Values at a greater depth are not changed.
 const DEEPEST: usize = 8;
 
-/// `value` as `schema` wants it, as far as it can be told. What cannot be mended stays for the check to report.
+/// Converts `value` to match `schema` where the intent is clear. Validation reports everything else.
 pub(super) fn mend(schema: &Value, value: Value) -> Value {
     mend_at(schema, value, 0)
 }
@@ -48,7 +48,7 @@ fn mend_at(schema: &Value, value: Value, depth: usize) -> Value {
 
 fn mend_object(schema: &Value, object: Map<String, Value>, depth: usize) -> Map<String, Value> {
     let Some(properties) = schema["properties"].as_object() else {
-        // Names that the model chooses, as those of variables.
+        // Keys that the model chooses, such as names of variables.
         let schema = &schema["additionalProperties"];
         return object.into_iter().map(|(key, value)| (key, mend_at(schema, value, depth + 1))).collect();
     };
@@ -60,7 +60,7 @@ fn mend_object(schema: &Value, object: Map<String, Value>, depth: usize) -> Map<
         });
         let name = name.unwrap_or(key);
         let value = match properties.get(name) {
-            // A model that leaves something out by writing null means its absence.
+            // Some models write null instead of omitting a key.
             Some(_) if value.is_null() => continue,
             Some(schema) => mend_at(schema, value.clone(), depth + 1),
             None => value.clone(),
@@ -70,14 +70,14 @@ fn mend_object(schema: &Value, object: Map<String, Value>, depth: usize) -> Map<
     mended
 }
 
-/// `5.0` as the whole number that it is.
+/// Returns the integer value of a number such as `5.0`; `None` if it has a fraction.
 fn whole(number: &Number) -> Option<i64> {
     let value = number.as_f64().filter(|_| number.is_f64())?;
     #[allow(clippy::cast_possible_truncation, reason = "what is out of range is as good as the nearest number in it")]
     (value.fract() == 0.0).then_some(value as i64)
 }
 
-/// A string as what it spells, where the schema wants no string.
+/// Parses a string if the schema expects another type; `None` if it does not parse.
 fn read_as(wanted: &str, text: &str) -> Option<Value> {
     let text = text.trim();
     let value: Value = match wanted {
@@ -94,9 +94,9 @@ fn read_as(wanted: &str, text: &str) -> Option<Value> {
     fits.then_some(value)
 }
 
-/// The arguments of a call as the tool's own type.
+/// Converts the arguments of a call to the tool's own type.
 pub(super) fn parse<T: DeserializeOwned>(call: &Call) -> Result<T, ToolError> {
-    // The schema was checked before; a hook may have put something else in its place since.
+    // The arguments were validated, but a hook may have replaced them since.
     T::deserialize(&call.arguments).map_err(|error| ToolError::Failed(format!("Invalid arguments: {error}")))
 }
 

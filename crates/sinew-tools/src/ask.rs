@@ -1,4 +1,4 @@
-//! `ask`: questions to the user, where there is a user interface.
+//! `ask`: asks the user questions, if there is a user interface.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +86,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
 }
 
 impl Question {
-    /// Returns the text for an answer when the time is up: the recommended option, if there is one.
+    /// Returns the text used when a question times out: the recommended option, if there is one.
     #[must_use]
     pub fn unanswered(&self) -> String {
         let recommended = self.recommended.and_then(|index| self.options.get(index));

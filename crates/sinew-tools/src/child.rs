@@ -1,11 +1,11 @@
-//! The variables of programs that the agent starts.
+//! The environment variables of programs that the agent starts.
 
 use std::ffi::OsString;
 
 /// Variables with their values.
 pub type Variables = Vec<(OsString, OsString)>;
 
-/// A name that ends like this, in any case of letters, is that of a credential: `PGPASSWORD`, `GH_TOKEN`.
+/// Suffixes of the names of credentials, ignoring case: `PGPASSWORD`, `GH_TOKEN`.
 const ENDS: [&str; 12] = [
     "TOKEN",
     "TOKENS",
@@ -20,20 +20,20 @@ const ENDS: [&str; 12] = [
     "APIKEY",
     "SSHPASS",
 ];
-/// The same behind another word: `AWS_SECRET_ACCESS_KEY`. Alone such a word may be anything.
+/// Suffixes that only count after another word: `AWS_SECRET_ACCESS_KEY`. As a whole name such a word is ambiguous.
 const LAST_WORDS: [&str; 8] = ["_KEY", "_KEYS", "_PASS", "_PWD", "_PAT", "_AUTH", "_JWT", "_CREDS"];
 
-/// The rule by which programs get variables.
+/// Decides which variables programs get.
 #[derive(Debug, Clone, Copy)]
 pub struct Filter<'a> {
-    /// Names that are passed although they look like secrets (`env.passThrough`).
+    /// Names that are passed even if they look like secrets (`env.passThrough`).
     pub pass: &'a [String],
-    /// Names of the keys of providers.
+    /// Names of the variables with providers' API keys.
     pub keys: &'a [String],
 }
 
 impl Filter<'_> {
-    /// Returns true if a variable is kept from programs.
+    /// Returns true if programs do not get the variable.
     #[must_use]
     pub fn hides(&self, name: &str) -> bool {
         if self.pass.iter().any(|passed| passed == name) {
@@ -43,7 +43,7 @@ impl Filter<'_> {
         ENDS.iter().chain(&LAST_WORDS).any(|end| upper.ends_with(end)) || self.keys.iter().any(|key| key == name)
     }
 
-    /// The variables that programs get.
+    /// Returns the variables that programs get.
     #[must_use]
     pub fn apply(&self, all: &[(OsString, OsString)]) -> Variables {
         all.iter().filter(|(name, _)| !self.hides(&name.to_string_lossy())).cloned().collect()

@@ -1,15 +1,16 @@
-//! A terminal that the user sees.
+//! A terminal in the user interface.
 
 use sinew::shell::pty::PtySession;
 
-/// Shows the program of a command and types into it.
+/// Shows the program of a command and sends it the user's input.
 pub trait Console: Send + Sync {
-    /// A program begins. `session` takes what is typed, another size, and the end. Gives columns and rows.
+    /// Called when a program starts. `session` receives input, size changes and the termination request. Returns the
+    /// columns and rows.
     fn open(&self, command: &str, session: &PtySession) -> (u32, u32);
 
-    /// It printed `chunk`, control sequences included.
+    /// Called with the output, including control sequences.
     fn show(&self, chunk: &str);
 
-    /// It is over.
+    /// Called when the program has ended.
     fn close(&self);
 }

@@ -1,28 +1,28 @@
-//! The editor that a session runs in: its unsaved texts count, and it hears of what tools write.
+//! The editor that hosts a session: tools use its unsaved texts and report their writes to it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
-/// A larger file is read and written on the disk.
+/// Larger files are read and written on disk.
 const LARGEST: u64 = 1 << 20;
 
-/// The editor that a session runs in. It is asked on threads that may wait.
+/// The editor that hosts a session. Its methods are called on threads that may block.
 pub trait Editor: Send + Sync {
-    /// The text that the editor has for a file, with changes that are not saved. None: the disk counts.
+    /// Returns the editor's text of a file, including unsaved changes. `None` means that the file on disk is current.
     fn read(&self, path: &Path) -> Option<String>;
 
-    /// Takes the new text of a file in place of the disk. False: the disk is to be written.
+    /// Writes the new text of a file through the editor. Returns false if the file has to be written on disk.
     fn write(&self, path: &Path, text: &str) -> bool;
 
-    /// A tool has replaced `old` by `new`; without `old` the file is new.
+    /// Called after a tool replaced `old` by `new`; `old` is `None` for a new file.
     fn changed(&self, path: &Path, old: Option<&[u8]>, new: &[u8]);
 }
 
-/// The content that a file has in the editor, where it differs from the one on the disk.
+/// Returns the editor's content of a file if it differs from the content on disk.
 pub(crate) fn unsaved(editor: Option<&dyn Editor>, path: &Path, disk: &[u8]) -> Option<Vec<u8>> {
     let editor = editor.filter(|_| disk.len() as u64 <= LARGEST)?;
-    // What is no text an editor shows in its own way.
+    // Editors have their own views for content that is not text.
     let on_disk = std::str::from_utf8(disk).ok().filter(|text| !text.contains('\0'))?;
     let text = editor.read(path)?;
     let plain = |text: &str| text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
@@ -30,14 +30,14 @@ pub(crate) fn unsaved(editor: Option<&dyn Editor>, path: &Path, disk: &[u8]) -> 
     if before == now {
         return None;
     }
-    // Editors keep line ends and marks of their own: the file keeps those that it has.
+    // Editors use their own line ends and byte order marks; the ones of the file are kept.
     let (all, windows) = (on_disk.matches('\n').count(), on_disk.matches("\r\n").count());
     let now = if windows * 2 > all { now.replace('\n', "\r\n") } else { now };
     let mark = if on_disk.starts_with('\u{feff}') { "\u{feff}" } else { "" };
     Some(format!("{mark}{now}").into_bytes())
 }
 
-/// The file that is to be read in the place of `file`: one with the text of the editor, or the same.
+/// Returns the file to read instead of `file`: one with the editor's text, or the same file.
 pub(crate) fn opened(editor: Option<&dyn Editor>, path: &Path, mut file: File) -> io::Result<File> {
     if editor.is_none() || file.metadata()?.len() > LARGEST {
         return Ok(file);
@@ -52,9 +52,9 @@ pub(crate) fn opened(editor: Option<&dyn Editor>, path: &Path, mut file: File) -
     Ok(edited)
 }
 
-/// Hands a new content to the editor; false where the disk is to be written.
+/// Passes new content to the editor; returns false if the file has to be written on disk.
 pub(crate) fn takes(editor: Option<&dyn Editor>, path: &Path, content: &[u8]) -> bool {
     let Some(editor) = editor.filter(|_| content.len() as u64 <= LARGEST) else { return false };
-    // An editor that says yes and writes nothing must not lose the text.
+    // If an editor accepts the text but writes nothing, the text must not be lost.
     std::str::from_utf8(content).is_ok_and(|text| editor.write(path, text)) && path.is_file()
 }

@@ -1,11 +1,11 @@
-//! A change of a file that was not made.
+//! A proposed change of a file.
 
 /// A change that a call would make to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// The file, as people name it.
+    /// The displayed name of the file.
     pub name: String,
-    /// The present text; empty where there is no file.
+    /// The current text; empty if the file does not exist.
     pub old: String,
     /// The text after the change.
     pub new: String,

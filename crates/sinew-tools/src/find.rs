@@ -1,4 +1,4 @@
-//! `find`: files and folders by their names.
+//! `find`: finds files and directories by name.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,9 +36,9 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// Entries that are shown where no limit is given.
+/// The default number of entries.
 const LIMIT: usize = 200;
-/// Seconds that a search may take where none are given.
+/// The default time limit of a search in seconds.
 const SECONDS: f64 = 5.0;
 
 fn parameters(_: &HostOptions) -> Value {
@@ -100,7 +100,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         },
         hidden: arguments.hidden.unwrap_or(true),
         gitignore: arguments.gitignore.unwrap_or(true),
-        // A job may change files at any time.
+        // A background job may change files at any time.
         cache: !host.jobs.are_running(),
         max_results: Some(limit),
         sort_by_mtime: arguments.sort.as_deref() != Some("path"),
@@ -109,7 +109,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     };
     let cancel = call.cancel.clone().with_timeout(Duration::from_secs_f64(seconds));
     let (found, partial) = host.options.searches.glob_so_far(&options, &cancel)?;
-    // Somebody may have put another folder there since it was asked about.
+    // The directory may have been replaced since it was checked.
     let real = found.scan.root();
     access.check(real, None).map_err(ToolError::Failed)?;
     let mut hidden = 0;
@@ -127,8 +127,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(page(names.into_iter(), total, limit, &found.warnings, partial.then_some(seconds)))
 }
 
-/// Writes the answer for the model from `names`, which are `total` before the limit; `late`: the seconds after which
-/// the search ended.
+/// Formats the result for the model from `names`, which are `total` without the limit. `late` is the number of seconds
+/// after which the search timed out.
 fn page(
     names: impl Iterator<Item = String>,
     total: usize,
@@ -167,13 +167,13 @@ fn page(
     if details.is_empty() { output } else { output.with_details(details.into()) }
 }
 
-/// A pattern that is the path of a folder or a file stands for what is below it, or for itself.
+/// Converts a pattern that is the path of a directory or file: it matches everything below it, or the file itself.
 fn named_path(host: &Host, call: &Call, root: PathBuf, pattern: &str) -> Result<(PathBuf, String), ToolError> {
     let in_root = root.join(pattern.trim_start_matches("./"));
     let absolute = pattern.starts_with('/') || pattern.starts_with('~');
     let path = if absolute { paths::resolve(host, call, pattern)? } else { in_root };
     let plain = !pattern.contains(['*', '?', '[', '{']) && path.parent().is_some();
-    // A bare name is looked for at any depth.
+    // A name without a slash matches at any depth.
     if plain && pattern.contains('/') && (path.is_dir() || path.is_file()) {
         return Ok((path, "**/*".into()));
     }
@@ -186,7 +186,7 @@ fn named_path(host: &Host, call: &Call, root: PathBuf, pattern: &str) -> Result<
     Ok((root, pattern.to_string()))
 }
 
-/// A pattern that leads out of the folder: the folder that it leads to, and the rest of it.
+/// Resolves a pattern that leaves the directory: returns the directory that it leads to, and the rest of the pattern.
 fn below(host: &Host, call: &Call, root: &Path, pattern: &str) -> Result<(PathBuf, String), ToolError> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let plain = parts.iter().take_while(|part| !part.contains(['*', '?', '[', '{'])).count();
@@ -198,7 +198,7 @@ fn below(host: &Host, call: &Call, root: &Path, pattern: &str) -> Result<(PathBu
     if !folder.is_dir() {
         return Err(ToolError::Failed(format!("Path not found: {}", paths::shown(&call.cwd, &folder))));
     }
-    // A bare name would be looked for at any depth.
+    // A name without a slash would match at any depth.
     let rest = if rest.len() == 1 { format!("./{}", rest[0]) } else { rest.join("/") };
     Ok((folder, rest))
 }

@@ -1,4 +1,4 @@
-//! `grep`: lines that match a regular expression.
+//! `grep`: finds lines that match a regular expression.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -41,14 +41,14 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// Rows that are shown where no limit is given.
+/// The default number of rows.
 const LIMIT: u32 = 100;
-/// Characters of a line at most.
+/// The maximum number of characters per line.
 const COLUMNS: u32 = 500;
-/// The longest time that a search may take.
+/// The time limit of a search.
 const TIME: Duration = Duration::from_secs(30);
 
-/// The places that a search begins at. One text may name several.
+/// Returns the paths to search. One text may contain several.
 fn subjects(arguments: &Value) -> Vec<Subject> {
     let mut found = searched(arguments, "glob");
     if let Some(Value::String(list)) = arguments.get("path") {
@@ -103,7 +103,7 @@ struct Arguments {
     mode: OutputMode,
 }
 
-/// One text may name several.
+/// One text may contain several paths.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Paths {
@@ -171,7 +171,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         if rows > 0 || result.limit_reached {
             skip = 0;
         } else if skip > 0 && roots.len() > 1 {
-            // All of this root was passed over: what is left to pass over is counted without an offset.
+            // All rows of this root were skipped; the number is determined with a search without an offset.
             let all = search(host, &GrepOptions { offset: 0, max_count: Some(skip), ..options }, &cancel)?;
             skip -= u32::try_from(all.rows().count()).unwrap_or(u32::MAX).min(skip);
         }
@@ -207,11 +207,11 @@ fn options(host: &Host, arguments: &Arguments, root: &std::path::Path, literal: 
     }
 }
 
-/// A place to search, and how it is shown.
+/// A path to search, and its displayed name.
 type Root = (PathBuf, String);
 
-/// The files and folders to search, and the names of those that are missing. Several names may be divided by commas or
-/// blanks where there is no file of the whole name.
+/// Returns the files and directories to search, and the names of missing ones. A text that is not an existing path may
+/// contain several paths, separated by commas or blanks.
 fn roots(host: &Host, call: &Call, given: Option<&Paths>) -> Result<(Vec<Root>, Vec<String>), ToolError> {
     let root = |text: &str| -> Result<Option<Root>, ToolError> {
         let path = paths::resolve(host, call, text)?;
@@ -238,7 +238,7 @@ fn roots(host: &Host, call: &Call, given: Option<&Paths>) -> Result<(Vec<Root>, 
     Ok((found, missing))
 }
 
-/// Returns true if a bracket has no partner: then the pattern was meant as text.
+/// Returns true if a bracket is unbalanced: the pattern was then meant as literal text.
 fn unbalanced(pattern: &str) -> bool {
     [(b'(', b')'), (b'{', b'}')].iter().any(|(open, close)| {
         let count = |wanted: u8| pattern.bytes().filter(|byte| *byte == wanted).count();
@@ -246,14 +246,14 @@ fn unbalanced(pattern: &str) -> bool {
     })
 }
 
-/// Shares the first `total` matches among the files, where each file gives one in turn.
+/// Distributes the first `total` matches among the files in rounds of one match per file.
 fn shares(counts: &[usize], total: usize) -> Vec<usize> {
     let mut shares = vec![0; counts.len()];
     let mut left = total;
     let mut open: Vec<usize> = (0..counts.len()).collect();
     loop {
         open.retain(|file| shares[*file] < counts[*file]);
-        // So many rounds nobody drops out of.
+        // The number of rounds in which every file still has matches.
         let rounds = open.iter().map(|file| counts[*file] - shares[*file]).min().unwrap_or(0);
         let rounds = rounds.min(left.checked_div(open.len()).unwrap_or(0));
         if rounds == 0 {
@@ -265,7 +265,7 @@ fn shares(counts: &[usize], total: usize) -> Vec<usize> {
     }
 }
 
-/// The answer for the model.
+/// The result for the model.
 struct Page {
     mode: OutputMode,
     text: String,
@@ -277,12 +277,12 @@ struct Page {
     warnings: Vec<String>,
     /// The file whose block is being written.
     open: Option<ShownFile>,
-    /// Lines of the text.
+    /// The number of lines of the text.
     lines: usize,
     access: Access,
 }
 
-/// A file and its lines that the model gets to see.
+/// A file and the lines of it that the model sees.
 struct ShownFile {
     path: PathBuf,
     content: Vec<u8>,
@@ -290,7 +290,7 @@ struct ShownFile {
 }
 
 impl ShownFile {
-    /// A larger file is not read again to remember single lines of it.
+    /// Larger files are not read again to remember single lines.
     const LARGEST: u64 = 4 << 20;
 
     fn file(path: &std::path::Path, access: &Access) -> Option<ShownFile> {
@@ -367,7 +367,7 @@ impl Page {
         self.note(result);
     }
 
-    /// Takes up the matches `from .. from + count` of all below a folder, counted so that each file gives one in turn.
+    /// Adds the matches `from .. from + count` below a directory, counted in rounds of one match per file.
     fn in_turns(
         &mut self,
         host: &Host,
@@ -377,7 +377,7 @@ impl Page {
         cancel: &CancelToken,
     ) -> Result<(), ToolError> {
         let to = from.saturating_add(count);
-        // The first match of a file comes after those of all files before it: later files have no part in it.
+        // The n-th match in rounds is in one of the first n files, so later files are not needed.
         let files = Some(u32::try_from(to).unwrap_or(u32::MAX));
         let counted = GrepOptions { mode: Mode::Count, offset: 0, max_count: files, context: None, ..options.clone() };
         let counted = search(host, &counted, cancel)?;
@@ -395,7 +395,7 @@ impl Page {
             match search(host, &one, cancel) {
                 Ok(result) => self.add(host, &result, path, &name, call),
                 Err(error) if cancel.is_cancelled() => return Err(error.into()),
-                // Gone since it was counted, or its name is not UTF-8: the other files have their matches all the same.
+                // The file was deleted since it was counted, or its name is not UTF-8; the other files are still shown.
                 Err(_) => self.warnings.push(format!("{name}: matches that cannot be shown: use bash for this file")),
             }
         }
@@ -411,10 +411,10 @@ impl Page {
         self.warnings.extend(result.warnings.iter().take(5).cloned());
     }
 
-    /// A line is about to be written. What will be cut off is not shown.
+    /// Records a line that will be written, unless it will be cut off.
     fn shows(&mut self, number: u32, line: &str) {
         self.lines += 1;
-        // A file or a gap has a line of its own.
+        // A file header or a gap needs a line of its own.
         let fits =
             self.text.len() + line.len() + 16 <= truncate::BYTES && self.lines + self.files < truncate::LINES / 2;
         if let (true, Some(open)) = (fits, &mut self.open) {
@@ -422,7 +422,7 @@ impl Page {
         }
     }
 
-    /// Ends the block of a file.
+    /// Finishes the block of a file.
     fn remember(&mut self, host: &Host) {
         let Some(open) = self.open.take() else { return };
         host.seen.found(&open.path, &open.content, open.shown.iter().map(|(number, line)| (*number, line.as_str())));
@@ -440,7 +440,7 @@ impl Page {
         !row.before.is_empty() || !row.after.is_empty() || self.text.ends_with("-\n")
     }
 
-    /// Adds a match with its lines around and gives the number of the last one.
+    /// Adds a match with its context and returns the number of the last line.
     fn row(&mut self, row: &Row<'_>) -> u32 {
         for line in &row.before {
             self.shows(line.line_number, line.line);

@@ -1,4 +1,4 @@
-//! The state that the tools of a session share, and what it tells whoever runs them.
+//! The state that the tools of a session share, and its notifications to the session.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ struct OutsideGrants {
 }
 
 impl Host {
-    /// Starts nothing and touches no file.
+    /// Creates the state. Starts no process and opens no file.
     #[must_use]
     pub fn new(options: HostOptions) -> Arc<Host> {
         let options = Arc::new(options);
@@ -77,7 +77,7 @@ impl Host {
         })
     }
 
-    /// Sets what `skill://` and `rule://` mean from now on. Before the first call there is nothing behind them.
+    /// Sets the resolver of `skill://` and `rule://`. Before the first call there are no such resources.
     pub fn set_resources(&self, resources: Arc<dyn ResourceLookup>) {
         *self.resources.lock() = Some(resources);
     }
@@ -107,13 +107,13 @@ impl Host {
         &self.options.artifacts
     }
 
-    /// Returns true if pictures are made small enough for models.
+    /// Returns true if images are scaled down to the limits of models.
     #[must_use]
     pub fn resizes_pictures(&self) -> bool {
         self.options.settings.images.auto_resize
     }
 
-    /// Sets who is asked about the files that tools open, from now on. Default: nobody.
+    /// Replaces the policies for the files that tools open. Default: none.
     pub fn set_path_policies(&self, policies: Vec<Arc<dyn PathPolicy>>) {
         *self.policies.lock() = policies;
     }
@@ -140,18 +140,18 @@ impl Host {
         self.shell.confinement()
     }
 
-    /// Sets the editor that the session runs in; the first one stays. Before that there is none.
+    /// Sets the editor that hosts the session; later calls are ignored. Default: no editor.
     pub fn set_editor(&self, editor: Arc<dyn Editor>) {
-        // A second one would see half of a session.
+        // A second editor would only know a part of the session.
         let _ = self.editor.set(editor);
     }
 
-    /// The editor that the session runs in.
+    /// Returns the editor that hosts the session; `None` without one.
     pub(crate) fn editor(&self) -> Option<&dyn Editor> {
         self.editor.get().map(|editor| &**editor)
     }
 
-    /// Returns true if the user lets a call with these arguments run outside the sandbox.
+    /// Returns the checks of the files that `tool` opens in a call; `call` is `None` if the user attaches them.
     pub(crate) fn allows_outside(&self, arguments: &serde_json::Value) -> bool {
         let granted = self.outside.lock();
         granted.all || granted.calls.contains(arguments)
@@ -178,7 +178,7 @@ impl Host {
         Access { checks }
     }
 
-    /// The checks of the addresses to which a server leads a call.
+    /// Returns the checks of a call's redirects.
     pub(crate) fn address_checks(&self, tool: &str, call: &str) -> Vec<AddressCheck> {
         self.policies.lock().iter().filter_map(|policy| policy.address_check(tool, call)).collect()
     }
@@ -187,8 +187,8 @@ impl Host {
         self.resources.lock().clone()
     }
 
-    /// A file went with a message of the user: `lines`, the first ones as it has them, count as read, also where they
-    /// are `whole`. `hash` is that of the content, `path` that of the file without links.
+    /// Records that a file was attached to a message of the user: `lines`, the attached beginning of the file, count as
+    /// read; `whole` means the complete file. `hash` is that of the content, `path` the link-free path.
     pub fn mentioned(&self, path: &Path, hash: Option<[u8; 32]>, whole: bool, lines: &[u8]) {
         self.seen.showed(path, hash, whole, 1, read_tracker::lines(lines));
     }
@@ -198,12 +198,12 @@ impl Host {
         paths.iter().for_each(|path| self.seen.forget(path));
     }
 
-    /// Returns true if this is the first time that something, named by a digest, is asked about.
+    /// Returns true if this is the first call with this digest.
     pub(crate) fn first_time(&self, what: read_tracker::Hash) -> bool {
         self.warned.lock().insert(what)
     }
 
-    /// Waits for the next thing that the session is to be told between and during its runs. Dropping it loses nothing.
+    /// Waits for the next notification of the session, during and between runs. Dropping the future loses nothing.
     pub async fn notice(&self) -> Notice {
         tokio::select! {
             JobNotice { id, state, follow_up } = self.jobs.next() => Notice::Job { id, state, follow_up },
@@ -211,24 +211,24 @@ impl Host {
         }
     }
 
-    /// The commands in the background, in the order of their start.
+    /// Returns the background jobs, ordered by start.
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         self.jobs.all().iter().map(Job::of).collect()
     }
 
-    /// The end of the output of a command in the background.
+    /// Returns the end of the output of a background job.
     ///
     /// # Errors
-    /// No job has the id.
+    /// Returns an error if no job has the id.
     pub fn job_output(&self, id: &str) -> Result<String, String> {
         self.job(id).map(|job| job.command.glance())
     }
 
-    /// Begins to end a command in the background; gives a line about it.
+    /// Starts to terminate a background job; returns a line about it.
     ///
     /// # Errors
-    /// No job has the id.
+    /// Returns an error if no job has the id.
     pub fn cancel_job(&self, id: &str) -> Result<String, String> {
         let job = self.job(id)?;
         job.command.cancel();
@@ -244,8 +244,8 @@ impl Host {
         })
     }
 
-    /// Ends the shell of the session, its jobs and everything that they started; returns when they are gone. Later
-    /// commands are errors.
+    /// Terminates the shell of the session, its jobs and all their processes, and waits for their end. Later commands
+    /// fail.
     pub fn close(&self) {
         self.jobs.close();
         self.shell.close();
@@ -258,18 +258,18 @@ impl Drop for Host {
     }
 }
 
-/// A command in the background, as it is at present.
+/// The current state of a background job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// The name by which it is asked about and ended.
+    /// The id of the job.
     pub id: String,
     /// The command line.
     pub command: String,
     /// `running`, `done`, `failed` or `cancelled`.
     pub state: &'static str,
-    /// Seconds for which it runs or ran.
+    /// The running time in seconds.
     pub seconds: u64,
-    /// A line about it.
+    /// A one-line summary.
     pub summary: String,
 }
 
@@ -288,33 +288,33 @@ impl Job {
 /// Finds the instructions of the folders of a file, each with its path, the outermost first. The file has no links in its path.
 pub type Instructions = Arc<dyn Fn(&Path) -> Vec<(PathBuf, String)> + Send + Sync>;
 
-/// Resolves the addresses `skill://` and `rule://` for the tool `read`.
+/// Resolves `skill://` and `rule://` addresses for the tool `read`.
 pub trait ResourceLookup: Send + Sync {
-    /// The file behind `skill://<name>[/<rel>]`; `rest` is what stands behind the two slashes.
+    /// Returns the file of `skill://<name>[/<rel>]`; `rest` is the text after `skill://`.
     ///
     /// # Errors
-    /// No skill has the name, or the path leaves its folder; a text for the model.
+    /// Returns a text for the model if no skill has the name, or if the path leaves its directory.
     fn skill_file(&self, rest: &str) -> Result<PathBuf, String>;
 
-    /// The text of `rule://<name>`.
+    /// Returns the text of `rule://<name>`.
     ///
     /// # Errors
-    /// No rule has the name; a text for the model.
+    /// Returns a text for the model if no rule has the name.
     fn rule_text(&self, name: &str) -> Result<String, String>;
 }
 
-/// An event beside the calls of a session.
+/// A notification of a session outside its calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A job changed its state.
+    /// The state of a job changed.
     Job {
-        /// The job.
+        /// The id of the job.
         id: String,
         /// `running`, `done`, `failed` or `cancelled`.
         state: &'static str,
-        /// The text for the model, where it has not seen the end itself.
+        /// The text for the model if it has not seen the end of the job; `None` otherwise.
         follow_up: Option<String>,
     },
-    /// A finished list of tasks was put away.
+    /// A finished task list was cleared.
     TodoCleared,
 }

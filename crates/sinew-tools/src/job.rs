@@ -1,4 +1,4 @@
-//! `job`: what the commands in the background do.
+//! `job`: shows and controls background jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Future(|host, call| Box::pin(run(host, call))),
 };
 
-/// Seconds that a call waits: where it names none, and the range.
+/// The default waiting time in seconds, and its range.
 const SECONDS: f64 = 60.0;
 const RANGE: (f64, f64) = (0.0, 3_600.0);
 
@@ -105,7 +105,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     Ok(ToolOutput::text(text).with_details(details))
 }
 
-/// The jobs that a call means: the named one, else the only one; for `any`, all that run.
+/// Returns the jobs that a call refers to: the named one, otherwise the only one; with `any`, all running ones.
 fn chosen(all: &[Entry], id: Option<&str>, any: bool) -> Result<Vec<Entry>, ToolError> {
     let ids = || all.iter().map(|job| job.id.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(id) = id {

@@ -1,7 +1,7 @@
-//! The built-in tools: what a model can do to files, the shell and the web.
+//! The built-in tools: file, shell and web access for models.
 //!
-//! Each tool is one `Spec`: a name, a schema and a function. What they share lives in [`Host`]; whoever draws a
-//! call looks at the `details` of its output, the model sees only the text.
+//! Each tool is one `Spec`: a name, a schema and a function. [`Host`] contains their shared state. User interfaces show
+//! the `details` of a result; the model only sees the text.
 
 mod access;
 mod arguments;
@@ -78,7 +78,7 @@ use spec::{Builtin, Spec};
 pub use tasks::{Phase, Status, Task};
 use tool::Tool;
 
-/// The built-in tools in the order in which models see them. Those that the settings switch off are left out.
+/// Returns the built-in tools in the order in which models see them, without those that the settings disable.
 #[must_use]
 pub fn builtin(host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
     SPECS
@@ -99,20 +99,20 @@ pub fn names_of(kind: ToolKind) -> impl Iterator<Item = &'static str> {
     SPECS.iter().filter(move |spec| spec.semantics.kind == kind).map(|spec| spec.name)
 }
 
-/// Returns the built-in tool that a model means by `alias`.
+/// Returns the built-in tool that a model means by `alias`; `None` if there is none.
 #[must_use]
 pub fn named_by_alias(alias: &str) -> Option<&'static str> {
     SPECS.iter().find(|spec| spec.semantics.aliases.contains(&alias)).map(|spec| spec.name)
 }
 
-/// Returns the built-in tool that a permission rule of another agent calls `name`.
+/// Returns the built-in tool that a permission rule of another agent calls `name`; `None` if there is none.
 #[must_use]
 pub fn named_by_foreign_rule(name: &str) -> Option<&'static str> {
     SPECS.iter().find(|spec| spec.semantics.foreign_names.contains(&name)).map(|spec| spec.name)
 }
 
-/// Returns the names of tools whose rules also deny, or ask about, a tool with these effects: what may not be read may not
-/// be searched, listed or edited, and what may not be written may not be edited.
+/// Returns the names of the tools whose deny and ask rules also apply to a tool with these effects: a file that may not
+/// be read may not be searched, listed or edited, and a file that may not be written may not be edited.
 #[must_use]
 pub fn restricting_names(effects: Effects) -> Vec<&'static str> {
     let mut names = Vec::new();
@@ -125,7 +125,8 @@ pub fn restricting_names(effects: Effects) -> Vec<&'static str> {
     names
 }
 
-/// Returns the name of the tool whose rules also allow a tool with these effects: the one that does at least as much.
+/// Returns the name of the tool whose allow rules also apply to a tool with these effects, because it can do at least
+/// as much; `None` if there is none.
 #[must_use]
 pub fn allowing_name(effects: Effects) -> Option<&'static str> {
     match effects {
@@ -135,7 +136,7 @@ pub fn allowing_name(effects: Effects) -> Option<&'static str> {
     }
 }
 
-/// The names of all built-in tools, for a flag that lists some of them.
+/// Returns the names of all built-in tools.
 pub fn names() -> impl Iterator<Item = &'static str> {
     // The ways to edit share a name; one of them counts.
     let others = [&raw const hashline::SPEC, &raw const patch_edit::SPEC];

@@ -1,39 +1,39 @@
-//! The text of a patch: sections of files, each a list of changes by line number.
+//! Parses a patch: sections of files, each a list of changes by line number.
 
 use std::ops::Range;
 
-/// Changes of one file.
+/// The changes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
     pub(super) path: String,
-    /// Eight hex digits; `None`: the file is to be created.
+    /// Eight hexadecimal digits; `None` creates the file.
     pub(super) tag: Option<String>,
     pub(super) ops: Vec<Op>,
 }
 
-/// One change: the lines `at` (from 0) become `body`. An empty range is a place between lines.
+/// One change: the lines `at` (from 0) are replaced by `body`. An empty range is an insertion point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Op {
     pub(super) at: Place,
     pub(super) body: Vec<String>,
-    /// The change has no body.
+    /// True if the change has no body.
     pub(super) deletes: bool,
 }
 
-/// The place of a change.
+/// The position of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     /// These lines.
     Lines(Range<usize>),
-    /// Before this line, or behind the one before it; `named` is the line that the patch names.
+    /// Before this line, or after the previous one; `named` is the line named in the patch.
     Between { at: usize, named: usize },
     /// Before the first line.
     Start,
-    /// Behind the last line.
+    /// After the last line.
     End,
 }
 
-/// A patch and what was overlooked in it.
+/// A patch and warnings about it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Patch {
     pub(super) sections: Vec<Section>,
@@ -43,13 +43,13 @@ pub(super) struct Patch {
 const OPS: &str = "Write \"replace 3..5\", \"delete 3..5\", \"insert before 3\", \"insert after 3\", \"insert start\" or \
                    \"insert end\", then each new line behind a |";
 
-/// Reads a patch.
+/// Parses a patch.
 ///
 /// # Errors
-/// It is none; the text names the line and says what to write.
+/// Returns a text with the line number and the correct syntax if the patch is invalid.
 pub(super) fn parse(input: &str) -> Result<Patch, String> {
     let mut patch = Patch::default();
-    // Whether a body line may stand here: directly below its change.
+    // True directly after a change, where a body line is allowed.
     let mut open = false;
     for (index, line) in input.lines().enumerate() {
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -90,7 +90,7 @@ pub(super) fn parse(input: &str) -> Result<Patch, String> {
     Ok(patch)
 }
 
-/// The paths of the headers in a patch that may be incomplete. A faulty header counts with all of its text.
+/// Returns the paths in the headers of a patch that may be incomplete. An invalid header counts with its whole text.
 pub(super) fn paths(input: &str) -> impl Iterator<Item = String> {
     let header = |line: &str| match line.starts_with('|') {
         true => None,
@@ -125,7 +125,8 @@ fn check(patch: &mut Patch) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes `<n>:` off a body when all lines have it and the numbers are those of the place: then they were copied.
+/// Removes the prefix `<n>:` from a body if all lines have it and the numbers match the position, because they were
+/// then copied from a read.
 fn without_numbers(op: &mut Op) -> bool {
     let first = match op.at {
         Place::Lines(ref range) => range.start + 1..=range.end,
@@ -146,7 +147,7 @@ fn without_numbers(op: &mut Op) -> bool {
     true
 }
 
-/// Other formats of patches, by their marks.
+/// Recognises other patch formats by their markers.
 fn foreign(line: &str) -> Option<&'static str> {
     if line.starts_with("@@") || line.starts_with("--- ") || line.starts_with("+++ ") {
         return Some("unified diffs");
@@ -201,10 +202,10 @@ fn range_of(text: &str) -> Option<Range<usize>> {
     (first <= last).then_some(first - 1..last)
 }
 
-/// A line number, from 1; a mark of a search may stand before it.
+/// Parses a line number, from 1; search output may have a marker before it.
 fn number(text: &str) -> Option<usize> {
     let text = text.trim_start_matches(['*', '>']);
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // Far above any file, far below an overflow.
+    // Larger than any file, but small enough to avoid overflows.
     text.parse().ok().filter(|number| digits && (1..=usize::MAX / 4).contains(number))
 }

@@ -1,4 +1,4 @@
-//! `ls`: what is in a folder.
+//! `ls`: lists a directory.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// Entries that are shown where no limit is given.
+/// The default number of entries.
 const LIMIT: usize = 500;
 
 fn parameters(_: &HostOptions) -> Value {
@@ -61,17 +61,17 @@ fn run(host: &Host, call: &Call) -> Outcome {
     list(&paths::resolve(host, call, given)?, given, limit.unwrap_or(LIMIT), call, &access)
 }
 
-/// Lists at most `limit` entries of the folder `path`, which the model called `given`.
+/// Lists at most `limit` entries of the directory `path`, which the model called `given`.
 ///
 /// # Errors
-/// A check refuses the folder, or it cannot be read.
+/// Returns an error if a check rejects the directory, or if it cannot be read.
 pub fn list(path: &Path, given: &str, limit: usize, call: &Call, access: &Access) -> Result<ToolOutput, ToolError> {
     let failed = |what: String| ToolError::Failed(what);
     let opened = access.is_limited().then(|| fs::File::open(path)).and_then(Result::ok);
     if let Some(opened) = &opened {
         access.check_opened(opened, path).map_err(failed)?;
     }
-    // Where the system can name it, the folder that was asked about is the one that is listed.
+    // If the system has such a path, the listing uses the directory that was checked.
     let (named, path) = (path, opened.as_ref().and_then(by_descriptor));
     let path = path.as_deref().unwrap_or(named);
     let facts = match fs::symlink_metadata(path) {
@@ -104,7 +104,7 @@ pub fn list(path: &Path, given: &str, limit: usize, call: &Call, access: &Access
     for (_, name) in names.into_iter().take(limit) {
         let line = match fs::symlink_metadata(path.join(&name)) {
             Ok(facts) => line(&name.to_string_lossy(), &facts),
-            // Gone since the folder was read: it was there.
+            // The entry was deleted after the directory was read.
             Err(_) => name.to_string_lossy().into_owned(),
         };
         if text.len() + line.len() > truncate::BYTES {
@@ -122,7 +122,8 @@ pub fn list(path: &Path, given: &str, limit: usize, call: &Call, access: &Access
     Ok(ToolOutput::text(text))
 }
 
-/// A path to a file or folder that is open, whatever becomes of its own.
+/// Returns a path to an open file or directory that stays valid if the original path changes; `None` if the system has
+/// no such path.
 fn by_descriptor(file: &fs::File) -> Option<std::path::PathBuf> {
     #[cfg(target_os = "linux")]
     {
@@ -137,7 +138,7 @@ fn by_descriptor(file: &fs::File) -> Option<std::path::PathBuf> {
 }
 
 fn line(name: &str, facts: &fs::Metadata) -> String {
-    // A name may hold a line end or an escape sequence; the list must stay one line per entry.
+    // A name may contain line ends or escape sequences; the list needs one line per entry.
     let name = paths::one_line(name.to_string());
     if facts.is_dir() {
         format!("{name}/")

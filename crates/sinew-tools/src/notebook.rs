@@ -1,4 +1,4 @@
-//! Jupyter notebooks as the text of their cells: what a read shows is what an edit changes.
+//! Jupyter notebooks as the text of their cells, for reads and edits.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A notebook whose cells are shown as text, each below a line `# %% [code] cell:3`.
+/// A notebook whose cells are shown as text, each after a line `# %% [code] cell:3`.
 pub(super) struct Notebook<'a> {
     json: &'a str,
     text: String,
@@ -16,11 +16,11 @@ pub(super) struct Notebook<'a> {
 
 /// The source of a cell.
 struct Source {
-    /// Its value in the JSON.
+    /// The range of its value in the JSON.
     json: Range<usize>,
-    /// Its lines in the text.
+    /// The range of its lines in the text.
     text: Range<usize>,
-    /// It has no line end of its own; the text has one behind it.
+    /// True if the source does not end in a line end; the text adds one.
     is_open: bool,
 }
 
@@ -38,18 +38,18 @@ struct Cell<'a> {
     source: Option<&'a RawValue>,
 }
 
-/// Returns true if the name of a file is that of a notebook.
+/// Returns true if a file name is that of a notebook.
 pub(super) fn is_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ipynb")
 }
 
 impl<'a> Notebook<'a> {
-    /// Reads the content of the file `path`. `None` if it is no notebook.
+    /// Reads the content of the file `path`; `None` if it is not a notebook.
     pub(super) fn open(path: &Path, content: &'a [u8]) -> Option<Notebook<'a>> {
         if is_name(path) { Notebook::parse(std::str::from_utf8(content).ok()?) } else { None }
     }
 
-    /// Reads the JSON of a notebook. `None` if it is something else.
+    /// Parses the JSON of a notebook; `None` if it is not a notebook.
     pub(super) fn parse(json: &'a str) -> Option<Notebook<'a>> {
         let book: Book<'a> = serde_json::from_str(json).ok()?;
         let mut text = String::new();
@@ -78,21 +78,21 @@ impl<'a> Notebook<'a> {
         Some(Notebook { json, text, sources })
     }
 
-    /// The cells as text.
+    /// Returns the cells as text.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The cells as text, without the notebook.
+    /// Converts the notebook to the text of its cells.
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// Returns the JSON in which new texts take the places of others in the text: from, to and the new text, in order. Only the
-    /// sources of changed cells are written anew; every other byte stays.
+    /// Returns the JSON after replacing ranges of the text: from, to and the new text, in order. Only the sources of
+    /// changed cells are rewritten; every other byte is unchanged.
     ///
     /// # Errors
-    /// Returns an error if a place is not inside of one cell.
+    /// Returns an error if a range is not inside one cell.
     pub(super) fn with(&self, places: &[(usize, usize, String)]) -> Result<Vec<u8>, String> {
         let inside = |source: &Source, from: usize, to: usize| {
             source.text.start <= from && to <= source.text.end + usize::from(source.is_open)
@@ -115,7 +115,7 @@ impl<'a> Notebook<'a> {
             let mut is_changed = false;
             while let Some((from, to, new)) = rest.next_if(|(from, to, _)| inside(source, *from, *to)) {
                 lines.push_str(&self.text[copied..*from]);
-                // The line end behind the last line is not in the file.
+                // The added line end after the last line is not part of the file.
                 lines.push_str(if *to > source.text.end { new.strip_suffix('\n').unwrap_or(new) } else { new });
                 copied = *to;
                 is_changed = true;
@@ -131,7 +131,7 @@ impl<'a> Notebook<'a> {
         Ok(out)
     }
 
-    /// A source as JSON, laid out as the old one is.
+    /// Formats a source as JSON with the layout of the old one.
     fn source_json(&self, old: &str, source: &Source, lines: &str) -> String {
         let text = |text: &str| Value::from(text).to_string();
         let Some(list) = old.strip_prefix('[') else { return text(lines) };
@@ -142,7 +142,8 @@ impl<'a> Notebook<'a> {
         let blanks = |text: &str| text[..text.len() - text.trim_start().len()].to_string();
         let (mut before, mut behind) = (blanks(list), String::new());
         if list.trim_start().starts_with(']') {
-            // An empty list shows no layout: one level deeper than its own line, where the file has lines.
+            // An empty list has no layout: if the file has lines, the source is indented one level more than its own
+            // line.
             let line = self.json[..source.json.start].rsplit_once('\n');
             before = line.map_or_else(String::new, |(_, line)| format!("\n{} ", blanks(line)));
             behind = line.map_or_else(String::new, |(_, line)| format!("\n{}", blanks(line)));

@@ -1,4 +1,4 @@
-//! Everything that the tools of a session are given.
+//! The options of a session's tools.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use crate::searches::Searches;
 use crate::settings::Settings;
 use crate::shells::Shells;
 
-/// The services and settings of one session's tools. Values only: the tools read no environment variable and no
-/// settings file.
+/// The services and settings of one session's tools. The tools themselves read no environment variables and no settings
+/// files.
 pub struct HostOptions {
-    /// The folder in which the session works.
+    /// The working directory of the session.
     pub cwd: PathBuf,
-    /// The folder that `~` means. `None`: a path with `~` is taken as it is.
+    /// The directory that `~` stands for in a path. `None` disables the expansion.
     pub home: Option<PathBuf>,
-    /// Search, scans and threads.
+    /// The search service.
     pub searches: Arc<Searches>,
-    /// The program that keeps shells.
+    /// The program that supervises shells.
     pub supervisor: Supervisor,
-    /// The user's environment, whole. Commands get it without secrets.
+    /// The complete environment of the user. Commands get it without secrets.
     pub environment: Environment,
     /// The store of long output.
     pub artifacts: Arc<Artifacts>,
-    /// The connections by which pages are fetched; the address filter is set by the tool.
+    /// The HTTP configuration for fetching pages; the tool adds its own address filter.
     pub http: sinew_llm::http::HttpConfig,
-    /// The user interface that answers questions. `None`: there is none, and no tool `ask`.
+    /// The user interface that asks questions. `None` disables the tool `ask`.
     pub ask: Option<Arc<dyn Ask>>,
-    /// The user interface that shows commands which need a terminal. `None`: there is none, or it is not to be used
-    /// (`SINEW_NO_PTY`), and they run without one.
+    /// The user interface that shows commands in a terminal. `None` if there is none or it is disabled
+    /// (`SINEW_NO_PTY`): commands then run without a terminal.
     pub console: Option<Arc<dyn Console>>,
     /// The open shells of all sessions of the process.
     pub shells: Arc<Shells>,

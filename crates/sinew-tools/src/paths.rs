@@ -1,4 +1,4 @@
-//! From what a model writes to a path, and back.
+//! Converts between paths of models and paths of the file system.
 
 use std::path::{Component, Path, PathBuf, is_separator};
 
@@ -7,12 +7,12 @@ use icu_normalizer::DecomposingNormalizerBorrowed as DecomposingNormalizer;
 use super::Host;
 use crate::tool::{Call, ToolError};
 
-/// The file that `text` names: relative to the folder of the session, `~` expanded, without a leading `@` or
-/// `file://`. Where nothing is there, the spellings that macOS gives to the same name are tried.
+/// Returns the file that `text` names: relative to the working directory, with `~` expanded, without a leading `@` or
+/// `file://`. If it does not exist, macOS spellings of the same name are tried.
 ///
 /// # Errors
-/// `local://` with a path that leads out of the scratch folder of the session, or that folder cannot be made; an
-/// address that names no file.
+/// Returns an error if a `local://` path leaves the scratch directory of the session, if that directory cannot be
+/// created, or if an address is not a file.
 pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, ToolError> {
     let bare = text.strip_prefix("@").unwrap_or(text);
     if let Some((drive, rest)) = drive(bare).filter(|(_, rest)| !rest.starts_with(is_separator)) {
@@ -33,26 +33,26 @@ pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, T
     }
 }
 
-/// `http` of `http://host`.
+/// Returns `http` for `http://host`; `None` if there is no scheme.
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://").filter(|_| drive(text).is_none())?;
     let letters = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     (letters && scheme.starts_with(|first: char| first.is_ascii_alphabetic())).then_some(scheme)
 }
 
-/// `C:` and the rest of a path of Windows that begins with a drive.
+/// Splits `C:` from a Windows path that begins with a drive; `None` if it does not.
 fn drive(text: &str) -> Option<(&str, &str)> {
     let is_drive =
         cfg!(windows) && text.as_bytes().first()?.is_ascii_alphabetic() && text.as_bytes().get(1) == Some(&b':');
     is_drive.then(|| text.split_at(2))
 }
 
-/// The same relative to another folder, for paths on the disk alone.
+/// Does the same relative to another directory, for paths on disk only.
 pub(super) fn resolve_from(host: &Host, cwd: &Path, text: &str) -> PathBuf {
     let mut paths = spelled(host.options.home.as_deref(), cwd, text);
     let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
     let found = paths.iter().position(exists).unwrap_or_else(|| {
-        // A new file in a folder whose own name begins with the sign.
+        // A new file in a directory whose name begins with `@`.
         let below_sign = text.starts_with('@') && !paths[0].parent().is_some_and(Path::exists);
         below_sign
             .then(|| paths.iter().rposition(|path| path.parent().is_some_and(Path::exists)))
@@ -62,13 +62,13 @@ pub(super) fn resolve_from(host: &Host, cwd: &Path, text: &str) -> PathBuf {
     paths.swap_remove(found)
 }
 
-/// A file of the scratch folder, which a session shares with its subagents.
+/// Returns a file of the scratch directory, which a session shares with its subagents.
 fn local(host: &Host, text: &str, rest: &str) -> Result<PathBuf, ToolError> {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot use {text}: {error}"));
     let folder = host.options.artifacts.scratch().and_then(|folder| folder.canonicalize()).map_err(failed)?;
     let inside = Path::new(rest).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     let path = folder.join(rest);
-    // A link may lead elsewhere.
+    // A link may lead outside.
     let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
     if !inside || !there.canonicalize().map_err(failed)?.starts_with(&folder) {
         return Err(ToolError::Failed(format!("{text} leads out of local://: use a path below it.")));
@@ -76,11 +76,11 @@ fn local(host: &Host, text: &str, rest: &str) -> Result<PathBuf, ToolError> {
     Ok(path)
 }
 
-/// Every path that `text` may mean, the one as it is written first.
+/// Returns every path that `text` may mean, starting with the literal one.
 #[must_use]
 pub fn spelled(home: Option<&Path>, cwd: &Path, text: &str) -> Vec<PathBuf> {
     let others = spellings(text).map(|text| named(home, cwd, &text));
-    // The sign may be a part of the name: `@types`.
+    // `@` may be a part of the name: `@types`.
     let sign = text.starts_with('@').then(|| clean(&cwd.join(text)));
     std::iter::once(named(home, cwd, text)).chain(others).chain(sign).collect()
 }
@@ -99,13 +99,13 @@ fn named(home: Option<&Path>, cwd: &Path, text: &str) -> PathBuf {
     }
 }
 
-/// Without `.` and, where the folders before them are no links that could lead elsewhere, without `..`.
+/// Removes `.` and, if the directories before them are not links, `..`.
 pub(super) fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            // Above the root is the root.
+            // The parent of the root is the root.
             Component::ParentDir if !out.is_symlink() && (out.has_root() || out.file_name().is_some()) => {
                 out.pop();
             }
@@ -115,8 +115,8 @@ pub(super) fn clean(path: &Path) -> PathBuf {
     out
 }
 
-/// The name as macOS may have written it: letters and their accents apart, a narrow no-break space before AM and PM, a
-/// curly quote.
+/// Returns spellings that macOS may have used: letters separate from their accents, a narrow no-break space before AM
+/// and PM, a curly quote.
 fn spellings(text: &str) -> impl Iterator<Item = String> {
     let narrow = [" AM", " PM"]
         .iter()
@@ -130,7 +130,7 @@ fn spellings(text: &str) -> impl Iterator<Item = String> {
     [narrow, quote, both, plain].into_iter().chain(decomposed).filter(move |other| *other != given)
 }
 
-/// A path for the model: relative to `cwd` when inside it, with `/`.
+/// Returns a path for the model: relative to `cwd` if it is inside, with `/` separators.
 pub(super) fn shown(cwd: &Path, path: &Path) -> String {
     let short = path.strip_prefix(cwd).unwrap_or(path);
     let text = short.to_string_lossy();
@@ -138,7 +138,7 @@ pub(super) fn shown(cwd: &Path, path: &Path) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { one_line(text.into_owned()) }
 }
 
-/// A name as one line without control characters, which a file may have in its name.
+/// Replaces control characters, so that a name is one line.
 pub(super) fn one_line(name: String) -> String {
     match name.contains(char::is_control) {
         true => name.replace(char::is_control, "\u{fffd}"),

@@ -1,5 +1,5 @@
-//! A file by the folder that holds it: the folder is opened, looked at, and everything happens relative to it. What
-//! somebody makes of the path meanwhile changes nothing.
+//! A file relative to its open directory: the directory is opened and checked, and every operation is relative to it.
+//! Later changes of the path have no effect.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -9,26 +9,26 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use sinew_session::files::{opened_path, plain};
 
-/// Links that are followed at most, as the system does.
+/// The maximum number of links that are followed, as in the system.
 const MAX_LINKS: usize = 40;
-/// Names that are tried for a new file.
+/// The maximum number of names that are tried for a new file.
 const TRIES: usize = 16;
 
-/// A name in a folder that is held open.
+/// A name in an open directory.
 pub(super) struct Place {
     folder: File,
-    /// Folders between the open one and the file, which do not exist yet.
+    /// Missing directories between the open one and the file.
     missing: Vec<OsString>,
     name: OsString,
-    /// The whole path, without links.
+    /// The complete path, without links.
     path: PathBuf,
 }
 
 impl Place {
-    /// Opens the folder of the file that `path` names; links are followed, the last one too.
+    /// Opens the directory of the file that `path` names; links are followed, including the last one.
     ///
     /// # Errors
-    /// The system's; `InvalidInput` for a path that names no file, or for too many links.
+    /// Returns the system's error, and `InvalidInput` if the path is not that of a file or has too many links.
     pub(super) fn open(path: &Path) -> io::Result<Place> {
         let mut path = path.to_path_buf();
         for _ in 0..MAX_LINKS {
@@ -40,7 +40,7 @@ impl Place {
             {
                 use std::os::unix::ffi::OsStrExt;
                 path = real.join(OsStr::from_bytes(target.as_bytes()));
-                // A link may end with `..`, or name a folder with `/` behind it.
+                // A link may end with `..`, or name a directory with a trailing `/`.
                 if path.file_name().is_none() {
                     path = path.canonicalize()?;
                 }
@@ -52,20 +52,20 @@ impl Place {
         Err(io::Error::new(ErrorKind::InvalidInput, "too many links"))
     }
 
-    /// The path without links.
+    /// Returns the path without links.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the file to read it, if it is there: a plain one, and no link.
+    /// Opens the file for reading; `None` if it does not exist. It must be a regular file and not a link.
     ///
     /// # Errors
-    /// The system's; `IsADirectory` for a folder, `InvalidInput` for a pipe, a socket or a device.
+    /// Returns the system's error, `IsADirectory` for a directory, and `InvalidInput` for a pipe, a socket or a device.
     pub(super) fn read(&self) -> io::Result<Option<(File, Metadata)>> {
         if !self.missing.is_empty() {
             return Ok(None);
         }
-        // A device may do something when it is opened.
+        // Opening a device may have side effects.
         let kind = match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(facts) => rustix::fs::FileType::from_raw_mode(facts.st_mode),
             Err(rustix::io::Errno::NOENT) => return Ok(None),
@@ -85,18 +85,18 @@ impl Place {
         Ok(Some((file, facts)))
     }
 
-    /// Checks that the user may write the file that is there.
+    /// Checks that the user may write the existing file.
     ///
     /// # Errors
-    /// He may not.
+    /// Returns `PermissionDenied` if the user cannot write the file.
     pub(super) fn check_writable(&self) -> io::Result<()> {
         Ok(rustix::fs::accessat(&self.folder, &self.name, rustix::fs::Access::WRITE_OK, AtFlags::empty())?)
     }
 
-    /// Makes the folders that are missing. One that somebody made a link meanwhile is an error.
+    /// Creates missing directories. Fails if one has become a link in the meantime.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn make_folders(&mut self) -> io::Result<()> {
         while let Some(part) = self.missing.first().cloned() {
             match rustix::fs::mkdirat(&self.folder, &part, Mode::from_raw_mode(0o777)) {
@@ -110,10 +110,11 @@ impl Place {
         Ok(())
     }
 
-    /// A new file in the folder under a name of its own, open for writing. A private one is the user's alone, whatever the mask.
+    /// Creates a file with a unique name in the directory and opens it for writing. A private file is readable by the
+    /// user only, regardless of the umask.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn create_beside(&self, private: bool) -> io::Result<NewFile<'_>> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (own, others) = (Mode::RUSR | Mode::WUSR, Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH);
@@ -133,13 +134,13 @@ impl Place {
     /// Removes the file.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn remove(&self) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?)
     }
 }
 
-/// A file that takes the place of another one, or goes away.
+/// A new file that either replaces another one or is removed.
 pub(super) struct NewFile<'a> {
     place: &'a Place,
     name: OsString,
@@ -148,10 +149,10 @@ pub(super) struct NewFile<'a> {
 }
 
 impl NewFile<'_> {
-    /// Puts it in its place; the name is on the disk when this returns.
+    /// Renames it to its final name and syncs the directory.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn put(mut self) -> io::Result<()> {
         let folder = &self.place.folder;
         rustix::fs::renameat(folder, &self.name, folder, &self.place.name)?;
@@ -163,13 +164,13 @@ impl NewFile<'_> {
 impl Drop for NewFile<'_> {
     fn drop(&mut self) {
         if !self.kept {
-            // Nothing more can be done for what failed already.
+            // The operation failed already, so an error here is ignored.
             let _ = rustix::fs::unlinkat(&self.place.folder, &self.name, AtFlags::empty());
         }
     }
 }
 
-/// The deepest folder of `path` that exists, open; where it is; and the names below it.
+/// Returns the deepest existing directory of `path`, opened; its path; and the names below it.
 fn existing(path: &Path) -> io::Result<(File, PathBuf, Vec<OsString>)> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut missing = Vec::new();
@@ -183,7 +184,7 @@ fn existing(path: &Path) -> io::Result<(File, PathBuf, Vec<OsString>)> {
                 return Ok((folder, real, missing));
             }
             Err(rustix::io::Errno::NOENT) => match (at.file_name(), at.parent()) {
-                // A link that leads nowhere cannot be made a folder.
+                // No directory can be created in place of a broken link.
                 (Some(name), Some(parent)) if !at.is_symlink() => {
                     missing.push(name.to_os_string());
                     at = parent;

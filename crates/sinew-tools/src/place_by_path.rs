@@ -1,4 +1,4 @@
-//! A file by its path, where the system has no calls relative to an open folder.
+//! A file by its path, for systems without calls relative to an open directory.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -7,19 +7,20 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::windows_name;
 
-/// A file in a folder.
+/// A file in a directory.
 pub(super) struct Place {
     path: PathBuf,
 }
 
 impl Place {
-    /// The file that `path` names; links are followed, the last one too.
+    /// Returns the file that `path` names; links are followed, including the last one.
     ///
     /// # Errors
-    /// The system's; `InvalidInput` for a path that names no file, or holds a name that Windows gives to none.
+    /// Returns the system's error, and `InvalidInput` if the path is not that of a file or contains a name that Windows
+    /// reserves.
     pub(super) fn open(path: &Path) -> io::Result<Place> {
         let path = path.to_path_buf();
-        // The real path is a verbatim one, by which the system makes files of any name.
+        // The real path is a verbatim one, which allows the system to create files with any name.
         let mut given = path.components().filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_string_lossy()),
             _ => None,
@@ -41,15 +42,16 @@ impl Place {
         }
     }
 
-    /// The path without links.
+    /// Returns the path without links.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the file to read it, if it is there.
+    /// Opens the file for reading; `None` if it does not exist.
     ///
     /// # Errors
-    /// The system's; `IsADirectory` for a folder, `InvalidInput` for what is no plain file.
+    /// Returns the system's error, `IsADirectory` for a directory, and `InvalidInput` for anything else but a regular
+    /// file.
     pub(super) fn read(&self) -> io::Result<Option<(File, Metadata)>> {
         match sinew_session::files::open_plain(&self.path) {
             Ok(file) => {
@@ -61,18 +63,18 @@ impl Place {
         }
     }
 
-    /// Makes the folders that are missing.
+    /// Creates missing directories.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn make_folders(&mut self) -> io::Result<()> {
         fs::create_dir_all(self.folder())
     }
 
-    /// A new file in the folder, open for writing.
+    /// Creates a file in the directory and opens it for writing.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn create_beside(&self, _private: bool) -> io::Result<NewFile<'_>> {
         let part = tempfile::Builder::new().prefix(".sinew-").suffix(".tmp").tempfile_in(self.folder())?;
         Ok(NewFile { place: self, file: part.reopen()?, part })
@@ -81,7 +83,7 @@ impl Place {
     /// Removes the file.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn remove(&self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
@@ -91,7 +93,7 @@ impl Place {
     }
 }
 
-/// A file that takes the place of another one, or goes away.
+/// A new file that either replaces another one or is removed.
 pub(super) struct NewFile<'a> {
     place: &'a Place,
     pub(super) file: File,
@@ -99,10 +101,10 @@ pub(super) struct NewFile<'a> {
 }
 
 impl NewFile<'_> {
-    /// Puts it in its place.
+    /// Renames it to its final name.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(super) fn put(self) -> io::Result<()> {
         drop(self.file);
         self.part.persist(&self.place.path).map(drop).map_err(|lost| lost.error)

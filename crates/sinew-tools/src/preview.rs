@@ -1,4 +1,4 @@
-//! The changes of files that a call would make, without making them: for people who are asked about it.
+//! Computes the file changes of a call without making them, for permission prompts.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use super::file_change::FileChange;
 use super::{Host, SPECS};
 
 impl Host {
-    /// The changes of files that a call would make now; none if it makes none, would fail, or is a call of a tool that
-    /// cannot tell. Reads the files: not for a thread that answers keys.
+    /// Returns the file changes that a call would make now; empty if it makes none, would fail, or belongs to a tool
+    /// without previews. Reads the files, so it must not run on the input thread.
     #[must_use]
     pub fn preview(&self, tool: &str, arguments: &Value) -> Vec<FileChange> {
         let offered = |spec: &&&super::Spec| spec.name == tool && (spec.offered)(&self.options);

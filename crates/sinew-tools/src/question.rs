@@ -9,10 +9,11 @@ use crate::tool::Boxed;
 
 /// Shows questions to the user and waits for the answers.
 pub trait Ask: Send + Sync {
-    /// The answer to one question. `None`: the user cancelled.
+    /// Returns the answer to one question; `None` if the user cancelled.
     fn answer<'a>(&'a self, question: &'a Question) -> Boxed<'a, Option<String>>;
 
-    /// One answer per question, asked in their order. `None`: the user cancelled one, and no later one is asked.
+    /// Asks questions in order and returns one answer for each; `None` if the user cancelled one, in which case later
+    /// ones are not asked.
     fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
         Box::pin(async move {
             let mut answers = Vec::with_capacity(questions.len());
@@ -23,7 +24,7 @@ pub trait Ask: Send + Sync {
         })
     }
 
-    /// Returns true if the user says yes. A question with two answers where nothing shows it better.
+    /// Returns true if the user confirms. By default this is a question with two options.
     fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
         const YES: &str = "Yes";
         Box::pin(async move {
@@ -39,11 +40,11 @@ pub trait Ask: Send + Sync {
         })
     }
 
-    /// Asks the user about a call that needs permission. By default a yes to [`Ask::confirm`] counts once.
+    /// Asks the user about a call that needs permission. By default, a yes to [`Ask::confirm`] allows the call once.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
             let ApprovalRequest { tool, arguments, rule, .. } = request;
-            // All arguments: what changes the call must not be hidden.
+            // Shows all arguments, because every one of them can change the effect of the call.
             let title = format!("{tool} {arguments}");
             let unsure = request.unsure.as_ref().map(|reason| format!(" It cannot be read for sure: {reason}."));
             let message = format!("The rule {rule} asks.{} May it run?", unsure.unwrap_or_default());
@@ -60,25 +61,25 @@ pub trait Ask: Send + Sync {
 pub struct ApprovalRequest {
     /// The id of the call.
     pub call: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
     /// The arguments.
     pub arguments: Value,
-    /// The folder of the session.
+    /// The working directory of the session.
     pub cwd: PathBuf,
-    /// The rule that asks.
+    /// The rule that requires the question.
     pub rule: String,
-    /// The reason why the call cannot be read for sure, where that is why the rule asks.
+    /// The reason why the call could not be parsed reliably, if that caused the question; `None` otherwise.
     pub unsure: Option<String>,
-    /// Rules that would let the call run, the narrowest first; none where one rule cannot say it.
+    /// Rules that would allow the call, the narrowest first; empty if no single rule can.
     pub patterns: Vec<String>,
-    /// Tells what is wrong with a rule that the user wrote.
+    /// Validates a rule that the user wrote.
     pub check: RuleCheck,
 }
 
 impl ApprovalRequest {
-    /// Formats the command of the call and, below it, each other argument, so that nothing which changes what runs is left
-    /// out: variables, folder, time limit, background. Returns `None` if the call has no command.
+    /// Formats the command of the call followed by every other argument that affects it: variables, directory, time
+    /// limit, background. Returns `None` if the call has no command.
     #[must_use]
     pub fn command_text(&self) -> Option<String> {
         let mut text = self.arguments.get("command")?.as_str()?.to_string();
@@ -86,7 +87,7 @@ impl ApprovalRequest {
             match value {
                 _ if name == "command" => {}
                 Value::Null | Value::Bool(false) => {}
-                // A line for each, quoted: a value cannot look like another line.
+                // One quoted line per variable, so that a value cannot look like another line.
                 Value::Object(variables) => {
                     for (variable, value) in variables {
                         text.push_str(&format!("\n{name}: {variable}={value}"));
@@ -99,28 +100,28 @@ impl ApprovalRequest {
     }
 }
 
-/// Checks a rule for a call: `Err` says why it would not let the call run.
+/// Checks whether a rule would allow the call: `Err` contains the reason if it would not.
 pub type RuleCheck = Arc<dyn Fn(&str, RuleScope) -> Result<(), String> + Send + Sync>;
 
-/// The time for which a rule counts.
+/// The lifetime of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleScope {
-    /// Until the session is left.
+    /// Until the end of the session.
     Session,
-    /// From now on, in every session: whoever answers keeps it in a file.
+    /// In every session from now on: the user interface saves it in a file.
     Always,
 }
 
 /// The answer of the user about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
-    /// It may run.
+    /// Allows the call.
     Once,
-    /// It may run, and in this session the same tool with the same arguments.
+    /// Allows the call and, in this session, every call of the same tool with the same arguments.
     Same,
-    /// It may run, and so may every call that this rule fits.
+    /// Allows the call and every call that this rule matches.
     Rule(String, RuleScope),
-    /// It may not run; a sentence for the model.
+    /// Refuses the call, with an optional sentence for the model.
     No(Option<String>),
 }
 
@@ -128,26 +129,26 @@ pub enum Approval {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
-    /// Names the answer; the number of the question where there is none.
+    /// Identifies the answer; `None` uses the number of the question.
     pub id: Option<String>,
     /// The question.
     pub question: String,
-    /// Answers to choose from; the user may write another one.
+    /// The options; the user may also write a different answer.
     #[serde(default)]
     pub options: Vec<Choice>,
-    /// True if more than one option may be chosen. Default: `false`.
+    /// True if several options may be chosen. Default: `false`.
     #[serde(default)]
     pub multi: bool,
-    /// The index of the option that the model would take.
+    /// The index of the option that the model recommends; `None` if it recommends none.
     pub recommended: Option<usize>,
 }
 
-/// An answer to choose.
+/// An option of a question.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Choice {
-    /// Its name.
+    /// The label.
     pub label: String,
-    /// Its explanation.
+    /// An explanation, if there is one.
     pub description: Option<String>,
 }
 
@@ -183,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The lines below the command, in the order of the alphabet: that of the arguments is the model's.
+    /// Sorts the lines after the command, because the model chooses the order of arguments.
     fn sorted(text: &str) -> Vec<String> {
         let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
         lines[1..].sort();

@@ -1,4 +1,4 @@
-//! The files that the model has seen: the base of the guard against writing over what it does not know.
+//! Tracks the files that the model has seen, to prevent it from overwriting content that it does not know.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
-/// Files that are remembered; the oldest goes first.
+/// The number of tracked files; the oldest is dropped first.
 const MOST: usize = 100;
-/// Shown parts that are remembered per file; the oldest goes first.
+/// The number of shown ranges tracked per file; the oldest is dropped first.
 const PARTS: usize = 64;
 
 pub(super) type Hash = [u8; 32];
@@ -17,7 +17,7 @@ pub(super) fn hash(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
 
-/// The files that the model looked at last, and what it knows of them.
+/// The files that the model saw most recently, and their content at that time.
 #[derive(Default)]
 pub(super) struct ReadTracker {
     files: Mutex<VecDeque<(PathBuf, Known)>>,
@@ -26,11 +26,11 @@ pub(super) struct ReadTracker {
 /// The knowledge of one file.
 #[derive(Debug, Clone, Default)]
 struct Known {
-    /// Of the whole content; `None` where the file was too large to be read whole.
+    /// The hash of the whole content; `None` if the file was too large to read completely.
     hash: Option<Hash>,
-    /// All of it was shown, or written by a tool.
+    /// True if all of it was shown, or written by a tool.
     whole: bool,
-    /// It was read or written, not only searched.
+    /// True if it was read or written, not only searched.
     read: bool,
     parts: VecDeque<Part>,
 }
@@ -53,26 +53,27 @@ struct Part {
     hash: Hash,
 }
 
-/// The state of a file against what was seen of it.
+/// The state of a file compared with what the model saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileState {
-    /// Never looked at.
+    /// The model never saw it.
     Unseen,
-    /// As it was seen.
+    /// Unchanged.
     Same,
-    /// Changed, but not in what was shown.
+    /// Changed, but not in the lines that were shown.
     ChangedElsewhere,
-    /// Changed in what was shown.
+    /// Changed in the lines that were shown.
     Changed,
 }
 
 impl ReadTracker {
-    /// A tool wrote `content`: the model knows all of it.
+    /// Records that a tool wrote `content`, so that the model knows all of it.
     pub(super) fn wrote(&self, path: &Path, content: &[u8]) {
         self.put(path, Known { hash: Some(hash(content)), whole: true, read: true, parts: VecDeque::new() });
     }
 
-    /// Lines were shown, the first of them number `first`, as the file has them and without their ends.
+    /// Records shown lines; `first` is the number of the first one. Lines are the raw bytes of the file without line
+    /// ends.
     pub(super) fn showed<'a>(
         &self,
         path: &Path,
@@ -93,7 +94,7 @@ impl ReadTracker {
         self.put(path, known);
     }
 
-    /// A search showed single lines of `content`: number and text, which has to be that of the content.
+    /// Records single lines of `content` that a search showed: number and text, which must equal the content.
     pub(super) fn found<'a>(&self, path: &Path, content: &[u8], shown: impl Iterator<Item = (usize, &'a str)>) {
         let now = hash(content);
         let mut known = self.get(path).unwrap_or_default();
@@ -121,7 +122,7 @@ impl ReadTracker {
         self.get(path).is_some_and(|known| known.read)
     }
 
-    /// Compares the content of now with what was seen.
+    /// Compares the current content with what was seen.
     pub(super) fn standing(&self, path: &Path, now: &[u8]) -> FileState {
         let Some(known) = self.get(path) else { return FileState::Unseen };
         if known.hash == Some(hash(now)) {
@@ -161,12 +162,12 @@ fn part<'a>(first: usize, lines: impl Iterator<Item = &'a [u8]>) -> Part {
     Part { first, lines: count, hash: digest.finalize().into() }
 }
 
-/// Lines without `\n` or `\r\n`; a last one without an end counts.
+/// Returns the lines without `\n` or `\r\n`, including a last line without a line end.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').map(bare)
 }
 
-/// A line without its end.
+/// Returns a line without its line end.
 pub(super) fn bare(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -1,4 +1,4 @@
-//! The one way in which tools write files.
+//! Writes files for all tools.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
@@ -14,33 +14,34 @@ use super::{Access, Host, editor};
 use crate::read_tracker::FileState;
 use crate::tool::ToolError;
 
-/// A larger file is not replaced or edited: its old content has to be compared.
+/// Larger files are not replaced or edited, because the old content has to be compared.
 const LARGEST: u64 = 256 << 20;
 
 /// The state of a path before it is written.
 pub(super) struct Target {
-    /// The file itself, behind links.
+    /// The file itself, with links resolved.
     pub(super) path: PathBuf,
-    /// The present content; `None`: there is no file.
+    /// The current content; `None` if the file does not exist.
     pub(super) content: Option<Vec<u8>>,
-    /// The file as it was read, and its facts.
+    /// The file that was read, and its metadata; `None` if it does not exist.
     old: Option<Old>,
-    /// The place of the file, whatever becomes of its path.
+    /// The location of the file, independent of later changes of its path.
     place: RefCell<Place>,
 }
 
-/// A file that is to be replaced.
+/// A file that will be replaced.
 struct Old {
-    /// Windows replaces no file that is open.
+    /// Windows cannot replace an open file.
     #[cfg(unix)]
     file: File,
     facts: Metadata,
 }
 
-/// Looks at the file that `path` names, `name` for the model. Asks about where it really is before anything is read.
+/// Reads the state of the file that `path` names; `name` is its name for the model. Checks the real path before
+/// anything is read.
 ///
 /// # Errors
-/// It must not be used, is no plain file, is too large, or cannot be read.
+/// Returns an error if the file must not be used, is not a regular file, is too large, or cannot be read.
 pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, ToolError> {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot write {name}: {error}"));
     let place = Place::open(path).map_err(failed)?;
@@ -48,7 +49,7 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
     let (path, old) = (place.path().to_path_buf(), place.read().map_err(failed)?);
     let place = RefCell::new(place);
     let Some((mut file, facts)) = old else { return Ok(Target { path, content: None, old: None, place }) };
-    // A file of several names may be kept from the call by another one of them.
+    // A rule may forbid one of the other hard links of the file.
     access.check(&path, Some(&facts)).map_err(ToolError::Failed)?;
     let too_large = |bytes: u64| {
         let size = size_text(bytes);
@@ -68,7 +69,7 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
 }
 
 impl Target {
-    /// The same with the content that the file has in the editor of the session, where there is one.
+    /// Replaces the content by the editor's unsaved text, if there is one.
     #[must_use]
     pub(super) fn with_unsaved(mut self, host: &Host) -> Target {
         if let Some(disk) = &self.content
@@ -79,11 +80,11 @@ impl Target {
         self
     }
 
-    /// Replaces the content in one step: whoever reads the file sees the old or the new content, also after a crash.
-    /// Missing folders are made; mode and owner stay. Tells the scans and what is known of the file.
+    /// Replaces the content atomically: readers see the old or the new content, even after a crash. Missing directories
+    /// are created; mode and owner are kept. Updates the scan cache and the read tracker.
     ///
     /// # Errors
-    /// Something of it failed; the old content stands.
+    /// Returns an error if a step failed; the old content is then unchanged.
     pub(super) fn write(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
         self.put(host, name, content, executable)?;
         host.undo.wrote(&self.path, self.content.as_deref(), content);
@@ -93,7 +94,7 @@ impl Target {
         Ok(())
     }
 
-    /// As [`Target::write`], but nothing that could be undone.
+    /// Writes like [`Target::write`], but records no undo step.
     pub(super) fn restore(&self, host: &Host, name: &str, content: &[u8]) -> Result<(), ToolError> {
         self.put(host, name, content, false)
     }
@@ -105,7 +106,7 @@ impl Target {
         result.map_err(|error| ToolError::Failed(format!("Cannot remove {name}: {error}")))
     }
 
-    /// Returns the note about a file with several names, once it was written.
+    /// Returns a note if the file had several hard links, after it was written.
     pub(super) fn parted(&self) -> Option<String> {
         #[cfg(unix)]
         let names = self.old.as_ref().map_or(1, |old| std::os::unix::fs::MetadataExt::nlink(&old.facts));
@@ -115,19 +116,19 @@ impl Target {
     }
 
     fn put(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
-        // A mode that changes is the disk's business.
+        // A change of mode has to happen on disk.
         let result = match !executable && editor::takes(host.editor(), &self.path, content) {
             true => Ok(()),
             false => self.replace(content, executable),
         };
-        // Folders may have been made even where the rest failed.
+        // Directories may have been created even if the rest failed.
         host.options.searches.sinew().cache.invalidate(&self.path);
         result.map_err(|error| ToolError::Failed(format!("Cannot write {name}: {error}")))?;
         host.seen.wrote(&self.path, content);
         Ok(())
     }
 
-    /// Returns the reason why no file can be made beside this one.
+    /// Returns the reason why no file can be created next to this one.
     fn no_part(&self, error: &std::io::Error) -> std::io::Error {
         let way_out = if self.old.is_some() { "; bash can write the file itself, in place" } else { "" };
         std::io::Error::new(error.kind(), format!("its folder cannot be written: {}{way_out}", error.kind()))
@@ -141,7 +142,7 @@ impl Target {
             // A rename would also replace a file that its mode protects.
             place.check_writable()?;
         }
-        // Nobody who may not read the old content sees the new one for a moment.
+        // A user who may not read the old content must not be able to read the new content at any time.
         let mut part = place.create_beside(self.old.is_some()).map_err(|error| self.no_part(&error))?;
         part.file.write_all(content)?;
         keep_facts(&part.file, self.old.as_ref().map(|old| &old.facts), executable)?;
@@ -154,18 +155,18 @@ impl Target {
     }
 }
 
-/// Takes over what stands beside the mode: access lists, labels, attributes of the user.
+/// Copies the metadata other than the mode: access control lists, labels and user attributes.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn keep_attributes(old: &File, new: &File) {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
     const LARGEST: usize = 64 * 1024;
     let mut names = vec![0_u8; LARGEST];
-    // A file system without attributes has none to keep.
+    // The file system may not support attributes.
     let Ok(length) = flistxattr(old, names.as_mut_slice()) else { return };
     let mut value = vec![0_u8; LARGEST];
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         if let Ok(length) = fgetxattr(old, name, value.as_mut_slice()) {
-            // What only root may set is the system's own, and it has set it again.
+            // Attributes that only root may set belong to the system, which sets them again.
             let _ = fsetxattr(new, name, &value[..length], XattrFlags::empty());
         }
     }
@@ -179,12 +180,12 @@ fn keep_facts(file: &File, old: Option<&Metadata>, executable: bool) -> std::io:
         && (old.uid(), old.gid()) != (now.uid(), now.gid())
     {
         let owner = (rustix::fs::Uid::from_raw(old.uid()), rustix::fs::Gid::from_raw(old.gid()));
-        // Only root may give a file away. Who may write it but not own it still gets the content written.
+        // Only root may change the owner. A user who may write a file without owning it still gets the content written.
         let _ = rustix::fs::fchown(file, Some(owner.0), Some(owner.1));
     }
     let mut mode = old.map_or(now.mode(), Metadata::mode) & 0o7777;
     if executable {
-        // Whoever may read it may run it.
+        // Execute permission follows read permission.
         mode |= (mode & 0o444) >> 2;
     }
     file.set_permissions(std::fs::Permissions::from_mode(mode))
@@ -195,7 +196,7 @@ fn keep_facts(_: &File, _: Option<&Metadata>, _: bool) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the objection of the guard to replacing a whole file.
+/// Returns the guard's objection to replacing a whole file; `None` if there is none.
 pub(super) fn guard_write(host: &Host, target: &Target, name: &str) -> Result<Option<String>, ToolError> {
     let Some(content) = &target.content else { return Ok(None) };
     if host.options.settings.file_guard == FileGuard::Off {
@@ -203,7 +204,7 @@ pub(super) fn guard_write(host: &Host, target: &Target, name: &str) -> Result<Op
     }
     let standing = match host.seen.was_read(&target.path) {
         true => host.seen.standing(&target.path, content),
-        // Lines that a search showed are not the file.
+        // Lines shown by a search are not the whole file.
         false => FileState::Unseen,
     };
     let fault = match standing {
@@ -224,7 +225,7 @@ pub(super) fn guard_write(host: &Host, target: &Target, name: &str) -> Result<Op
     }
 }
 
-/// The text about a file that is not as it was seen.
+/// Returns the message about a file that changed since it was read.
 pub(super) fn changed(name: &str) -> String {
     format!("File changed on disk since it was last read: {name}. Read it again.")
 }

@@ -1,18 +1,17 @@
-//! The check of arguments against a JSON Schema: the part of the language that tools use, with faults a model can act
-//! on.
+//! Validates arguments against a JSON Schema: the subset that tools use, with errors that a model can act on.
 //!
-//! Understood: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`, `minItems`,
-//! `maxItems`, `minLength`, `maxLength`, `minimum`, `maximum`, `anyOf`, `oneOf`, `allOf`. Other words hold nothing
-//! back: a schema of a foreign server must not make its tool unusable.
+//! Supported: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`, `minItems`,
+//! `maxItems`, `minLength`, `maxLength`, `minimum`, `maximum`, `anyOf`, `oneOf`, `allOf`. Other keywords are ignored,
+//! because the schema of an external server must not make its tool unusable.
 
 use serde_json::{Map, Value};
 
-/// Faults that one answer lists at most.
+/// The maximum number of errors in one result.
 const MOST: usize = 20;
-/// Deeper values are not looked into: a value that deep was not meant.
+/// Values at a greater depth are not validated.
 const DEEPEST: usize = 64;
 
-/// The faults of `value`, one line each: a JSON pointer and what is wrong. Empty where it fits.
+/// Returns the errors of `value`, one line each: a JSON pointer and the problem. Empty if it is valid.
 #[must_use]
 pub fn validate(schema: &Value, value: &Value) -> Vec<String> {
     let mut faults = Vec::new();
@@ -150,7 +149,7 @@ fn name(value: &Value) -> &'static str {
     }
 }
 
-/// A key as a part of a JSON pointer.
+/// Escapes a key for a JSON pointer.
 fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,4 +1,4 @@
-//! Searches below folders that are kept in view.
+//! Searches below watched directories.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use sinew::search::{
     glob_so_far, grep,
 };
 
-/// The time without a search after which a folder is not kept any more.
+/// The time without a search after which a directory is not watched any more.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Searches files. Below the given folders they go through a [`Workspace`], which the first of them opens in the background;
-/// until it is open, and everywhere else, they walk. The answers are the same.
+/// Searches files. Below the given directories, searches use a [`Workspace`], which the first search opens in the
+/// background. Until it is open, and everywhere else, they walk. The results are the same.
 pub struct Searches {
     sinew: Arc<Sinew>,
     folders: Vec<Arc<KeptFolder>>,
@@ -28,28 +28,28 @@ struct KeptFolder {
     root: PathBuf,
     idle: Duration,
     state: Mutex<State>,
-    /// The state has changed.
+    /// Notified when the state changes.
     changed: Condvar,
 }
 
 struct State {
     phase: Phase,
     searched: Instant,
-    /// Ends the thread that opens the folder and gives it back.
+    /// Stops the thread that opens and releases the directory.
     stop: Option<(CancelHandle, JoinHandle<()>)>,
 }
 
 enum Phase {
-    /// Nobody has searched yet, or for long.
+    /// No search yet, or not for a long time.
     Idle,
     Opening,
     Open(Workspace),
-    /// It cannot be had, or is not wanted any more.
+    /// It could not be opened, or is not needed any more.
     Closed,
 }
 
 impl Searches {
-    /// Searches that keep `folders`, whose paths are absolute. Opens none of them yet.
+    /// Creates a search service for `folders`, which are absolute paths. Opens none of them yet.
     #[must_use]
     pub fn new(sinew: Arc<Sinew>, folders: Vec<PathBuf>) -> Searches {
         Searches::with_idle(sinew, folders, IDLE)
@@ -72,7 +72,7 @@ impl Searches {
     /// Searches as [`sinew::search::grep`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`sinew::search::grep`].
     pub fn grep(&self, options: &GrepOptions, cancel: &CancelToken) -> Result<GrepResult> {
         let Sinew { cache, pool, .. } = &*self.sinew;
         match self.workspace(&options.path) {
@@ -84,7 +84,7 @@ impl Searches {
     /// Finds as [`sinew::search::glob_so_far`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`sinew::search::glob_so_far`].
     pub fn glob_so_far(&self, options: &GlobOptions, cancel: &CancelToken) -> Result<(GlobResult, bool)> {
         let Sinew { cache, pool, .. } = &*self.sinew;
         if let Some(workspace) = self.workspace(&options.path) {
@@ -99,7 +99,7 @@ impl Searches {
     /// Finds as [`sinew::search::fuzzy_find`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`sinew::search::fuzzy_find`].
     pub fn fuzzy_find(&self, options: &FindOptions, cancel: &CancelToken) -> Result<FindResult> {
         let Sinew { cache, pool, .. } = &*self.sinew;
         match self.workspace(&options.path) {
@@ -108,14 +108,14 @@ impl Searches {
         }
     }
 
-    /// Gives the folders back; later searches walk.
+    /// Releases the directories; later searches walk.
     pub fn close(&self) {
         let threads: Vec<_> = self.folders.iter().filter_map(|folder| folder.close()).collect();
-        // A panic of such a thread has left a folder that is not kept.
+        // If such a thread panicked, its directory is not watched any more.
         threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 
-    /// The workspace that holds a path, if it is open. The first one who asks has it opened.
+    /// Returns the workspace that contains a path, if it is open. The first call opens it.
     fn workspace(&self, path: &Path) -> Option<Workspace> {
         let folder = self.folders.iter().find(|folder| path.starts_with(&folder.root))?;
         folder.workspace(&self.sinew)
@@ -140,19 +140,19 @@ impl KeptFolder {
         let (handle, cancel) = CancelHandle::new();
         let (folder, sinew) = (Arc::clone(self), Arc::clone(sinew));
         let keep = thread::Builder::new().name("sinew-view".to_string());
-        // Without a thread searches walk; the next one tries again.
+        // Without a thread searches walk; the next search tries again.
         let thread = keep.spawn(move || folder.keep(&sinew, &cancel)).ok()?;
         state.phase = Phase::Opening;
         state.stop = Some((handle, thread));
         None
     }
 
-    /// Opens the folder and gives it back when nobody has searched for long, or when it is closed.
+    /// Opens the directory, and releases it after a long time without searches or when it is closed.
     fn keep(&self, sinew: &Sinew, cancel: &CancelToken) {
         let opened = sinew.workspaces.open(&self.root, &sinew.workspace_options()).and_then(|workspace| {
-            // One thread, since the search that asked for it goes on meanwhile.
+            // One thread, because the search that triggered it is running too.
             let status = workspace.refresh(&Pool::new("sinew-view", 1), cancel)?;
-            // Where nothing is kept the plain search is as good, and knows the scans of a moment ago.
+            // Without an index, the plain search is as fast and can use recent scans.
             Ok((status.index.freshness != Freshness::Walk).then_some(workspace))
         });
         let mut state = self.state.lock();
@@ -185,7 +185,7 @@ impl KeptFolder {
 }
 
 impl Phase {
-    /// Waits until nothing is read in the background any more.
+    /// Waits until no background work is running.
     fn end(self) {
         if let Phase::Open(workspace) = self {
             workspace.close();
@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder of some files, ignore rules among them.
+    /// Creates a directory of some files, including ignore rules.
     fn tree() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -222,7 +222,7 @@ mod tests {
         Searches::with_idle(Arc::new(Sinew::new()), vec![root.to_path_buf()], idle)
     }
 
-    /// Waits until the folder is kept, or not any more.
+    /// Waits until the directory is watched, or until it is not any more.
     fn until(searches: &Searches, open: bool) {
         let folder = &searches.folders[0];
         loop {

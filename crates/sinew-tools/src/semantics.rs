@@ -1,38 +1,38 @@
-//! The meaning of tools: what a call acts on, what it can change, and how it is shown.
+//! Describes tools: what a call acts on, what it can change, and how it is shown.
 //!
-//! Permissions, plan mode, compaction, the screen, the protocols and exports read this and no tool's name, so that a tool
-//! is described in its own module and nowhere else.
+//! Permissions, plan mode, compaction, user interfaces, protocols and exports use these descriptions instead of tool
+//! names, so that only a tool's own module contains its properties.
 
 use serde_json::Value;
 
-/// The meaning of the calls of one tool.
+/// The description of a tool's calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Semantics {
-    /// The sort of work, by which calls are grouped and get their icon.
+    /// The kind of work, which determines grouping and icons.
     pub kind: ToolKind,
-    /// What a call can do to the machine.
+    /// The effects that a call can have on the machine.
     pub effects: Effects,
-    /// The argument that says most about a call; empty: none does.
+    /// The most informative argument of a call; empty if there is none.
     pub headline: &'static str,
-    /// Lists what a call acts on. Its arguments may still be streaming: any JSON at all.
+    /// Returns the subjects of a call. Its arguments may still be streaming, so any JSON is possible.
     pub subjects: fn(&Value) -> Vec<Subject>,
-    /// Says in one line what a call acts on. `None` if its arguments say nothing that is worth a line.
+    /// Returns a one-line summary of what a call acts on; `None` if its arguments contain nothing useful.
     pub title: fn(&Value) -> Option<String>,
-    /// Lists the changes of files that a call proposes, as its arguments write them.
+    /// Returns the file changes that a call proposes, as written in its arguments.
     pub changes: fn(&Value) -> Vec<ProposedChange>,
     /// The arguments that [`Semantics::changes`] reads.
     pub change_arguments: &'static [&'static str],
     /// How calls and their results are shown.
     pub presentation: Presentation,
-    /// Its path can be an address instead: `artifact://`, `skill://`, `rule://`, `mcp://`.
+    /// True if its path can be an address: `artifact://`, `skill://`, `rule://`, `mcp://`.
     pub opens_addresses: bool,
-    /// Other names by which models call it.
+    /// Other names that models use for it.
     pub aliases: &'static [&'static str],
     /// Names of the tool in the permission rules of other agents.
     pub foreign_names: &'static [&'static str],
 }
 
-/// The sort of work that a tool does.
+/// The kind of work of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
     /// Shows files or directories.
@@ -43,9 +43,9 @@ pub enum ToolKind {
     Search,
     /// Runs programs.
     Execute,
-    /// Gets something from the network.
+    /// Fetches something from the network.
     Fetch,
-    /// Keeps the list of tasks.
+    /// Manages the task list.
     Plan,
     /// Starts another agent.
     Agent,
@@ -58,20 +58,20 @@ pub enum ToolKind {
 pub struct Effects {
     /// Shows the content of files.
     pub reads_files: bool,
-    /// Shows names and sizes of files.
+    /// Shows the names and sizes of files.
     pub lists_files: bool,
     /// Creates, changes or deletes files.
     pub writes_files: bool,
-    /// Starts or ends programs, which can do anything.
+    /// Starts or terminates programs, which can have any effect.
     pub runs_programs: bool,
     /// Connects to other machines.
     pub network: bool,
-    /// Can do what nobody here knows: a tool of a server or of a host program.
+    /// Has unknown effects: a tool of a server or of a host program.
     pub unknown: bool,
 }
 
 impl Effects {
-    /// No effect beside the answer.
+    /// No effects except the result.
     pub const NONE: Effects = Effects {
         reads_files: false,
         lists_files: false,
@@ -81,60 +81,60 @@ impl Effects {
         unknown: false,
     };
 
-    /// Returns true if a call leaves files and programs as they are, so that it may run in plan mode.
+    /// Returns true if a call changes no files and starts no programs, so that it may run in plan mode.
     #[must_use]
     pub const fn changes_nothing(self) -> bool {
         !self.writes_files && !self.runs_programs && !self.unknown
     }
 }
 
-/// A thing that a call acts on.
+/// A subject of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// A file or directory, as the call writes it.
+    /// A file or directory, as written in the call.
     Path {
         /// The text of the path.
         path: String,
-        /// The line that the call names, from 1.
+        /// The line that the call refers to, from 1; `None` without one.
         line: Option<u64>,
     },
-    /// Another path that a text may mean: `a.rs` for `a.rs:10-20`. Rules judge it too; nobody is shown it.
+    /// Another path that a text may mean: `a.rs` for `a.rs:10-20`. Permission rules check it too, but it is not shown.
     OtherPath(String),
-    /// A line of bash.
+    /// A bash command.
     Command {
-        /// The line.
+        /// The command line.
         command: String,
-        /// The directory that the call names.
+        /// The working directory of the call; `None` for that of the session.
         cwd: Option<String>,
-        /// The variables that the call sets.
+        /// The environment variables of the call.
         env: Vec<(String, String)>,
     },
     /// An address.
     Url(String),
 }
 
-/// A change of a file that a call proposes.
+/// A file change that a call proposes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProposedChange {
-    /// The whole new content of the file.
+    /// The complete new content of the file.
     Content(String),
-    /// One text instead of another.
+    /// A replacement of one text by another.
     Replacement {
-        /// The text that goes.
+        /// The old text.
         old: String,
-        /// The text that comes.
+        /// The new text.
         new: String,
     },
-    /// A patch in a format of its own.
+    /// A patch in the tool's own format.
     Patch(String),
-    /// Arguments that do not have the shape of the tool.
+    /// Arguments that do not match the schema of the tool.
     Malformed(Value),
 }
 
 /// How the calls of a tool are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Presentation {
-    /// The verb of a sentence about a call, in the third person (`Runs`); empty: `Calls <name>`.
+    /// The verb of a sentence about a call, in the third person (`Runs`); empty for `Calls <name>`.
     pub verb: &'static str,
     /// How a result is shown.
     pub output: OutputView,
@@ -143,21 +143,21 @@ pub struct Presentation {
 /// How the result of a call is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputView {
-    /// Its last lines.
+    /// The last lines.
     Tail,
-    /// The last lines of a program, which wrote them for a terminal.
+    /// The last lines of a program's terminal output.
     Terminal,
-    /// One row, which it shares with the calls of the same tool beside it.
+    /// One row, shared with adjacent calls of the same tool.
     Row {
         /// The noun for several calls: `files`.
         plural: &'static str,
     },
-    /// The difference that it made to files.
+    /// A diff of the changed files.
     Diff,
 }
 
 impl Semantics {
-    /// A tool of which nothing is known but its arguments.
+    /// The description of an unknown tool.
     pub const UNKNOWN: Semantics = Semantics {
         kind: ToolKind::Other,
         effects: Effects { unknown: true, ..Effects::NONE },
@@ -172,7 +172,7 @@ impl Semantics {
         foreign_names: &[],
     };
 
-    /// Returns true if a call shows a file as it is.
+    /// Returns true if a call shows the unmodified content of a file.
     #[must_use]
     pub fn shows_content(&self) -> bool {
         self.kind == ToolKind::Read && self.effects.reads_files
@@ -187,7 +187,7 @@ impl Semantics {
         }
     }
 
-    /// Returns the files that a call names for people.
+    /// Returns the displayed files of a call.
     #[must_use]
     pub fn files(&self, arguments: &Value) -> Vec<String> {
         let subjects = (self.subjects)(arguments).into_iter();
@@ -197,12 +197,12 @@ impl Semantics {
     }
 }
 
-/// Returns the text of an argument that is not empty.
+/// Returns the text of an argument; `None` if it is missing or empty.
 pub(crate) fn text<'a>(arguments: &'a Value, name: &str) -> Option<&'a str> {
     arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// The path of a call, or its paths: the argument `path`.
+/// Returns the paths of a call from the argument `path`.
 pub(crate) fn paths(arguments: &Value) -> Vec<Subject> {
     let path = |text: &str| Subject::Path { path: text.to_string(), line: None };
     match arguments.get("path") {
@@ -214,14 +214,14 @@ pub(crate) fn paths(arguments: &Value) -> Vec<Subject> {
     }
 }
 
-/// The paths of a search: where it begins, by default in the session's directory, and where `pattern` leads from there.
+/// Returns the paths of a search: its root, by default the session's directory, and the path that `pattern` leads to.
 pub(crate) fn searched(arguments: &Value, pattern: &str) -> Vec<Subject> {
     let mut found = paths(arguments);
     if found.is_empty() {
         found.push(Subject::OtherPath(".".into()));
     }
     let Some(pattern) = text(arguments, pattern) else { return found };
-    // Windows writes both.
+    // Both separators are used on Windows.
     let pattern = if cfg!(windows) { pattern.replace('\\', "/") } else { pattern.to_string() };
     let plain: Vec<&str> = pattern.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
     let folder = plain.join("/");
@@ -240,7 +240,7 @@ pub(crate) fn searched(arguments: &Value, pattern: &str) -> Vec<Subject> {
     found
 }
 
-/// The first of the arguments that usually say what a call is about; of a search also its directory.
+/// Returns the first of the arguments that usually describe a call; for a search also its directory.
 pub(crate) fn first_named(arguments: &Value) -> Option<String> {
     let named = ["command", "pattern", "path", "url", "query", "title", "plan"]
         .into_iter()
@@ -253,7 +253,7 @@ pub(crate) fn first_named(arguments: &Value) -> Option<String> {
     }
 }
 
-/// Returns the unified diff of all changes that a result reports in its details.
+/// Returns the combined unified diff of all changes in the details of a result; `None` if there is none.
 #[must_use]
 pub fn diff_of(details: Option<&Value>) -> Option<String> {
     let details = details?;
@@ -262,7 +262,7 @@ pub fn diff_of(details: Option<&Value>) -> Option<String> {
     one(details).or_else(several).filter(|diff| !diff.is_empty())
 }
 
-/// Returns the number of files that a result with changes reports, and the first changed line of each where it is known.
+/// Returns the first changed line of each changed file in a result; `None` for a file whose line is unknown.
 #[must_use]
 pub fn changed_lines(details: Option<&Value>) -> Vec<Option<u64>> {
     let line = |value: &Value| value.get("firstChangedLine").and_then(Value::as_u64);
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use crate::semantics_of;
 
-    /// The paths that rules judge, those in brackets are shown to nobody; then the title.
+    /// Compares the paths that rules check, with hidden ones in brackets; then the title.
     #[track_caller]
     fn check(tool: &str, arguments: Value, paths: &[&str], title: Option<&str>) {
         let semantics = semantics_of(tool);

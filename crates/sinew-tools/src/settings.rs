@@ -1,53 +1,54 @@
 //! The settings of the tools.
 
-/// Settings of the tools; the defaults are those of a fresh installation.
+/// The settings of the tools; the defaults are those of a new installation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The guard of files that changed behind the agent's back (`fileGuard`).
+    /// The guard against overwriting files that changed outside the agent (`fileGuard`).
     pub file_guard: FileGuard,
-    /// Pictures that are read.
+    /// The settings of images.
     pub images: ImageSettings,
-    /// The matching of edits.
+    /// The settings of edits.
     pub edit: EditSettings,
-    /// The guard against accidents in commands.
+    /// The guard against accidental damage by commands.
     pub bash_guard: GuardSettings,
-    /// The refusal of commands for which there is a tool.
+    /// Rejects commands that a tool can replace.
     pub bash_interceptor: InterceptorSettings,
-    /// Seconds that a command may take where it names none (`bash.timeoutSeconds`). Default: 120.
+    /// The default time limit of a command in seconds (`bash.timeoutSeconds`). Default: 120.
     pub bash_timeout_seconds: u64,
-    /// The interpreter that runs commands (`shellPath`). Default: bash where there is one, else the built-in one.
+    /// The interpreter of commands (`shellPath`). Default: bash if it is installed, otherwise the built-in one.
     pub engine: sinew::shell::Engine,
-    /// The bash that runs commands where `shellPath` is the path of one. Default: the one on `PATH`.
+    /// The path of bash if `shellPath` is one; `None` uses the one on `PATH`.
     pub bash: Option<std::path::PathBuf>,
-    /// Commands may run as jobs in the background (`async.enabled`); never for a subagent. Default: `false`.
+    /// Allow background jobs (`async.enabled`); never for a subagent. Default: `false`.
     pub jobs: bool,
-    /// Milliseconds after which a command becomes a job; 0: never (`bash.autoBackground.thresholdMs`).
+    /// The time in milliseconds after which a command becomes a job; 0 means never (`bash.autoBackground.thresholdMs`).
     pub auto_background_ms: u64,
-    /// Seconds until a list of which everything is finished is put away: 0 at once, negative never
-    /// (`todo.autoClearSeconds`). Default: 60.
+    /// The time in seconds until a finished task list is cleared: 0 at once, negative never (`todo.autoClearSeconds`).
+    /// Default: 60.
     pub todo_auto_clear_seconds: i64,
-    /// Written before each command (`shellCommandPrefix`).
+    /// A prefix of each command (`shellCommandPrefix`).
     pub shell_command_prefix: Option<String>,
-    /// A script that a shell reads before its first command.
+    /// A script that a shell runs before its first command.
     pub shell_snapshot: Option<std::path::PathBuf>,
-    /// Sets `CI=true` for commands. Default: `true`.
+    /// Set `CI=true` for commands. Default: `true`.
     pub ci: bool,
-    /// Variables that commands get although they look like secrets (`env.passThrough`).
+    /// Variables that commands get even if they look like secrets (`env.passThrough`).
     pub pass_through: Vec<String>,
-    /// Variables that commands get on top (`env`).
+    /// Additional variables of commands (`env`).
     pub env: Vec<(String, String)>,
-    /// The names of our own provider keys, which commands never get unless they are passed through.
+    /// The names of Sinew's own provider keys, which commands only get if they are passed through.
     pub provider_keys: Vec<String>,
-    /// True if there is a tool `fetch` (`fetch.enabled`, not offline).
+    /// True if the tool `fetch` is available (`fetch.enabled`, not offline).
     pub fetch: bool,
     /// Hosts that may resolve to private addresses (`fetch.allowPrivate`).
     pub fetch_allow_private: Vec<String>,
-    /// Seconds until a question is answered by what is recommended; 0: never (`ask.timeoutSeconds`).
+    /// The time in seconds after which a question is answered with the recommended option; 0 means never
+    /// (`ask.timeoutSeconds`).
     pub ask_timeout_seconds: u64,
     /// What happens when the sandbox refused a command (`approve.outside`, rules for `sandbox(off)`). Default:
     /// [`OutsideSandbox::Ask`].
     pub outside_sandbox: OutsideSandbox,
-    /// The names of the tools that are active; `None`: all of them. The interceptor looks at it.
+    /// The names of the active tools; `None` means all. The interceptor uses it.
     pub active: Option<Vec<String>>,
 }
 
@@ -80,15 +81,15 @@ impl Default for Settings {
     }
 }
 
-/// The effect of a stale or unread file on a write.
+/// The reaction to a write to a stale or unread file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FileGuard {
-    /// Refuses it.
+    /// Refuse the write.
     #[default]
     On,
-    /// Goes on and says so.
+    /// Write with a warning.
     Warn,
-    /// Goes on.
+    /// Write.
     Off,
 }
 
@@ -104,12 +105,12 @@ pub enum OutsideSandbox {
     Allow,
 }
 
-/// `images.*`
+/// The settings `images.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageSettings {
-    /// Makes pictures fit what providers take. Default: `true`.
+    /// Scale images down to the limits of providers. Default: `true`.
     pub auto_resize: bool,
-    /// Shows no picture to the model. Default: `false`.
+    /// Never send images to the model. Default: `false`.
     pub block_images: bool,
 }
 
@@ -119,26 +120,26 @@ impl Default for ImageSettings {
     }
 }
 
-/// The form in which a model writes changes.
+/// The format in which a model writes changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EditMode {
-    /// Texts that are replaced.
+    /// Replacements of exact text.
     #[default]
     Replace,
-    /// Line numbers below the tag of a file.
+    /// Line numbers, checked with the tag of the file.
     Hashline,
     /// Unified diffs and the `*** Begin Patch` form.
     Patch,
 }
 
-/// `edit.*`
+/// The settings `edit.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditSettings {
-    /// The form of changes (`edit.mode`). Default: [`EditMode::Replace`].
+    /// The format of changes (`edit.mode`). Default: [`EditMode::Replace`].
     pub mode: EditMode,
-    /// Tolerates differences in white space and in typographic characters. Default: `true`.
+    /// Tolerate differences in white space and in typographic characters. Default: `true`.
     pub fuzzy: bool,
-    /// Ends an answer whose edit can only fail while it still comes. Default: `false`.
+    /// Abort a streaming answer whose edit cannot succeed. Default: `false`.
     pub stream_guard: bool,
 }
 
@@ -148,14 +149,14 @@ impl Default for EditSettings {
     }
 }
 
-/// `bashGuard.*`: a speed bump against accidents, not a sandbox.
+/// The settings `bashGuard.*`: a protection against accidents, not a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuardSettings {
-    /// Default: `true`.
+    /// Enable the guard. Default: `true`.
     pub enabled: bool,
-    /// More regular expressions of commands that are refused.
+    /// Additional regular expressions of commands that are refused.
     pub deny: Vec<String>,
-    /// Commands, word for word, that are never refused.
+    /// Commands that are never refused, compared literally.
     pub allow: Vec<String>,
 }
 
@@ -165,11 +166,11 @@ impl Default for GuardSettings {
     }
 }
 
-/// `bashInterceptor.*`
+/// The settings `bashInterceptor.*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InterceptorSettings {
-    /// Default: `false`.
+    /// Enable the interceptor. Default: `false`.
     pub enabled: bool,
-    /// More rules: a regular expression of whole commands, and the tool to use instead.
+    /// Additional rules: a regular expression of whole commands, and the tool to use instead.
     pub patterns: Vec<(String, String)>,
 }

@@ -1,18 +1,18 @@
-//! The shells that a process keeps: how many, and for how long.
+//! Limits the number and the idle time of a process's shells.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// Shells that are open at once at most.
+/// The maximum number of open shells.
 const MOST: usize = 8;
-/// The time for which a shell stays that nobody uses.
+/// The time after which an idle shell is closed.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// The open shells of all sessions of a process. One that was not used for 30 minutes is closed, and where more than 8
-/// are open the one that was not used for longest; its session gets another with the same state when it needs one. A
-/// shell that runs a command, or a job that a command left behind, stays.
+/// The open shells of all sessions of a process. A shell is closed after 30 idle minutes, and if more than 8 are open,
+/// the least recently used one is closed. Its session restores the state in a new shell when it needs one. Shells that
+/// run a command or have background jobs stay open.
 pub struct Shells {
     shared: Arc<Shared>,
 }
@@ -27,7 +27,7 @@ struct Shared {
 #[derive(Default)]
 struct List {
     open: Vec<Open>,
-    /// A thread waits for shells to become idle.
+    /// True if a thread waits for shells to become idle.
     watched: bool,
     over: bool,
 }
@@ -39,7 +39,7 @@ struct Open {
 
 /// The owner of a shell.
 pub(crate) trait ShellOwner: Send + Sync {
-    /// Ends the shell if nothing needs it. Says whether there is none any more.
+    /// Closes the shell if it is not in use. Returns true if there is no open shell any more.
     fn rest(&self) -> bool;
 }
 
@@ -57,14 +57,14 @@ impl Drop for Shells {
 }
 
 impl Shells {
-    /// At most `most` shells, each for `idle` after its last command.
+    /// Limits the number of shells to `most`, and their idle time to `idle`.
     #[must_use]
     pub fn limited(most: usize, idle: Duration) -> Shells {
         let shared = Shared { most, idle, list: Mutex::default(), changed: Condvar::new() };
         Shells { shared: Arc::new(shared) }
     }
 
-    /// The shell of `owner` is used now.
+    /// Records that the shell of `owner` is in use.
     pub(crate) fn used(&self, owner: &Arc<dyn ShellOwner>) {
         let shared = &self.shared;
         let mut list = shared.list();
@@ -78,7 +78,7 @@ impl Shells {
         if !list.watched {
             let watcher = Arc::clone(shared);
             let thread = std::thread::Builder::new().name("sinew-shells".into());
-            // Without the thread shells stay until their session ends.
+            // Without the thread, shells stay open until their session ends.
             list.watched = thread.spawn(move || watcher.watch()).is_ok();
         }
         let mut others: Vec<(Instant, Weak<dyn ShellOwner>)> = list
@@ -103,7 +103,7 @@ impl Shells {
 }
 
 impl Shared {
-    /// Closes what became idle, until no shell is open.
+    /// Closes idle shells, until no shell is open.
     fn watch(&self) {
         loop {
             let mut list = self.list();

@@ -1,4 +1,4 @@
-//! Contents of files by their tags: what numbers of a patch refer to.
+//! File contents by tag, for the line numbers of patches.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,38 +9,38 @@ use parking_lot::Mutex;
 
 use crate::read_tracker::hash;
 
-/// Snapshots that are kept; the oldest goes first.
+/// The number of snapshots; the oldest is dropped first.
 const MOST: usize = 100;
-/// A larger content is not kept: a patch of it applies only while its tag fits.
+/// Larger contents are not stored: patches of them only apply while the tag matches.
 const LARGEST: usize = 4 << 20;
-/// Bytes of all contents.
+/// The maximum total size of all contents in bytes.
 const TOTAL: usize = 32 << 20;
 
 /// The content of a file when it was shown or written.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
-    /// `None`: too large to be kept.
+    /// `None` if it is too large to store.
     pub(crate) content: Option<Arc<[u8]>>,
-    /// Lines that the model knows, from 0, in order and apart.
+    /// The lines that the model knows, from 0, as sorted disjoint ranges.
     pub(crate) known: Vec<Range<usize>>,
 }
 
-/// A snapshot below its path and tag.
+/// A snapshot with its path and tag.
 type Kept = (PathBuf, String, Snapshot);
 
-/// The last snapshots of a session.
+/// The most recent snapshots of a session.
 #[derive(Default)]
 pub(crate) struct Snapshots {
     kept: Mutex<VecDeque<Kept>>,
 }
 
-/// The first eight hex digits of the SHA-256 of `content`.
+/// Returns the first eight hexadecimal digits of the SHA-256 of `content`.
 pub(crate) fn tag(content: &[u8]) -> String {
     hash(content)[..4].iter().fold(String::new(), |tag, byte| tag + &format!("{byte:02x}"))
 }
 
 impl Snapshots {
-    /// Lines of `content` were shown, numbers from 0. Gives the tag.
+    /// Records that lines of `content` were shown, numbered from 0. Returns the tag.
     pub(crate) fn showed(&self, path: &Path, content: &[u8], lines: &[Range<usize>]) -> String {
         let tag = tag(content);
         let mut all = self.kept.lock();
@@ -70,7 +70,7 @@ impl Snapshot {
     }
 }
 
-/// Sorted ranges without those that touch.
+/// Sorts ranges and merges adjacent ones.
 fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     for range in ranges {

@@ -1,4 +1,4 @@
-//! A tool as data.
+//! The description of a built-in tool as data.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutp
 
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
-/// The parts in which one built-in tool differs from another.
+/// The properties of a built-in tool.
 pub(super) struct Spec {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
@@ -20,23 +20,23 @@ pub(super) struct Spec {
     pub(super) concurrency: Concurrency,
     pub(super) flags: ToolFlags,
     pub(super) semantics: Semantics,
-    /// True if this session has the tool at all.
+    /// Returns true if the tool is available in this session.
     pub(super) offered: fn(&HostOptions) -> bool,
-    /// Returns the reason why a call can only fail, from arguments that still stream.
+    /// Returns the reason why a call cannot succeed, from arguments that are still streaming.
     pub(super) reject_early: Option<fn(&Host, &Value) -> Option<String>>,
-    /// Returns the changes of files that a call would make now; `None` if it would fail. It reads the files.
+    /// Returns the file changes that a call would make now; `None` if it would fail. Reads the files.
     pub(super) preview: Option<Preview>,
     pub(super) run: Run,
 }
 
-/// Computes the changes of files that a call would make.
+/// Computes the file changes that a call would make.
 pub(super) type Preview = fn(&Host, &Value) -> Option<Vec<FileChange>>;
 
-/// The work of a tool.
+/// The function of a tool.
 pub(super) enum Run {
-    /// On a thread that may block.
+    /// Runs on a thread that may block.
     Blocking(fn(&Host, &Call) -> Outcome),
-    /// As a future.
+    /// Runs as a future.
     Future(fn(Arc<Host>, Call) -> Boxed<'static, Outcome>),
 }
 

@@ -1,4 +1,4 @@
-//! The list of tasks of a session, and when a finished one is put away.
+//! The task list of a session, which is cleared some time after it is finished.
 
 use std::time::Duration;
 
@@ -11,28 +11,28 @@ use tokio::time::Instant;
 #[derive(Debug, Default)]
 pub(crate) struct TaskList {
     pub(crate) phases: Mutex<Vec<Phase>>,
-    /// The time at which a finished list is put away.
+    /// The time when a finished list is cleared; `None` if it is not scheduled.
     clear: Mutex<Option<Instant>>,
     changed: Notify,
 }
 
-/// Items that belong together.
+/// A group of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Its name, unique.
+    /// The unique name.
     pub name: String,
-    /// Its items in order.
+    /// The tasks in order.
     pub tasks: Vec<Task>,
 }
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its text, unique in the list.
+    /// The text, unique in the list.
     pub content: String,
     /// Its status.
     pub status: Status,
-    /// The notes about it.
+    /// The notes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -41,25 +41,25 @@ pub struct Task {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Being done.
+    /// In progress.
     InProgress,
     /// Done.
     Completed,
-    /// Given up.
+    /// Abandoned.
     Abandoned,
 }
 
 impl Status {
-    /// Neither done nor given up.
+    /// Returns true if the task is neither done nor abandoned.
     pub(crate) fn is_open(self) -> bool {
         matches!(self, Status::Pending | Status::InProgress)
     }
 }
 
 impl TaskList {
-    /// Puts the list away in `seconds` if all of it is finished then; negative: never.
+    /// Schedules the list to be cleared in `seconds` if it is still finished then; negative means never.
     pub(crate) fn schedule(&self, phases: &[Phase], seconds: i64) {
         let finished = !phases.is_empty() && !tasks(phases).any(|task| task.status.is_open());
         let wait = u64::try_from(seconds).ok().filter(|_| finished).map(Duration::from_secs);
@@ -71,7 +71,7 @@ impl TaskList {
         *self.clear.lock()
     }
 
-    /// Puts the list away if its time has come. Says whether it did.
+    /// Clears the list if it is due. Returns true if it did.
     pub(crate) fn clear_if_due(&self) -> bool {
         let mut phases = self.phases.lock();
         let mut clear = self.clear.lock();
@@ -83,7 +83,7 @@ impl TaskList {
         due
     }
 
-    /// Waits until a finished list was put away.
+    /// Waits until a finished list was cleared.
     pub(crate) async fn cleared(&self) {
         loop {
             let changed = self.changed.notified();
@@ -98,7 +98,7 @@ impl TaskList {
     }
 }
 
-/// The tasks of all phases.
+/// Returns the tasks of all phases.
 pub(crate) fn tasks(phases: &[Phase]) -> impl Iterator<Item = &Task> {
     phases.iter().flat_map(|phase| &phase.tasks)
 }

@@ -1,14 +1,14 @@
-//! The form in which a file stores its text: encoding, byte order mark and line ends. A tool that replaces the text keeps it.
+//! The encoding, byte order mark and line ends of a text file, which tools keep when they change the text.
 
 use std::borrow::Cow;
 
-/// The form of a file's text.
+/// The encoding and line ends of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextForm {
     encoding: Encoding,
-    /// It begins with a byte order mark.
+    /// True if it begins with a byte order mark.
     has_mark: bool,
-    /// Every line ends with CRLF.
+    /// True if every line ends with CRLF.
     is_crlf: bool,
 }
 
@@ -20,7 +20,7 @@ enum Encoding {
 }
 
 impl TextForm {
-    /// Reads the form of `content`. Without a mark it is UTF-8, whatever the bytes are.
+    /// Detects the form of `content`. Without a byte order mark it is UTF-8.
     pub(super) fn of(content: &[u8]) -> TextForm {
         let (encoding, has_mark) = match content {
             [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, true),
@@ -40,7 +40,7 @@ impl TextForm {
         self.encoding != Encoding::Utf8
     }
 
-    /// The text in UTF-8, with the mark of a UTF-8 file and without that of UTF-16.
+    /// Converts to UTF-8, keeping the byte order mark of a UTF-8 file and removing that of UTF-16.
     pub(super) fn decode(self, content: &[u8]) -> Cow<'_, [u8]> {
         let unit = match self.encoding {
             Encoding::Utf8 => return Cow::Borrowed(content),
@@ -51,12 +51,12 @@ impl TextForm {
         Cow::Owned(String::from_utf16_lossy(&units).into_bytes())
     }
 
-    /// Returns true if [`TextForm::decode`] loses nothing: an odd byte at the end or half of a surrogate pair is lost.
+    /// Returns true if [`TextForm::decode`] loses nothing: an odd trailing byte or an unpaired surrogate would be lost.
     pub(super) fn is_whole(self, content: &[u8]) -> bool {
         !self.is_utf16() || self.encode(&self.decode(content)) == content
     }
 
-    /// The bytes of a file of this form whose text is `text`, as [`TextForm::decode`] gives it.
+    /// Encodes `text`, in the form that [`TextForm::decode`] returns, as the bytes of the file.
     pub(super) fn encode(self, text: &[u8]) -> Vec<u8> {
         let bytes = match self.encoding {
             Encoding::Utf8 => return text.to_vec(),
@@ -67,8 +67,8 @@ impl TextForm {
         std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(bytes).collect()
     }
 
-    /// The bytes of a file of this form whose new text is `text`, which a model wrote: without a mark and with `\n`, unless
-    /// it has others.
+    /// Encodes `text` of a model as the bytes of the file. Models write no byte order mark and `\n`, unless the text
+    /// has others.
     pub(super) fn adopt(self, text: &str) -> Vec<u8> {
         let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = match self.is_crlf && !bare.contains('\r') {
@@ -81,7 +81,8 @@ impl TextForm {
         }
     }
 
-    /// Says what a new text keeps of the form, where that is not what a model writes by itself.
+    /// Describes which parts of the form a new text keeps, if they differ from what a model writes by default; `None`
+    /// otherwise.
     pub(super) fn note(self) -> Option<String> {
         let encoding = match (self.encoding, self.has_mark) {
             (Encoding::Utf8, true) => Some("byte order mark"),
@@ -94,8 +95,8 @@ impl TextForm {
     }
 }
 
-/// `new`, which replaces `file[from..to]`, with the line ends of the file. A line that the old text has too keeps its end,
-/// any other one has that of the line before it.
+/// Returns `new`, the replacement of `file[from..to]`, with the line ends of the file. A line that the old text
+/// contains keeps its line end; any other line gets that of the previous line.
 pub(super) fn with_line_ends(new: &str, file: &[u8], (from, to): (usize, usize)) -> String {
     if memchr::memmem::find(file, b"\r\n").is_none() {
         return new.to_string();
@@ -121,7 +122,7 @@ pub(super) fn with_line_ends(new: &str, file: &[u8], (from, to): (usize, usize))
             && from < to
             && let Some(first) = old.first().filter(|first| first.ends_with(b"\n"))
         {
-            // The line that this one replaces is nearer than the one before it.
+            // The replaced line is closer than the previous one.
             end = line_end(first);
         }
         out.push_str(text);
@@ -203,7 +204,7 @@ mod tests {
             };
             let file = text(&lines);
             let at = at % lines.len();
-            // The line is replaced by itself, with all lines around it in the old and the new text.
+            // The line is replaced by itself, with all surrounding lines in the old and the new text.
             let new: String = lines.iter().enumerate().map(|(n, (line, _))| if n == at { "x\n".into() } else { format!("{line}\n") }).collect();
             let mut expect = lines.clone();
             expect[at].0 = "x".into();

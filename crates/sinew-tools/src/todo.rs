@@ -1,4 +1,4 @@
-//! `todo`: the list of what is to be done, with at most one item in progress.
+//! `todo`: the task list, with at most one item in progress.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -106,7 +106,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
 }
 
 impl Host {
-    /// Puts back the list that the `details` of an earlier result hold, without what is finished. For a resumed session.
+    /// Restores the list from the `details` of an earlier result, without finished tasks. Used when a session is
+    /// resumed.
     pub fn restore_todo(&self, details: &Value) {
         let Ok(mut phases) = Vec::<Phase>::deserialize(&details["phases"]) else { return };
         for phase in &mut phases {
@@ -117,16 +118,16 @@ impl Host {
         *self.todo.phases.lock() = phases;
     }
 
-    /// The list.
+    /// Returns the list.
     #[must_use]
     pub fn todo_phases(&self) -> Vec<Phase> {
         self.todo.phases.lock().clone()
     }
 
-    /// Puts the user's list in place of the one there is, and gives what became of it: one item is in progress at most.
+    /// Replaces the list by the user's list and returns the result: at most one item is in progress.
     ///
     /// # Errors
-    /// A phase or a task has no name, or a name stands twice.
+    /// Returns an error if a phase or a task has no name, or if a name is not unique.
     pub fn set_todo(&self, phases: Vec<Phase>) -> Result<Vec<Phase>, String> {
         let mut fresh: Vec<Phase> = Vec::with_capacity(phases.len());
         for Phase { name, tasks } in phases {
@@ -146,7 +147,7 @@ impl Host {
         Ok(fresh)
     }
 
-    /// The open items of the list, as objects with `content` and `status`; none where nothing is open.
+    /// Returns the open items of the list, as objects with `content` and `status`; `None` if there are none.
     pub fn open_items(&self) -> Option<Value> {
         let phases = self.todo.phases.lock();
         let open: Vec<&Task> = tasks(&phases).filter(|task| task.status.is_open()).collect();
@@ -154,7 +155,7 @@ impl Host {
     }
 }
 
-/// A test whether a task of a phase is meant.
+/// Returns true for the tasks of a phase that are selected.
 type Choice = Box<dyn Fn(&str, &Task) -> bool>;
 
 fn apply(phases: &mut Vec<Phase>, op: &Op) -> Result<(), String> {
@@ -201,7 +202,7 @@ fn apply(phases: &mut Vec<Phase>, op: &Op) -> Result<(), String> {
     for phase in phases.iter_mut() {
         match status {
             None => phase.tasks.retain(|task| !chosen(&phase.name, task)),
-            // What is finished stays as it ended.
+            // Finished tasks keep their status.
             Some(status) => phase
                 .tasks
                 .iter_mut()
@@ -236,7 +237,7 @@ fn append(phases: &mut Vec<Phase>, op: &Op) -> Result<(), String> {
     add(phases, phase, items)
 }
 
-/// Adds all of `items` or none.
+/// Adds all `items`, or none if one is invalid.
 fn add(phases: &mut Vec<Phase>, name: &str, items: &[String]) -> Result<(), String> {
     if name.is_empty() {
         return Err("Missing phase name".into());
@@ -257,7 +258,7 @@ fn add(phases: &mut Vec<Phase>, name: &str, items: &[String]) -> Result<(), Stri
     Ok(())
 }
 
-/// One active item: the first that is in progress, else the first that is pending.
+/// Ensures one active item: the first that is in progress, otherwise the first pending one.
 fn settle(phases: &mut [Phase]) {
     let mut active = false;
     for task in phases.iter_mut().flat_map(|phase| &mut phase.tasks) {

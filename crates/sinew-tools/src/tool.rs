@@ -1,4 +1,4 @@
-//! The trait of tools: a name, a schema, and the work on arguments that fit the schema.
+//! The trait of tools: a name, a schema, and an implementation that receives validated arguments.
 
 use std::any::Any;
 use std::future::Future;
@@ -12,74 +12,74 @@ use sinew_llm::message::Block;
 
 use crate::semantics::Semantics;
 
-/// A future that owns what it needs, as a trait object can return it.
+/// A boxed future, as trait objects return it.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Something that a model can ask for.
+/// A tool that a model can call.
 ///
-/// Built-in tools and those of extensions implement the same trait; there is no second way in.
+/// Built-in tools and extension tools implement the same trait.
 pub trait Tool: Send + Sync {
-    /// Unique among the tools of a session.
+    /// Returns the name, unique among the tools of a session.
     fn name(&self) -> &str;
 
-    /// The name for people.
+    /// Returns the displayed name.
     fn label(&self) -> &str {
         self.name()
     }
 
-    /// Returns its description for the model: one or two sentences.
+    /// Returns the description for the model: one or two sentences.
     fn description(&self) -> &str;
 
-    /// JSON Schema of its arguments: an object with `additionalProperties: false`.
+    /// Returns the JSON Schema of the arguments: an object with `additionalProperties: false`.
     fn parameters(&self) -> Value;
 
-    /// Lines for the system prompt: when to use it and when not.
+    /// Returns lines for the system prompt that explain when to use the tool.
     fn guidelines(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns whether other calls of the turn may run beside it.
+    /// Returns whether other calls of the turn may run concurrently.
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
     }
 
-    /// Facts that the loop and the modes act on.
+    /// Returns the flags that the agent loop and the modes use.
     fn flags(&self) -> ToolFlags {
         ToolFlags::default()
     }
 
-    /// What its calls act on, what they can change and how they are shown. Default: nothing is known of it.
+    /// Returns the description of its calls. Default: unknown.
     fn semantics(&self) -> Semantics {
         Semantics::UNKNOWN
     }
 
-    /// One line that says what a call is about to do, from arguments that may still be streaming: any JSON at all.
+    /// Returns one line about what a call is going to do; `None` if nothing is known yet. The arguments may still be
+    /// streaming, so any JSON is possible.
     fn intent(&self, _partial: &Value) -> Option<String> {
         None
     }
 
-    /// Returns true if [`Tool::reject_early`] is worth asking.
+    /// Returns true if [`Tool::reject_early`] is implemented.
     fn can_reject_early(&self) -> bool {
         false
     }
 
-    /// Returns the reason why a call can only fail, from those of its arguments that are whole while the others still
-    /// stream
-    /// ([`finished`]). The answer ends there, and the call is answered with this. It must be quick.
+    /// Returns the reason why a call cannot succeed, from the arguments that have finished streaming ([`finished`]);
+    /// `None` otherwise. The answer is then aborted and the reason becomes the result of the call. Must be fast.
     fn reject_early(&self, _whole: &Value) -> Option<String> {
         None
     }
 
-    /// Mends what models often get wrong (other names of keys, numbers as strings) before the schema is checked.
+    /// Repairs common mistakes of models (alternative names of keys, numbers as strings) before validation.
     fn prepare(&self, arguments: Value) -> Value {
         arguments
     }
 
-    /// Does it. The arguments fit the schema. A failure is a text for the model, never the end of a run.
+    /// Runs the call. The arguments match the schema. A failure is a text for the model and never ends a run.
     fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>>;
 }
 
-/// The values of arguments that still stream which can no longer change: all but the last, in each object and list.
+/// Returns the values of streaming arguments that can no longer change: all but the last in each object and list.
 #[must_use]
 pub fn finished(partial: &Value) -> Value {
     let last = |value: &Value| (value.is_object() || value.is_array()).then(|| finished(value));
@@ -102,24 +102,24 @@ pub fn finished(partial: &Value) -> Value {
     }
 }
 
-/// The permission of a call to run beside others of its turn.
+/// Whether a call may run concurrently with others of its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Concurrency {
-    /// At the same time as other shared calls.
+    /// Concurrently with other shared calls.
     #[default]
     Shared,
-    /// After all before it, and alone.
+    /// After all earlier calls, and alone.
     Exclusive,
 }
 
-/// Facts about a tool.
+/// Flags of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ToolFlags {
-    /// Not listed anywhere; only a model that was told of it can call it.
+    /// The tool is not listed; only a model that was told about it can call it.
     pub hidden: bool,
-    /// A steering message or an abort does not cut it short: it finishes its write.
+    /// A steering message or an abort does not interrupt it: it finishes its write.
     pub non_abortable: bool,
-    /// Off until somebody switches it on.
+    /// Inactive until the user enables it.
     pub default_inactive: bool,
     /// Its definition may be sent later than the others.
     pub deferrable: bool,
@@ -127,39 +127,39 @@ pub struct ToolFlags {
 
 /// One call of a tool.
 pub struct Call {
-    /// Names the call in the conversation.
+    /// The id of the call in the conversation.
     pub id: String,
-    /// The arguments of the model, mended and checked.
+    /// The repaired and validated arguments.
     pub arguments: Value,
-    /// The folder in which the session works.
+    /// The working directory of the session.
     pub cwd: PathBuf,
     /// The id of the session.
     pub session: String,
-    /// Set when the call is to end.
+    /// Cancelled when the call should end.
     pub cancel: CancelToken,
-    /// Takes what the call has so far.
+    /// Receives partial results.
     pub updates: Updates,
 }
 
-/// The channel of a call's progress; the loop merges what comes faster than one in 100 ms.
+/// The channel for partial results; the agent loop merges updates within 100 ms.
 #[derive(Clone)]
 pub struct Updates {
     send: Option<Arc<dyn Fn(ToolOutput) + Send + Sync>>,
 }
 
 impl Updates {
-    /// Reports to `send`.
+    /// Creates a channel that calls `send`.
     pub fn new(send: impl Fn(ToolOutput) + Send + Sync + 'static) -> Updates {
         Updates { send: Some(Arc::new(send)) }
     }
 
-    /// Reports to nobody.
+    /// Creates a channel that discards updates.
     #[must_use]
     pub fn none() -> Updates {
         Updates { send: None }
     }
 
-    /// Hands over what the call has so far.
+    /// Sends a partial result.
     pub fn send(&self, partial: ToolOutput) {
         if let Some(send) = &self.send {
             send(partial);
@@ -172,26 +172,26 @@ impl Updates {
 pub struct ToolOutput {
     /// Texts and images for the model.
     pub content: Vec<Block>,
-    /// Facts for the user interface; no model sees them.
+    /// Data for the user interface; models do not see it. `None` without any.
     pub details: Option<Value>,
-    /// The content says what went wrong.
+    /// True if the content describes an error.
     pub is_error: bool,
     /// The run ends with this result: the user has decided that nothing follows. Messages that wait are still sent.
     pub ends_run: bool,
 }
 
 impl ToolOutput {
-    /// A text.
+    /// Creates a text result.
     pub fn text(text: impl Into<String>) -> ToolOutput {
         ToolOutput { content: vec![Block::text(text)], ..ToolOutput::default() }
     }
 
-    /// A text that says what went wrong.
+    /// Creates an error result.
     pub fn error(text: impl Into<String>) -> ToolOutput {
         ToolOutput { is_error: true, ..ToolOutput::text(text) }
     }
 
-    /// The same with facts for the user interface.
+    /// Adds data for the user interface.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> ToolOutput {
         self.details = Some(details);
@@ -202,9 +202,9 @@ impl ToolOutput {
 /// The reason why a call has no output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolError {
-    /// The fault, for the model.
+    /// The error message for the model.
     Failed(String),
-    /// The call was ended from outside.
+    /// The call was cancelled.
     Aborted,
 }
 
@@ -217,7 +217,7 @@ impl From<sinew::base::Error> for ToolError {
     }
 }
 
-/// Resolves when somebody wants the end.
+/// Waits until `cancel` is cancelled.
 pub async fn cancelled(cancel: &CancelToken) {
     let bell = Arc::new(tokio::sync::Notify::new());
     let ring = Arc::clone(&bell);
@@ -225,7 +225,7 @@ pub async fn cancelled(cancel: &CancelToken) {
     bell.notified().await;
 }
 
-/// The words of a panic.
+/// Returns the message of a panic.
 #[must_use]
 pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_string());

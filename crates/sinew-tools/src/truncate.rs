@@ -1,13 +1,13 @@
-//! The excerpt of a long text for the model: whole lines within 2,000 lines and 50 KB.
+//! Excerpts of long texts for the model: complete lines within 2,000 lines and 50 KB.
 
 use serde_json::{Value, json};
 
-/// Lines of a text to a model at most.
+/// The maximum number of lines.
 pub(super) const LINES: usize = 2_000;
-/// Bytes of a text to a model at most.
+/// The maximum size in bytes.
 pub(super) const BYTES: usize = 50 * 1024;
 
-/// The limit that cut a text.
+/// The limit that truncated a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
     Lines,
@@ -18,7 +18,7 @@ pub(super) enum Limit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut<'a> {
     pub(super) text: &'a str,
-    /// `None`: nothing was cut.
+    /// The limit that was exceeded; `None` if nothing was cut.
     pub(super) by: Option<Limit>,
     pub(super) total_lines: usize,
     pub(super) total_bytes: usize,
@@ -26,7 +26,7 @@ pub(super) struct Cut<'a> {
 }
 
 impl Cut<'_> {
-    /// `details.meta.truncation`; `first` is the number of the first shown line.
+    /// Returns `details.meta.truncation`; `first` is the number of the first shown line.
     pub(super) fn meta(&self, direction: &str, first: usize, artifact: Option<u64>) -> Value {
         let by = if self.by == Some(Limit::Lines) { "lines" } else { "bytes" };
         let mut meta = json!({
@@ -45,13 +45,13 @@ impl Cut<'_> {
     }
 }
 
-/// The number of lines; a last one without a line end counts.
+/// Returns the number of lines, including a last line without a line end.
 pub(super) fn lines_of(text: &str) -> usize {
     text.lines().count()
 }
 
-/// The start of `text`: whole lines within both limits, without the last line end. Empty when the first line alone
-/// is above the limit of bytes.
+/// Returns the start of `text`: complete lines within both limits, without the last line end. Empty if the first line
+/// alone exceeds the byte limit.
 pub(super) fn head(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> {
     let (total_lines, total_bytes) = (lines_of(text), text.len());
     let (mut end, mut lines, mut by) = (0, 0, None);
@@ -71,7 +71,7 @@ pub(super) fn head(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> 
     Cut { text: shown.strip_suffix('\n').unwrap_or(shown), by, total_lines, total_bytes, lines }
 }
 
-/// The end of `text`: whole lines within both limits, or the end of the last line when it alone is too long.
+/// Returns the end of `text`: complete lines within both limits, or the end of the last line if it alone is too long.
 pub(super) fn tail(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> {
     let (total_lines, total_bytes) = (lines_of(text), text.len());
     let whole = text.strip_suffix('\n').unwrap_or(text);

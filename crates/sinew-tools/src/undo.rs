@@ -1,4 +1,4 @@
-//! `undo_edit`: takes back the last write of a tool.
+//! `undo_edit`: reverts the last write of a tool.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The last writes of a session, so that they can be taken back.
+//! The recent writes of a session, which can be undone.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use parking_lot::Mutex;
 
 use crate::read_tracker::{Hash, hash};
 
-/// Writes that can be taken back.
+/// The number of writes that can be undone.
 pub(crate) const LEVELS: usize = 20;
-/// A larger content is not kept.
+/// Larger contents are not stored.
 const LARGEST: usize = 16 << 20;
 
-/// The last writes of a session.
+/// The recent writes of a session.
 #[derive(Default)]
 pub(crate) struct UndoLog {
     levels: Mutex<VecDeque<Level>>,
@@ -21,13 +21,13 @@ pub(crate) struct UndoLog {
 /// A write.
 pub(crate) struct Level {
     pub(crate) path: PathBuf,
-    /// `None`: the write created the file.
+    /// `None` if the write created the file.
     pub(crate) before: Option<Vec<u8>>,
     pub(crate) after: Hash,
 }
 
 impl UndoLog {
-    /// A tool replaced `before` by `after`.
+    /// Records that a tool replaced `before` by `after`.
     pub(crate) fn wrote(&self, path: &Path, before: Option<&[u8]>, after: &[u8]) {
         if before.is_some_and(|content| content.len() > LARGEST) {
             return;

@@ -1,11 +1,13 @@
-//! Names that Windows gives to no file, or only by calls that then make a file which no other program can open.
+//! File names that are reserved on Windows, or that only special calls can create, as files which no other program can
+//! open.
 
-/// Names of devices, whatever ending and blanks follow. Ports are numbered 1 to 9, also with raised digits.
+/// Device names, which are reserved with any extension or trailing blanks. Ports are numbered 1 to 9, also with
+/// superscript digits.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 const PORTS: [&str; 2] = ["COM", "LPT"];
 const PORT_NUMBERS: &str = "123456789\u{b9}\u{b2}\u{b3}";
 
-/// The reason why no file should have a name on Windows, with the way out.
+/// Returns the reason why a file name is not usable on Windows, with a suggestion; `None` if it is.
 pub(super) fn fault(name: &str) -> Option<String> {
     let stem = name.split(['.', ':']).next().unwrap_or_default().trim_end_matches(' ').to_uppercase();
     let is_port = PORTS.iter().filter_map(|port| stem.strip_prefix(port)).any(|rest| {

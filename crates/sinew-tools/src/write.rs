@@ -38,7 +38,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// The number of first lines in which a mark of generated files is searched.
+/// The number of lines that are searched for a marker of generated files.
 const MARKED_LINES: usize = 40;
 const MARKED_BYTES: usize = 1_024;
 
@@ -65,7 +65,7 @@ struct Arguments {
     content: String,
 }
 
-/// The change that a call would make; none where it would fail.
+/// Returns the change that a call would make; `None` if it would fail.
 pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let Arguments { path: given, content } = serde_json::from_value(arguments.clone()).ok()?;
     if given.is_empty() || given.ends_with(is_separator) || given.contains("://") {
@@ -118,7 +118,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let bytes = form.map_or_else(|| content.clone().into_bytes(), |form| form.adopt(&content));
     target.write(host, &name, &bytes, executable)?;
     let mut text = format!("Successfully wrote {} bytes to {name}", bytes.len());
-    // A file in UTF-16 has no lines that a patch could name.
+    // A file in UTF-16 has no lines that a patch could refer to.
     if hashline && !form.is_some_and(TextForm::is_utf16) {
         let all = 0..read_tracker::lines(&bytes).count();
         let tag = host.snapshots.showed(&target.path, &bytes, &[all]);
@@ -134,8 +134,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(if executable { output.with_details(json!({"madeExecutable": true})) } else { output })
 }
 
-/// Content that was copied from a read, without the header and the `<n>:` that each of its lines has. The numbers must
-/// follow one another.
+/// Returns content copied from a read without the header and the line prefixes `<n>:`; `None` unless every line has one
+/// and the numbers are consecutive.
 fn without_numbers(content: &str) -> Option<String> {
     let (header, lines) = content.split_once('\n')?;
     let (_, tag) = header.strip_prefix('@')?.rsplit_once('#')?;
@@ -156,7 +156,7 @@ fn without_numbers(content: &str) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// The mark by which a file says that it is generated.
+/// Returns the marker that identifies a file as generated; `None` if there is none.
 fn generated(content: &[u8]) -> Option<&'static str> {
     let head = &content[..content.len().min(MARKED_BYTES)];
     let head = head.split(|byte| *byte == b'\n').take(MARKED_LINES).collect::<Vec<_>>().join(&b'\n');

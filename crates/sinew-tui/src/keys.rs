@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn item_90_each_fault_is_told_and_the_rest_works() {
+    fn reports_each_fault_and_applies_the_rest() {
         let mut map = map();
         let table = [
             ("app.exti", vec!["x"]),

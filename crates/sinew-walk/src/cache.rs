@@ -1,4 +1,4 @@
-//! Scans kept for a short while.
+//! A short-lived cache of directory scans.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use sinew_pool::Pool;
 use crate::walk::scan_so_far;
 use crate::{Scan, ScanOptions, scan};
 
-/// The lifetime and number of the scans in a cache.
+/// The lifetime and the number of cached scans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CachePolicy {
-    /// The lifetime of a scan (default: 1 s). Zero: nothing is kept.
+    /// The lifetime of a scan (default: 1 s). Zero disables the cache.
     pub ttl: Duration,
-    /// The age from which on a scan in which nothing was found is repeated once (default: 200 ms).
+    /// The minimum age at which a scan without a match is repeated once (default: 200 ms).
     pub empty_recheck: Duration,
-    /// The largest number of scans (default: 16); the oldest is evicted first.
+    /// The maximum number of scans (default: 16); the oldest is evicted first.
     pub max_entries: usize,
 }
 
@@ -31,12 +31,12 @@ impl Default for CachePolicy {
     }
 }
 
-/// Scans by their options. Shared by reference; calls for one cold key at the same time do one scan.
+/// A cache of scans, keyed by their options. Shared by reference; concurrent calls for one uncached key run one scan.
 #[derive(Debug, Default)]
 pub struct ScanCache {
     policy: CachePolicy,
     slots: DashMap<ScanOptions, Slot>,
-    /// The number of scans that were ever kept: their order.
+    /// The number of scans ever cached, which orders them by age.
     kept: AtomicU64,
 }
 
@@ -49,12 +49,12 @@ enum Slot {
 #[derive(Debug)]
 struct Kept {
     scan: Arc<Scan>,
-    /// The start of the scan.
+    /// The time when the scan started.
     started: Instant,
     order: u64,
 }
 
-/// A scan that others wait for.
+/// A running scan that other threads wait for.
 #[derive(Debug, Default)]
 struct InFlight {
     state: Mutex<InFlightState>,
@@ -64,24 +64,24 @@ struct InFlight {
 #[derive(Debug, Default)]
 struct InFlightState {
     over: bool,
-    /// None when it failed: then whoever waits scans again.
+    /// `None` if the scan failed: a waiting thread then scans again.
     scan: Option<Arc<Scan>>,
 }
 
 impl ScanCache {
-    /// An empty cache.
+    /// Creates an empty cache.
     #[must_use]
     pub fn new(policy: CachePolicy) -> ScanCache {
         ScanCache { policy, ..ScanCache::default() }
     }
 
-    /// Gives `look` the scan, a kept one if `cached` allows it. Where `found` says that there was nothing to find in
-    /// a scan that is no longer fresh ([`CachePolicy::empty_recheck`]), scans again and looks once more.
+    /// Calls `look` with the scan, a cached one if `cached` is true. If `found` reports no match in a scan older than
+    /// [`CachePolicy::empty_recheck`], scans again and calls `look` once more.
     ///
-    /// Without `cached` the scan is fresh and nothing is kept of it.
+    /// Without `cached` the scan is fresh and is not stored.
     ///
     /// # Errors
-    /// Those of [`scan`] and of `look`.
+    /// Returns the errors of [`scan`] and of `look`.
     pub fn query<T>(
         &self,
         options: &ScanOptions,
@@ -94,11 +94,11 @@ impl ScanCache {
         self.query_with(options, cached, cancel, look, found, |options| scan(options, pool, cancel))
     }
 
-    /// Answers as [`ScanCache::query`] does, but the deadline of `cancel` is not an error: `look` gets what was read
-    /// until then, which is not kept, and the answer comes with true.
+    /// Does the same as [`ScanCache::query`], but a passed deadline of `cancel` is not an error: `look` gets the
+    /// entries read so far, which are not cached, and the returned flag is true.
     ///
     /// # Errors
-    /// Those of [`scan`] but for the deadline, and of `look`.
+    /// Returns the errors of [`scan`] except the deadline, and those of `look`.
     pub fn query_so_far<T>(
         &self,
         options: &ScanOptions,
@@ -117,7 +117,7 @@ impl ScanCache {
             }
         };
         match self.query_with(options, cached, cancel, &mut look, found, whole) {
-            // Nothing was read where another call's scan was waited for.
+            // Nothing was read if this call only waited for the scan of another call.
             Err(error) if error.code() == ErrorCode::TimedOut => {
                 Ok((look(&Arc::new(part.take().unwrap_or_default()))?, true))
             }
@@ -148,32 +148,32 @@ impl ScanCache {
         look(&self.live_scan(&options, cancel, &scan)?.0)
     }
 
-    /// Drops every scan.
+    /// Removes every scan.
     pub fn clear(&self) {
         self.drop_where(|_| true);
     }
 
-    /// Drops every scan whose root is `path` (an absolute path), one of the folders above it or lies below it.
-    /// A path that no longer exists is taken by the folders above it that do.
+    /// Removes every scan whose root is `path` (absolute), one of its parent directories, or below it. A path that no
+    /// longer exists is resolved through its existing parents.
     pub fn invalidate(&self, path: &Path) {
         let path = resolve(path);
         self.drop_where(|options| path.starts_with(&options.root) || options.root.starts_with(&path));
     }
 
-    /// Returns the number of scans that are kept.
+    /// Returns the number of cached scans.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.iter().filter(|slot| matches!(slot.value(), Slot::Kept(_))).count()
     }
 
-    /// Returns true where no scan is kept.
+    /// Returns true if no scan is cached.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     fn drop_where(&self, gone: impl Fn(&ScanOptions) -> bool) {
-        // A scan that runs may have passed the place already: who waits for it gets it, nobody else does.
+        // A running scan may have passed the path already: threads that wait for it still get it, no others do.
         self.slots.retain(|options, _| !gone(options));
     }
 
@@ -181,7 +181,7 @@ impl ScanCache {
         self.slots.remove_if(options, |_, slot| matches!(slot, Slot::Kept(kept) if kept.started <= started));
     }
 
-    /// Returns a live scan and when it began: kept, awaited or done here.
+    /// Returns a current scan and its start time: cached, awaited or done here.
     fn live_scan(
         &self,
         options: &ScanOptions,
@@ -202,9 +202,9 @@ impl ScanCache {
                 }
             }
             let Some(in_flight) = running else {
-                // What is too old gives its memory back before a scan takes more.
+                // Frees expired scans before a new scan allocates memory.
                 self.slots.retain(|_, slot| !matches!(slot, Slot::Kept(kept) if kept.started.elapsed() >= ttl));
-                // Another thread may have begun meanwhile: then its slot is seen in the next round.
+                // If another thread started a scan in the meantime, the next iteration finds its slot.
                 if let Entry::Vacant(free) = self.slots.entry(options.clone()) {
                     let in_flight = Arc::new(InFlight::default());
                     drop(free.insert(Slot::Running(Arc::clone(&in_flight))));
@@ -225,7 +225,7 @@ impl ScanCache {
         in_flight: &Arc<InFlight>,
         scan: impl Fn(&ScanOptions) -> Result<Scan>,
     ) -> Result<(Arc<Scan>, Instant)> {
-        // Also a panic of the scan lets those who wait go on.
+        // Wakes the waiting threads even if the scan panics.
         struct Completion<'a> {
             cache: &'a ScanCache,
             options: &'a ScanOptions,
@@ -265,7 +265,7 @@ impl ScanCache {
         in_flight.finished.notify_all();
     }
 
-    /// Drops the oldest scans beyond [`CachePolicy::max_entries`].
+    /// Removes the oldest scans beyond [`CachePolicy::max_entries`].
     fn evict(&self) {
         let mut kept: Vec<(u64, ScanOptions)> = Vec::new();
         for slot in &self.slots {
@@ -285,7 +285,7 @@ impl InFlight {
     fn wait(self: &Arc<InFlight>, cancel: &CancelToken) -> Result<Option<Arc<Scan>>> {
         let waker = Arc::clone(self);
         let _hook = cancel.on_cancel(move || {
-            // Under the lock: a notice between a waiter's look and its wait would be lost.
+            // Locks first: a notification between another thread's check and its wait would be lost.
             drop(waker.state.lock());
             waker.finished.notify_all();
         });
@@ -303,7 +303,7 @@ impl InFlight {
     }
 }
 
-/// Resolves a path that may not exist: the links of the longest part of it that exists, then the rest.
+/// Resolves a path that may not exist: the links of its longest existing prefix, followed by the rest.
 fn resolve(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut existing = path;

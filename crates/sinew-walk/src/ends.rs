@@ -1,11 +1,11 @@
-//! The ends of texts that lie one behind the other, in four bytes each.
+//! The end offsets of concatenated texts, four bytes each.
 
-/// Ends in ascending order, each of up to 2⁶⁴ bytes.
+/// End offsets in ascending order, each up to 2⁶⁴ bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
-    /// The low half of each.
+    /// The low 32 bits of each offset.
     low: Vec<u32>,
-    /// For each 4 GiB of text the index of the first end behind them; empty but for the largest texts.
+    /// For each 4 GiB of text the index of the first end after it; empty except for very large texts.
     carries: Vec<u32>,
 }
 
@@ -14,7 +14,7 @@ impl Ends {
         Ends { low: Vec::with_capacity(count), carries: Vec::new() }
     }
 
-    /// Adds an end, which is not before the last one. The index is below 2³², as every row of a scan.
+    /// Adds an end that is not less than the last one. The index must be less than 2³², as every row of a scan is.
     pub(crate) fn push(&mut self, end: usize) {
         while self.carries.len() < end >> 32 {
             self.carries.push(self.low.len() as u32);
@@ -22,10 +22,10 @@ impl Ends {
         self.low.push(end as u32);
     }
 
-    /// Returns the range of the text at an index.
+    /// Returns the byte range of the text at an index.
     ///
     /// # Panics
-    /// No text has this index.
+    /// Panics if `index` is out of bounds.
     pub(crate) fn range(&self, index: usize) -> std::ops::Range<usize> {
         index.checked_sub(1).map_or(0, |before| self.end(before))..self.end(index)
     }

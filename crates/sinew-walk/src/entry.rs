@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::ends::Ends;
 use crate::{FileType, sys};
 
-/// Bits of an entry: its type, and what ignore rules say of it.
+/// The bits of an entry: its type and the verdict of the ignore rules.
 pub(crate) const TYPE: u8 = 0b11;
 pub(crate) const IGNORED: u8 = 0b100;
-/// A rule brings it back, also where names with a dot are left out.
+/// A rule re-includes the entry, even if hidden names are excluded.
 pub(crate) const KEPT: u8 = 0b1000;
 
 pub(crate) fn bits_of(file_type: FileType) -> u8 {
@@ -22,7 +22,7 @@ pub(crate) fn bits_of(file_type: FileType) -> u8 {
     }
 }
 
-/// The entries below a root, in the order of the paths' bytes.
+/// The entries below a root, ordered by the bytes of their paths.
 #[derive(Debug, Default)]
 pub struct Scan {
     pub(crate) root: PathBuf,
@@ -30,19 +30,20 @@ pub struct Scan {
     pub(crate) text: Vec<u8>,
     pub(crate) ends: Ends,
     pub(crate) bits: Vec<u8>,
-    /// Nanoseconds since the epoch, and bytes; empty without [`crate::Detail::Full`].
+    /// Modification time in nanoseconds since the epoch, and size in bytes; empty without [`crate::Detail::Full`].
     pub(crate) details: Vec<(i64, u64)>,
     pub(crate) warnings: Vec<String>,
 }
 
 impl Scan {
-    /// The folder that paths are relative to, all links resolved. For a file as root: the folder it lies in.
+    /// Returns the directory that paths are relative to, with all links resolved. If the root is a file, the directory
+    /// of that file.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns true where the root is a file; its only entry is that file.
+    /// Returns true if the root is a file; its only entry is that file.
     #[must_use]
     pub fn is_single_file(&self) -> bool {
         self.single_file
@@ -54,34 +55,34 @@ impl Scan {
         self.bits.len()
     }
 
-    /// Returns true without any entry.
+    /// Returns true if there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bits.is_empty()
     }
 
-    /// Returns the bytes of all paths together.
+    /// Returns the total length of all paths in bytes.
     #[must_use]
     pub fn text_length(&self) -> usize {
         self.text.len()
     }
 
-    /// The entry at `index`.
+    /// Returns the entry at `index`.
     ///
     /// # Panics
-    /// When `index` is not below [`Scan::len`].
+    /// Panics if `index` is not less than [`Scan::len`].
     #[must_use]
     pub fn get(&self, index: usize) -> Entry<'_> {
         assert!(index < self.len(), "entry {index} of {}", self.len());
         Entry { scan: self, index }
     }
 
-    /// All entries in path order.
+    /// Returns all entries in path order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Entry<'_>> + DoubleEndedIterator {
         (0..self.len()).map(|index| Entry { scan: self, index })
     }
 
-    /// The index of the entry with this path (relative, `/` between names), if it is there.
+    /// Returns the index of the entry with this path (relative, with `/` separators); `None` if there is no such entry.
     #[must_use]
     pub fn find(&self, path: &[u8]) -> Option<usize> {
         let (mut low, mut high) = (0, self.len());
@@ -96,11 +97,11 @@ impl Scan {
         None
     }
 
-    /// Makes the scan of some of the entries, with their times and sizes as they are now; none where one of them cannot be asked
-    /// for.
+    /// Creates a scan of some of the entries, with their current times and sizes. Returns `None` if one of them can no
+    /// longer be read.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     #[cfg(unix)]
     pub fn with_details(
         &self,
@@ -122,14 +123,15 @@ impl Scan {
         Ok(Some(some))
     }
 
-    /// Returns the reasons why the scan is incomplete: unreadable folders and ignore files. At most 101 sentences.
+    /// Returns the reasons why the scan is incomplete: directories and ignore files that could not be read. At most 101
+    /// sentences.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 }
 
-/// One file, folder or link of a [`Scan`].
+/// A file, directory or link of a [`Scan`].
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     scan: &'a Scan,
@@ -143,26 +145,26 @@ impl<'a> Entry<'a> {
         self.index
     }
 
-    /// The path relative to the root, with `/` on every platform; bytes that are not UTF-8 are shown as U+FFFD.
+    /// Returns the path relative to the root, with `/` on every platform. Invalid UTF-8 is replaced by U+FFFD.
     #[must_use]
     pub fn path(&self) -> Cow<'a, str> {
         sinew_base::lossy(self.bytes())
     }
 
-    /// The path as the system gave it, with `/` on every platform.
+    /// Returns the path as the system reported it, with `/` on every platform.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         &self.scan.text[self.scan.ends.range(self.index)]
     }
 
-    /// The last name of the path.
+    /// Returns the last component of the path.
     #[must_use]
     pub fn name(&self) -> &'a [u8] {
         let path = self.bytes();
         memchr::memrchr(b'/', path).map_or(path, |at| &path[at + 1..])
     }
 
-    /// The type; a link is a link.
+    /// Returns the type of the entry itself; links are not followed.
     #[must_use]
     pub fn file_type(&self) -> FileType {
         match self.scan.bits[self.index] & TYPE {
@@ -172,8 +174,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The type of what a link points to, asked of the system now: none for a broken or cyclic link, or for
-    /// something that is neither file nor folder. For anything but a link: its type.
+    /// Returns the current type of a link's target: `None` for a broken or cyclic link, or if the target is neither a
+    /// file nor a directory. For anything but a link, returns its own type.
     #[must_use]
     pub fn target_type(&self) -> Option<FileType> {
         match self.file_type() {
@@ -182,40 +184,43 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The absolute path, for messages and for programs; [`Entry::open`] also opens what is too long for it.
+    /// Returns the absolute path, for messages and other programs; [`Entry::open`] also opens entries whose absolute
+    /// path is too long.
     #[must_use]
     pub fn absolute(&self) -> PathBuf {
         self.scan.root.join(sys::path_of(self.bytes()).as_ref())
     }
 
-    /// Opens it for reading (a link: its target), also where the path is longer than the system takes at once.
+    /// Opens the entry for reading (for a link: its target), even if the path is longer than the system allows in one
+    /// call.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// Returns an error if the system cannot open the file.
     pub fn open(&self) -> io::Result<File> {
         sys::open_file(&self.scan.root, self.bytes())
     }
 
-    /// Returns the time of the last change of its content, in nanoseconds since the epoch; none without
+    /// Returns the time of the last change of the content, in nanoseconds since the epoch; `None` without
     /// [`crate::Detail::Full`].
     #[must_use]
     pub fn mtime(&self) -> Option<i64> {
         self.scan.details.get(self.index).map(|detail| detail.0)
     }
 
-    /// Its size in bytes; none without [`crate::Detail::Full`].
+    /// Returns the size in bytes; `None` without [`crate::Detail::Full`].
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         self.scan.details.get(self.index).map(|detail| detail.1)
     }
 
-    /// Returns true where an ignore rule names it or a folder above it. Always false where the scan leaves these out.
+    /// Returns true if an ignore rule matches the entry or one of its parent directories. Always false if the scan
+    /// excludes ignored entries.
     #[must_use]
     pub fn ignored(&self) -> bool {
         self.scan.bits[self.index] & IGNORED != 0
     }
 
-    /// Returns true where a name of the path begins with a dot.
+    /// Returns true if a component of the path begins with a dot.
     #[must_use]
     pub fn hidden(&self) -> bool {
         let path = self.bytes();

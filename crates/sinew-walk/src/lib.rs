@@ -1,20 +1,18 @@
 //! Directory walks, ignore rules, globs and the scan cache.
 //!
-//! [`scan`] reads a folder with all that lies below it into a [`Scan`]: entries in path order, held in one
-//! buffer. The threads of a pool share the work folder by folder. What the system tells when it lists a folder
-//! (name and type) is all that a scan asks for; size and time cost one call per entry and come only with
-//! [`Detail::Full`].
+//! [`scan`] reads a directory and everything below it into a [`Scan`]: entries in path order, stored in one buffer. The
+//! threads of a pool share the work by directory. A scan only reads the name and type that the system reports in a
+//! listing; size and time need one call per entry and are read only with [`Detail::Full`].
 //!
-//! An [`OrderedWalk`] yields files in path order while folders are still unread.
+//! An [`OrderedWalk`] yields files in path order while other directories are still unread.
 //!
-//! Ignore rules are git's, of our own: ripgrep's `ignore` crate reads some patterns otherwise (`{a,b}` is no
-//! alternation in a `.gitignore`, a class never matches `/`, an escaped blank at the end stays). An unclosed `[`,
-//! whose line git drops, is itself, as in ripgrep.
-//! [`GlobSet`] matches what callers write; both share the matcher of one path segment, whose time is limited by
-//! pattern length times name length.
+//! The ignore rules follow git and are implemented here, because ripgrep's `ignore` crate interprets some patterns
+//! differently (`{a,b}` is not an alternation in a `.gitignore`, a class never matches `/`, an escaped trailing blank
+//! is kept). An unclosed `[`, whose line git drops, matches itself, as in ripgrep. [`GlobSet`] matches the globs of
+//! callers. Both share the matcher of one path component, whose time is bounded by pattern length times name length.
 //!
-//! A [`ScanCache`] keeps scans for a short while. It is an object with an owner: this crate has no statics and
-//! reads no environment.
+//! A [`ScanCache`] caches scans for a short while and has an explicit owner: this crate has no statics and reads no
+//! environment variables.
 
 mod cache;
 mod ends;

@@ -2,51 +2,52 @@
 
 use std::path::PathBuf;
 
-/// The type of an entry. A link is a link, whatever it points to.
+/// The type of an entry. Links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileType {
     /// A regular file.
     File,
-    /// A folder.
+    /// A directory.
     Dir,
     /// A symbolic link.
     Symlink,
 }
 
-/// The facts that a scan reads of each entry.
+/// The information that a scan reads for each entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Detail {
-    /// Path and type.
+    /// The path and the type.
     #[default]
     Path,
-    /// Also time of change and size: one system call more per entry.
+    /// Also the modification time and the size: one more system call per entry.
     Full,
 }
 
-/// The root of a scan and its filters. Equal options (with a root that [`ScanOptions::canonical`] resolved) are one
-/// entry of the cache.
+/// The root of a scan and its filters. Equal options (with a root resolved by [`ScanOptions::canonical`]) share one
+/// cache entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ScanOptions {
-    /// The folder, or a file, or a link to either.
+    /// A directory, a file, or a link to either.
     pub root: PathBuf,
-    /// List names that begin with a dot (default: true). `.git` never is.
+    /// List names that begin with a dot (default: true). `.git` is never listed.
     pub hidden: bool,
-    /// Leave out ignored entries (default: true). When false they are listed and marked.
+    /// Exclude ignored entries (default: true). If false, they are listed and marked.
     pub gitignore: bool,
-    /// Leave out folders called `node_modules` (default: true).
+    /// Exclude directories named `node_modules` (default: true).
     pub skip_node_modules: bool,
-    /// Enter links to folders (default: false).
+    /// Follow links to directories (default: false).
     pub follow_links: bool,
-    /// Number of levels below the root that are listed (default: all).
+    /// The number of levels below the root to list. `None` (the default) lists all.
     pub max_depth: Option<usize>,
-    /// The facts to read of each entry (default: path and type).
+    /// The information to read for each entry (default: path and type).
     pub detail: Detail,
-    /// The user's own ignore file, valid in every work tree (default: none); [`crate::global_excludes`] finds it.
+    /// The user's global ignore file, which applies in every work tree (default: `None`); [`crate::global_excludes`]
+    /// finds it.
     pub global_excludes: Option<PathBuf>,
 }
 
 impl ScanOptions {
-    /// The defaults for a root.
+    /// Creates the default options for a root.
     pub fn new(root: impl Into<PathBuf>) -> ScanOptions {
         ScanOptions {
             root: root.into(),
@@ -63,7 +64,7 @@ impl ScanOptions {
     /// Resolves every link of the root.
     ///
     /// # Errors
-    /// When the root does not exist or cannot be reached.
+    /// Returns an error if the root does not exist or cannot be reached.
     pub fn canonical(mut self) -> sinew_base::Result<ScanOptions> {
         self.root = std::fs::canonicalize(&self.root).map_err(|cause| {
             sinew_base::Error::io(format_args!("failed to read {:?}", self.root.to_string_lossy()), &cause)

@@ -1,18 +1,18 @@
-//! Patterns of path segments, shared by ignore rules and globs.
+//! Patterns of path components, shared by ignore rules and globs.
 //!
-//! No step back ever goes further than the last star of its level, which is enough because everything between
-//! two stars has a fixed length: the time is at most pattern length times text length, per level.
+//! Matching never backtracks beyond the last star of its level. That is enough because everything between two stars has
+//! a fixed length. The time is at most pattern length times text length, per level.
 
 mod extended;
 
 use std::ops::RangeInclusive;
 
-/// The rules that hold where git and globs differ.
+/// The rules that differ between git and globs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// git's: bytes, and a pattern with an error matches nothing.
+    /// git's rules: patterns match bytes, and an invalid pattern matches nothing.
     Git,
-    /// Those of callers' globs: characters, and a backslash at the end is itself.
+    /// The rules of callers' globs: patterns match characters, and a trailing backslash is literal.
     Glob,
 }
 
@@ -43,12 +43,12 @@ impl PatternError {
 /// One level of a path pattern.
 #[derive(Debug, Clone)]
 pub(crate) enum Piece {
-    /// `**`: any number of levels. Never the last piece: `a/**` is `a`, any number of levels, any name.
+    /// `**`: any number of levels. Never the last piece: `a/**` is parsed as `a`, any number of levels, any name.
     Deep,
     Segment(Segment),
 }
 
-/// The pattern of one name.
+/// The pattern of one path component.
 #[derive(Debug, Clone)]
 pub(crate) struct Segment {
     pub(crate) form: Form,
@@ -56,7 +56,7 @@ pub(crate) struct Segment {
     names_dot: bool,
 }
 
-/// The common shapes are separate, because they need one comparison.
+/// Common shapes have their own variants, because they need a single comparison.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
     Any,
@@ -81,11 +81,11 @@ pub(crate) struct Class {
     ranges: Vec<RangeInclusive<u32>>,
 }
 
-/// The levels of a pattern. Empty levels (`a//b`) are dropped in the glob dialect and match nothing in git's.
+/// Parses the levels of a pattern. Empty levels (`a//b`) are dropped in the glob dialect and match nothing in git's.
 pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, PatternError> {
     let mut pieces = Vec::new();
     let mut tokens = Vec::new();
-    // The raw text of a level tells `**` from `a**b`, whose stars are plain ones.
+    // Only the raw text of a level distinguishes `**` from `a**b`, whose stars are ordinary ones.
     let (mut at, mut start) = (0, 0);
     let mut brackets = true;
     loop {
@@ -122,7 +122,8 @@ pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Patt
     Ok(pieces)
 }
 
-/// Returns the length of the separator that the text begins with, else 0. In globs `[/]` is one too, as in ripgrep's.
+/// Returns the length of the separator at the start of the text, or 0. In globs `[/]` is a separator too, as in
+/// ripgrep.
 fn separator(text: &[u8], dialect: Dialect) -> usize {
     match text {
         [b'/', ..] => 1,
@@ -132,8 +133,8 @@ fn separator(text: &[u8], dialect: Dialect) -> usize {
     }
 }
 
-/// Reads one token at `at`; gives where the next begins. `brackets` goes down with the first that is not closed: then
-/// no later one is, and each would be searched to the end.
+/// Reads the token at `at` and returns it with the position of the next one. `brackets` is decreased at the first
+/// unclosed bracket: no later one can be closed either, and each would be searched to the end.
 fn token(
     pattern: &[u8],
     at: usize,
@@ -162,7 +163,7 @@ fn token(
                     tokens.push(Token::Class(Box::new(class)));
                     return Ok(next);
                 }
-                // In an ignore file ripgrep takes an unclosed bracket for itself, which is what the line means;
+                // In an ignore file ripgrep treats an unclosed bracket as a literal, which is what the author meant;
                 // git drops the line.
                 Err(PatternError::UnclosedClass) if dialect == Dialect::Git => {
                     *brackets = false;
@@ -181,7 +182,7 @@ fn class(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(Class, usiz
     let negated = matches!(pattern.get(at), Some(b'!' | b'^'));
     at += usize::from(negated);
     let mut ranges = Vec::new();
-    // A range needs a lone character before its `-`; after a range or a named class the `-` is itself.
+    // A range needs a single character before its `-`; after a range or a named class, the `-` is literal.
     let mut before: Option<u32> = None;
     let first = at;
     loop {
@@ -197,7 +198,7 @@ fn class(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(Class, usiz
                 at = close + 1;
                 continue;
             }
-            // `[:` without `:]` is two characters.
+            // `[:` without `:]` is two literal characters.
         }
         let next_is_end = matches!(pattern.get(at + 1), None | Some(b']'));
         if byte == b'-'
@@ -205,7 +206,7 @@ fn class(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(Class, usiz
             && let Some(low) = before.take()
         {
             let (high, next) = character(pattern, at + 1, dialect)?;
-            // The wrong way round it holds nothing but, as in git, its first character.
+            // A reversed range contains only its first character, as in git.
             ranges.push(low..=high);
             at = next;
             continue;
@@ -246,8 +247,8 @@ fn named(name: &[u8], ranges: &mut Vec<RangeInclusive<u32>>) -> Result<(), Patte
     Ok(())
 }
 
-/// The first character and its length in bytes; a byte that begins no UTF-8 character counts alone, outside of
-/// all code points.
+/// Returns the first character and its length in bytes. A byte that is not the start of a UTF-8 character counts as one
+/// character outside all code points.
 fn decode(text: &[u8]) -> (u32, usize) {
     let first = text[0];
     let length = match first {
@@ -279,12 +280,12 @@ impl Segment {
         Segment { form, unicode: dialect == Dialect::Glob, names_dot }
     }
 
-    /// Returns true where the pattern begins with a dot of its own.
+    /// Returns true if the pattern itself begins with a dot.
     pub(crate) fn names_dot(&self) -> bool {
         self.names_dot
     }
 
-    /// Returns true where `name` matches. Without `dot`, only a dot of the pattern matches a dot at the start.
+    /// Returns true if `name` matches. Without `dot`, a leading dot of the name only matches a dot in the pattern.
     #[inline]
     pub(crate) fn matches(&self, name: &[u8], dot: bool) -> bool {
         if !dot && !self.names_dot && name.first() == Some(&b'.') {
@@ -321,7 +322,7 @@ impl Segment {
                 at += length;
                 continue;
             }
-            // The last star takes one character more.
+            // The last star consumes one more character.
             let Some((resume, from)) = back else { return false };
             if from >= name.len() {
                 return false;
@@ -332,7 +333,7 @@ impl Segment {
         }
     }
 
-    /// Returns the number of bytes of `rest` that the token matches.
+    /// Returns the number of bytes at the start of `rest` that the token matches; `None` if it does not match.
     #[inline]
     fn one(&self, token: &Token, rest: &[u8]) -> Option<usize> {
         let first = *rest.first()?;
@@ -349,7 +350,7 @@ impl Segment {
     }
 }
 
-/// Returns true where the whole of `path` matches. Without `dot`, wildcards and `**` pass no name that begins with a
+/// Returns true if the whole of `path` matches. Without `dot`, wildcards and `**` do not match names that begin with a
 /// dot.
 #[inline]
 pub(crate) fn matches_path(pieces: &[Piece], path: &[u8], dot: bool) -> bool {
@@ -357,21 +358,21 @@ pub(crate) fn matches_path(pieces: &[Piece], path: &[u8], dot: bool) -> bool {
         if !dot && memchr::memrchr(b'/', path).is_some_and(|cut| has_dot_name(&path[..cut])) {
             return false;
         }
-        // Neither any name nor a suffix without `/` needs a search for where the name begins.
+        // A pattern for any name, or a suffix without `/`, does not need the start of the last component.
         return match &name.form {
             Form::Any if dot => true,
             Form::Suffix(text) if dot => path.ends_with(text),
             _ => name.matches(memchr::memrchr(b'/', path).map_or(path, |cut| &path[cut + 1..]), dot),
         };
     }
-    // The last name rejects most paths at once; the last piece is always one name.
+    // Comparing the last component first rejects most paths; the last piece always matches exactly one name.
     if let Some(Piece::Segment(last)) = pieces.last()
         && !last.matches(memchr::memrchr(b'/', path).map_or(path, |cut| &path[cut + 1..]), dot)
     {
         return false;
     }
     let end_of = |start: usize| memchr::memchr(b'/', &path[start..]).map_or(path.len(), |at| start + at);
-    // `at` beyond the path: no level is left.
+    // `at` beyond the path means that no level is left.
     let (mut piece, mut at) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
     loop {

@@ -1,4 +1,4 @@
-//! Stamps: what the system says of a file beside its content, to be compared with what it says later.
+//! Stamps: a file's metadata, used to detect later changes.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,31 +6,32 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
-/// A change within this time of the last one may leave the times as they are; in nanoseconds.
+/// A change within this time after the previous one may leave the times unchanged, in nanoseconds.
 const CLOCK_STEP: i64 = 50_000_000;
-/// The same on file systems that store whole seconds or pairs of them.
+/// The same for file systems that store whole seconds or pairs of seconds.
 const COARSE_CLOCK_STEP: i64 = 2_100_000_000;
 
-/// The errors that tell of the path as it is; others (no descriptor, no memory) are of the moment.
+/// The errors that describe the state of the path; other errors (no descriptors, no memory) are temporary.
 const SETTLED_ERRORS: [Errno; 4] = [Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::LOOP];
 
-/// Identity, size, times and mode of a file or folder. A change of content or mode changes it, unless it comes within one
-/// step of the file system's clock after the change before: see [`Stamp::is_settled`].
+/// The identity, size, times and mode of a file or directory. A change of content or mode changes the stamp, unless it
+/// happens within one step of the file system's clock after the previous change: see [`Stamp::is_settled`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
-    /// Number of the device.
+    /// The number of the device.
     pub device: u64,
-    /// Number of the file on it.
+    /// The inode number on the device.
     pub inode: u64,
-    /// Size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// Time of the last change of content, in nanoseconds since the epoch; programs can set it. The last one is in 2262.
+    /// The time of the last change of content, in nanoseconds since the epoch (up to the year 2262); programs can set
+    /// it.
     pub mtime: i64,
-    /// Time of the last change of content or of what is known of it, in nanoseconds since the epoch; programs cannot set it.
+    /// The time of the last change of content or metadata, in nanoseconds since the epoch; programs cannot set it.
     pub ctime: i64,
-    /// Type and permissions.
+    /// The type and the permissions.
     pub mode: u32,
-    /// Number of names.
+    /// The number of hard links.
     pub links: u32,
 }
 
@@ -49,26 +50,26 @@ impl Stamp {
         }
     }
 
-    /// Asks for the stamp of what a path leads to.
+    /// Reads the stamp of a path; links are followed.
     pub(crate) fn of_path(path: &Path) -> std::io::Result<Stamp> {
         Ok(Stamp::of(&rustix::fs::stat(path)?))
     }
 
-    /// Asks for the stamp of an open file.
+    /// Reads the stamp of an open file.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// Returns an error if the system cannot read the metadata.
     pub fn of_file(file: &std::fs::File) -> std::io::Result<Stamp> {
         Ok(Stamp::of(&rustix::fs::fstat(file)?))
     }
 
-    /// Tells whether it is of a regular file.
+    /// Returns true for a regular file.
     #[must_use]
     pub fn is_file(&self) -> bool {
         self.file_type() == FileType::RegularFile
     }
 
-    /// Tells whether a change after now would change the stamp: its time is further back than one step of the clock.
+    /// Returns true if every later change will change the stamp: the last change is older than one step of the clock.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else { return false };
@@ -77,7 +78,7 @@ impl Stamp {
         i64::try_from(now.as_nanos()).is_ok_and(|now| self.ctime.saturating_add(step) < now)
     }
 
-    /// Tells whether both are of one file, whatever happened to it.
+    /// Returns true if both stamps belong to the same file, even if it changed in between.
     #[must_use]
     pub fn is_same_file(&self, other: &Stamp) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
@@ -88,24 +89,25 @@ impl Stamp {
     }
 }
 
-/// A path that rules were read from, and what was there.
+/// A path that ignore rules were read from, and its state at that time.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     path: PathBuf,
-    /// The name itself, and what it leads to where it is a link; the system's error where there is nothing.
+    /// The stamp of the path itself and of its target if it is a link; the system's error code if there is no such
+    /// file.
     states: [Result<Stamp, i32>; 2],
     settled: bool,
 }
 
 impl Source {
-    /// The path that was looked at.
+    /// Returns the path.
     pub(crate) fn into_path(self) -> PathBuf {
         self.path
     }
 
     pub(crate) fn of(path: &Path) -> Source {
         let state = |found: rustix::io::Result<Stat>| match found.map(|stat| Stamp::of(&stat)) {
-            // Names come and go in a repository all the time.
+            // Names in a repository directory change all the time, so only its identity matters.
             Ok(stamp) if stamp.file_type() == FileType::Directory => {
                 Ok(Stamp { size: 0, mtime: 0, ctime: 0, links: 0, ..stamp })
             }
@@ -124,17 +126,18 @@ impl Source {
         Source { path: path.to_path_buf(), states, settled }
     }
 
-    /// Tells whether the path still holds what was read.
+    /// Returns true if the path is still in the state that was read.
     pub(crate) fn is_current(&self) -> bool {
         self.settled && Source::of(&self.path).states == self.states
     }
 
-    /// Tells whether two looks at one path saw the same.
+    /// Returns true if both readings of the path found the same state.
     pub(crate) fn is_same(&self, later: &Source) -> bool {
         self.settled && self.path == later.path && self.states == later.states
     }
 
-    /// Tells whether a watch of `folder` announces every change: a regular file in it that has no other name.
+    /// Returns true if a watch of `folder` reports every change: the file is a regular file in it without another hard
+    /// link.
     pub(crate) fn is_announced_in(&self, folder: &Path) -> bool {
         self.path.parent() == Some(folder)
             && matches!(&self.states[0], Ok(stamp) if stamp.file_type() == FileType::RegularFile && stamp.links == 1)

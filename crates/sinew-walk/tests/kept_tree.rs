@@ -66,7 +66,7 @@ fn run(seed: u64, steps: usize) {
 }
 
 #[test]
-fn item_13_and_15_any_change_is_seen_by_stamps() {
+fn an_update_by_stamps_sees_every_change() {
     for seed in 0..8 {
         run(seed, 50);
     }
@@ -98,7 +98,7 @@ fn what_the_tree_does_not_hold_is_not_served() {
 }
 
 #[test]
-fn item_30_a_cancelled_update_loses_nothing() {
+fn a_cancelled_update_loses_nothing() {
     let place = tree::Tree::new();
     place.file("a/b", "");
     let all = ScanOptions::new(place.path()).canonical().unwrap();

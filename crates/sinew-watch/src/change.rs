@@ -1,4 +1,4 @@
-//! The changes that follow from two scans and what was announced between them.
+//! Computes changes from two scans and the events between them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,21 +6,21 @@ use sinew_walk::{FileType, Scan};
 
 use crate::types::{Change, ChangeKind};
 
-/// The changes announced since the last batch.
+/// The changes reported since the last batch.
 #[derive(Debug, Default)]
 pub(crate) struct Announced {
-    /// Files of which something was heard.
+    /// Files with events.
     pub(crate) touched: BTreeSet<Vec<u8>>,
-    /// The two names of each rename, in order.
+    /// The old and the new name of each rename, in order.
     pub(crate) renames: Vec<(Vec<u8>, Vec<u8>)>,
-    /// How often each name appeared, went or was exchanged.
+    /// How often each name was added, removed or replaced.
     pub(crate) names: BTreeMap<Vec<u8>, usize>,
-    /// Those of them that were folders.
+    /// The directories among these names.
     pub(crate) folders: BTreeSet<Vec<u8>>,
 }
 
 impl Announced {
-    /// Adds a rename; a chain of them becomes one.
+    /// Adds a rename; a chain of renames becomes one.
     pub(crate) fn add_rename(&mut self, from: Vec<u8>, to: Vec<u8>) {
         match self.renames.iter_mut().find(|(_, last)| *last == from) {
             Some((_, last)) => *last = to,
@@ -29,7 +29,7 @@ impl Announced {
     }
 }
 
-/// The names that only one of two scans has.
+/// The names that are only in one of two scans.
 struct Differences<'a> {
     deleted: BTreeMap<&'a [u8], FileType>,
     created: BTreeMap<&'a [u8], FileType>,
@@ -56,19 +56,20 @@ fn differences<'a>(before: &'a Scan, after: &'a Scan) -> Differences<'a> {
     Differences { deleted: deleted.into_iter().collect(), created }
 }
 
-/// The path of what lay at `path`, behind the folder that was renamed from `from` to `to`.
+/// Returns the new path of `path` after its directory was renamed from `from` to `to`; `None` if it is not below
+/// `from`.
 fn moved(path: &[u8], from: &[u8], to: &[u8]) -> Option<Vec<u8>> {
     let rest = path.strip_prefix(from)?;
     (rest.is_empty() || rest.starts_with(b"/")).then(|| [to, rest].concat())
 }
 
-/// The renames of a batch that account for a name that went and one that appeared. Each takes its names, and those of what lies below,
-/// out of the differences. A rename of which anything is doubtful is left out: its names are a deletion and a creation then.
+/// Returns the renames of a batch that explain a removed name and an added one. The names of each rename, and those
+/// below, are removed from the differences. A doubtful rename is dropped: its names are then a deletion and a creation.
 fn accept_renames<'a>(differences: &mut Differences<'_>, after: &Scan, announced: &'a Announced) -> Vec<Rename<'a>> {
     let Differences { deleted, created } = differences;
     let renames = &announced.renames;
     let once = |path: &[u8]| announced.names.get(path).is_some_and(|count| *count == 1);
-    // Events name a folder as it was called before the batch.
+    // Events name a directory by its path before the batch.
     let in_doubt: BTreeSet<Vec<u8>> = announced.folders.iter().cloned().collect();
     let is_stable = |path: &[u8]| {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
@@ -101,8 +102,8 @@ fn accept_renames<'a>(differences: &mut Differences<'_>, after: &Scan, announced
 /// The old and the new path.
 type Rename<'a> = (&'a [u8], &'a [u8]);
 
-/// Returns the changes that lead from one scan to the other, in an order in which they can be repeated: deletions from the deepest
-/// path on, renames, creations, then changes of content. `changed` are files that stamps show as changed.
+/// Returns the changes that lead from one scan to the other, in an order in which they can be replayed: deletions from
+/// the deepest path on, renames, creations, then changes of content. `changed` are files whose stamps differ.
 pub(crate) fn changes(before: &Scan, after: &Scan, announced: &Announced, changed: &BTreeSet<Vec<u8>>) -> Vec<Change> {
     let mut names = differences(before, after);
     let renamed = accept_renames(&mut names, after, announced);
@@ -111,10 +112,10 @@ pub(crate) fn changes(before: &Scan, after: &Scan, announced: &Announced, change
     let now =
         |path: &[u8]| renamed.iter().find_map(|(from, to)| moved(path, from, to)).unwrap_or_else(|| path.to_vec());
     content.extend(announced.touched.iter().map(|path| now(path)));
-    // What was renamed to a name that was there before, and was itself not known, is new content.
+    // If a path was renamed to an existing name, but the rename is not reported, the content is new.
     let is_accepted = |path: &[u8]| renamed.iter().any(|(from, to)| *from == path || *to == path);
     content.extend(announced.names.keys().filter(|path| !is_accepted(path)).map(|path| now(path)));
-    // A folder that took the place of another one may hold other files under the same names.
+    // A directory that replaced another one may contain different files with the same names.
     for folder in announced.folders.iter().filter(|folder| !is_accepted(folder)) {
         let prefix = [&now(folder)[..], b"/"].concat();
         let first = first_below(after, &prefix);
@@ -136,7 +137,7 @@ pub(crate) fn changes(before: &Scan, after: &Scan, announced: &Announced, change
     list
 }
 
-/// The index of the first entry that is not before `prefix`.
+/// Returns the index of the first entry that is not less than `prefix`.
 fn first_below(scan: &Scan, prefix: &[u8]) -> usize {
     let (mut low, mut high) = (0, scan.len());
     while low < high {

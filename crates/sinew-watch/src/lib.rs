@@ -1,7 +1,7 @@
 //! Changes below a directory.
 //!
-//! [`WatchQueue`] is the inotify queue that everything in one program shares, and [`FolderWatches`] are the watches of one tree in it.
-//! [`TreeWatcher`] reports what happens below a directory, in batches.
+//! [`WatchQueue`] is the inotify queue that one program shares, and [`FolderWatches`] are the watches of one tree in
+//! it. [`TreeWatcher`] reports changes below a directory in batches.
 //!
 //! ```
 //! # #[cfg(target_os = "linux")]

@@ -1,8 +1,8 @@
-//! Announcements of changes: inotify, read without waiting. The kernel queues an event within the system call that causes it, so
-//! a queue that was read to its end holds no news of a call that had returned before.
+//! Change events from inotify, read without waiting. The kernel queues an event within the system call that causes it,
+//! so after the queue was read to its end, no event of an earlier call is missing.
 //!
-//! All indexes share one queue, because the system grants a user few of them. Whoever reads it gives each event to the indexes that
-//! watch the folder; two that watch one folder have one watch.
+//! All indexes share one queue, because the system limits queues per user. The reader distributes each event to the
+//! indexes that watch the directory; two indexes of the same directory share one watch.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
@@ -16,62 +16,62 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use sinew_walk::{FolderObserver, Stamp};
 use smallvec::SmallVec;
 
-/// The most watches of one queue.
+/// The maximum number of watches of one queue.
 const MAX_WATCHES: usize = 65_536;
-/// The most events that are kept for an index that does not ask; beyond, they are lost to it.
+/// The maximum number of events queued for an index; beyond it, events are lost for this index.
 const MAX_EVENTS: usize = 64 << 10;
-/// The buffer in which events are read, in bytes.
+/// The size of the read buffer, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// The trust in the announcements and stamps of a file system.
+/// How far the events and stamps of a file system can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    /// Events tell of every change.
+    /// Every change has an event.
     Events,
-    /// Events may be missing, stamps are right.
+    /// Events may be missing, stamps are reliable.
     Stamps,
-    /// A stamp may be of another moment than the content.
+    /// A stamp may not belong to the content.
     Nothing,
 }
 
-/// One event: the watch, what happened, and the name in the watched folder; none where it happened to the folder itself.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The watch of the folder.
+    /// The watch of the directory.
     pub watch: i32,
     /// The kinds of the change.
     pub flags: ReadFlags,
-    /// The number that the two events of one rename share.
+    /// The number shared by the two events of a rename.
     pub cookie: u32,
-    /// The name in the folder.
+    /// The name in the directory; `None` if the event concerns the directory itself.
     pub name: Option<Vec<u8>>,
 }
 
-/// The queue of events that the indexes of one program share.
+/// The event queue that the indexes of one program share.
 #[derive(Debug, Default)]
 pub struct WatchQueue {
-    /// Held shared while a watch is made, until its owner is known, and alone by who reads events or takes watches away. Taken
-    /// before the other locks.
+    /// Locked shared while a watch is created, until its owner is recorded, and exclusively to read events or remove
+    /// watches. Locked before the other locks.
     making: RwLock<()>,
     shared: Mutex<Shared>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Open while an index wants events; none where the system gives no queue.
+    /// Open while an index needs events; `None` if the system has no free queue.
     queue: Option<Arc<OwnedFd>>,
-    /// The indexes that watch each folder.
+    /// The indexes that watch each directory.
     owners: HashMap<i32, SmallVec<[u64; 2]>>,
     inboxes: HashMap<u64, Inbox>,
     next: u64,
-    /// Events are read and given to nobody, for tests.
+    /// Discards all events, for tests.
     deaf: bool,
 }
 
-/// Called when an inbox that was empty has events, on the thread that reads the queue.
+/// Called when an empty inbox receives events, on the thread that reads the queue.
 pub(crate) type Waker = Box<dyn Fn() + Send + Sync>;
 
-/// The events that one owner of watches has not taken yet.
+/// The pending events of one owner of watches.
 #[derive(Default)]
 struct Inbox {
     events: Vec<Event>,
@@ -114,7 +114,7 @@ impl Inbox {
 }
 
 impl Shared {
-    /// Reads the queue to its end and gives each event to those whose folder it is.
+    /// Reads the queue to its end and distributes the events to the owners of the watches.
     fn read(&mut self) {
         let Some(queue) = &self.queue else { return };
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
@@ -138,7 +138,7 @@ impl Shared {
                             inbox.add(&event);
                         }
                     }
-                    // The system took the watch away: the folder is gone.
+                    // The system removed the watch because the directory is gone.
                     if event.flags.contains(ReadFlags::IGNORED) {
                         self.owners.remove(&event.watch);
                     }
@@ -146,7 +146,7 @@ impl Shared {
                 Err(rustix::io::Errno::INTR) => {}
                 Err(rustix::io::Errno::AGAIN) => return,
                 Err(_) => {
-                    // What was queued is unknown.
+                    // The queued events are unknown.
                     self.inboxes.values_mut().for_each(Inbox::lose);
                     return;
                 }
@@ -160,35 +160,35 @@ impl Shared {
         if owners.is_empty() {
             self.owners.remove(&watch);
             if let Some(queue) = &self.queue {
-                // It is gone already where the folder is.
+                // The watch is already removed if the directory is gone.
                 let _ = inotify::remove_watch(queue, watch);
             }
         }
     }
 }
 
-/// The watches of the folders of one tree. It is the observer by which a [`sinew_walk::Tree`] has its folders watched.
+/// The watches of the directories of one tree. As an observer, it watches the directories of a [`sinew_walk::Tree`].
 pub struct FolderWatches {
     queue: Arc<WatchQueue>,
-    /// The number in the queue; none where the system gives none, or none is wanted.
+    /// The number in the queue; `None` if events are unavailable or disabled.
     number: Option<u64>,
     wants_events: bool,
     watches: Mutex<HashSet<i32>>,
     budget: usize,
     granted: usize,
     devices: Mutex<HashMap<u64, Trust>>,
-    /// A folder lies where stamps cannot be trusted.
+    /// True if a directory is on a file system without reliable stamps.
     untrusted: AtomicBool,
 }
 
 impl FolderWatches {
-    /// Joins a queue. Without `wants_events`, or where the system refuses, nothing is announced.
+    /// Joins a queue. If `wants_events` is false, or the system has no free queue, there are no events.
     #[must_use]
     pub fn new(queue: Arc<WatchQueue>, wants_events: bool, max_watches: Option<usize>) -> FolderWatches {
         FolderWatches::with_waker(queue, wants_events, max_watches, None)
     }
 
-    /// Joins a queue whose events may be read by others; `waker` is called when they read events of this tree.
+    /// Joins a queue whose events other owners may read; `waker` is called if they read events of this tree.
     pub(crate) fn with_waker(
         queue: Arc<WatchQueue>,
         wants_events: bool,
@@ -210,7 +210,7 @@ impl FolderWatches {
         }
     }
 
-    /// Says why no folder has a watch.
+    /// Returns why no directory has a watch.
     #[must_use]
     pub fn refusal(&self) -> &'static str {
         match self.number {
@@ -223,13 +223,14 @@ impl FolderWatches {
         }
     }
 
-    /// The descriptor that is readable when the system has announced something to anyone who shares the queue.
+    /// Returns the descriptor that becomes readable when the queue has events for any owner; `None` if there is no
+    /// queue.
     pub(crate) fn descriptor(&self) -> Option<Arc<OwnedFd>> {
         self.number?;
         self.queue.shared.lock().queue.clone()
     }
 
-    /// Returns true without any watch.
+    /// Returns true if there are no watches.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -241,13 +242,13 @@ impl FolderWatches {
         self.watches.lock().len()
     }
 
-    /// Tells whether a folder was met where not even stamps can be trusted.
+    /// Returns true if a directory was found on a file system without reliable stamps.
     #[must_use]
     pub fn is_untrusted(&self) -> bool {
         self.untrusted.load(Ordering::Relaxed)
     }
 
-    /// Reads the queue to its end and gives each event of this tree to `each`; false where events were lost.
+    /// Reads the queue to its end and passes each event of this tree to `each`; returns false if events were lost.
     pub fn drain(&self, mut each: impl FnMut(Event)) -> bool {
         let Some(number) = self.number else { return true };
         let inbox = {
@@ -277,7 +278,7 @@ impl FolderWatches {
 }
 
 impl WatchQueue {
-    /// Loses every event from now on, or none any more: for tests of what happens then.
+    /// Starts or stops losing every event, for tests.
     #[doc(hidden)]
     pub fn lose_events(&self, lose: bool) {
         let _alone = self.making.write();
@@ -286,7 +287,7 @@ impl WatchQueue {
         shared.deaf = lose;
     }
 
-    /// Gives a number to one more index and opens the queue for the first one.
+    /// Assigns a number to one more index and opens the queue for the first one.
     fn join(&self, waker: Option<Waker>) -> Option<u64> {
         let mut shared = self.shared.lock();
         if shared.queue.is_none() {
@@ -298,7 +299,7 @@ impl WatchQueue {
         Some(number)
     }
 
-    /// Takes a watch away that no index has. One that cannot be removed only reports to nobody.
+    /// Removes a watch without owners. If that fails, its events are dropped.
     fn remove_unowned(&self, watch: i32) {
         let _alone = self.making.write();
         let shared = self.shared.lock();
@@ -315,7 +316,7 @@ impl Drop for FolderWatches {
         let mut shared = self.queue.shared.lock();
         shared.inboxes.remove(&number);
         if shared.inboxes.is_empty() {
-            // The watches go with the queue.
+            // Closing the queue removes its watches.
             shared.queue = None;
             shared.owners.clear();
         } else {
@@ -332,7 +333,7 @@ impl FolderObserver for FolderWatches {
         let number = self.number?;
         let making = self.queue.making.read();
         let queue = self.queue.shared.lock().queue.clone()?;
-        // Through the open folder: a path may lead elsewhere by now.
+        // Through the open directory, because the path may lead elsewhere by now.
         let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
         let watch = inotify::add_watch(&queue, path.as_str(), mask()).ok()?;
         let mut watches = self.watches.lock();
@@ -377,13 +378,13 @@ fn mask() -> WatchFlags {
         | WatchFlags::EXCL_UNLINK
 }
 
-/// Tells whether files in a folder can be locked and flushed as on a disk of this machine.
+/// Returns true if files in a directory can be locked and flushed as on a local disk.
 #[must_use]
 pub fn is_local(folder: BorrowedFd<'_>) -> bool {
     trust_of(folder) != Trust::Nothing
 }
 
-/// Judges by the kind of the file system, not by the name of its mount.
+/// Checks the kind of the file system, not the name of its mount.
 fn trust_of(folder: BorrowedFd<'_>) -> Trust {
     const EVENTS: [i64; 7] = [
         0xEF53,      // ext2, ext3, ext4
@@ -422,7 +423,7 @@ mod tests {
         let enter =
             |watcher: &FolderWatches, folder: &File| watcher.enter(folder.as_fd(), &Stamp::of_file(folder).unwrap());
         std::thread::scope(|threads| {
-            // Others come and go in the same folders; one has no room.
+            // Other indexes join and leave in the same directories; one index has no budget for watches.
             for budget in [0, 64] {
                 let (queue, folders) = (&queue, &folders);
                 threads.spawn(move || {

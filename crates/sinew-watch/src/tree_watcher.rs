@@ -20,9 +20,9 @@ use crate::change::{Announced, changes};
 use crate::queue::{Event, FolderWatches, WatchQueue};
 use crate::types::{Change, ChangeKind, WatchMode, WatchOptions};
 
-/// The shortest time between two scans of folders that nothing announces.
+/// The minimum time between two scans of directories without a watch.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
-/// Scans take at most this part of the time.
+/// The maximum share of time used by scans.
 const SCAN_SHARE: u32 = 20;
 
 /// Ends the wait of a [`TreeWatcher`] from another thread.
@@ -30,7 +30,7 @@ const SCAN_SHARE: u32 = 20;
 pub struct WatchCloser(Arc<Signal>);
 
 impl WatchCloser {
-    /// Ends the wait; every later one returns at once.
+    /// Ends the wait; later waits return at once.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::Release);
         self.0.wake();
@@ -46,7 +46,7 @@ struct Signal {
 
 impl Signal {
     fn wake(&self) {
-        // It fails only if the counter is full, and then it is set.
+        // This only fails if the counter is full, in which case it is set already.
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
 
@@ -60,24 +60,24 @@ impl Signal {
     }
 }
 
-/// A directory of which changes are reported.
+/// A watcher that reports the changes below a directory.
 ///
-/// Names are compared with those of the last batch, so that no creation, deletion or rename is missed, whatever the system announces. A
-/// change of content is known from events, and in folders without a watch from the stamps of files.
+/// Names are compared with those of the last batch, so no creation, deletion or rename is missed, even if events are.
+/// Changes of content are detected from events, and in directories without a watch from the stamps of files.
 pub struct TreeWatcher {
     root: PathBuf,
     options: WatchOptions,
     exclude: Option<Arc<GlobSet>>,
     watches: FolderWatches,
     pool: Pool,
-    /// `None` while the directory is gone.
+    /// `None` while the directory does not exist.
     tree: Option<Tree>,
     scan: Arc<Scan>,
-    /// The files that nothing announces.
+    /// The files without a watch.
     stamps: HashMap<Vec<u8>, Stamp>,
     hints: Hints,
     signal: Arc<Signal>,
-    /// The watch of the folder in which the directory lies: the system does not announce that an open directory is gone.
+    /// The watch of the parent directory: the system does not report that an open directory was removed.
     parent: Option<i32>,
     scanned: Instant,
     interval: Duration,
@@ -94,10 +94,10 @@ fn system(what: &str, cause: impl Into<io::Error>) -> Error {
 }
 
 impl TreeWatcher {
-    /// Reads the directory and watches it. The token is checked while folders are read.
+    /// Reads the directory and watches it. The token is checked while directories are read.
     ///
     /// # Errors
-    /// If the directory cannot be read, a glob is invalid, or the token ends the call.
+    /// Returns an error if the directory cannot be read, a glob is invalid, or the call is cancelled.
     pub fn open(
         root: &Path,
         options: WatchOptions,
@@ -142,7 +142,7 @@ impl TreeWatcher {
         self.watches.enter(parent.as_fd(), &stamp)
     }
 
-    /// Returns how changes are found now.
+    /// Returns how changes are currently detected.
     #[must_use]
     pub fn mode(&self) -> WatchMode {
         match &self.tree {
@@ -158,23 +158,24 @@ impl TreeWatcher {
         self.watches.len()
     }
 
-    /// Returns the directory, all links resolved.
+    /// Returns the directory, with all links resolved.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns a handle by which another thread ends [`TreeWatcher::wait`].
+    /// Returns a handle that ends [`TreeWatcher::wait`] from another thread.
     #[must_use]
     pub fn closer(&self) -> WatchCloser {
         WatchCloser(Arc::clone(&self.signal))
     }
 
-    /// Waits for changes and gathers them for the debounce time. Returns a batch that is never empty, or `None` once the watcher is
-    /// closed. Without changes the thread sleeps; if folders have no watch, it wakes up to scan them.
+    /// Waits for changes and collects more for the debounce time. Returns a batch, which is never empty, or `None` once
+    /// the watcher is closed. The thread sleeps while nothing changes; if directories have no watch, it wakes up to
+    /// scan them.
     ///
     /// # Errors
-    /// If the system cannot wait.
+    /// Returns an error if the system cannot wait.
     pub fn wait(&mut self) -> Result<Option<Vec<Change>>> {
         loop {
             let limit =
@@ -197,7 +198,7 @@ impl TreeWatcher {
         }
     }
 
-    /// Sleeps until something is announced, the watcher is woken, or the time is up. Returns false in the last case.
+    /// Sleeps until there is an event, a wake-up, or the time limit. Returns false at the time limit.
     fn sleep(&self, queue: Option<BorrowedFd<'_>>, limit: Option<Duration>) -> Result<bool> {
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         let mut descriptors = vec![PollFd::new(&self.signal.event, PollFlags::IN)];
@@ -209,7 +210,7 @@ impl TreeWatcher {
         }
     }
 
-    /// Lets the debounce time pass, unless the watcher is closed.
+    /// Waits for the debounce time, unless the watcher is closed.
     fn gather(&self) -> Result<()> {
         let end = Instant::now() + self.options.debounce;
         loop {
@@ -222,8 +223,8 @@ impl TreeWatcher {
         }
     }
 
-    /// Returns the changes up to now, without waiting: every change that was made before the call is in this batch or was in an earlier
-    /// one. Folders without a watch are scanned.
+    /// Returns the changes up to now, without waiting: every change made before the call is in this batch or in an
+    /// earlier one. Directories without a watch are scanned.
     pub fn poll(&mut self) -> Vec<Change> {
         let begun = Instant::now();
         self.signal.clear();
@@ -267,8 +268,8 @@ impl TreeWatcher {
         Ok(())
     }
 
-    /// The directory is gone or is another one now. What it holds is compared with what was there; files of the same name count as
-    /// changed.
+    /// Handles a directory that is gone or was replaced. The new content is compared with the old; files with the same
+    /// name count as changed.
     fn replace(&mut self, mut list: Vec<Change>) -> Vec<Change> {
         let before = Arc::clone(&self.scan);
         self.tree = None;
@@ -285,7 +286,7 @@ impl TreeWatcher {
         list
     }
 
-    /// Looks whether the directory is back.
+    /// Checks whether the directory exists again.
     fn poll_missing(&mut self) -> Vec<Change> {
         self.watches.drain(|_| ());
         self.scanned = Instant::now();
@@ -318,12 +319,12 @@ impl TreeWatcher {
     fn read_scan(&mut self) {
         let options = self.scan_options();
         let Some(tree) = &mut self.tree else { return };
-        // It is `None` only for options other than those of the tree, or if the root cannot be listed: then nothing is there.
+        // `None` only for options other than those of the tree, or if the root cannot be listed: then it is empty.
         let scan = tree.scan(&options, &CancelToken::never()).ok().flatten();
         self.scan = scan.map(|scan| Arc::clone(&scan.scan)).unwrap_or_default();
     }
 
-    /// Reads the stamps of the files in folders without a watch, and adds those that differ to `changed`.
+    /// Reads the stamps of the files in directories without a watch, and adds files whose stamps differ to `changed`.
     fn compare_stamps(&mut self, changed: &mut BTreeSet<Vec<u8>>) {
         let Some(tree) = &self.tree else { return };
         if tree.unwatched() == 0 {
@@ -354,7 +355,7 @@ impl TreeWatcher {
     }
 }
 
-/// Translates one event into folders to read again, files that were touched and renames.
+/// Converts one event to directories to read again, touched files and renames.
 fn hear(
     event: &Event,
     tree: &Tree,
@@ -367,7 +368,7 @@ fn hear(
         let folder = folder.to_vec();
         hints.all |= event.flags.contains(ReadFlags::UNMOUNT);
         let Some(name) = &event.name else {
-            // The folder itself: gone, moved, or with other permissions.
+            // The directory itself was deleted or moved, or its permissions changed.
             *gone |= folder.is_empty();
             hints.relist.insert(parent_of(&folder).to_vec());
             hints.reread.insert(folder);

@@ -1,4 +1,4 @@
-//! Options of a watcher, and what it reports.
+//! The options and the results of a watcher.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,17 +6,18 @@ use std::time::Duration;
 /// How a directory is watched.
 #[derive(Debug, Clone)]
 pub struct WatchOptions {
-    /// Globs of paths that are neither watched nor named, as [`sinew_walk::GlobSet`] reads them. Default: none.
+    /// Globs of paths that are neither watched nor reported, as [`sinew_walk::GlobSet`] parses them. Default: none.
     pub ignore: Vec<String>,
-    /// Whether ignore files count, and `node_modules` is left out. Default: true.
+    /// Apply ignore files, and exclude `node_modules`. Default: true.
     pub gitignore: bool,
-    /// Whether folders below the directory are watched too. Default: true.
+    /// Also watch subdirectories. Default: true.
     pub recursive: bool,
-    /// The time after the first change in which more are gathered. Default: 20 ms.
+    /// The time after the first change during which more are collected. Default: 20 ms.
     pub debounce: Duration,
-    /// The most watches; folders beyond are scanned. Default: half of the system's limit, at most 65,536.
+    /// The maximum number of watches; other directories are scanned. Default: half of the system's limit, at most
+    /// 65,536.
     pub max_watches: Option<usize>,
-    /// The user's own ignore file. Default: none.
+    /// The user's global ignore file. Default: `None`.
     pub global_excludes: Option<PathBuf>,
 }
 
@@ -33,19 +34,19 @@ impl Default for WatchOptions {
     }
 }
 
-/// How changes are found.
+/// How changes are detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchMode {
-    /// The system announces the changes of every folder.
+    /// The system reports the changes of every directory.
     Events,
-    /// Some folders have no watch and are scanned about once a second.
+    /// Some directories have no watch and are scanned about once a second.
     Mixed,
-    /// All folders are scanned.
+    /// All directories are scanned.
     Scan,
 }
 
 impl WatchMode {
-    /// The name of the mode: `"events"`, `"mixed"` or `"scan"`.
+    /// Returns the name of the mode: `"events"`, `"mixed"` or `"scan"`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -65,14 +66,14 @@ pub enum ChangeKind {
     Changed,
     /// The path is gone.
     Deleted,
-    /// The path has another name, with everything below it.
+    /// The path was renamed, with everything below it.
     Renamed,
-    /// Changes of content may have been missed. Names are not: they are compared again.
+    /// Changes of content may have been missed. Changes of names are complete, because names are compared again.
     Overflow,
 }
 
 impl ChangeKind {
-    /// The name of the kind: `"created"`, `"changed"`, `"deleted"`, `"renamed"` or `"overflow"`.
+    /// Returns the name of the kind: `"created"`, `"changed"`, `"deleted"`, `"renamed"` or `"overflow"`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,11 +89,11 @@ impl ChangeKind {
 /// A change of a path below the watched directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Change {
-    /// The change.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// The path below the watched directory, with `/` between names; empty for an overflow.
+    /// The path below the watched directory, with `/` separators; empty for an overflow.
     pub path: Vec<u8>,
-    /// The new path of a rename.
+    /// The new path of a rename; `None` for any other change.
     pub to: Option<Vec<u8>>,
 }
 

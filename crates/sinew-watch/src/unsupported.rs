@@ -1,4 +1,4 @@
-//! Where no directory can be watched.
+//! The API on systems where directories cannot be watched: opening a watcher fails.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -9,7 +9,7 @@ use sinew_pool::Pool;
 
 use crate::types::{Change, WatchMode, WatchOptions};
 
-/// The queue of events that the watches of one program share: there is none.
+/// An event queue without events.
 #[derive(Debug, Default)]
 pub struct WatchQueue {}
 
@@ -24,26 +24,26 @@ impl WatchCloser {
     }
 }
 
-/// A directory of which changes are reported: there is none.
+/// A watcher, which cannot be created on this system.
 #[derive(Debug)]
 pub struct TreeWatcher(Infallible);
 
 impl TreeWatcher {
-    /// Fails.
+    /// Fails on this system.
     ///
     /// # Errors
-    /// `Unsupported`.
+    /// Always returns `Unsupported`.
     pub fn open(_: &Path, _: WatchOptions, _: Arc<WatchQueue>, _: Pool, _: &CancelToken) -> Result<TreeWatcher> {
         Err(Error::new(ErrorCode::Unsupported, "watch: directories are watched on Linux only"))
     }
 
-    /// Returns how changes are found now.
+    /// Returns how changes are currently detected.
     #[must_use]
     pub fn mode(&self) -> WatchMode {
         match self.0 {}
     }
 
-    /// Returns a handle by which another thread ends [`TreeWatcher::wait`].
+    /// Returns a handle that ends [`TreeWatcher::wait`] from another thread.
     #[must_use]
     pub fn closer(&self) -> WatchCloser {
         match self.0 {}
@@ -52,7 +52,7 @@ impl TreeWatcher {
     /// Waits for changes.
     ///
     /// # Errors
-    /// None.
+    /// Never fails.
     pub fn wait(&mut self) -> Result<Option<Vec<Change>>> {
         match self.0 {}
     }

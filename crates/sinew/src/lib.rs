@@ -1,21 +1,22 @@
-//! The native core for coding agents: search, terminal text, keys, highlighting, shells, processes, pictures,
-//! HTML, clipboard and facts about the system, as plain Rust.
+//! The native core for coding agents: search, terminal text, keys, highlighting, shells, processes, images, HTML, the
+//! clipboard and system information, as a plain Rust library.
 //!
-//! Each domain is a crate of its own and a module here. [`Sinew`] owns the state that calls share: threads, kept scans,
-//! compiled patterns and samples of work; a program makes one and passes its parts. The rules are the same in every
-//! module:
+//! Each domain is a separate crate that this crate re-exports as a module. [`Sinew`] owns the state that calls share:
+//! threads, cached scans, compiled patterns and profiling samples. A program creates one `Sinew` and passes its fields
+//! to the functions. The same rules apply in every module:
 //!
-//! - Options are plain structs with public fields; `new` or `default` gives the documented defaults.
-//! - A call that can take long takes a `&`[`CancelToken`](base::CancelToken), says how often it checks it, and fails with
-//!   `Aborted: Signal` or `Aborted: Timeout`.
-//! - An [`Error`](base::Error) has a code for programs and a message that names the operation, the value and the way out.
+//! - Options are plain structs with public fields; `new` or `default` sets the documented defaults.
+//! - A call that can take long accepts a `&`[`CancelToken`](base::CancelToken), documents how often it checks it, and
+//!   fails with `Aborted: Signal` or `Aborted: Timeout`.
+//! - An [`Error`](base::Error) has a code for programs and a message that names the operation, the value and how to fix
+//!   it.
 //! - Files that cannot be read and bytes that are not UTF-8 are data: warnings and U+FFFD in the result, not errors.
-//! - Results are ordered, also where many threads worked. Calls block; run them on threads of your own, or on
+//! - Results are ordered even if several threads produced them. Calls block; run them on your own threads or on
 //!   [`Sinew::pool`].
 //!
 //! # Search
 //!
-//! [`search::grep`] finds lines, the same as ripgrep with the same options. Ignore rules hold as in git.
+//! [`search::grep`] finds matching lines, the same as ripgrep with the same options. Ignore rules work as in git.
 //!
 //! ```
 //! use sinew::{Sinew, base::CancelToken, search::{GrepOptions, grep}};
@@ -35,7 +36,8 @@
 //! # }
 //! ```
 //!
-//! [`search::glob`] lists entries by their path, [`search::fuzzy_find`] ranks them by a few letters.
+//! [`search::glob`] lists entries whose path matches a pattern, [`search::fuzzy_find`] ranks entries by a few letters
+//! of their path.
 //!
 //! ```
 //! use sinew::{Sinew, base::CancelToken, search::{FindOptions, GlobOptions, fuzzy_find, glob}};
@@ -63,7 +65,8 @@
 //! # }
 //! ```
 //!
-//! [`search::Workspaces`] keep folders in view: their searches answer the same, with less work from the second one on.
+//! [`search::Workspaces`] watch directories: their searches return the same results, with less work from the second
+//! search on.
 //!
 //! ```
 //! use sinew::{Sinew, base::CancelToken, search::GrepOptions};
@@ -87,7 +90,7 @@
 //!
 //! # Terminal text and keys
 //!
-//! [`term`] measures, wraps and cuts text by terminal cells, with escape sequences kept whole, and names keys.
+//! [`term`] measures, wraps and cuts text by terminal cells, keeps escape sequences whole, and names keys.
 //!
 //! ```
 //! use sinew::term::{Ellipsis, matches_key, parse_key, truncate, visible_width, wrap};
@@ -110,7 +113,7 @@
 //! assert!(supports("rust") && shown.contains("\x1b[35mlet"));
 //! ```
 //!
-//! # Differences of texts
+//! # Diffs
 //!
 //! ```
 //! use sinew::{base::CancelToken, diff::{UnifiedOptions, unified_diff}};
@@ -154,7 +157,7 @@
 //! # }
 //! ```
 //!
-//! # Pictures
+//! # Images
 //!
 //! ```
 //! use sinew::{base::CancelToken, image::{Channels, ImageFormat, Picture, SamplingFilter, decode}};
@@ -171,8 +174,9 @@
 //!
 //! # Shells
 //!
-//! A script runs below a supervisor process, so that nothing in it can end or freeze the program, and so that nothing of it
-//! survives the program. The supervisor is the program `sinew-shell-host`, or this program itself, started again.
+//! A script runs under a supervisor process, so that no script can crash or freeze your program, and so that no process
+//! of a script outlives your program. The supervisor is the program `sinew-shell-host`, or your own program started
+//! again.
 //!
 //! ```standalone_crate
 //! # #[cfg(unix)]
@@ -248,7 +252,7 @@
 //!
 //! # Locks
 //!
-//! A file by which processes take turns; the lock ends with the value, and with the process.
+//! A file lock between processes. The lock is released when the value is dropped or the process ends.
 //!
 //! ```
 //! use sinew::{base::CancelToken, lock::{FileLock, Mode}};
@@ -265,7 +269,8 @@
 //!
 //! # Checkpoints
 //!
-//! A checkpoint remembers a directory; a restore undoes what changed since, whoever did it.
+//! A checkpoint records the content of a directory; a restore undoes all later changes, no matter which program made
+//! them.
 //!
 //! ```
 //! # #[cfg(unix)]
@@ -291,7 +296,7 @@
 //!
 //! # Clipboard
 //!
-//! On Linux the program names the display; without one there is nothing to read and writing is an error.
+//! On Linux, `ClipboardOptions::display` names the display; without one, reading returns `None` and writing fails.
 //!
 //! ```
 //! # #[cfg(target_os = "linux")] {
@@ -328,29 +333,29 @@ pub use sinew_term as term;
 pub use sinew_walk as walk;
 pub use sinew_watch as watch;
 
-/// The state that the calls of one host share.
+/// The state that the calls of one program share.
 #[derive(Debug)]
 pub struct Sinew {
-    /// The threads on which searches and other long work run.
+    /// The threads that run searches and other long work.
     pub pool: pool::Pool,
-    /// The scans that searches may share.
+    /// The cached directory scans that searches share.
     pub cache: walk::ScanCache,
-    /// The patterns of the latest searches of text.
+    /// The compiled patterns of recent text searches.
     pub patterns: search::Patterns,
-    /// The folders in view; [`Sinew::workspace_options`] gives the options of the environment.
+    /// The watched directories; open one with [`Sinew::workspace_options`] to apply the settings of the environment.
     pub workspaces: search::Workspaces,
-    /// The folder of the indexes of workspaces. Default: none, they lie in memory.
+    /// The directory for workspace indexes. `None` (the default) keeps them in memory.
     pub index_cache: Option<PathBuf>,
-    /// The user's home, which no workspace holds unasked. Default: none.
+    /// The user's home directory, which is not indexed unless the caller asks for it. Default: `None`.
     pub home: Option<PathBuf>,
-    /// The user's own ignore file, which searches obey; see [`walk::global_excludes`]. Default: none.
+    /// The user's global ignore file, which searches apply; see [`walk::global_excludes`]. Default: `None`.
     pub global_excludes: Option<PathBuf>,
-    /// The samples of the latest calls.
+    /// The profiling samples of recent calls.
     pub profile: profile::Recorder,
 }
 
 impl Sinew {
-    /// A handle whose pool is as wide as the machine, with an empty cache. Starts no thread yet.
+    /// Creates a handle with one pool thread per processor core and an empty cache. Starts no thread yet.
     #[must_use]
     pub fn new() -> Sinew {
         Sinew {
@@ -367,10 +372,10 @@ impl Sinew {
 }
 
 impl Sinew {
-    /// Creates a handle with the settings of the user's environment; `variable` looks one up. `FS_SCAN_CACHE_TTL_MS`,
-    /// `FS_SCAN_EMPTY_RECHECK_MS` and `FS_SCAN_CACHE_MAX_ENTRIES` say how long scans are kept, what is not a number
-    /// leaves the default; the user's own ignore file is found as git finds it. Indexes lie below `SINEW_HOME`, or in the folder of
-    /// the user's caches.
+    /// Creates a handle with the settings of the user's environment; `variable` returns the value of an environment
+    /// variable. `FS_SCAN_CACHE_TTL_MS`, `FS_SCAN_EMPTY_RECHECK_MS` and `FS_SCAN_CACHE_MAX_ENTRIES` set how long and
+    /// how many scans are cached; values that are not numbers are ignored. The global ignore file is found as git finds
+    /// it. Indexes are stored below `SINEW_HOME` or, if that is not set, in the user's cache directory.
     #[must_use]
     pub fn in_environment(variable: impl Fn(&str) -> Option<OsString>) -> Sinew {
         let cache = walk::ScanCache::new(policy(&variable));
@@ -394,8 +399,9 @@ impl Sinew {
         }
     }
 
-    /// Returns the options of checkpoints with the settings of this handle: the store lies in the user's folder of the
-    /// agent, which no checkpoint contains. Without a home the caller has to name a store.
+    /// Returns the options of checkpoints with the settings of this handle: checkpoints are stored in the agent's
+    /// directory in the user's home, which no checkpoint contains. Without a home directory the caller has to set
+    /// `store`.
     #[must_use]
     pub fn checkpoint_options(&self) -> checkpoint::OpenOptions {
         let own = self.home.as_ref().map(|home| home.join(".sinew"));
@@ -408,10 +414,10 @@ impl Sinew {
 }
 
 impl Sinew {
-    /// Watches a directory with the queue of events that all workspaces share, and with the user's own ignore file.
+    /// Watches a directory with the event queue that all workspaces share, and applies the user's global ignore file.
     ///
     /// # Errors
-    /// Those of [`watch::TreeWatcher::open`].
+    /// Returns the errors of [`watch::TreeWatcher::open`].
     pub fn watch(
         &self,
         root: &Path,
@@ -435,7 +441,7 @@ fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     path(variable, if cfg!(windows) { "USERPROFILE" } else { "HOME" })
 }
 
-/// The folder of caches; a path that is not absolute means another folder in each call, so it does not count.
+/// Returns the cache directory. A relative path would mean a different directory in each call, so it is ignored.
 fn index_cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name: &str| path(&variable, name).filter(|path| path.is_absolute());
     let caches = || match () {

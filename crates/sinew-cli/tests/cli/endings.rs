@@ -48,7 +48,7 @@ fn folder_of(process: Pid) -> PathBuf {
 }
 
 #[test]
-fn item_25_a_killed_program_leaves_the_terminal_as_it_was_found() {
+fn a_killed_program_leaves_the_terminal_restored() {
     let stage = Stage::scripted(&[answer("ok")]);
     for place in ["at the prompt", "with the keys of kitty", "in the view", "its whole group"] {
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
@@ -77,7 +77,7 @@ fn item_25_a_killed_program_leaves_the_terminal_as_it_was_found() {
 }
 
 #[test]
-fn item_25_a_guard_sleeps_and_ends_with_its_program() {
+fn the_guard_sleeps_and_ends_with_its_program() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
@@ -98,7 +98,7 @@ fn item_25_a_guard_sleeps_and_ends_with_its_program() {
 }
 
 #[test]
-fn item_25_nothing_is_given_back_where_the_program_was_stopped_and_is_killed() {
+fn restores_the_terminal_once_when_killed_while_stopped() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = Terminal::start_in_shell(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
@@ -145,7 +145,7 @@ fn read_by(folder: &str) -> u64 {
 }
 
 #[test]
-fn item_64_a_session_is_shown_by_its_end_before_more_of_it_is_read() {
+fn shows_the_end_of_a_session_before_reading_the_rest() {
     let stage = Stage::scripted(&[answer("It goes on.")]);
     long_session(&stage, 2_000, 10_000);
     // A terminal that takes nothing more: the program cannot go on behind its first frame.
@@ -166,7 +166,7 @@ fn item_64_a_session_is_shown_by_its_end_before_more_of_it_is_read() {
 }
 
 #[test]
-fn item_63_the_thread_of_the_screen_reads_as_little_of_a_long_session_as_of_a_short_one() {
+fn the_screen_thread_reads_as_little_of_a_long_session_as_of_a_short_one() {
     let read = [100, 4_000].map(|answers| {
         let stage = Stage::scripted(&[answer("It goes on.")]);
         long_session(&stage, answers, 3_000);
@@ -219,7 +219,7 @@ fn keys_before_the_agent_is_there_are_kept_and_one_leaves() {
 }
 
 #[test]
-fn item_92_a_recorded_session_replays_to_the_same_frames() {
+fn a_recorded_session_replays_to_the_same_frames() {
     let stage = Stage::scripted(&[answer("# A heading\n\nIt is **fine** – 日本語 and `code`.\n"), answer("More.")]);
     let mut command = stage.command(&["--script", "script.jsonl"]);
     command.env("TERM", "xterm-256color").env("SINEW_TUI_RECORD", "all.cast");

@@ -228,7 +228,7 @@ fn pipe(stage: &Stage, name: &str) {
 }
 
 #[test]
-fn item_80_prompts_tools_and_commands_of_the_shell() {
+fn prompts_tools_and_shell_commands() {
     let lines = [
         call("bash", json!({"command": "echo one > made.txt; echo output of it"})),
         call("edit", json!({"path": "a.txt", "edits": [{"oldText": "old", "newText": "new"}]})),
@@ -253,7 +253,7 @@ fn item_80_prompts_tools_and_commands_of_the_shell() {
 }
 
 #[test]
-fn item_80_steering_and_what_waits() {
+fn steering_and_queued_messages() {
     let lines = [
         call("bash", json!({"command": "touch begun; read -r line < wait"})),
         answer("Steered."),
@@ -290,7 +290,7 @@ fn item_80_steering_and_what_waits() {
 }
 
 #[test]
-fn item_80_permissions_and_questions() {
+fn permissions_and_questions() {
     let touch = |name: &str| call("bash", json!({"command": format!("touch {name}")}));
     let question =
         json!({"questions": [{"question": "Which colour?", "options": [{"label": "red"}, {"label": "blue"}]}]});
@@ -327,7 +327,7 @@ fn item_80_permissions_and_questions() {
 }
 
 #[test]
-fn item_80_sessions_trees_and_titles() {
+fn sessions_trees_and_titles() {
     both(
         scripted(&[answer("Answer one."), answer("Answer two."), answer("Answer three."), answer("Answer four.")]),
         |person| {
@@ -362,7 +362,7 @@ fn item_80_sessions_trees_and_titles() {
 }
 
 #[test]
-fn item_80_settings_tools_models_and_modes() {
+fn settings_tools_models_and_modes() {
     both(scripted(&[answer("Answer.")]), |person| {
         person.chooses("/thinking", "low");
         person.chooses("/model", "script");
@@ -398,7 +398,7 @@ fn item_80_settings_tools_models_and_modes() {
 }
 
 #[test]
-fn item_17_a_tool_that_is_switched_counts_in_the_next_session_and_with_now_at_once() {
+fn a_tool_switch_applies_to_the_next_session_or_at_once_with_now() {
     let answers = |offered: Value, text: &str| json!({"type": "turn", "expect": offered, "content": [{"text": text}]});
     let (without, with) = (json!({"noTools": true}), json!({"tools": ["read"]}));
     let lines = [
@@ -441,7 +441,7 @@ fn item_17_a_tool_that_is_switched_counts_in_the_next_session_and_with_now_at_on
 }
 
 #[test]
-fn item_80_jobs_drafts_and_copies() {
+fn jobs_drafts_and_copies() {
     let job = json!({"command": "echo job output; touch begun; read -r line < wait", "background": true});
     let stage = || {
         let stage =

@@ -53,7 +53,7 @@ fn tools_show_what_they_do() {
 }
 
 #[test]
-fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
+fn an_interrupt_returns_queued_messages_in_order() {
     let stage =
         Stage::scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer("never")]);
     // A steered message would end the tool at once, and be delivered before the interrupt.
@@ -94,7 +94,7 @@ fn a_command_of_the_user_runs_in_the_shell() {
 }
 
 #[test]
-fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
+fn a_slash_command_that_cannot_run_reports_why_and_stays() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("/model nosuch\r");
@@ -151,7 +151,7 @@ fn a_panel_without_the_focus_stays_whatever_is_typed() {
 }
 
 #[test]
-fn item_19_a_new_size_in_the_middle_of_an_answer_loses_nothing() {
+fn a_resize_during_an_answer_loses_nothing() {
     let text: String = (1..=40).map(|number| format!("word{number} ")).collect();
     let stage =
         Stage::scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer(text.trim())]);
@@ -174,7 +174,7 @@ fn item_19_a_new_size_in_the_middle_of_an_answer_loses_nothing() {
 }
 
 #[test]
-fn item_24_a_signal_gives_the_terminal_back() {
+fn a_signal_restores_the_terminal() {
     let stage = Stage::scripted(&[answer("ok")]);
     let terminal = start(&stage, &[]);
     kill_process(terminal.pid(), Signal::TERM).unwrap();

@@ -28,7 +28,7 @@ fn views_by(terminal: &mut Terminal, keys: &str) {
 }
 
 #[test]
-fn item_90_chords_work_on_the_screen_and_reload_takes_other_keys_with_faults_told() {
+fn chords_work_and_reload_applies_new_keys_and_reports_faults() {
     let stage = Stage::scripted(&[answer("ok")]);
     // The second of the two keys alone stays what it was.
     stage.write(BINDINGS, r#"{"app.transcript.open": ["ctrl+x ctrl+e", "alt+v"]}"#);
@@ -88,7 +88,7 @@ fn earlier_prompts_are_found_by_ctrl_r_and_escape_leaves_the_draft() {
 }
 
 #[test]
-fn item_1_only_redraw_all_erases_what_the_terminal_keeps_and_asks_before() {
+fn only_redraw_all_erases_the_scrollback_and_asks_first() {
     let long: String = (1..=60).map(|line| format!("line {line}\n\n")).collect();
     let stage = Stage::scripted(&[answer(&long)]);
     let mut terminal = start(&stage);
@@ -139,7 +139,7 @@ fn a_new_size_writes_the_end_of_the_session_anew_where_that_is_wanted() {
 }
 
 #[test]
-fn item_31_redraw_all_is_refused_where_the_terminal_keeps_what_is_erased_and_in_a_run() {
+fn redraw_all_is_refused_in_multiplexers_and_during_a_run() {
     for (name, word) in [("TMUX", "not for tmux"), ("STY", "not for screen"), ("ZELLIJ", "not for screen")] {
         let stage = Stage::scripted(&[answer("ok")]);
         let mut command = stage.command(&["--script", "script.jsonl"]);
@@ -190,7 +190,7 @@ fn a_signal_at_any_moment_of_a_move_ends_the_program() {
 }
 
 #[test]
-fn item_24_ctrl_z_leaves_a_clean_terminal_to_the_shell_and_fg_goes_on() {
+fn ctrl_z_leaves_a_clean_terminal_and_fg_resumes() {
     let stage = Stage::scripted(&[answer("It is fine."), answer("It still is.")]);
     let mut terminal = Terminal::start_in_shell(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));

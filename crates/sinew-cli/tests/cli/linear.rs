@@ -51,7 +51,7 @@ fn answer_with(terminal: &mut Terminal, line: &str) {
 }
 
 #[test]
-fn item_80_a_prompt_is_answered_and_the_session_goes_on_later() {
+fn a_prompt_is_answered_and_the_session_resumes_later() {
     let stage = Stage::scripted(&[answer("It is a parser.\n\nIt parses.")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("What is it?\r");
@@ -68,7 +68,7 @@ fn item_80_a_prompt_is_answered_and_the_session_goes_on_later() {
 }
 
 #[test]
-fn item_80_tools_say_what_they_do() {
+fn tools_report_their_actions() {
     let stage = Stage::scripted(&[
         call("bash", json!({"command": "seq 3"})),
         call("edit", json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "two"}]})),
@@ -100,7 +100,7 @@ fn item_80_tools_say_what_they_do() {
 }
 
 #[test]
-fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
+fn an_interrupt_returns_queued_messages_in_order() {
     let stage =
         Stage::scripted(&[call("bash", json!({"command": "touch begun; read -r line < wait"})), answer("never")]);
     // A steered message would end the tool at once, and be delivered before the interrupt.
@@ -132,7 +132,7 @@ fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
 }
 
 #[test]
-fn item_80_a_command_of_the_user_runs_in_the_shell() {
+fn a_user_command_runs_in_the_shell() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("!echo $((6 * 7)); exit 3\r");
@@ -142,7 +142,7 @@ fn item_80_a_command_of_the_user_runs_in_the_shell() {
 }
 
 #[test]
-fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
+fn a_slash_command_that_cannot_run_reports_why_and_stays() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("/model nosuch\r");
@@ -156,7 +156,7 @@ fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
 }
 
 #[test]
-fn item_83_a_permission_is_asked_for_in_words_and_given_by_number() {
+fn a_permission_is_granted_by_number() {
     let stage = Stage::scripted(&[call("bash", json!({"command": "touch made"})), answer("It is there.")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage, &[]);
@@ -178,7 +178,7 @@ fn item_83_a_permission_is_asked_for_in_words_and_given_by_number() {
 }
 
 #[test]
-fn item_70_a_permission_is_refused_by_escape() {
+fn escape_refuses_a_permission() {
     let stage = Stage::scripted(&[call("bash", json!({"command": "touch made"})), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage, &[]);
@@ -191,7 +191,7 @@ fn item_70_a_permission_is_refused_by_escape() {
 }
 
 #[test]
-fn item_84_a_list_is_answered_by_number() {
+fn a_list_is_answered_by_number() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("/model\r");
@@ -204,7 +204,7 @@ fn item_84_a_list_is_answered_by_number() {
 }
 
 #[test]
-fn item_24_a_signal_gives_the_terminal_back() {
+fn a_signal_restores_the_terminal() {
     let stage = Stage::scripted(&[answer("ok")]);
     let terminal = start(&stage, &[]);
     kill_process(terminal.pid(), Signal::TERM).unwrap();
@@ -213,7 +213,7 @@ fn item_24_a_signal_gives_the_terminal_back() {
 }
 
 #[test]
-fn item_33_a_dumb_terminal_gets_words_and_no_escape() {
+fn a_dumb_terminal_gets_plain_text_without_escapes() {
     let stage =
         Stage::scripted(&[call("bash", json!({"command": "touch begun; read -r line < wait"})), answer("It is done.")]);
     let fifo = stage.path("project/wait");

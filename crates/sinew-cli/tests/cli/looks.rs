@@ -121,7 +121,7 @@ fn thoughts_are_folded_by_the_setting_and_shown_by_the_key() {
 }
 
 #[test]
-fn item_32_the_users_text_has_a_background_in_the_colours_that_there_are() {
+fn the_users_text_has_a_background_in_the_available_colours() {
     let dark = [("COLORTERM", "truecolor"), ("TERM", "xterm-256color")];
     let cases: [(&[(&str, &str)], &str); 4] =
         [(&dark, "48;2;46;46;46m"), (&dark[1..], "48;5;236m"), (&[("TERM", "xterm")], ""), (&[("NO_COLOR", "1")], "")];
@@ -141,7 +141,7 @@ fn item_32_the_users_text_has_a_background_in_the_colours_that_there_are() {
 }
 
 #[test]
-fn item_79_added_and_removed_are_blue_and_orange_where_that_is_set() {
+fn color_blind_mode_shows_added_lines_in_blue() {
     for (is_on, added) in [(false, "38;2;140;200;130m"), (true, "38;2;110;180;255m")] {
         let edit = json!({"path": "a.txt", "oldText": "two", "newText": "three"});
         let stage = Stage::scripted(&[

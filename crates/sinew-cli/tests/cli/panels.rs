@@ -37,7 +37,7 @@ fn seconds(rows: &[String]) -> Option<u32> {
 }
 
 #[test]
-fn item_89_a_newcomer_plays_the_demo_and_leaves() {
+fn a_new_user_plays_the_demo_and_leaves() {
     let (_stage, mut terminal) = newcomer();
     terminal.send(DOWN);
     terminal.until(|rows| has(rows, "→ Play the demo"));
@@ -60,7 +60,7 @@ fn item_89_a_newcomer_plays_the_demo_and_leaves() {
 }
 
 #[test]
-fn item_89_a_key_that_is_pasted_is_kept_and_never_shown() {
+fn a_pasted_api_key_is_saved_and_never_shown() {
     let (stage, mut terminal) = newcomer();
     terminal.send("\r");
     terminal.until(|rows| has(rows, "A key of which provider?"));
@@ -77,7 +77,7 @@ fn item_89_a_key_that_is_pasted_is_kept_and_never_shown() {
 }
 
 #[test]
-fn item_89_a_prompt_without_a_model_is_kept_and_leads_to_the_login() {
+fn a_prompt_without_a_model_is_kept_and_opens_the_login() {
     let (_stage, mut terminal) = newcomer();
     terminal.send("\x1b");
     terminal.until(|rows| !has(rows, "Welcome."));
@@ -176,7 +176,7 @@ fn the_tree_shows_what_its_filter_lets_through_and_takes_labels() {
 }
 
 #[test]
-fn item_53_enter_on_an_exact_command_runs_it_and_on_a_part_completes_it() {
+fn enter_runs_an_exact_command_and_completes_a_partial_one() {
     let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
     terminal.send("/hotk");
@@ -284,7 +284,7 @@ fn what_no_terminal_takes_is_copied_into_a_file() {
 }
 
 #[test]
-fn item_54_an_editor_that_fails_leaves_the_draft() {
+fn an_external_editor_that_fails_keeps_the_draft() {
     let stage = Stage::scripted(&[call("", "bash", json!({"command": "true"})), text("ok")]);
     stage.write("project/fails.sh", "echo gone >\"$1\"; exit 3\n");
     stage.write("project/writes.sh", "echo 'another draft' >\"$1\"\n");
@@ -310,7 +310,7 @@ fn item_54_an_editor_that_fails_leaves_the_draft() {
 }
 
 #[test]
-fn item_73_none_of_three_requests_runs_after_an_interrupt() {
+fn an_interrupt_stops_all_pending_tool_calls() {
     let touch = |name: &str| json!({"toolCall": {"name": "bash", "arguments": {"command": format!("touch {name}")}}});
     let stage =
         Stage::scripted(&[json!({"type": "turn", "content": [touch("a"), touch("b"), touch("c")]}), text("never")]);
@@ -327,7 +327,7 @@ fn item_73_none_of_three_requests_runs_after_an_interrupt() {
 }
 
 #[test]
-fn item_85_a_notification_comes_only_to_who_looks_elsewhere() {
+fn notifies_only_when_the_terminal_is_unfocused() {
     let stage = Stage::scripted(&[call("", "bash", json!({"command": "touch a"})), text("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     for (focus, expect) in [("\x1b[I", 0), ("\x1b[O", 1)] {

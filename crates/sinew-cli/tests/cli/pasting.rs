@@ -65,7 +65,7 @@ impl Drop for Display {
 }
 
 #[test]
-fn item_47_a_picture_of_the_clipboard_is_pasted_and_sent() {
+fn a_clipboard_picture_is_pasted_and_sent() {
     let display = Display::start();
     let stage = Stage::scripted(&[text("A grey picture.")]);
     let mut terminal = display.terminal(&stage);

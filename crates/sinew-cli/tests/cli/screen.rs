@@ -19,7 +19,7 @@ fn start(stage: &Stage) -> Terminal {
 }
 
 #[test]
-fn item_27_a_signal_at_any_byte_of_a_start_leaves_a_clean_terminal() {
+fn a_signal_at_any_byte_of_the_start_leaves_a_clean_terminal() {
     let stage = Stage::scripted(&[answer("ok")]);
     let signals = [(Signal::TERM, 143), (Signal::HUP, 143), (Signal::INT, 130)];
     let cases = [0, 1, 9, 30, 60, 120, 240].into_iter().flat_map(|bytes| signals.map(|signal| (bytes, signal)));
@@ -36,7 +36,7 @@ fn item_27_a_signal_at_any_byte_of_a_start_leaves_a_clean_terminal() {
 }
 
 #[test]
-fn item_28_flags_of_the_keyboard_are_pushed_and_popped_as_often_on_each_screen() {
+fn keyboard_flags_are_balanced_on_each_screen() {
     let stage = Stage::scripted(&[answer("ok")]);
     stage.write("project/writes.sh", "echo 'another draft' >\"$1\"\n");
     stage.write("home/agent/.env", "VISUAL=sh writes.sh\n");
@@ -71,7 +71,7 @@ fn item_28_flags_of_the_keyboard_are_pushed_and_popped_as_often_on_each_screen()
 }
 
 #[test]
-fn item_29_the_first_frame_needs_no_reply() {
+fn the_first_frame_needs_no_reply() {
     let stage = Stage::scripted(&[answer("It is fine.")]);
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE).silent();
     terminal.until(|rows| has(rows, "ready"));
@@ -81,7 +81,7 @@ fn item_29_the_first_frame_needs_no_reply() {
 }
 
 #[test]
-fn item_34_a_terminal_that_reads_nothing_stops_neither_the_agent_nor_the_keys() {
+fn a_blocked_terminal_stops_neither_the_agent_nor_the_keys() {
     let long: String = (1..=4_000).map(|line| format!("line {line} of a long answer\n\n")).collect();
     let mut first = call("bash", json!({"command": "touch made"}));
     first["content"].as_array_mut().unwrap().insert(0, json!({"text": long}));
@@ -117,7 +117,7 @@ fn answer_with(terminal: &mut Terminal, line: &str, before: usize) {
 }
 
 #[test]
-fn item_72_a_rule_of_the_session_covers_its_pattern_and_one_for_always_is_in_the_file() {
+fn session_rules_cover_their_pattern_and_always_rules_are_saved() {
     let touch = |name: &str| call("bash", json!({"command": format!("touch {name}")}));
     let stage = Stage::scripted(&[touch("a"), touch("a"), touch("b"), answer("Done.")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
@@ -156,7 +156,7 @@ fn script() -> Vec<Value> {
 }
 
 #[test]
-fn item_91_json_rpc_linear_and_the_screen_agree_on_a_session() {
+fn json_rpc_linear_and_the_screen_agree_on_a_session() {
     let stage = || {
         let stage = Stage::scripted(&script());
         stage.write("project/a.txt", "old\n");
@@ -332,7 +332,7 @@ fn a_login_by_browser_takes_the_address_that_the_browser_ended_at() {
 }
 
 #[test]
-fn item_68_nothing_of_a_session_is_seen_in_the_next_one() {
+fn nothing_of_a_session_is_seen_in_the_next_one() {
     let touch = || call("bash", json!({"command": "touch made"}));
     let stage = Stage::scripted(&[touch(), answer("The first."), touch(), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}, "tui": {"approvalDelayMs": 0}}"#);

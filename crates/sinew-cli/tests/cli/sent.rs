@@ -61,7 +61,7 @@ fn is_back(stage: &Stage, mut terminal: Terminal) {
 }
 
 #[test]
-fn item_51_an_interrupt_before_the_agent_is_there_gives_the_text_back() {
+fn an_interrupt_before_the_agent_starts_returns_the_text() {
     for key in ["\x1b", "\x03"] {
         let stage = Stage::new();
         // The start reads its model from a pipe.
@@ -78,7 +78,7 @@ fn item_51_an_interrupt_before_the_agent_is_there_gives_the_text_back() {
 }
 
 #[test]
-fn item_51_an_interrupt_while_the_session_is_read_gives_the_text_back() {
+fn an_interrupt_while_the_session_is_read_returns_the_text() {
     for key in ["\x1b", "\x03"] {
         let stage = Stage::scripted(&[answer("never")]);
         let history = stage.pipe("home/agent/history.jsonl");
@@ -94,7 +94,7 @@ fn item_51_an_interrupt_while_the_session_is_read_gives_the_text_back() {
 }
 
 #[test]
-fn item_51_a_text_that_waits_for_the_session_is_sent_once() {
+fn a_text_that_waits_for_the_session_is_sent_once() {
     let stage = Stage::scripted(&[answer("It is fine.")]);
     let history = stage.pipe("home/agent/history.jsonl");
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
@@ -108,7 +108,7 @@ fn item_51_a_text_that_waits_for_the_session_is_sent_once() {
 }
 
 #[test]
-fn item_51_an_interrupt_while_the_text_is_read_gives_it_back() {
+fn an_interrupt_during_the_input_hook_returns_the_text() {
     for key in ["\x1b", "\x03"] {
         let stage = Stage::scripted(&[answer("never")]);
         waits_at(&stage, "input");
@@ -123,7 +123,7 @@ fn item_51_an_interrupt_while_the_text_is_read_gives_it_back() {
 }
 
 #[test]
-fn item_51_an_interrupt_between_the_text_and_its_run_keeps_it() {
+fn an_interrupt_between_a_prompt_and_its_run_keeps_the_prompt() {
     for key in ["\x1b", "\x03"] {
         let stage = Stage::scripted(&[answer("never")]);
         waits_at(&stage, "before_agent_start");
@@ -145,7 +145,7 @@ fn item_51_an_interrupt_between_the_text_and_its_run_keeps_it() {
 }
 
 #[test]
-fn item_51_an_interrupt_in_the_same_read_as_enter_loses_nothing() {
+fn an_interrupt_in_the_same_read_as_enter_loses_nothing() {
     // Escape as a key of its own: the letter behind it is none of its sequence.
     for key in ["\x1b[27u", "\x03"] {
         let stage = Stage::scripted(&[json!({"type": "turn", "content": [{"text": "never"}], "delayMs": 600_000})]);
@@ -168,7 +168,7 @@ fn item_51_an_interrupt_in_the_same_read_as_enter_loses_nothing() {
 }
 
 #[test]
-fn item_66_texts_that_were_sent_in_one_read_arrive_in_order() {
+fn texts_sent_in_one_read_arrive_in_order() {
     let answers: Vec<_> = (1..=8).map(|number| answer(&format!("Answer {number}."))).collect();
     let stage = Stage::scripted(&answers);
     // Each of them is read for a while, the first ones longest.
@@ -184,7 +184,7 @@ fn item_66_texts_that_were_sent_in_one_read_arrive_in_order() {
 }
 
 #[test]
-fn item_68_a_prompt_that_is_sent_while_a_session_is_begun_goes_to_the_new_one() {
+fn a_prompt_sent_while_a_session_starts_goes_to_the_new_one() {
     let stage = Stage::scripted(&[answer("The first."), answer("The second.")]);
     let go = waits_at(&stage, "session_before_switch");
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
@@ -205,7 +205,7 @@ fn item_68_a_prompt_that_is_sent_while_a_session_is_begun_goes_to_the_new_one() 
 }
 
 #[test]
-fn item_68_a_prompt_stays_in_the_session_where_a_hook_refuses_a_new_one() {
+fn a_prompt_stays_in_the_session_when_a_hook_refuses_a_new_one() {
     let stage = Stage::scripted(&[answer("The first."), answer("The second.")]);
     let hook = json!({"event": "session_before_switch", "shell": true,
         "command": "touch asked; read -r line < go; echo '{\"cancel\": true}'"});
@@ -260,7 +260,7 @@ fn a_copy_of_a_session_begins_at_the_place_that_was_gone_to() {
 }
 
 #[test]
-fn item_63_a_history_that_another_program_holds_stops_no_key() {
+fn a_locked_history_file_does_not_block_keys() {
     let stage = Stage::scripted(&[answer("It is fine."), answer("Still fine.")]);
     stage.write("home/agent/history.jsonl", "");
     let held = File::options().write(true).open(stage.path("home/agent/history.jsonl")).unwrap();

@@ -349,7 +349,7 @@ fn not_allowed(text: &str) -> Option<String> {
 }
 
 #[test]
-fn item_7_output_that_is_not_in_the_table_is_found() {
+fn detects_output_that_is_not_allowed() {
     for (text, expect) in [
         ("\x1b[?2004h\x1b[?u\x1b[>0q\x1b]11;?\x1b\\\x1b[c\r\n\x1b]2;title\x1b\\\x1b[1mx\x1b[m\x08 \x08\x07", None),
         ("\x1b[2J", Some("\x1b[2J")),

@@ -76,7 +76,7 @@ fn until_laid_out(tmux: &mut Tmux, prompt: &str) {
 }
 
 #[test]
-fn item_19_an_answer_stands_once_after_sizes_that_change_while_it_comes() {
+fn an_answer_appears_once_when_resized_during_streaming() {
     for size in SIZES {
         for other in OTHERS {
             let (_server, stage) = in_halves(144, "");
@@ -100,7 +100,7 @@ fn item_19_an_answer_stands_once_after_sizes_that_change_while_it_comes() {
 }
 
 #[test]
-fn item_21_many_sizes_at_once_end_in_one_screen() {
+fn many_resizes_at_once_end_in_a_correct_screen() {
     for size in SIZES {
         let (_server, stage) = in_halves(144, "");
         let mut tmux = Tmux::start(&stage, &[], size);
@@ -127,7 +127,7 @@ fn item_21_many_sizes_at_once_end_in_one_screen() {
 }
 
 #[test]
-fn item_23_a_size_that_changes_below_a_popup_a_panel_and_the_viewer() {
+fn a_resize_under_a_popup_a_panel_or_the_viewer_loses_nothing() {
     for size in SIZES {
         for (open, shows, close) in
             [("/", "list the commands", "\x1b"), ("/model\r", "Which model", "\x1b"), ("\x0f", "conversation · ", "q")]
@@ -231,7 +231,7 @@ fn an_edit_shows_its_difference_and_a_read_its_row() {
 }
 
 #[test]
-fn item_65_esc_and_ctrl_c_close_what_is_open_and_then_end_the_run() {
+fn esc_and_ctrl_c_close_open_views_and_then_end_the_run() {
     for (key, viewer) in [("\x1b", "\x1b"), ("\x03", "q")] {
         at_each_size(
             || with_pipe(&[waiting(), answer("never")]),
@@ -272,7 +272,7 @@ fn item_65_esc_and_ctrl_c_close_what_is_open_and_then_end_the_run() {
 }
 
 #[test]
-fn item_69_a_permission_is_asked_for_at_each_size() {
+fn asks_for_a_permission_at_each_size() {
     let command = "touch made # a comment that makes the line longer than the narrow screen is wide";
     let stage = || {
         let stage = Stage::scripted(&[call("bash", json!({"command": command})), answer("It is done.")]);
@@ -302,7 +302,7 @@ fn item_69_a_permission_is_asked_for_at_each_size() {
 }
 
 #[test]
-fn item_24_a_stop_in_the_middle_of_an_answer_and_its_end() {
+fn a_stop_during_an_answer_keeps_the_text_once() {
     for size in SIZES {
         let (_server, stage) = in_halves(144, "");
         let mut tmux = Tmux::start(&stage, &[], size);
@@ -349,7 +349,7 @@ fn the_end_of_the_pane_ends_the_program_and_keeps_the_session() {
 }
 
 #[test]
-fn item_24_a_signal_that_ends_it_gives_the_terminal_back() {
+fn a_termination_signal_restores_the_terminal() {
     at_each_size(
         || with_pipe(&[waiting(), answer("never")]),
         &[],
@@ -384,7 +384,7 @@ fn a_paste_through_tmux_is_one_text() {
 }
 
 #[test]
-fn item_32_33_places_without_colour_cursor_or_utf_8() {
+fn works_without_colour_cursor_movement_or_utf_8() {
     for (prefix, args) in [("NO_COLOR=1", ""), ("TERM=dumb", ""), ("LC_ALL=C", ""), ("", " --linear")] {
         for size in SIZES {
             let stage = Stage::scripted(&[call("bash", json!({"command": "echo of it"})), answer("It is done.")]);
@@ -419,7 +419,7 @@ fn has_colour(row: &str) -> bool {
 }
 
 #[test]
-fn item_31_screen_inside_of_tmux() {
+fn works_in_screen_inside_tmux() {
     for size in SIZES {
         let (_server, stage) = in_halves(144, "");
         let mut tmux = Tmux::shell(&stage, &[], size);

@@ -1,4 +1,4 @@
-//! A connection whose every wait has a limit.
+//! A connection with a time limit on every wait.
 
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind, IoSlice};
@@ -19,7 +19,7 @@ use x11rb::rust_connection::{DefaultStream, PollMode, RustConnection, Stream};
 use x11rb::utils::RawFdContainer;
 
 x11rb::atom_manager! {
-    /// The names that a clipboard speaks of.
+    /// The atoms of the clipboard.
     pub(super) Atoms: AtomsCookie {
         CLIPBOARD,
         TARGETS,
@@ -33,7 +33,7 @@ x11rb::atom_manager! {
     }
 }
 
-/// A connection with a window of our own that nobody sees.
+/// A connection with an invisible window.
 pub(super) struct Connection {
     pub(super) x: RustConnection<TimedStream>,
     pub(super) atoms: Atoms,
@@ -43,7 +43,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// # Errors
-    /// [`ErrorCode::Io`] when no server answers at `display` in time.
+    /// Returns [`ErrorCode::Io`] if no server answers at `display` in time.
     pub(super) fn open(display: &str, timeout: Duration) -> Result<Connection> {
         let failed = |cause: &dyn std::fmt::Display| {
             Error::new(ErrorCode::Io, format!("clipboard: failed to reach the display {display:?}: {cause}"))
@@ -62,7 +62,7 @@ impl Connection {
                 }
             };
             let stream = TimedStream { stream, until: Mutex::new(Instant::now() + timeout) };
-            // Without a key the server says itself whether it lets us in.
+            // Without a key the server decides whether to accept the connection.
             let (name, key) = get_auth(family, &peer, parsed.display).ok().flatten().unwrap_or_default();
             let screen = usize::from(parsed.screen);
             let x = RustConnection::connect_to_stream_with_auth_info(stream, screen, name, key)
@@ -85,12 +85,13 @@ impl Connection {
         Ok(Connection { x, atoms, window, timeout })
     }
 
-    /// The other side has shown that it lives: it may be silent for as long again.
+    /// Extends the deadline, because the other side has responded.
     pub(super) fn extend_deadline(&self) {
         self.x.stream().limit(Instant::now() + self.timeout);
     }
 
-    /// Waits until there is something to read, `wake` is readable or `until` has come. Tells whether `wake` is.
+    /// Waits until there is something to read, `wake` is readable or `until` has come. Returns true if `wake` is
+    /// readable.
     pub(super) fn sleep(&self, wake: Option<&OwnedFd>, until: Option<Instant>) -> io::Result<bool> {
         let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
         let stream = self.x.stream().stream.as_fd();
@@ -110,7 +111,7 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-/// A stream on which nobody waits beyond a moment.
+/// A stream that never blocks for long.
 pub(super) struct TimedStream {
     stream: DefaultStream,
     until: Mutex<Instant>,
@@ -153,7 +154,7 @@ impl Stream for TimedStream {
     }
 }
 
-/// Connects without waiting beyond `timeout`. A socket of this machine answers at once or is overrun.
+/// Connects within `timeout`. A local socket answers at once or is overloaded.
 fn reach(address: &ConnectAddress<'_>, timeout: Duration) -> io::Result<(DefaultStream, (Family, Vec<u8>))> {
     match address {
         ConnectAddress::Socket(path) => {
@@ -184,6 +185,6 @@ fn reach_local(name: &SocketAddrUnix) -> rustix::io::Result<OwnedFd> {
 }
 
 fn timespec(wait: Duration) -> Timespec {
-    // Rounded up, so that nobody wakes too early and finds that it is not yet time.
+    // Rounded up, so that the thread does not wake before the deadline.
     Timespec::try_from(wait + Duration::from_nanos(1)).unwrap_or_default()
 }

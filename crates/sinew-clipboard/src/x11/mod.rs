@@ -28,7 +28,7 @@ impl Clipboard {
         let Some(display) = self.display() else { return Ok(None) };
         let connection = Connection::open(display, self.options.timeout)?;
         let old = u32::from(AtomEnum::STRING);
-        // Some owners give what they have, whatever was asked for.
+        // Some owners send the format they have, regardless of the request.
         for target in [connection.atoms.UTF8_STRING, old] {
             match read::selection(&connection, target)? {
                 Some(data) if data.kind == connection.atoms.UTF8_STRING => {
@@ -60,7 +60,7 @@ impl Clipboard {
         };
         let connection = Connection::open(display, self.options.timeout)?;
         let owner = Owner::start(connection, text.as_bytes().to_vec())?;
-        // The one before has lost the selection to this one; its thread ends here.
+        // The previous owner has lost the selection to this one; its thread ends here.
         *self.owner.lock() = Some(owner);
         Ok(())
     }

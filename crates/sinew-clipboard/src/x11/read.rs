@@ -1,4 +1,4 @@
-//! Asking the owner of the selection for it.
+//! Requests the selection from its owner.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -12,17 +12,17 @@ use x11rb::protocol::xproto::{Atom, AtomEnum, ConnectionExt, GetPropertyReply, P
 use super::connection::Connection;
 use crate::MAX_BYTES;
 
-// How often a silent owner is looked at.
+// The interval at which a silent owner is checked.
 const OWNER_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The data that the owner of the clipboard sent.
 pub(super) struct SelectionData {
-    /// Not always what was asked for.
+    /// The format, which may differ from the requested one.
     pub(super) kind: Atom,
     pub(super) bytes: Vec<u8>,
 }
 
-/// The selection as `target`; `None` when nobody owns it or the owner does not have it so.
+/// Returns the selection as `target`; `None` if it has no owner or the owner does not support the format.
 pub(super) fn selection(connection: &Connection, target: Atom) -> Result<Option<SelectionData>> {
     ask(connection, target).map_err(|error| match error {
         Failure::Large => Error::new(
@@ -62,7 +62,7 @@ fn ask(connection: &Connection, target: Atom) -> Result<Option<SelectionData>, F
     let Connection { x, atoms, window, timeout } = connection;
     connection.extend_deadline();
     let end = Instant::now() + *timeout;
-    // An owner that loses the selection just now may answer nobody: then the next one is asked.
+    // An owner that is just losing the selection may not answer: then the next one is asked.
     let mut asked = x11rb::NONE;
     loop {
         let owner = x.get_selection_owner(atoms.CLIPBOARD)?.reply()?.owner;
@@ -91,7 +91,7 @@ fn ask(connection: &Connection, target: Atom) -> Result<Option<SelectionData>, F
     if first.type_ != atoms.INCR {
         return Ok(Some(SelectionData { kind: first.type_, bytes: first.value }));
     }
-    // In pieces: reading one (and taking it away) asks for the next, an empty one is the end.
+    // Incremental transfer: reading (and deleting) a chunk requests the next one, an empty one is the end.
     let mut all = Vec::new();
     loop {
         let new = wait_for(connection, Instant::now() + *timeout, |event| match event {
@@ -118,7 +118,7 @@ fn silent() -> Failure {
     Failure::Lost(ConnectionError::IoError(ErrorKind::TimedOut.into()))
 }
 
-/// The first event that `wanted` takes; `None` when there is none until `end`.
+/// Returns the first event that `wanted` accepts; `None` if there is none until `end`.
 fn wait_for<T>(
     connection: &Connection,
     end: Instant,
@@ -137,7 +137,7 @@ fn wait_for<T>(
     }
 }
 
-/// Takes the answer off our window.
+/// Reads the answer from our window and deletes it.
 fn property(connection: &Connection) -> Result<GetPropertyReply, Failure> {
     let Connection { x, atoms, window, .. } = connection;
     // Counted in units of four bytes.

@@ -1,4 +1,4 @@
-//! Owning the selection: a thread that answers whoever asks, until somebody else owns it.
+//! Owns the selection: a thread that answers requests until another program owns it.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,13 +19,14 @@ use x11rb::wrapper::ConnectionExt as _;
 
 use super::connection::Connection;
 
-// What is larger goes in pieces of this size.
+// The chunk size of large texts.
 const CHUNK_SIZE: usize = 256 * 1024;
 
-// So many readers of a large text at once; the oldest loses.
+// The maximum number of concurrent transfers of large texts; the oldest one is dropped.
 const MAX_TRANSFERS: usize = 64;
 
-/// The thread that owns the selection. It ends when somebody else owns it, the server is gone or this is dropped.
+/// The thread that owns the selection. It ends when another program owns it, the server is gone or this value is
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Owner {
     end: Arc<OwnedFd>,
@@ -33,7 +34,7 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// Takes the selection over; it holds `text` from now on.
+    /// Acquires the selection, with `text` as its content from now on.
     pub(super) fn start(connection: Connection, text: Vec<u8>) -> Result<Owner> {
         let failed =
             |cause: &dyn std::fmt::Display| Error::new(ErrorCode::Io, format!("clipboard: failed to write: {cause}"));
@@ -45,7 +46,7 @@ impl Owner {
         let thread = std::thread::Builder::new()
             .name("sinew-clipboard".to_string())
             .spawn(move || {
-                // A server that is gone has no clipboard any more: nobody is left to be told.
+                // If the server is gone, the clipboard is gone too, and there is no receiver for the error.
                 let _ = serving.serve(&ended);
             })
             .map_err(|error| failed(&error))?;
@@ -55,10 +56,10 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Fails only when it is readable already.
+        // This only fails if it is already readable.
         let _ = rustix::io::write(self.end.as_fd(), &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            // A panic in it has ended it, which is what we wait for.
+            // A panic has ended the thread, which is the awaited result.
             let _ = thread.join();
         }
     }
@@ -74,7 +75,7 @@ fn take_over(connection: &Connection) -> Result<(), ReplyOrIdError> {
     Ok(())
 }
 
-/// Somebody who takes the text piece by piece.
+/// A requestor that reads the text in chunks.
 struct Transfer {
     requestor: Window,
     property: Atom,
@@ -102,7 +103,7 @@ impl Server {
                     Event::PropertyNotify(change) if change.state == Property::DELETE => {
                         self.go_on(change.window, change.atom)?;
                     }
-                    // Errors come from windows that are gone: their owners want nothing any more.
+                    // Errors come from windows that are gone and need no answer.
                     _ => {}
                 }
             }
@@ -117,7 +118,7 @@ impl Server {
     }
 
     fn answer(&mut self, request: &SelectionRequestEvent) -> Result<(), ReplyOrIdError> {
-        // Old programs name no property and mean the target's name.
+        // Old programs omit the property and mean the name of the target.
         let asked = request.property;
         let property = if asked == x11rb::NONE { request.target } else { asked };
         let done = self.offer(request.requestor, property, request.target)?;
@@ -134,7 +135,8 @@ impl Server {
         Ok(())
     }
 
-    /// Puts the text, or what is known of it, onto the window of whoever asks. False for what we do not have.
+    /// Writes the text, or the requested information about it, to the requestor's window. Returns false for an
+    /// unsupported target.
     fn offer(&mut self, requestor: Window, property: Atom, target: Atom) -> Result<bool, ReplyOrIdError> {
         let Connection { x, atoms, .. } = &self.connection;
         let texts = [atoms.UTF8_STRING, atoms.TEXT_UTF8, atoms.TEXT_PLAIN, atoms.TEXT];
@@ -162,7 +164,7 @@ impl Server {
         Ok(true)
     }
 
-    /// The piece before was taken: here is the next. An empty one is the end.
+    /// Sends the next chunk after the previous one was read. An empty one is the end.
     fn go_on(&mut self, window: Window, atom: Atom) -> Result<(), ReplyOrIdError> {
         let at = self.transfers.iter().position(|transfer| (transfer.requestor, transfer.property) == (window, atom));
         let Some(at) = at else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The lexer of languages that look like C: C, C++, Java, C#, Go, Rust.
+//! The lexer of languages with C-like syntax: C, C++, Java, C#, Go, Rust.
 
 use memchr::memmem;
 
@@ -16,7 +16,7 @@ pub(crate) struct CFamily {
     dialect: Dialect,
     open: Open,
     names: Names,
-    /// Open round brackets.
+    /// The number of open parentheses.
     depth: u32,
     /// Inside Rust's `#[…]`.
     attribute: bool,
@@ -29,33 +29,34 @@ enum Names {
     Values,
     /// Parameters, until the body begins.
     Parameters,
-    /// Fields of a type, until its body ends; whether the body has begun.
+    /// Fields of a type, until its body ends; true once the body has begun.
     Fields(bool),
 }
 
-/// The construct that the line before left open.
+/// A construct that the previous line left open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Nothing,
-    /// A block comment, so many deep.
+    /// A block comment with its nesting depth.
     Block(u32),
-    /// A string that a backslash lets escape, with its quote.
+    /// A string with backslash escapes, and its quote.
     Quoted(u8),
-    /// A string that ends at a quote and so many of a byte: Rust's raw strings, C#'s and Java's three quotes.
+    /// A string that ends with a quote and a number of repeated bytes: Rust's raw strings, C#'s and Java's triple
+    /// quotes.
     Raw {
         quotes: u8,
         hashes: u8,
         escapes: bool,
     },
-    /// C#'s `@"…"`: a doubled quote means one.
+    /// C#'s `@"…"`: a doubled quote is an escaped quote.
     Verbatim,
-    /// Go's back quotes.
+    /// Go's backquoted string.
     Backtick,
-    /// C++'s raw string; the delimiter between the quote and the bracket.
+    /// C++'s raw string; the delimiter between the quote and the parenthesis.
     Delimited([u8; 16], u8),
 }
 
-/// The token before, as far as the next one needs it.
+/// The previous token, as far as the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Other,
@@ -98,7 +99,7 @@ impl CFamily {
                     continue;
                 }
                 let end = line.name_end(at);
-                // What `impl` or `struct` announces comes behind its type parameters.
+                // The name after `impl` or `struct` follows the type parameters.
                 let mut aside = Then::Any;
                 let then = if angles > 0 { &mut aside } else { &mut then };
                 self.name(line, rules, end, then, &mut before);
@@ -205,7 +206,7 @@ impl CFamily {
         }
     }
 
-    /// Ends what the line before left open, if it ends here.
+    /// Ends what the previous line left open, if it ends here.
     fn resume(&mut self, line: &mut Line<'_, '_, '_>) {
         match self.open {
             Open::Nothing => {}
@@ -229,7 +230,7 @@ impl CFamily {
         }
     }
 
-    /// Paints a string to its end, or to the end of the line if it goes on.
+    /// Colours a string to its end, or to the end of the line if it continues.
     fn close(&mut self, line: &mut Line<'_, '_, '_>, end: Option<usize>) {
         if let Some(end) = end {
             line.take(end, String);
@@ -372,7 +373,7 @@ impl CFamily {
         }
     }
 
-    /// Strings with letters before the quote. Whether there was one.
+    /// Handles strings with a prefix before the quote. Returns true if there was one.
     fn prefixed_string(&mut self, line: &mut Line<'_, '_, '_>, byte: u8) -> bool {
         let at = line.at;
         match (self.dialect, byte) {
@@ -448,7 +449,7 @@ impl CFamily {
         }
     }
 
-    /// The inside of `$"…"`: simple names in braces are told apart, anything else stays a string.
+    /// Handles the content of `$"…"`: simple names in braces are recognised, everything else stays a string.
     fn interpolated(&mut self, line: &mut Line<'_, '_, '_>, from: usize) {
         let end = line.quote_end(b'"', from).unwrap_or(line.text.len());
         let mut index = from;
@@ -479,7 +480,7 @@ impl CFamily {
         line.take(end, String);
     }
 
-    /// `#[…]` and `#![…]`: the name in it is an annotation.
+    /// Handles `#[…]` and `#![…]`: the name in it is an annotation.
     fn attribute(&mut self, line: &mut Line<'_, '_, '_>) {
         let mut end = line.at + 1;
         if line.byte(end) == b'!' {
@@ -508,7 +509,7 @@ impl CFamily {
         }
     }
 
-    /// Returns whether an angle bracket belongs to a list of types rather than to a comparison.
+    /// Returns true if an angle bracket belongs to type parameters rather than a comparison.
     fn is_generic(&self, line: &Line<'_, '_, '_>, byte: u8, last: Before) -> bool {
         let at = line.at;
         if matches!(self.dialect, Dialect::C | Dialect::Go) {
@@ -530,7 +531,7 @@ impl CFamily {
         let last = *before;
         let text = &line.text[at..end];
         let word = rules.words.get(text).filter(|_| last != Before::Dot);
-        // What an attribute derives is a list of names.
+        // An attribute derives a list of names.
         if let Some(word) = word.filter(|word| !(self.attribute && word.category == Type)) {
             *then = word.then;
             match text {
@@ -588,23 +589,23 @@ impl CFamily {
     }
 }
 
-/// The surroundings of a name.
+/// The context of a name.
 struct Seen<'a> {
     text: &'a [u8],
     last: Before,
     /// The next byte that is not a blank, and the byte after it.
     next: u8,
     after_next: u8,
-    /// True when no blank lies between the name and `next`.
+    /// True if there is no blank between the name and `next`.
     glued: bool,
-    /// Open round brackets.
+    /// The number of open parentheses.
     depth: u32,
-    /// True when names before a colon are declared here.
+    /// True if names before a colon are declarations here.
     declares: bool,
 }
 
 impl Rules {
-    /// The category of a name that no list knows.
+    /// Returns the category of a name that is in no word list.
     fn name(&self, seen: &Seen<'_>) -> Category {
         let Seen { text, last, next, after_next, glued, depth, declares } = *seen;
         let called = next == b'(';

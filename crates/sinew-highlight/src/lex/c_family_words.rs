@@ -1,4 +1,4 @@
-//! Words and symbols that tell the languages of [`super::c_family`] apart.
+//! The words and symbols that distinguish the languages of [`super::c_family`].
 
 use std::sync::LazyLock;
 
@@ -26,11 +26,11 @@ pub(crate) struct Rules {
     pub(crate) arrow: Category,
     /// The category of the names in a path of modules.
     pub(crate) module: Category,
-    /// True when lines may begin with `#`.
+    /// True if lines may begin with `#`.
     pub(crate) preprocessor: bool,
 }
 
-/// The tables of a language.
+/// Returns the tables of a language.
 pub(crate) fn rules(dialect: Dialect) -> &'static Rules {
     static C: LazyLock<Rules> = LazyLock::new(|| build(Dialect::C, &[C_WORDS]));
     static CPP: LazyLock<Rules> = LazyLock::new(|| build(Dialect::Cpp, &[CPP_WORDS, C_WORDS]));
@@ -66,7 +66,7 @@ fn build(dialect: Dialect, lists: &[&[Row]]) -> Rules {
     }
 }
 
-/// A table of symbols; operators win.
+/// Builds a table of symbols; operators have precedence.
 pub(crate) const fn symbols(operators: &str, punctuation: &str) -> [Category; 128] {
     let mut table = [Plain; 128];
     let mut index = 0;

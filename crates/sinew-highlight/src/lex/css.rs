@@ -1,4 +1,4 @@
-//! CSS, and what SCSS and Less add to it.
+//! CSS, with the extensions of SCSS and Less.
 
 use memchr::memchr2;
 
@@ -11,13 +11,13 @@ use crate::category::Category::{
 #[derive(Clone, Default)]
 pub(crate) struct Css {
     comment: bool,
-    /// Open braces, innermost last bit: 1 where declarations are, 0 where rules do (`@media`).
+    /// Open braces, innermost in the last bit: 1 for declarations, 0 for rules (`@media`).
     blocks: u64,
     /// The next brace begins a block of rules.
     group: bool,
-    /// Behind the colon of a declaration.
+    /// True after the colon of a declaration.
     value: bool,
-    /// Inside the round brackets of a condition of `@media`.
+    /// The number of open parentheses in a condition of `@media`.
     condition: u32,
 }
 
@@ -134,7 +134,7 @@ impl Css {
         line.take(end, Variable);
     }
 
-    /// Returns whether a nested rule begins in this line rather than a declaration.
+    /// Returns true if this line begins a nested rule rather than a declaration.
     fn selects(&self, line: &Line<'_, '_, '_>) -> bool {
         let next = memchr2(b'{', b';', &line.text[line.at..]);
         next.is_some_and(|next| line.byte(line.at + next) == b'{')
@@ -174,7 +174,7 @@ impl Css {
     }
 }
 
-/// The end of a word with hyphens.
+/// Returns the end of a word with hyphens.
 fn word_end(line: &Line<'_, '_, '_>, from: usize) -> usize {
     let mut end = from;
     loop {

@@ -3,7 +3,7 @@
 use super::scan::Line;
 use crate::category::Category::{Comment, Deleted, Inserted, Keyword, Plain, Type};
 
-/// Paints one line; no line depends on the one before.
+/// Highlights one line; lines are independent of each other.
 pub(crate) fn line(line: &mut Line<'_, '_, '_>) {
     let text = line.text;
     let begins = |prefix: &[u8]| text.starts_with(prefix);

@@ -9,11 +9,11 @@ use crate::paint::Paint;
 #[derive(Clone, Default)]
 pub(crate) struct Html {
     mode: Mode,
-    /// The language between the tags of a script or a style, and its lexer.
+    /// The language inside a script or a style element, and its lexer.
     inner: Option<(Inner, Box<Lexer>)>,
-    /// The language whose element's opening tag is open.
+    /// The language of the element whose opening tag is being read.
     pending: Option<Inner>,
-    /// XML has no elements that hold another language.
+    /// XML has no elements that contain another language.
     xml: bool,
 }
 
@@ -53,7 +53,7 @@ impl Inner {
 }
 
 impl Html {
-    /// A lexer of XML.
+    /// Creates a lexer for XML.
     pub(crate) fn xml() -> Self {
         Self { xml: true, ..Self::default() }
     }
@@ -213,7 +213,7 @@ impl Html {
         line.take(end.unwrap_or(line.text.len()), String);
     }
 
-    /// A line of a script or a style, up to its closing tag.
+    /// Highlights a line of a script or a style, up to its closing tag.
     fn embedded(&mut self, line: &mut Line<'_, '_, '_>) {
         let Some((inner, lexer)) = &mut self.inner else { return };
         let needle = inner.end();

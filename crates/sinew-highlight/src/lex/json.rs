@@ -1,4 +1,4 @@
-//! JSON, also with comments.
+//! JSON, including comments.
 
 use super::scan::{Line, begins_name};
 use crate::category::Category::{Comment, Keyword, Number, Plain, Punctuation, String};

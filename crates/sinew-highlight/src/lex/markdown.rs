@@ -12,7 +12,7 @@ use crate::names;
 pub(crate) struct Markdown {
     fence: Option<Fence>,
     comment: bool,
-    /// The line before was empty, or the first of all.
+    /// True if the previous line was empty, or for the first line.
     fresh: bool,
     /// Inside a list, whose items may be indented.
     list: bool,
@@ -47,7 +47,7 @@ impl Markdown {
         let fresh = std::mem::replace(&mut self.fresh, indent >= line.text.len()) || first;
         let tabbed = line.text[..indent].contains(&b'\t');
         if first && line.text == b"---" {
-            // Front matter reads as YAML, which ends at the same mark.
+            // Front matter is lexed as YAML and ends at the same marker.
             let lexer = Some(Box::new(Lexer::new(NativeLexer::Yaml)));
             self.fence = Some(Fence { byte: b'-', length: 3, lexer });
             return line.rest(Punctuation);
@@ -121,7 +121,7 @@ impl Markdown {
     fn inline(&mut self, line: &mut Line<'_, '_, '_>) {
         let bar = line.text[..line.at].trim_ascii().is_empty() && line.first() == b'|';
         let last_angle = memrchr(b'>', line.text).unwrap_or(0);
-        // Lengths of code marks that have no counterpart in the rest of the line.
+        // Lengths of backtick runs that have no counterpart in the rest of the line.
         let mut missing = 0u64;
         while !line.is_done() {
             let at = line.at;
@@ -203,9 +203,9 @@ impl Fence {
     }
 }
 
-/// Only lexers of our own: a block of another language is shown as text.
+/// Only built-in lexers: a block of another language is shown as text.
 fn inner_lexer(name: &str) -> Option<Box<Lexer>> {
-    // Markdown in Markdown would nest without an end.
+    // Markdown in Markdown could nest infinitely.
     let language = names::find_lexer(name).filter(|language| !matches!(language, NativeLexer::Markdown))?;
     Some(Box::new(Lexer::new(language)))
 }
@@ -231,7 +231,7 @@ fn definition(text: &[u8]) -> bool {
     memchr(b']', text).is_some_and(|end| end > 1 && text.get(end + 1) == Some(&b':'))
 }
 
-/// The end of a code span whose marks are `length` long.
+/// Returns the end of a code span whose delimiters have the given length.
 fn code_end(line: &Line<'_, '_, '_>, from: usize, length: usize) -> Option<usize> {
     let mut index = from;
     loop {
@@ -261,17 +261,18 @@ fn link(line: &mut Line<'_, '_, '_>) {
     address(line, needle);
 }
 
-/// Behind the bracket that opens an address, which `close` ends.
+/// Handles an address after its opening bracket, ended by `close`.
 fn address(line: &mut Line<'_, '_, '_>, close: &[u8]) {
     let end = line.find(close, line.at).unwrap_or(line.text.len());
     line.take(end, Variable);
     line.take(end + 1, Punctuation);
 }
 
-/// Brackets in the text of a link may nest this deep: a line of opening ones alone is not looked through at each of them.
+/// The maximum nesting of brackets in the text of a link, so that a line of opening brackets is not searched at each of
+/// them.
 const DEEPEST: u32 = 8;
 
-/// The bracket that closes the one at the beginning of a text.
+/// Returns the bracket that closes the one at the start of a text.
 fn closing_bracket(text: &[u8]) -> Option<usize> {
     let mut depth = 0u32;
     for index in memchr::memchr2_iter(b'[', b']', text) {

@@ -1,4 +1,4 @@
-//! Lexers of our own: one line in, painted pieces out, and a small state between lines.
+//! Built-in lexers: they highlight one line at a time and keep a small state between lines.
 
 mod c_family;
 mod c_family_words;
@@ -74,7 +74,7 @@ pub(crate) enum NativeLexer {
     Table(&'static Language),
 }
 
-/// A lexer and where in a text it is.
+/// A lexer and its state within a text.
 #[derive(Clone)]
 pub(crate) enum Lexer {
     CFamily(CFamily),
@@ -127,7 +127,7 @@ impl Lexer {
         }
     }
 
-    /// Paints one line without its terminator.
+    /// Highlights one line without its line end.
     pub(crate) fn line(&mut self, text: &[u8], paint: &mut Paint<'_>) {
         let mut line = Line::new(text, paint);
         match self {

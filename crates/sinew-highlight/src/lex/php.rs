@@ -1,4 +1,4 @@
-//! PHP between HTML.
+//! PHP embedded in HTML.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ pub(crate) struct Php {
 
 #[derive(Clone, Default, PartialEq, Eq)]
 enum Mode {
-    /// Nothing was seen yet: a text may begin with code at once.
+    /// Nothing was read yet: a text may begin with code.
     #[default]
     Unknown,
     Html,
@@ -27,7 +27,7 @@ enum Mode {
     Comment,
     /// A string, with its quote.
     Quoted(u8),
-    /// A here-document: its label and whether variables count.
+    /// A here-document: its label and whether variables are expanded.
     Document(Vec<u8>, bool),
 }
 
@@ -186,7 +186,7 @@ impl Php {
         }
     }
 
-    /// `//` and `#` reach to the end of the line or of the code.
+    /// `//` and `#` comments end with the line or the code.
     fn line_comment(&mut self, line: &mut Line<'_, '_, '_>) {
         let end = line.find(b"?>", line.at).unwrap_or(line.text.len());
         line.take(end, Comment);
@@ -247,7 +247,7 @@ impl Php {
     }
 }
 
-/// The variables in a string, up to `stop`.
+/// Highlights the variables in a string, up to `stop`.
 fn variables(line: &mut Line<'_, '_, '_>, stop: usize) {
     let mut index = line.at;
     while let Some(dollar) = line.find_before(b"$", index, stop) {

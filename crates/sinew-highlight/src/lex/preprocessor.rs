@@ -1,10 +1,10 @@
-//! Lines for the preprocessor of C and of the languages that took it over.
+//! Preprocessor lines of C and of languages with the same syntax.
 
 use crate::category::Category::{Function, Keyword, String, Variable};
 use crate::lex::scan::Line;
 
-/// Paints a directive whose `#` is at `start`: its name, and what `include` and `define` name. Returns its name; the
-/// rest of the line is left to the language.
+/// Highlights a directive whose `#` is at `start`: its name, and the names after `include` and `define`. Returns its
+/// name; the rest of the line is left to the language.
 pub(crate) fn directive<'a>(line: &mut Line<'a, '_, '_>, start: usize) -> &'a [u8] {
     line.blanks();
     let word = line.after_blanks(start + 1);

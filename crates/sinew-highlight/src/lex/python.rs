@@ -10,21 +10,21 @@ use crate::category::Category::{
 };
 use crate::paint::Paint;
 
-/// f-strings in f-strings are looked into so deep.
+/// The maximum nesting of f-strings in f-strings.
 const DEEPEST: u32 = 4;
 
 /// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Python {
-    /// The string of three quotes that is open.
+    /// The open triple-quoted string.
     open: Option<Quote>,
-    /// Open brackets.
+    /// The number of open brackets.
     depth: u32,
-    /// The depth of the brackets around the parameters that are being declared.
+    /// The bracket depth of the parameters that are being declared.
     parameters: Option<u32>,
     /// The same for the base classes.
     bases: Option<u32>,
-    /// f-strings around this text.
+    /// The number of surrounding f-strings.
     nested: u32,
 }
 
@@ -206,7 +206,7 @@ impl Python {
         line.take(end, category);
     }
 
-    /// The rest of a string; its opening quotes are painted.
+    /// Highlights the rest of a string after its opening quotes.
     fn string(&mut self, line: &mut Line<'_, '_, '_>, quote: Quote) {
         let end = string_end(line, quote);
         let stop = end.unwrap_or(line.text.len());
@@ -218,7 +218,7 @@ impl Python {
         self.open = if end.is_none() && goes_on { Some(quote) } else { None };
     }
 
-    /// The fields of an f-string, `{value!r:spec}`, up to `stop`.
+    /// Highlights the fields of an f-string, `{value!r:spec}`, up to `stop`.
     fn fields(&self, line: &mut Line<'_, '_, '_>, stop: usize) {
         let mut index = line.at;
         while index < stop {
@@ -253,7 +253,7 @@ fn inner(text: &[u8], paint: &mut Paint<'_>, nested: u32) {
     }
 }
 
-/// The ends of the parts of a field, counted from behind its brace.
+/// The ends of the parts of a field, relative to its opening brace.
 struct Field {
     value: usize,
     conversion: bool,
@@ -280,7 +280,7 @@ fn field(text: &[u8]) -> Option<Field> {
     None
 }
 
-/// A string with letters before its quote: the quote, and where the text begins.
+/// Returns the quote of a string with a prefix, and the start of its text; `None` for other tokens.
 fn prefixed(line: &Line<'_, '_, '_>) -> Option<(Quote, usize)> {
     let mut index = line.at;
     while index - line.at < 3 && matches!(line.byte(index) | 0x20, b'r' | b'b' | b'u' | b'f' | b't') {
@@ -313,12 +313,12 @@ fn string_end(line: &Line<'_, '_, '_>, quote: Quote) -> Option<usize> {
     }
 }
 
-/// `__init__` and its like.
+/// Returns true for `__init__` and similar names.
 fn is_magic(text: &[u8]) -> bool {
     text.len() > 4 && text.starts_with(b"__") && text.ends_with(b"__")
 }
 
-/// `match` and `case` where they begin a block.
+/// Returns true if `match` or `case` begins a block here.
 fn soft_statement(line: &Line<'_, '_, '_>, start: usize) -> bool {
     let end = line.name_end(start);
     matches!(&line.text[start..end], b"match" | b"case")

@@ -9,9 +9,9 @@ use crate::category::Category::{
 };
 use crate::paint::Paint;
 
-/// Code in strings in code is looked into so deep.
+/// The maximum nesting of code in strings in code.
 const DEEPEST: u32 = 4;
-/// Delimiters of here-documents longer than this are not looked for.
+/// The maximum length of a here-document delimiter.
 const LONGEST_LABEL: usize = 64;
 
 /// The state of the lexer between lines.
@@ -19,27 +19,27 @@ const LONGEST_LABEL: usize = 64;
 pub(crate) struct Ruby {
     open: Open,
     documents: Vec<Document>,
-    /// Inside the brackets of a method's parameters.
+    /// True inside the parentheses of a method's parameters.
     parameters: bool,
-    /// Behind the bar that opens the parameters of a block.
+    /// True after the bar that opens the parameters of a block.
     bars: bool,
-    /// Strings around this text.
+    /// The number of surrounding strings.
     nested: u32,
 }
 
-/// The construct that the line before left open.
+/// A construct that the previous line left open.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Open {
     #[default]
     Nothing,
     /// `=begin` … `=end`.
     Comment,
-    /// Everything behind `__END__`.
+    /// Everything after `__END__`.
     End,
     Text(Text),
 }
 
-/// A string: its end, the bracket that nests in it (0 for none), how often, and whether code may be embedded.
+/// A string: its end, the bracket that nests in it (0 for none), the nesting depth, and whether code may be embedded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Text {
     close: u8,
@@ -377,7 +377,7 @@ impl Ruby {
         true
     }
 
-    /// The rest of a string; what opens it is painted.
+    /// Highlights the rest of a string after its opening delimiter.
     fn text(&mut self, line: &mut Line<'_, '_, '_>, mut text: Text) {
         let embeds = text.embeds;
         let mut index = line.at;
@@ -393,7 +393,7 @@ impl Ruby {
                 self.open = Open::Nothing;
                 return;
             } else if byte == b'#' && line.byte(index + 1) == b'{' && text.embeds {
-                // A quote in embedded code closes nothing.
+                // A quote in embedded code does not end the string.
                 match code_end(&line.text[index + 2..]) {
                     Some(end) => index += 3 + end,
                     None => {
@@ -418,7 +418,7 @@ impl Ruby {
         self.open = Open::Text(text);
     }
 
-    /// Paints a string up to `stop` with the code in it.
+    /// Highlights a string and its embedded code up to `stop`.
     fn embedded(&self, line: &mut Line<'_, '_, '_>, stop: usize) {
         if self.nested >= DEEPEST {
             return;
@@ -434,7 +434,7 @@ impl Ruby {
     }
 }
 
-/// The token before.
+/// The previous token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Start,
@@ -457,7 +457,7 @@ fn inner(text: &[u8], paint: &mut Paint<'_>, nested: u32) {
     }
 }
 
-/// The brace that ends embedded code, in a short look ahead.
+/// Returns the brace that ends embedded code, with a short look-ahead.
 fn code_end(text: &[u8]) -> Option<usize> {
     let mut depth = 0u32;
     for (index, &byte) in text.iter().enumerate().take(1000) {

@@ -1,15 +1,15 @@
-//! A line under the eyes of a lexer, and the small scans that all lexers share.
+//! The line that a lexer reads, and the small scanners that all lexers share.
 
 use memchr::{memchr2, memmem};
 
 use crate::category::Category;
 use crate::paint::Paint;
 
-/// One line without its terminator, painted from left to right.
+/// One line without its line end, highlighted from left to right.
 pub(crate) struct Line<'a, 'p, 'c> {
     /// The bytes of the line.
     pub(crate) text: &'a [u8],
-    /// Everything before this is painted.
+    /// Everything before this offset is highlighted.
     pub(crate) at: usize,
     paint: &'p mut Paint<'c>,
 }
@@ -19,7 +19,7 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         Self { text, at: 0, paint }
     }
 
-    /// Paints up to `end`. A cut inside a character moves to the end of it.
+    /// Highlights up to `end`. A cut inside a character is moved to its end.
     #[inline]
     pub(crate) fn take(&mut self, end: usize, category: Category) {
         let mut end = end.min(self.text.len());
@@ -32,7 +32,7 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         }
     }
 
-    /// Paints blanks, if there are any.
+    /// Appends blanks, if there are any.
     #[inline]
     pub(crate) fn blanks(&mut self) {
         let start = self.at;
@@ -44,12 +44,12 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         }
     }
 
-    /// Paints the rest of the line.
+    /// Highlights the rest of the line.
     pub(crate) fn rest(&mut self, category: Category) {
         self.take(self.text.len(), category);
     }
 
-    /// Hands the rest of the line to another lexer.
+    /// Passes the line up to `end` to another lexer.
     pub(crate) fn hand_over(&mut self, end: usize, lex: impl FnOnce(&[u8], &mut Paint<'c>)) {
         let end = end.clamp(self.at, self.text.len());
         lex(&self.text[self.at..end], self.paint);
@@ -60,13 +60,13 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         self.at >= self.text.len()
     }
 
-    /// The byte at an index; 0 beyond the end.
+    /// Returns the byte at an index; 0 beyond the end.
     #[inline]
     pub(crate) fn byte(&self, index: usize) -> u8 {
         self.text.get(index).copied().unwrap_or(0)
     }
 
-    /// The byte to paint next; 0 at the end.
+    /// Returns the next byte; 0 at the end.
     #[inline]
     pub(crate) fn first(&self) -> u8 {
         self.byte(self.at)
@@ -90,7 +90,7 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         memmem::find(&self.text[from..stop], needle).map(|found| from + found)
     }
 
-    /// The index of the first byte at or after `from` that is not a blank.
+    /// Returns the index of the first byte at or after `from` that is not a blank.
     #[inline]
     pub(crate) fn after_blanks(&self, from: usize) -> usize {
         let mut index = from;
@@ -100,7 +100,7 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         index
     }
 
-    /// The end of the name that begins at `from`.
+    /// Returns the end of the name that begins at `from`.
     #[inline]
     pub(crate) fn name_end(&self, from: usize) -> usize {
         let mut index = from;
@@ -110,8 +110,8 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         index
     }
 
-    /// The index behind the quote that closes a string, or `None` if the line ends first. `from` is behind the opening
-    /// quote; a backslash hides the byte after it.
+    /// Returns the index after the quote that closes a string; `None` if the line ends first. `from` is after the
+    /// opening quote; a backslash escapes the next byte.
     #[inline]
     pub(crate) fn quote_end(&self, quote: u8, from: usize) -> Option<usize> {
         let mut index = from;
@@ -125,7 +125,8 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         }
     }
 
-    /// The end of the number that begins at `from`. `.` belongs to it before a digit, and at its end if `open` says so.
+    /// Returns the end of the number that begins at `from`. A `.` belongs to it before a digit, and at its end if
+    /// `open` is true.
     pub(crate) fn number_end(&self, from: usize, open: bool) -> usize {
         let hex = self.byte(from) == b'0' && matches!(self.byte(from + 1) | 0x20, b'x');
         let mut index = from;
@@ -151,13 +152,14 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
     }
 }
 
-/// Bytes of names in every language: ASCII letters and digits, `_`, and all of a character beyond ASCII.
+/// Returns true for bytes of names in every language: ASCII letters and digits, `_`, and every byte of a character
+/// beyond ASCII.
 #[inline]
 pub(crate) fn is_name(byte: u8) -> bool {
     NAME[byte as usize]
 }
 
-/// Bytes that begin a name.
+/// Returns true for bytes that may begin a name.
 #[inline]
 pub(crate) fn begins_name(byte: u8) -> bool {
     NAME[byte as usize] && !byte.is_ascii_digit()
@@ -173,12 +175,12 @@ static NAME: [bool; 256] = {
     table
 };
 
-/// Returns whether a name is written like a class: an upper-case letter first, a lower-case one somewhere.
+/// Returns true if a name is written like a class: an upper-case letter first, and a lower-case one later.
 pub(crate) fn is_capitalised(name: &[u8]) -> bool {
     name.first().is_some_and(u8::is_ascii_uppercase) && name.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Returns whether a name is written like a constant: upper case throughout, two bytes at least.
+/// Returns true if a name is written like a constant: all upper case, at least two bytes.
 pub(crate) fn is_shouted(name: &[u8]) -> bool {
     name.len() > 1
         && name[0].is_ascii_uppercase()

@@ -9,9 +9,10 @@ use crate::category::Category::{
     self, Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Type, Variable,
 };
 
-/// Modes nest no deeper than this; what is deeper stays text.
+/// The maximum nesting of modes; deeper code stays text.
 const DEEPEST: usize = 48;
-/// So many slashes without an end are tried as regular expressions in one line: each is looked for through the line.
+/// The maximum number of slashes per line that are tried as regular expressions, because each needs a search of the
+/// line.
 const MOST_SLASHES: u32 = 8;
 
 /// The state of the lexer between lines.
@@ -20,30 +21,30 @@ pub(crate) struct Script {
     types: bool,
     elements: bool,
     modes: Vec<Mode>,
-    /// The brackets that are open, innermost last bit: 1 for a brace.
+    /// The open brackets, innermost in the last bit: 1 for a brace.
     braces: u64,
-    /// Of those, which enclose the members of a class or of a type.
+    /// Those of them that enclose the members of a class or a type.
     bodies: u64,
-    /// The next brace begins such a body.
+    /// True if the next brace begins such a body.
     body: bool,
     comment: bool,
-    /// Slashes of this line that looked like a regular expression and were none.
+    /// The number of slashes in this line that looked like a regular expression but were not.
     slashes: u32,
-    /// Names belong to a type.
+    /// True if names belong to a type.
     typing: bool,
-    /// The token before, across lines.
+    /// The previous token, across lines.
     before: Before,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// Code in `${…}` or in a JSX `{…}`, with the number of its own open braces.
+    /// Code in `${…}` or in a JSX `{…}`, with the number of its open braces.
     Code(u32),
-    /// Between back quotes.
+    /// Inside a template literal.
     Template,
     /// Inside `<name …>`.
     Tag,
-    /// Between an element's tags.
+    /// Between the tags of an element.
     Children,
 }
 
@@ -246,7 +247,7 @@ impl Script {
         }
     }
 
-    /// A colon after a key or a label is punctuation, one of a `?:` or of a type is an operator.
+    /// Returns the category of a colon: punctuation after a key or a label, an operator in `?:` or before a type.
     fn colon(&self, line: &Line<'_, '_, '_>, last: Before) -> Category {
         if !self.types {
             let glued = line.at > 0 && is_name(line.byte(line.at - 1));
@@ -352,7 +353,7 @@ impl Script {
         !(self.types && (line.byte(end) == b',' || line.text[end..].starts_with(b" extends ")))
     }
 
-    /// Behind the `<` of an opening tag.
+    /// Handles an opening tag after its `<`.
     fn element(&mut self, line: &mut Line<'_, '_, '_>) {
         if line.first() == b'>' {
             line.take(line.at + 1, Punctuation);
@@ -542,7 +543,7 @@ impl Script {
         if member && !self.types { Plain } else { Variable }
     }
 
-    /// Returns whether a name is a key of an object or a member of a type: `name:`, `name?:`.
+    /// Returns true if a name is a key of an object or a member of a type: `name:`, `name?:`.
     fn is_key(&self, line: &Line<'_, '_, '_>, last: Before, end: usize) -> bool {
         if self.braces & 1 == 0 || last != Before::Separator {
             return false;
@@ -551,7 +552,7 @@ impl Script {
         line.byte(end) == b':' || self.types && self.bodies & 1 == 1 && line.byte(end) == b';'
     }
 
-    /// Returns whether a function follows `=` or `:` after a name.
+    /// Returns true if a function follows `=` or `:` after a name.
     fn is_function_value(&self, line: &Line<'_, '_, '_>, after: usize) -> bool {
         let sign = line.byte(after);
         if !matches!(sign, b'=' | b':') || line.byte(after + 1) == b'=' || line.byte(after + 1) == b'>' {
@@ -569,7 +570,7 @@ impl Script {
             return false;
         }
         if rest.first() == Some(&b'(') {
-            // The bracket that closes the parameters, in a short look ahead.
+            // Finds the parenthesis that closes the parameters, with a short look-ahead.
             let mut depth = 0;
             for (index, &byte) in rest.iter().take(160).enumerate() {
                 match byte {
@@ -593,7 +594,7 @@ impl Script {
         name > 0 && line.text[line.after_blanks(from + name).min(line.text.len())..].starts_with(b"=>")
     }
 
-    /// Words that are keywords only where something fits behind them.
+    /// Handles words that are keywords only in some contexts.
     fn soft(
         &self,
         line: &Line<'_, '_, '_>,

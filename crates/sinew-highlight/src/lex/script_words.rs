@@ -24,7 +24,7 @@ pub(crate) static HARD: LazyLock<Words> = LazyLock::new(|| {
 pub(crate) static SOFT: LazyLock<Words> =
     LazyLock::new(|| Words::new(&[(Keyword, Then::Any, "as async from get of set static")]));
 
-/// The same of TypeScript alone, and its basic types.
+/// The same for TypeScript only, and its basic types.
 pub(crate) static TYPESCRIPT: LazyLock<Words> = LazyLock::new(|| {
     Words::new(&[
         (Keyword, Then::Type, "implements namespace type"),
@@ -38,7 +38,7 @@ pub(crate) static TYPESCRIPT: LazyLock<Words> = LazyLock::new(|| {
     ])
 });
 
-/// Classes that the language brings.
+/// Built-in classes.
 pub(crate) static TYPES: LazyLock<Words> = LazyLock::new(|| {
     Words::new(&[
         (Variable, Then::Any, "JSON Math Intl Reflect Atomics"),

@@ -6,9 +6,9 @@ use super::scan::{Line, begins_name, is_name};
 use super::words::{Then, Words};
 use crate::category::Category::{Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Variable};
 
-/// Modes nest no deeper than this.
+/// The maximum nesting of modes.
 const DEEPEST: usize = 32;
-/// Delimiters of here-documents longer than this are not looked for.
+/// The maximum length of a here-document delimiter.
 const LONGEST_LABEL: usize = 64;
 
 /// The state of the lexer between lines.
@@ -23,9 +23,9 @@ pub(crate) struct Shell {
     resumed: bool,
     /// The last keyword was `case`.
     switched: bool,
-    /// The patterns of a branch of `case` follow.
+    /// True if the patterns of a `case` branch follow.
     pattern: bool,
-    /// Between `case` and `esac`, so many deep.
+    /// The nesting depth of `case`.
     cases: u32,
 }
 
@@ -163,7 +163,7 @@ impl Shell {
         line.take(end.unwrap_or(line.text.len()), String);
     }
 
-    /// `$…`. Whether the mode changed.
+    /// Handles `$…`. Returns true if the mode changed.
     fn dollar(&mut self, line: &mut Line<'_, '_, '_>, otherwise: crate::category::Category) -> bool {
         let at = line.at;
         match (line.byte(at + 1), line.byte(at + 2)) {
@@ -214,7 +214,7 @@ impl Shell {
         }
     }
 
-    /// Behind the name in `${name…}`.
+    /// Handles the text after the name in `${name…}`.
     fn brace(&mut self, line: &mut Line<'_, '_, '_>) {
         let at = line.at;
         match line.first() {
@@ -385,7 +385,7 @@ impl Shell {
         }
     }
 
-    /// The patterns before a branch of `case`.
+    /// Handles the patterns of a `case` branch.
     fn patterns(&mut self, line: &mut Line<'_, '_, '_>) {
         line.blanks();
         let at = line.at;
@@ -532,7 +532,7 @@ impl Shell {
     }
 }
 
-/// The end of `$name`, `$1` or `$@`.
+/// Returns the end of `$name`, `$1` or `$@`.
 fn variable_end(line: &Line<'_, '_, '_>, dollar: usize) -> usize {
     let next = line.byte(dollar + 1);
     if begins_name(next) && next < 0x80 {

@@ -1,4 +1,4 @@
-//! SQL of several dialects.
+//! SQL in several dialects.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::category::Category::{Comment, Function, Keyword, Number, Operator, Pl
 #[derive(Clone, Default)]
 pub(crate) struct Sql {
     comment: bool,
-    /// The quote of the string that is open.
+    /// The quote of the open string.
     quote: Option<u8>,
 }
 
@@ -115,7 +115,7 @@ impl Sql {
         line.take(end.map_or(line.text.len(), |end| end + 2), Comment);
     }
 
-    /// The rest of a string; a doubled quote closes and opens again, which paints the same.
+    /// Highlights the rest of a string; a doubled quote ends and reopens it, which looks the same.
     fn string(&mut self, line: &mut Line<'_, '_, '_>, quote: u8) {
         let end = line.quote_end(quote, line.at);
         self.quote = if end.is_none() { Some(quote) } else { None };

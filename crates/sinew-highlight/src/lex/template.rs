@@ -1,4 +1,4 @@
-//! Templates: HTML with code between marks.
+//! Templates: HTML with embedded code.
 
 use super::html::Html;
 use super::scan::Line;
@@ -7,9 +7,9 @@ use crate::category::Category::{Comment, Keyword};
 
 /// A language of templates.
 pub(crate) struct Rules {
-    /// Start and end of a comment; the start is looked for before those of code.
+    /// The start and the end of a comment; the start is searched before those of code.
     comment: (&'static str, &'static str),
-    /// Starts and ends of code.
+    /// The delimiters of code.
     code: &'static [(&'static str, &'static str)],
     /// The language of the code.
     language: fn() -> Option<NativeLexer>,
@@ -32,7 +32,7 @@ pub(crate) struct Template {
     rules: &'static Rules,
     html: Html,
     mode: Mode,
-    /// The lexer of the code, which goes on from one piece to the next.
+    /// The lexer of the code, which continues across code blocks.
     code: Option<Box<Lexer>>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Template {
 enum Mode {
     Html,
     Comment,
-    /// Code, with what ends it.
+    /// Code, with its end delimiter.
     Code(&'static str),
 }
 
@@ -74,7 +74,7 @@ impl Template {
         }
     }
 
-    /// HTML up to the next mark.
+    /// Highlights HTML up to the next delimiter.
     fn markup(&mut self, line: &mut Line<'_, '_, '_>) {
         let begin = self.rules.code[0].0.as_bytes()[0];
         let mut from = line.at;
@@ -85,7 +85,7 @@ impl Template {
                 break (at, Mode::Comment, 0);
             }
             if let Some((open, close)) = self.rules.code.iter().find(|(open, _)| text.starts_with(open.as_bytes())) {
-                // `{%-`, `<%=`: how the text around the code is treated.
+                // `{%-`, `<%=`: modifiers of the delimiter.
                 let more = matches!(text.get(open.len()), Some(b'-' | b'=' | b'~' | b'+'));
                 break (at, Mode::Code(close), open.len() + usize::from(more));
             }

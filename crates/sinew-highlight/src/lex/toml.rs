@@ -6,9 +6,9 @@ use crate::category::Category::{Comment, Keyword, Number, Plain, Punctuation, St
 /// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Toml {
-    /// The quote of the string of three quotes that is open.
+    /// The quote of the open triple-quoted string.
     open: Option<u8>,
-    /// Open brackets of values.
+    /// The number of open brackets in values.
     depth: u32,
 }
 
@@ -81,7 +81,7 @@ fn quoted_end(line: &Line<'_, '_, '_>, quote: u8, from: usize) -> usize {
     end.unwrap_or(line.text.len())
 }
 
-/// Returns whether the name that ends at `end` is a key: `=` or a dot and more of the key follow.
+/// Returns true if the name that ends at `end` is a key: followed by `=`, or by a dot and more of the key.
 fn is_key(line: &Line<'_, '_, '_>, end: usize, value: bool) -> bool {
     let next = line.byte(line.after_blanks(end));
     next == b'=' || next == b'.' && !value
@@ -111,7 +111,7 @@ fn bare_end(line: &Line<'_, '_, '_>, from: usize) -> usize {
     end
 }
 
-/// A key, a number, a date or a truth value.
+/// Handles a key, a number, a date or a boolean.
 fn bare(line: &mut Line<'_, '_, '_>, value: bool) {
     let at = line.at;
     let end = bare_end(line, at + 1);

@@ -1,31 +1,31 @@
-//! Words with a fixed meaning, and the table that finds them.
+//! Words with a fixed category, and their lookup table.
 
 use crate::category::Category;
 
-/// The kind of name that a word announces.
+/// The kind of name that follows a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// Nothing.
+    /// Any name.
     #[default]
     Any,
-    /// It names a type.
+    /// A type.
     Type,
-    /// It names a function.
+    /// A function.
     Function,
-    /// It names a variable.
+    /// A variable.
     Variable,
-    /// It names a module: a path of names.
+    /// A module: a path of names.
     Module,
 }
 
-/// The category of a word, and the kind of name that it announces.
+/// The category of a word, and the kind of name that follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) category: Category,
     pub(crate) then: Then,
 }
 
-/// One row of a word list: words with blanks between them.
+/// One row of a word list: words separated by blanks.
 pub(crate) type Row = (Category, Then, &'static str);
 
 /// A hash table of words, open addressing, at most half full.
@@ -37,12 +37,12 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Words whose letter case counts.
+    /// Builds a case-sensitive table.
     pub(crate) fn new(rows: &[Row]) -> Self {
         Self::build(rows, false)
     }
 
-    /// Words in lower case that are found in any letter case.
+    /// Builds a case-insensitive table from lower-case words.
     pub(crate) fn folded(rows: &[Row]) -> Self {
         Self::build(rows, true)
     }
@@ -55,7 +55,7 @@ impl Words {
             for word in words.split_ascii_whitespace() {
                 table.longest = table.longest.max(word.len());
                 let slot = table.slot(word.as_bytes());
-                // The first row that names a word decides.
+                // The first row with a word decides.
                 table.slots[slot].get_or_insert((word.as_bytes(), Word { category, then }));
             }
         }
@@ -70,7 +70,7 @@ impl Words {
         self.slots[self.slot(word)].map(|(_, word)| word)
     }
 
-    /// The slot of a word, or the free one where it would be.
+    /// Returns the slot of a word, or the free slot for it.
     #[inline]
     fn slot(&self, word: &[u8]) -> usize {
         let mut slot = hash(word) & self.mask;
@@ -84,7 +84,7 @@ impl Words {
     }
 }
 
-/// Length, the first two bytes and the last one, letter case aside.
+/// Hashes the length, the first two bytes and the last one, ignoring case.
 #[inline]
 fn hash(word: &[u8]) -> usize {
     let first = (word[0] | 0x20) as usize;

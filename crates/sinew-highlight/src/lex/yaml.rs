@@ -6,11 +6,11 @@ use crate::category::Category::{Comment, Keyword, Number, Operator, Plain, Punct
 /// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Yaml {
-    /// The quote of the string that is open.
+    /// The quote of the open string.
     quote: Option<u8>,
-    /// The indentation of the line that began a block of text (`|`, `>`).
+    /// The indentation of the line that began a block scalar (`|`, `>`).
     block: Option<usize>,
-    /// Open brackets of flow collections.
+    /// The number of open brackets of flow collections.
     flow: u32,
 }
 
@@ -47,7 +47,7 @@ impl Yaml {
                 b'#' if at == 0 || matches!(line.byte(at - 1), b' ' | b'\t') => return line.rest(Comment),
                 b'-' if alone && self.flow == 0 => {
                     line.take(at + 1, Punctuation);
-                    // A text that belongs to the item may be one further in than its dash.
+                    // A block scalar of the item may be indented one more than its dash.
                     parent = at;
                 }
                 b'?' | b':' if alone || self.flow > 0 => line.take(at + 1, Punctuation),
@@ -96,7 +96,7 @@ impl Yaml {
         line.take(end.unwrap_or(line.text.len()), String);
     }
 
-    /// A scalar without quotes: a key, a number, a truth value or a text.
+    /// Handles an unquoted scalar: a key, a number, a boolean or text.
     fn plain(&mut self, line: &mut Line<'_, '_, '_>) {
         let at = line.at;
         let mut end = at;

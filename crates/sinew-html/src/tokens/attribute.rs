@@ -1,4 +1,4 @@
-//! The attributes that somebody reads.
+//! The attributes that are used.
 
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, LocalName, QualName, local_name, ns};
@@ -6,10 +6,10 @@ use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 use super::{Detail, reference};
 use crate::guard;
 
-/// The most attributes of one tag: each is compared with those before it.
+/// The maximum number of attributes of one tag: each is compared with those before it.
 const MOST: usize = 256;
 
-/// Keeps the attribute, unless the tag has it already or nobody reads it.
+/// Stores the attribute, unless it is a duplicate or not used.
 pub(super) fn keep(attributes: &mut Vec<Attribute>, name: &[u8], value: &str, detail: Detail) {
     let local = match detail {
         Detail::Whole => (attributes.len() < MOST).then(|| any(name)),
@@ -59,7 +59,7 @@ fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {
     })
 }
 
-/// The value with its references decoded.
+/// Returns the value with its references decoded.
 fn decoded(value: &str) -> StrTendril {
     let Some(first) = memchr::memchr2(b'&', 0, value.as_bytes()) else {
         return StrTendril::from_slice(value);

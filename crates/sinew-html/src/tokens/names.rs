@@ -1,10 +1,10 @@
-//! Names of tags: a page has few, and finding out which one it is takes longer than reading the tag.
+//! A cache of tag names: a page has few, and looking one up takes longer than reading the tag.
 
 use html5ever::LocalName;
 
 const SLOTS: usize = 64;
 
-/// The names that were met last, by their letters.
+/// The most recent names.
 pub(super) struct Names {
     slots: [(u64, LocalName); SLOTS],
 }
@@ -16,9 +16,9 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The name in small letters. It has a letter at least.
+    /// Returns the name in lower case. It must have at least one letter.
     pub(super) fn local(&mut self, name: &str) -> LocalName {
-        // Its bytes and its length as one number, which is 0 for no name.
+        // Its bytes and its length as one number, which is never 0.
         let mut key = [0; 8];
         let Some(bytes) = key[..7].get_mut(..name.len()) else { return read(name) };
         bytes.copy_from_slice(name.as_bytes());

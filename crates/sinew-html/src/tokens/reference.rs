@@ -25,8 +25,8 @@ impl Characters {
 /// The longest name, its semicolon included, has 32 bytes.
 const LONGEST: usize = 32;
 
-/// Decodes the reference behind an ampersand, and tells its length in bytes. `None` where there is none. A name
-/// without a semicolon counts in an attribute only where no letter, digit or equals sign follows.
+/// Decodes the reference after an ampersand, and returns its length in bytes. `None` if there is none. In an attribute,
+/// a name without a semicolon is only a reference if no letter, digit or equals sign follows.
 pub(super) fn decode(rest: &str, in_attribute: bool) -> Option<(Characters, usize)> {
     let bytes = rest.as_bytes();
     match bytes.first()? {
@@ -40,7 +40,7 @@ fn named(rest: &str, in_attribute: bool) -> Option<(Characters, usize)> {
     let bytes = rest.as_bytes();
     let name = bytes.iter().take(LONGEST).take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let with_semicolon = bytes.get(name) == Some(&b';');
-    // The longest name that is one; those without a semicolon may be followed by anything.
+    // The longest valid name; names without a semicolon may be followed by anything.
     let longest = if with_semicolon { name + 1 } else { name };
     let (length, found) = (2..=longest).rev().find_map(|length| {
         let found = NAMED_ENTITIES.get(&rest[..length])?;

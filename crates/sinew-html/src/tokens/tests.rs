@@ -1,4 +1,4 @@
-//! Pages read twice: by these tokens and by html5ever's own tokenizer. Both must become the same Markdown.
+//! Compares this tokenizer with html5ever's: both must produce the same Markdown.
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};

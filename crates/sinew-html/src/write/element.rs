@@ -3,12 +3,12 @@
 use crate::Options;
 use crate::tree::{Data, Tree};
 
-/// The action at the start and the end of an element.
+/// How the writer handles the start and the end of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Left out with all that is in it.
+    /// Excluded with its content.
     Dropped,
-    /// No trace of its own.
+    /// No output of its own.
     Inline,
     /// Begins and ends a block.
     Block,
@@ -33,7 +33,7 @@ pub(super) enum Role {
     Cell,
 }
 
-/// The role of a node that is an element.
+/// Returns the role of an element.
 pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
     let Data::Element { name, foreign, .. } = &tree.node(id).data else {
         return Role::Inline;
@@ -87,7 +87,7 @@ pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
     }
 }
 
-/// Returns whether an element surrounds the text of the page instead of being part of it.
+/// Returns true if an element surrounds the main text instead of being part of it.
 fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
     let named = matches!(
         name,
@@ -104,7 +104,7 @@ fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
             | "dialog"
             | "search"
     );
-    // A check box belongs to its list item, also where nothing else of a form does.
+    // A check box belongs to its list item, even if other form elements are excluded.
     if named {
         return name != "input" || tree.attribute(id, "type") != Some("checkbox");
     }

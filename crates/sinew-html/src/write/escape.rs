@@ -1,7 +1,7 @@
-//! Escapes: the characters of a text that would be read as Markdown, and the marks that prevent it.
+//! Escapes characters of a text that Markdown would interpret.
 
-/// Appends `text`, which has no white space but single spaces, with its Markdown characters escaped.
-/// Linear.
+/// Appends `text`, whose white space consists of single spaces, with its Markdown characters escaped. Runs in linear
+/// time.
 pub(super) fn text(out: &mut String, text: &str, in_link: bool, in_table: bool) {
     let bytes = text.as_bytes();
     let mut from = 0;
@@ -11,7 +11,7 @@ pub(super) fn text(out: &mut String, text: &str, in_link: bool, in_table: bool) 
         }
         let next = bytes.get(at + 1).copied();
         let needed = match byte {
-            // Between letters an underscore never opens nor closes emphasis.
+            // Between letters an underscore is never emphasis.
             b'_' => !(at > 0 && is_word(bytes[at - 1]) && next.is_some_and(is_word)),
             b'<' => next.is_none_or(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!' | b'?')),
             b'&' => is_entity(&bytes[at + 1..]),
@@ -46,7 +46,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
-/// Returns whether the text behind an ampersand makes it a character reference.
+/// Returns true if the text after an ampersand makes it a character reference.
 fn is_entity(rest: &[u8]) -> bool {
     let rest = rest.strip_prefix(b"#").unwrap_or(rest);
     // The longest name has 31 letters.
@@ -54,8 +54,8 @@ fn is_entity(rest: &[u8]) -> bool {
     name > 0 && rest.get(name) == Some(&b';')
 }
 
-/// Returns the number of bytes at the beginning of a line before the backslash that keeps it from being read as a
-/// heading, a list item, a quote or a rule. `None` where it is read as text anyway.
+/// Returns the position of the backslash that prevents a line from being parsed as a heading, a list item, a quote or a
+/// rule. `None` if it is parsed as text anyway.
 pub(super) fn line_start(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let ends = |at: usize| matches!(bytes.get(at), None | Some(b' ' | b'\n'));
@@ -76,7 +76,7 @@ pub(super) fn line_start(line: &str) -> Option<usize> {
     }
 }
 
-/// The destination of a link, without the brackets around it. Linear.
+/// Escapes the destination of a link, without the surrounding brackets. Runs in linear time.
 pub(super) fn destination(address: &str) -> String {
     let address = shortened(address.trim_matches(|c: char| c.is_ascii_whitespace()));
     if address.is_empty() {
@@ -92,7 +92,7 @@ pub(super) fn destination(address: &str) -> String {
     if bracketed {
         out.push('<');
     }
-    // Up to where the address has been written.
+    // Everything before this offset is written.
     let mut from = 0;
     for (at, &byte) in bytes.iter().enumerate() {
         if !NOT_PLAIN[usize::from(byte)] {
@@ -126,7 +126,7 @@ pub(super) fn destination(address: &str) -> String {
     out
 }
 
-/// Bytes of an address that may have to be written otherwise.
+/// Bytes of an address that may need escaping.
 const NOT_PLAIN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -137,12 +137,12 @@ const NOT_PLAIN: [bool; 256] = {
     table
 };
 
-/// Of a `data:` address only the type: the rest is the picture itself.
+/// Cuts a `data:` address after its type: the rest is the image itself.
 fn shortened(address: &str) -> std::borrow::Cow<'_, str> {
     let is_data = address.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
     match address.find(',') {
         Some(comma) if is_data && address.len() > comma + 1 => {
-            // The type is short; a page may put anything before the comma.
+            // The type is short, but a page may contain anything before the comma.
             let head = &address[..address.floor_char_boundary(comma.min(64))];
             format!("{head},...").into()
         }
@@ -160,7 +160,7 @@ fn is_balanced(address: &str) -> bool {
             b')' => depth -= 1,
             _ => {}
         }
-        // CommonMark reads 32 levels.
+        // CommonMark supports 32 levels.
         if depth > 30 {
             return false;
         }
@@ -168,7 +168,7 @@ fn is_balanced(address: &str) -> bool {
     depth == 0
 }
 
-/// The title of a link, in quotes, with a space before it. Nothing for an empty one.
+/// Returns the title of a link in quotes, with a leading space. Empty without a title.
 pub(super) fn title(title: Option<&str>) -> String {
     let Some(title) = title.filter(|title| !title.trim().is_empty()) else {
         return String::new();
@@ -197,7 +197,7 @@ pub(super) fn title(title: Option<&str>) -> String {
     out
 }
 
-/// A code span of `code`, with as many backticks as it takes.
+/// Writes a code span with as many backticks as needed.
 pub(super) fn code_span(out: &mut String, code: &str, in_table: bool) {
     let ticks = unused_run(code);
     let fence = "`".repeat(ticks);
@@ -211,13 +211,13 @@ pub(super) fn code_span(out: &mut String, code: &str, in_table: bool) {
     }
 }
 
-/// A run of backticks that does not occur in `text`: one more than the longest.
+/// Returns a run of backticks that is longer than any in `text`.
 fn unused_run(text: &str) -> usize {
     let longest = text.as_bytes().chunk_by(|a, b| a == b).filter(|run| run[0] == b'`').map(<[u8]>::len).max();
     longest.unwrap_or(0) + 1
 }
 
-/// The fence around a block of code: three of `fence` or more.
+/// Returns the fence of a code block: at least three characters.
 pub(super) fn fence(code: &str) -> String {
     "`".repeat(unused_run(code).max(3))
 }

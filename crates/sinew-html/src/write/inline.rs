@@ -1,5 +1,5 @@
-//! The text of one block: collected with marks where emphasis and links begin and end, and written when the
-//! whole of it is known. CommonMark reads a delimiter by the characters around it, and those come later.
+//! The text of one block, collected with markers for the start and the end of emphasis and links, and written when it
+//! is complete. Whether CommonMark recognises a delimiter depends on the characters on both sides of it.
 
 use super::escape;
 
@@ -19,9 +19,9 @@ pub(super) enum Kind {
 #[derive(Debug)]
 struct Span {
     kind: Kind,
-    /// Index in the text at which it begins; unknown until there is something in it.
+    /// The offset of its start in the text; `None` while it is empty.
     start: Option<usize>,
-    /// True when a part of it was written in an earlier block.
+    /// True if a part of it was written in an earlier block.
     continued: bool,
 }
 
@@ -32,14 +32,14 @@ struct Mark {
     kind: usize,
 }
 
-/// The open block's text.
+/// The text of the open block.
 #[derive(Default)]
 pub(super) struct Inline {
     text: String,
-    /// White space that is written when something follows it.
+    /// White space that is written if text follows.
     space: String,
     open: Vec<Span>,
-    /// The kinds of the marks; an index into this is a mark's kind.
+    /// The kinds of the markers, which refer to them by index.
     kinds: Vec<(Kind, bool)>,
     marks: Vec<Mark>,
     pub(super) in_table: bool,
@@ -47,7 +47,7 @@ pub(super) struct Inline {
     last_link: String,
     code: Option<String>,
     code_depth: usize,
-    /// Memory for the next text.
+    /// A buffer that is reused for the next text.
     spare: String,
 }
 
@@ -80,14 +80,14 @@ impl Inline {
         }
     }
 
-    /// Something that is written as it is: a picture, a check box.
+    /// Appends literal Markdown: an image or a check box.
     pub(super) fn raw(&mut self, text: &str) {
         self.end_code();
         self.begin();
         self.text.push_str(text);
     }
 
-    /// A break within the block.
+    /// Appends a line break within the block.
     pub(super) fn line_break(&mut self, text: &str) {
         if self.code_depth > 0 {
             self.code.get_or_insert_default().push(' ');
@@ -104,8 +104,8 @@ impl Inline {
         self.open.push(Span { kind, start: None, continued: false });
     }
 
-    /// Ends the innermost span. One without text leaves no trace, unless it is a link: to another place than
-    /// the link before it, or with `keep_empty`.
+    /// Ends the innermost span. An empty span is dropped, unless it is a link to a different address than the previous
+    /// link, or with `keep_empty`.
     pub(super) fn close(&mut self, keep_empty: bool) {
         self.end_code();
         let Some(span) = self.open.pop() else {
@@ -118,7 +118,7 @@ impl Inline {
                     self.last_link = address;
                 }
             }
-            // A link without text is a link.
+            // A link without text is kept.
             (None, Kind::Link { address, .. }) if !span.continued && (keep_empty || *address != self.last_link) => {
                 self.last_link.clone_from(address);
                 self.open.push(span);
@@ -148,7 +148,7 @@ impl Inline {
         self.open.iter().any(|span| matches!(span.kind, Kind::Link { .. }))
     }
 
-    /// Writes the code that was collected: before a link begins or ends in it, and at its end.
+    /// Writes the collected code: before a link begins or ends in it, and at its end.
     fn end_code(&mut self) {
         let Some(code) = self.code.take() else {
             return;
@@ -160,7 +160,7 @@ impl Inline {
             }
             return;
         }
-        // Two spans of code that touch would be one.
+        // Two adjacent code spans would be parsed as one.
         let marked = self.marks.last().is_some_and(|mark| mark.at == self.text.len())
             || self.open.iter().any(|span| span.start.is_none());
         if self.text.ends_with('`') && self.space.is_empty() && !marked {
@@ -170,11 +170,11 @@ impl Inline {
         escape::code_span(&mut self.text, &code, self.in_table);
     }
 
-    /// Something follows: the space before it is written, and what was opened begins here.
+    /// Prepares for more text: writes the pending space, and starts the pending spans.
     fn begin(&mut self) {
         if self.text.is_empty() {
-            // White space at the beginning of a block means nothing, unless it is hard.
-            // It is named there: Markdown readers trim the character itself.
+            // Leading white space of a block has no meaning, unless it is a no-break space, which is written as an
+            // entity because Markdown parsers trim the character.
             let hard = self.space.trim_start_matches([' ', '\n']);
             if !hard.is_empty() {
                 self.text.push_str(&hard.replace('\u{a0}', "&nbsp;"));
@@ -193,7 +193,7 @@ impl Inline {
         }
     }
 
-    /// The finished text of the block; what is open goes on in the next one. Linear.
+    /// Returns the complete text of the block; open spans continue in the next block. Runs in linear time.
     pub(super) fn take(&mut self) -> String {
         self.end_code();
         for index in (0..self.open.len()).rev() {
@@ -204,7 +204,7 @@ impl Inline {
             }
         }
         if !self.text.is_empty() {
-            // Hard spaces at the end are text; a break is not.
+            // Trailing no-break spaces are text; a break is not.
             let hard = self.space.rfind('\u{a0}').map_or(0, |at| at + '\u{a0}'.len_utf8());
             if hard > 0 {
                 self.text.push_str(&self.space[..hard].replace('\u{a0}', "&nbsp;"));
@@ -226,7 +226,7 @@ impl Inline {
         out
     }
 
-    /// Takes the memory of a text back that [`Inline::take`] gave.
+    /// Returns the buffer of a text from [`Inline::take`] for reuse.
     pub(super) fn give_back(&mut self, mut text: String) {
         text.clear();
         self.spare = text;
@@ -237,7 +237,7 @@ const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0xc)
 }
 
-/// Bytes that may end a word: white space, and what a hard space begins with.
+/// Bytes that may end a word: white space, and the first byte of a no-break space.
 const ENDS_WORD: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -248,7 +248,7 @@ const ENDS_WORD: [bool; 256] = {
     table
 };
 
-/// Returns the end of the word that `bytes` begin with, or of the last of several with single spaces between them.
+/// Returns the end of the word at the start of `bytes`, or of the last of several words separated by single spaces.
 fn end_of_words(bytes: &[u8]) -> usize {
     let mut end = 0;
     while let Some(byte) = bytes.get(end) {
@@ -272,9 +272,9 @@ fn is_delimiter(kind: &Kind) -> bool {
     matches!(kind, Kind::Emphasis | Kind::Strong)
 }
 
-/// Decides which emphasis is written as HTML: that whose delimiters CommonMark would not read as such.
+/// Selects the emphasis that is written as HTML, because CommonMark would not recognise its delimiters.
 fn choose(text: &str, marks: &[Mark], kinds: &mut [(Kind, bool)]) {
-    // Emphasis within emphasis of its own kind: `**a**` is strong.
+    // Nested emphasis of the same kind: `**a**` is strong.
     let (mut emphasis, mut strong) = (0u32, 0u32);
     for mark in marks {
         let (kind, html) = &mut kinds[mark.kind];
@@ -298,14 +298,14 @@ fn choose(text: &str, marks: &[Mark], kinds: &mut [(Kind, bool)]) {
             if !is_delimiter(&kinds[mark.kind].0) || kinds[mark.kind].1 {
                 continue;
             }
-            // A neighbour in the same place is another delimiter, a bracket, or a tag: punctuation.
+            // A neighbour at the same position is another delimiter, a bracket or a tag, which are all punctuation.
             let inside = |neighbours: &[Mark]| neighbours.iter().any(|mark| !is_plain(kinds, *mark));
             let outer = if mark.opens { &run[..index] } else { &run[index + 1..] };
             let inner = if mark.opens { &run[index + 1..] } else { &run[..index] };
             let (outer_char, inner_char) = if mark.opens { (before, after) } else { (after, before) };
             let outer_char = if inside(outer) { Some('(') } else { outer_char };
             let inner_char = if inside(inner) { Some('(') } else { inner_char };
-            // Delimiters of another direction in the same place would be read as one run with this.
+            // Delimiters of the opposite direction at the same position would be parsed as one run.
             let touches = run
                 .iter()
                 .any(|other| other.opens != mark.opens && is_delimiter(&kinds[other.kind].0) && !kinds[other.kind].1);
@@ -316,12 +316,12 @@ fn choose(text: &str, marks: &[Mark], kinds: &mut [(Kind, bool)]) {
     }
 }
 
-/// Returns whether a mark is written with asterisks, which join the run of their neighbours.
+/// Returns true if a marker is written with asterisks, which merge with adjacent ones.
 fn is_plain(kinds: &[(Kind, bool)], mark: Mark) -> bool {
     is_delimiter(&kinds[mark.kind].0) && !kinds[mark.kind].1
 }
 
-/// Returns whether a delimiter between these is one: CommonMark's left- and right-flanking.
+/// Returns true if a delimiter between these characters is recognised: CommonMark's left- and right-flanking.
 fn flanks(inner: Option<char>, outer: Option<char>) -> bool {
     let Some(inner) = inner.filter(|c| !c.is_whitespace()) else {
         return false;
@@ -330,16 +330,16 @@ fn flanks(inner: Option<char>, outer: Option<char>) -> bool {
     !is_punctuation(inner) || outer_open
 }
 
-/// Punctuation and symbols: what is neither a letter, a digit nor white space.
+/// Returns true for punctuation and symbols: anything but letters, digits and white space.
 fn is_punctuation(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_punctuation() } else { !c.is_alphanumeric() && !c.is_whitespace() }
 }
 
-/// Appends the text with its marks.
+/// Appends the text with its markers.
 fn render(out: &mut String, text: &str, marks: &[Mark], kinds: &[(Kind, bool)]) {
     out.reserve(text.len() + marks.len() * 4);
     let mut from = 0;
-    // Where the text of every open link begins, to tell whether it is its own address.
+    // The start of the text of every open link, to check whether it equals the address.
     let mut links = Vec::new();
     for mark in marks {
         out.push_str(&text[from..mark.at]);
@@ -358,7 +358,7 @@ fn render(out: &mut String, text: &str, marks: &[Mark], kinds: &[(Kind, bool)]) 
                 continue;
             }
             Kind::Link { .. } if mark.opens => {
-                // An exclamation mark before a link would make it a picture.
+                // An exclamation mark before a link would make it an image.
                 if out.ends_with('!') {
                     out.insert(out.len() - 1, '\\');
                 }
@@ -395,7 +395,7 @@ fn end_link(out: &mut String, start: usize, address: &str, title: &str) {
     out.push(')');
 }
 
-/// Returns whether the address may be written in angle brackets.
+/// Returns true if the address may be written in angle brackets.
 fn is_autolink(address: &str) -> bool {
     let Some((scheme, rest)) = address.split_once(':') else {
         return false;

@@ -1,6 +1,6 @@
-//! The lines of the document: what is before each of them, and how many stay blank between blocks.
+//! The lines of the document: their prefixes, and the blank lines between blocks.
 
-/// The kind of a block, as far as it matters to the next one.
+/// The kind of a block, as far as it affects the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
     Paragraph,
@@ -8,42 +8,42 @@ pub(super) enum Block {
     Code,
     Rule,
     Quote,
-    /// A list; `other` tells that it has the second of the two markers.
+    /// A list; `other` is true if it uses the second of the two markers.
     List {
         ordered: bool,
         other: bool,
-        /// True when it may follow a paragraph without a blank line: its number is 1, or it has none.
+        /// True if it may follow a paragraph without a blank line: its number is 1, or it has none.
         interrupts: bool,
     },
     Table,
 }
 
-/// The depth up to which containers indent. Beyond that their text goes on where it is.
+/// The maximum indentation depth of containers. Deeper text is not indented further.
 const DEPTH: usize = 32;
 /// The same depth once the document has become much longer than the page.
 const DEPTH_OF_LONG: usize = 4;
 
 #[derive(Debug)]
 struct Container {
-    /// The length of the prefix outside of it.
+    /// The length of the outer prefix.
     prefix: usize,
-    /// True when its blocks follow each other without blank lines.
+    /// True if its blocks are not separated by blank lines.
     tight: bool,
     written: usize,
 }
 
-/// The document in the making.
+/// The document being written.
 pub(super) struct Lines {
     out: String,
-    /// The prefix of every line of the open containers.
+    /// The prefix of every line in the open containers.
     prefix: String,
-    /// The prefix of the next line: markers too.
+    /// The prefix of the next line, including markers.
     head: String,
-    /// True when the next line has yet to be begun.
+    /// True if the next line has not been begun.
     fresh: bool,
     containers: Vec<Container>,
     pub(super) last: Option<Block>,
-    /// From what length on the document is much longer than the page.
+    /// The length beyond which the document is much longer than the page.
     long: usize,
 }
 
@@ -60,12 +60,12 @@ impl Lines {
         }
     }
 
-    /// Returns whether one more container is indented.
+    /// Returns true if one more container may be indented.
     pub(super) fn has_room(&self) -> bool {
         self.containers.len() < if self.out.len() > self.long { DEPTH_OF_LONG } else { DEPTH }
     }
 
-    /// Ends the line before a block of this kind, and leaves a blank one where it takes one.
+    /// Ends the line before a block of this kind, and adds a blank line if it needs one.
     pub(super) fn separate(&mut self, block: Block) {
         if self.fresh {
             return;
@@ -73,7 +73,7 @@ impl Lines {
         let tight = self.containers.last().is_some_and(|container| container.tight);
         let open_ended = matches!(self.last, Some(Block::Paragraph | Block::Quote | Block::List { .. } | Block::Table));
         let joins = match block {
-            // It would go on with the text before it.
+            // It would be parsed as part of the previous text.
             Block::Paragraph | Block::Table => !open_ended,
             Block::Quote => self.last != Some(Block::Quote),
             Block::List { interrupts, .. } => interrupts || !open_ended,
@@ -82,7 +82,7 @@ impl Lines {
         self.end_line(tight && joins);
     }
 
-    /// Ends the line; `joins` leaves no blank one.
+    /// Ends the line; `joins` omits the blank line.
     pub(super) fn end_line(&mut self, joins: bool) {
         if self.fresh {
             return;
@@ -96,7 +96,7 @@ impl Lines {
         self.head.clone_from(&self.prefix);
     }
 
-    /// Writes one line, its prefix before it. The line break comes with the next one.
+    /// Writes one line with its prefix. The line break is written before the next one.
     pub(super) fn line(&mut self, line: &str) {
         if !self.fresh {
             self.end_line(true);
@@ -110,7 +110,7 @@ impl Lines {
         self.fresh = false;
     }
 
-    /// Opens a container: `first` is before its first line, `rest` before the others.
+    /// Opens a container: `first` is the prefix of its first line, `rest` that of the others.
     pub(super) fn open(&mut self, first: &str, rest: &str, tight: bool) {
         if self.fresh && self.head.len() < self.prefix.len() {
             self.head.clone_from(&self.prefix);
@@ -121,7 +121,7 @@ impl Lines {
         self.last = None;
     }
 
-    /// Closes the last container, and writes its marker where nothing has been written into it.
+    /// Closes the last container, and writes its marker if it is empty.
     pub(super) fn close(&mut self, block: Option<Block>) {
         let Some(container) = self.containers.pop() else {
             return;
@@ -136,7 +136,7 @@ impl Lines {
         self.last = block;
     }
 
-    /// The document, with one line break at its end.
+    /// Returns the document, with one line break at its end.
     pub(super) fn finish(mut self) -> String {
         let end = self.out.trim_end_matches('\n').len();
         self.out.truncate(end);

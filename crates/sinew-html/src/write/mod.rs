@@ -1,4 +1,4 @@
-//! The tree as Markdown: one walk over it, without recursion.
+//! Writes the tree as Markdown, in one traversal without recursion.
 
 mod element;
 mod escape;
@@ -16,7 +16,7 @@ use self::lines::{Block, Lines};
 use crate::tree::{Data, NIL, ROOT, Tree};
 use crate::{Options, guard};
 
-/// The document as Markdown. `page` is the length of the page in bytes. Linear.
+/// Returns the document as Markdown. `page` is the length of the page in bytes. Runs in linear time.
 pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &CancelToken) -> Result<String> {
     let mut writer = Writer {
         tree,
@@ -63,12 +63,12 @@ struct Writer<'a> {
     layouts: HashSet<u32>,
     lines: Lines,
     inline: Inline,
-    /// The roles of the open elements; none for a node that is not an element.
+    /// The roles of the open elements; `None` for other nodes.
     roles: Vec<Option<Role>>,
     /// The elements whose spans are open.
     opened: Vec<u32>,
     lists: Vec<List>,
-    /// The containers that are open: of the element, and whether it is indented.
+    /// The open containers: the element, and whether it is indented.
     items: Vec<(u32, bool)>,
     heading: Option<usize>,
     table: Option<OpenTable>,
@@ -77,7 +77,7 @@ struct Writer<'a> {
 struct List {
     id: u32,
     ordered: bool,
-    /// True when it has the second of the two markers.
+    /// True if it uses the second of the two markers.
     other: bool,
     number: u64,
     loose: bool,
@@ -99,7 +99,7 @@ impl Writer<'_> {
         matches!(self.tree.node(id).data, Data::Element { .. }).then(|| role(self.tree, id, self.options))
     }
 
-    /// The start of a node. Whether its children follow.
+    /// Handles the start of a node. Returns true if its children follow.
     fn enter(&mut self, id: u32, role: Option<Role>) -> bool {
         let Some(role) = role else {
             if let Data::Text(text) = &self.tree.node(id).data {
@@ -167,7 +167,7 @@ impl Writer<'_> {
         true
     }
 
-    /// The end of a node.
+    /// Handles the end of a node.
     fn leave(&mut self, id: u32, role: Option<Role>) {
         let Some(role) = role else { return };
         match role {
@@ -182,7 +182,7 @@ impl Writer<'_> {
             Role::Item => self.close_item(id),
             Role::Emphasis | Role::Strong | Role::Html(_) | Role::Link if self.opened.last() == Some(&id) => {
                 self.opened.pop();
-                // Where a page leaves a link open, it begins anew in every block, even where only white space is.
+                // A link that a page leaves open continues in every block, even in one with only white space.
                 self.inline.close(self.tree.node(id).first == NIL);
             }
             Role::Code => self.inline.close_code(),
@@ -210,10 +210,10 @@ impl Writer<'_> {
         self.table.as_ref().is_some_and(|table| table.cell.is_some())
     }
 
-    /// Writes the text that was collected as a paragraph, or as a line of the open cell.
+    /// Writes the collected text as a paragraph, or as a line of the open cell.
     fn end_block(&mut self) {
         if self.heading.is_some() {
-            // A block within a heading: its text goes on in the same line.
+            // A block inside a heading: its text continues on the same line.
             self.inline.text(" ");
             return;
         }
@@ -248,7 +248,7 @@ impl Writer<'_> {
             self.heading = None;
             return;
         }
-        // A run of `#` at the end would be read as the end of the heading.
+        // Trailing `#` characters would be parsed as the end of the heading.
         let hashes = text.len() - text.trim_end_matches('#').len();
         if hashes > 0 && matches!(text.as_bytes().get(text.len().wrapping_sub(hashes + 1)), None | Some(b' ')) {
             text.insert(text.len() - 1, '\\');
@@ -282,7 +282,7 @@ impl Writer<'_> {
     fn open_list(&mut self, id: u32, ordered: bool) {
         self.end_block();
         let parent = self.tree.node(id).parent;
-        // A list between the items of another one belongs to the item before it.
+        // A list between the items of another one belongs to the previous item.
         let inner = self.lists.last().filter(|list| list.id == parent && list.begun && list.indent > 0);
         if let Some(outer) = inner.map(|list| list.indent).filter(|_| self.lines.has_room()) {
             let tight = !self.lists.last().is_some_and(|list| list.loose);
@@ -301,7 +301,7 @@ impl Writer<'_> {
             .tree
             .children(id)
             .any(|item| self.tree.children(item).any(|child| self.tree.name(child).is_some_and(|name| &**name == "p")));
-        // CommonMark reads nine digits.
+        // CommonMark supports nine digits.
         let number = number.min(999_999_999);
         self.lists.push(List { id, ordered, other, number, loose, begun: false, indent: 0 });
     }
@@ -333,7 +333,7 @@ impl Writer<'_> {
             List { id: NIL, ordered: false, other: false, number: 1, loose: false, begun: false, indent: 0 };
         let list = match self.lists.last_mut() {
             Some(list) if list.id == parent => list,
-            // An item outside of a list follows its neighbours.
+            // An item outside a list follows its neighbours.
             _ => {
                 stray.begun = matches!(self.lines.last, Some(Block::List { ordered: false, .. }));
                 &mut stray
@@ -371,7 +371,7 @@ impl Writer<'_> {
         self.end_block();
         let mut language = self.language(id);
         let mut code = String::new();
-        // The text of all that is in it, in order.
+        // The text of all descendants, in order.
         let mut next = self.tree.node(id).first;
         while next != NIL {
             let node = self.tree.node(next);
@@ -419,7 +419,7 @@ impl Writer<'_> {
     }
 
     fn open_span(&mut self, id: u32, kind: Kind) {
-        // Within code only links are marked: nothing else is read there.
+        // Inside code only links are marked, because nothing else is recognised there.
         if self.inline.in_code() && !matches!(kind, Kind::Link { .. }) {
             return;
         }
@@ -444,7 +444,7 @@ impl Writer<'_> {
 
     fn image(&mut self, id: u32) {
         let source = self.tree.attribute(id, "src").filter(|source| !source.trim().is_empty());
-        // A page that loads its pictures late has a placeholder in their place.
+        // A page that lazy-loads its images has placeholders instead.
         let placeholder = source.is_none_or(|source| source.starts_with("data:"));
         let late = self.tree.attribute(id, "data-src").filter(|_| placeholder);
         let Some(source) = late.or(source) else {

@@ -1,4 +1,4 @@
-//! Tables: rows are collected and written at the end, when the number of columns is known.
+//! Tables: rows are collected and written at the end, once the number of columns is known.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use sinew_base::{CancelTicker, CancelToken, Result};
 
 use crate::tree::{NIL, ROOT, Tree};
 
-/// Columns that one cell may span: GitHub reads no more, and an attacker writes a million.
+/// The maximum number of columns that one cell may span, as on GitHub, to limit malicious pages.
 const SPAN: usize = 64;
 
 /// The alignment of a column.
@@ -18,7 +18,7 @@ pub(super) enum Align {
     Right,
 }
 
-/// A table in the making.
+/// A table being collected.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     rows: Vec<Vec<String>>,
@@ -30,7 +30,7 @@ impl Rows {
         self.rows.push(Vec::new());
     }
 
-    /// Puts a cell into the row, with its `colspan`.
+    /// Adds a cell to the row, with its `colspan`.
     pub(super) fn cell(&mut self, text: String, span: usize, align: Align) {
         if self.rows.is_empty() {
             self.begin_row();
@@ -45,7 +45,8 @@ impl Rows {
         }
     }
 
-    /// The lines of the table. The first row is the head, as wide as the widest; no other row is filled up.
+    /// Returns the lines of the table. The first row is the header, padded to the widest row; other rows are not
+    /// padded.
     pub(super) fn lines(&self) -> Vec<String> {
         let rows: Vec<_> = self.rows.iter().filter(|row| !row.is_empty()).collect();
         let width = rows.iter().map(|row| row.len()).max().unwrap_or(0);
@@ -94,8 +95,8 @@ pub(super) fn cell_of(tree: &Tree, id: u32) -> (usize, Align) {
     (span, align)
 }
 
-/// The tables whose cells hold more than a line can: a table, a list, code, a quote, a heading. They serve the
-/// layout and are written as what is in them. One walk over the whole tree.
+/// Returns the tables whose cells contain more than a line can: a table, a list, code, a quote, a heading. They are
+/// used for layout, and only their content is written. Needs one traversal of the whole tree.
 pub(super) fn layouts(tree: &Tree, cancel: &CancelToken) -> Result<HashSet<u32>> {
     let mut layouts = HashSet::new();
     let mut tables: Vec<u32> = Vec::new();

@@ -1,5 +1,5 @@
-//! Windows bitmaps: headers that the decoder does not know, rewritten as one that it does, and the pixels that run lengths
-//! leave out.
+//! Windows bitmaps: rewrites headers that the decoder does not support, and fills the pixels that run-length encoding
+//! skips.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::error::refused;
 use super::open;
 use crate::{SourceFormat, limits};
 
-// Fields of the file, as positions.
+// Offsets of fields in the file.
 const PIXELS: usize = 10;
 const HEADER_SIZE: usize = 14;
 const HEADER: usize = 14;
@@ -25,18 +25,18 @@ const RLE4: u32 = 2;
 const BIT_FIELDS: u32 = 3;
 const ALPHA_BIT_FIELDS: u32 = 6;
 
-/// Width and height as the header states them. The oldest header has 16-bit sides, which are always within reach.
+/// Returns the width and height in the header. The oldest header has 16-bit sides, which are always within the limits.
 pub(super) fn stated_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let (width, height) = (u32_at(bytes, WIDTH)?.cast_signed(), u32_at(bytes, HEIGHT)?.cast_signed());
-    // A negative width is for the decoder to refuse; a negative height is that of a picture stored from its top.
+    // The decoder rejects a negative width; a negative height means that the image is stored from the top.
     let new = u32_at(bytes, HEADER_SIZE)? > 12 && width > 0 && height != i32::MIN;
     new.then(|| (width.unsigned_abs(), height.unsigned_abs()))
 }
 
-/// The file with a header that the decoder knows:
-/// - OS/2 wrote headers of 16 to 64 bytes: they begin like the common one of 40 bytes, what they lack counts as 0;
-/// - bit fields with opacity behind a header of 40 bytes are those inside of a header of 56 bytes;
-/// - a palette that is shorter than the depth allows, without saying so, ends where the pixels begin.
+/// Returns the file with a header that the decoder supports:
+/// - OS/2 headers of 16 to 64 bytes begin like the common one of 40 bytes; missing fields are 0;
+/// - bit fields with opacity after a header of 40 bytes are the same as inside a header of 56 bytes;
+/// - a palette that is shorter than the depth allows, without a count in the header, ends where the pixels begin.
 pub(super) fn with_known_header(bytes: &[u8]) -> Cow<'_, [u8]> {
     let mut file = Cow::Borrowed(bytes);
     let (Some(pixels), Some(mut size)) = (u32_at(bytes, PIXELS), u32_at(bytes, HEADER_SIZE)) else { return file };
@@ -72,8 +72,8 @@ pub(super) fn with_known_header(bytes: &[u8]) -> Cow<'_, [u8]> {
     file
 }
 
-/// Gives the pixels that run lengths leave out the first colour of the palette; the decoder leaves them black. The same
-/// runs, read with a palette that is white throughout, tell them from the painted ones.
+/// Fills the pixels that run-length encoding skips with the first colour of the palette; the decoder leaves them black.
+/// Decoding the same runs with an all-white palette identifies these pixels.
 pub(super) fn fill_gaps(
     bytes: &[u8],
     (width, height): (u32, u32),

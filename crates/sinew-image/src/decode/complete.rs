@@ -1,5 +1,5 @@
-//! Files that are cut off. A decoder that has all rows, or fills what is missing with grey, is content; half a picture is
-//! an error here.
+//! Detects truncated files. A decoder that has all rows, or fills missing ones with grey, succeeds, but a partial image
+//! is an error here.
 
 use sinew_base::Result;
 
@@ -7,7 +7,7 @@ use super::error::broken;
 use super::png;
 use crate::SourceFormat;
 
-/// Checks that a file runs to the end that its format states. Linear at most; no pixel is decoded.
+/// Checks that a file ends as its format requires. Runs in linear time at most; decodes no pixels.
 pub(super) fn check(format: SourceFormat, bytes: &[u8]) -> Result<()> {
     match format {
         SourceFormat::Png if !png::has_end(bytes) => Err(broken("PNG", "the file is cut off: it has no end chunk")),
@@ -27,7 +27,7 @@ fn check_webp(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Walks the segments, so that the end mark of a thumbnail inside the metadata does not count. Linear.
+/// Parses the segments, so that the end marker of a thumbnail in the metadata does not count. Runs in linear time.
 pub(super) fn check_jpeg(bytes: &[u8]) -> Result<()> {
     let cut = || broken("JPEG", "the file is cut off: it has no end mark");
     let mut at = 2;
@@ -37,7 +37,7 @@ pub(super) fn check_jpeg(bytes: &[u8]) -> Result<()> {
         let marker = *bytes.get(at + 1).ok_or_else(cut)?;
         match marker {
             0xd9 if scans > 0 => return Ok(()),
-            // A filler, a stuffed byte of the scan, a restart mark, or a mark without a length.
+            // A fill byte, a stuffed byte of the scan, a restart marker, or a marker without a length.
             0xff => at += 1,
             0x00 | 0x01 | 0xd0..=0xd9 => at += 2,
             _ => {

@@ -1,4 +1,4 @@
-//! Errors of decoders, in words of our own.
+//! Converts the errors of decoders.
 
 use std::error::Error as _;
 
@@ -7,12 +7,12 @@ use sinew_base::{CancelToken, Error, ErrorCode};
 
 use crate::{MAX_BYTES, SourceFormat};
 
-/// The error for a file that the decoder refused, or for the cancellation that ended it.
+/// Creates the error for a file that the decoder rejected, or for a cancellation.
 pub(super) fn refused(format: SourceFormat, cause: &ImageError, cancel: &CancelToken) -> Error {
     if let Err(aborted) = cancel.check() {
         return aborted.into();
     }
-    // The message of the format's own crate, without the one that `image` puts before it.
+    // The message of the format's own crate, without the prefix that `image` adds.
     let text = cause.source().map_or_else(|| cause.to_string(), ToString::to_string);
     match cause {
         ImageError::Limits(_) => Error::new(
@@ -30,12 +30,12 @@ pub(super) fn refused(format: SourceFormat, cause: &ImageError, cancel: &CancelT
     }
 }
 
-/// The error for a file that contradicts its format.
+/// Creates the error for a file that violates its format.
 pub(super) fn broken(format: &str, cause: impl std::fmt::Display) -> Error {
     Error::new(ErrorCode::InvalidData, format!("image: failed to decode {format}: {cause}"))
 }
 
-/// The error for a feature that a format has and that is not read.
+/// Creates the error for a feature of a format that is not supported.
 pub(super) fn unsupported(format: &str, feature: impl std::fmt::Display) -> Error {
     Error::new(ErrorCode::Unsupported, format!("image: failed to decode {format}: {feature} is not supported"))
 }

@@ -1,4 +1,4 @@
-//! GIF: the background of a canvas that the first frame does not fill.
+//! GIF: the background of a canvas that the first frame does not cover.
 
 use std::io::Cursor;
 
@@ -6,8 +6,8 @@ use sinew_base::Result;
 
 use super::error::broken;
 
-/// Gives the pixels that the first frame leaves out the background colour of the file, still fully transparent: a viewer
-/// that ignores opacity shows that colour, where the decoder leaves black. The pixels of the frame are not decoded again.
+/// Sets the pixels outside the first frame to the background colour of the file, still fully transparent: a viewer that
+/// ignores opacity shows that colour, where the decoder leaves black. The pixels of the frame are not decoded again.
 pub(super) fn paint_background(bytes: &[u8], (width, height): (u32, u32), samples: &mut [u8]) -> Result<()> {
     let mut decoder = gif::DecodeOptions::new().read_info(Cursor::new(bytes)).map_err(|cause| broken("GIF", cause))?;
     let color = decoder.bg_color().and_then(|index| decoder.global_palette()?.get(index * 3..index * 3 + 3));

@@ -1,14 +1,14 @@
-//! Bytes → pixels: the decoders of the `image` crate behind our limits, checks and cancellation.
+//! Decodes images: the decoders of the `image` crate with limits, checks and cancellation.
 //!
-//! `image` reads PNG, JPEG, GIF, WebP and BMP. This folder holds what it leaves open, each part with its case:
+//! `image` decodes PNG, JPEG, GIF, WebP and BMP. The modules of this directory handle the remaining cases:
 //!
 //! | module | case |
 //! |---|---|
-//! | `source` | a decoder that reads from memory cannot be cancelled |
-//! | `complete` | a file that is cut off is decoded as half a picture |
-//! | `scaled_jpeg` | a JPEG at a half, a quarter or an eighth of its size |
-//! | `png`, `webp`, `gif`, `bmp` | EXIF behind the pixels; a first frame that is blended; a background; headers and runs |
-//! | `tiff` | palettes, YCbCr, 2 and 4 bits, floats and wide integers in grey: `image` refuses all of them |
+//! | `source` | decoders that read from memory cannot be cancelled |
+//! | `complete` | truncated files are decoded to partial images |
+//! | `scaled_jpeg` | JPEG at a half, a quarter or an eighth of its size |
+//! | `png`, `webp`, `gif`, `bmp` | EXIF after the pixels; a blended first frame; a background; headers and run-length encoding |
+//! | `tiff` | palettes, YCbCr, 2 and 4 bits, floats and wide integers in grey, which `image` does not support |
 
 mod bmp;
 mod complete;
@@ -29,17 +29,17 @@ use source::Source;
 
 use crate::{Channels, MAX_BYTES, Orientation, Picture, SourceFormat, limits, orient};
 
-/// Decodes the picture in `bytes`: PNG, JPEG, GIF, WebP, BMP or TIFF, told by its first bytes. EXIF
-/// orientation is applied; of several frames or pages the first is read. 16-bit samples keep their upper
-/// byte, a gamma value is not applied. Grey pictures stay grey, opaque ones stay without an alpha channel.
+/// Decodes the image in `bytes`: PNG, JPEG, GIF, WebP, BMP or TIFF, recognised by its first bytes. EXIF orientation is
+/// applied; only the first frame or page is read. 16-bit samples keep their upper byte, and gamma values are ignored.
+/// Grey images stay grey, and opaque ones have no alpha channel.
 ///
-/// `cancel` is looked at between stages and, but for JPEG, every 16 KiB of input.
+/// Checks `cancel` between stages and, except for JPEG, every 16 KiB of input.
 ///
 /// # Errors
-/// [`ErrorCode::InvalidData`] for a file that is broken, cut off or of no known format,
-/// [`ErrorCode::LimitExceeded`] beyond [`crate::MAX_SIDE`] or [`crate::MAX_BYTES`] (before anything of that
-/// size is allocated), [`ErrorCode::Unsupported`] for a feature of the format that is not read, and
-/// cancellation.
+/// Returns [`ErrorCode::InvalidData`] if the file is corrupt, truncated or of an unknown format,
+/// [`ErrorCode::LimitExceeded`] if it exceeds [`crate::MAX_SIDE`] or [`crate::MAX_BYTES`] (before that much is
+/// allocated), [`ErrorCode::Unsupported`] if it uses an unsupported feature of the format, and an error if the call is
+/// cancelled.
 pub fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<Picture> {
     cancel.check()?;
     let (picture, orientation) = match format_of(bytes)? {
@@ -50,8 +50,8 @@ pub fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<Picture> {
     orient::apply(picture, orientation, cancel)
 }
 
-/// Decodes a picture like [`decode`], at a part of its size where the format allows: the result has at least `sides` pixels
-/// after it was turned, or is whole.
+/// Does the same as [`decode`], but at a reduced size if the format allows it: the result has at least `sides` pixels
+/// after the orientation is applied, or the full size.
 pub(crate) fn decode_at_least(bytes: &[u8], head: &Probe, sides: (u32, u32), cancel: &CancelToken) -> Result<Picture> {
     cancel.check()?;
     if head.format == SourceFormat::Jpeg {
@@ -64,31 +64,31 @@ pub(crate) fn decode_at_least(bytes: &[u8], head: &Probe, sides: (u32, u32), can
     decode(bytes, cancel)
 }
 
-/// The facts in the head of a file.
+/// The information in the header of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
     /// The format.
     pub format: SourceFormat,
-    /// Pixels in a row as stored, before the orientation is applied.
+    /// The stored width in pixels, before the orientation is applied.
     pub width: u32,
-    /// Rows as stored.
+    /// The stored height in pixels.
     pub height: u32,
-    /// The turn that shows the picture the right way up.
+    /// The rotation that shows the image upright.
     pub orientation: Orientation,
 }
 
 impl Probe {
-    /// Pixels in a row and rows after the orientation is applied.
+    /// Returns the width and height after the orientation is applied.
     #[must_use]
     pub fn upright_size(&self) -> (u32, u32) {
         if orient::swaps_sides(self.orientation) { (self.height, self.width) } else { (self.width, self.height) }
     }
 }
 
-/// Reads size and orientation of a picture without its pixels: cheap, whatever the size of the picture is.
+/// Reads the size and orientation of an image without its pixels: cheap for images of any size.
 ///
 /// # Errors
-/// As [`decode`], for what the head alone shows.
+/// Returns the errors of [`decode`] that the header alone reveals.
 pub fn probe(bytes: &[u8]) -> Result<Probe> {
     let format = format_of(bytes)?;
     if format == SourceFormat::Tiff {
@@ -103,7 +103,7 @@ pub fn probe(bytes: &[u8]) -> Result<Probe> {
     Ok(Probe { format, width, height, orientation: orientation(format, bytes, &mut decoder) })
 }
 
-/// Reads a whole picture, as it is stored.
+/// Decodes a complete image as it is stored.
 fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Orientation)> {
     complete::check(format, bytes)?;
     let prepared = prepare(format, bytes);
@@ -132,18 +132,18 @@ fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Pic
     Ok((Picture::new(width, height, channels, samples)?, orientation))
 }
 
-/// Bytes per pixel that a decoder needs at least while it works.
+/// Returns the minimum number of bytes per pixel that a decoder needs while it works.
 fn least_memory(format: SourceFormat) -> usize {
     match format {
-        // A progressive picture is kept as two-byte coefficients until its last scan, besides its pixels.
+        // A progressive image is stored as two-byte coefficients until its last scan, in addition to its pixels.
         SourceFormat::Jpeg => 3,
-        // A lossless picture is decoded with alpha and narrowed afterwards.
+        // A lossless image is decoded with an alpha channel, which is removed afterwards.
         SourceFormat::Webp => 4,
         _ => 1,
     }
 }
 
-/// The file as its decoder understands it.
+/// Returns the file in the form that its decoder supports.
 fn prepare(format: SourceFormat, bytes: &[u8]) -> Cow<'_, [u8]> {
     match format {
         SourceFormat::Bmp => bmp::with_known_header(bytes),
@@ -173,8 +173,8 @@ fn open<'a>(format: SourceFormat, bytes: &'a [u8], cancel: &'a CancelToken) -> R
     reader.into_decoder().map_err(|cause| refused(format, &cause, cancel))
 }
 
-/// Width and height, where the format has them at a fixed place: a size beyond the limits is named before a decoder
-/// allocates a row of it, or finds that the rest of the file is missing.
+/// Returns the width and height if the format has them at a fixed offset: a size beyond the limits is then reported
+/// before a decoder allocates a row, or finds the rest of the file missing.
 fn stated_size(format: SourceFormat, bytes: &[u8]) -> Option<(u32, u32)> {
     match format {
         SourceFormat::Png => match bytes.get(16..24)? {
@@ -190,7 +190,7 @@ fn stated_size(format: SourceFormat, bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// The orientation that EXIF states. Data that cannot be read leaves the picture as it is stored.
+/// Returns the EXIF orientation. Invalid data leaves the image as it is stored.
 fn orientation(format: SourceFormat, bytes: &[u8], decoder: &mut impl ImageDecoder) -> Orientation {
     let exif = match format {
         SourceFormat::Png => png::exif(bytes).map(Cow::Borrowed),
@@ -199,7 +199,7 @@ fn orientation(format: SourceFormat, bytes: &[u8], decoder: &mut impl ImageDecod
     exif.as_deref().map(orient::of_exif).unwrap_or(Orientation::NoTransforms)
 }
 
-/// Narrows 16-bit samples in place to their upper bytes.
+/// Reduces 16-bit samples in place to their upper bytes.
 fn keep_upper_bytes(samples: &mut Vec<u8>) {
     let count = samples.len() / 2;
     for at in 0..count {

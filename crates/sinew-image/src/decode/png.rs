@@ -1,16 +1,16 @@
-//! The chunks of a PNG file, walked without decoding: whether it has its end, and EXIF data that is behind the pixels.
+//! Parses the chunks of a PNG file without decoding: whether the end is present, and EXIF data after the pixels.
 
-/// Returns whether the chunks run up to the end chunk.
+/// Returns true if the chunks are complete up to the end chunk.
 pub(super) fn has_end(bytes: &[u8]) -> bool {
     chunks(bytes).any(|(name, _)| name == b"IEND")
 }
 
-/// The EXIF data, also where it follows the pixels: the decoder has read only what is before them.
+/// Returns the EXIF data, even if it follows the pixels, where the decoder does not read; `None` if there is none.
 pub(super) fn exif(bytes: &[u8]) -> Option<&[u8]> {
     chunks(bytes).find(|(name, _)| *name == b"eXIf").map(|(_, data)| data)
 }
 
-/// Name and data of every whole chunk; what follows its checksum is the next.
+/// Returns the name and data of every complete chunk.
 fn chunks(bytes: &[u8]) -> impl Iterator<Item = (&[u8; 4], &[u8])> {
     let mut rest = bytes.get(8..).unwrap_or_default();
     std::iter::from_fn(move || {

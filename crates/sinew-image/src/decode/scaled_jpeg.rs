@@ -1,22 +1,23 @@
-//! JPEG at a half, a quarter or an eighth of its size, which the decoder behind `image` cannot.
+//! Decodes JPEG at a half, a quarter or an eighth of its size, which the decoder of `image` does not support.
 
 use sinew_base::Result;
 
 use super::complete;
 use crate::{Channels, MAX_BYTES, Picture, limits};
 
-/// The shortest side of a picture that is decoded at a part of its size; smaller ones take little time anyway.
+/// The minimum side of an image that is decoded at a reduced size; smaller ones are fast anyway.
 const SMALLEST: u32 = 512;
 
-/// Decodes the picture of `width × height` pixels at the smallest part of its size that has at least `wanted` pixels on both
-/// sides, before it is turned. `None` where only the whole can be had, and for what this decoder does not read: the other
-/// decides what is broken.
+/// Decodes the image of `width × height` pixels at the smallest scale with at least `wanted` pixels on both sides,
+/// before the orientation is applied. `None` if only the full size is possible, and for files that this decoder does
+/// not support: the other decoder reports errors.
 ///
-/// A block of 8 × 8 pixels is decoded as one of 4 × 4, 2 × 2 or 1: half the time of decoding and shrinking the whole.
+/// A block of 8 × 8 pixels is decoded as one of 4 × 4, 2 × 2 or 1, which needs half the time of decoding and scaling
+/// the full size.
 pub(super) fn decode(bytes: &[u8], (width, height): (u32, u32), wanted: (u32, u32)) -> Result<Option<Picture>> {
     complete::check_jpeg(bytes)?;
     limits::check(width, height, 3)?;
-    // Blocks reach beyond the last column and row: on a small picture the part of a block that is too much would be seen.
+    // Blocks extend beyond the last column and row: in a small image the excess part of a block would be visible.
     if width.min(height) < SMALLEST {
         return Ok(None);
     }

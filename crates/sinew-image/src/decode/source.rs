@@ -1,16 +1,17 @@
-//! The bytes of a file as a decoder reads them: a read fails once the call was cancelled.
+//! The input of decoders: a read fails once the call was cancelled.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 use sinew_base::CancelToken;
 
-/// Bytes that are read between two looks at the flag. Compressed a thousandfold they are 16 MiB of pixels: a few milliseconds.
+/// The number of bytes read between two checks for cancellation. At a compression of 1,000 they are 16 MiB of pixels: a
+/// few milliseconds.
 const CHECK_INTERVAL: u64 = 16 << 10;
 
-/// A reader over memory that fails when its [`CancelToken`] is set; the caller asks the flag for the reason.
+/// A reader over memory that fails if its [`CancelToken`] is set; the caller asks the token for the reason.
 pub(super) struct Source<'a> {
     bytes: &'a [u8],
-    /// May lie behind the end, where nothing is found.
+    /// May be beyond the end, where reads return nothing.
     position: u64,
     next_check: u64,
     cancel: &'a CancelToken,
@@ -39,7 +40,7 @@ impl Read for Source<'_> {
         Ok(count)
     }
 
-    // The JPEG decoder takes the file as one: without this it would grow a buffer read by read.
+    // The JPEG decoder reads the whole file at once: without this it would grow a buffer read by read.
     fn read_to_end(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         let rest = self.rest()?;
         buffer.extend_from_slice(rest);

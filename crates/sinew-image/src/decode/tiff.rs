@@ -1,7 +1,8 @@
-//! TIFF: the first page; grey, RGB, palette, CMYK and YCbCr, of 1 to 64 bits, also planar and as floats.
+//! TIFF: the first page; grey, RGB, palette, CMYK and YCbCr, of 1 to 64 bits, including planar and floating-point
+//! samples.
 //!
-//! Stands on the `tiff` crate itself, as `image` does: of these `image` takes grey of 1, 8 and 16 bits, RGB and CMYK only,
-//! and refuses scans (YCbCr), faxes and drawings (palettes, 2 and 4 bits), measurements (floats in grey) and planar CMYK.
+//! Uses the `tiff` crate directly, as `image` does: `image` only supports grey of 1, 8 and 16 bits, RGB and CMYK, but
+//! not scans (YCbCr), faxes and drawings (palettes, 2 and 4 bits), measurements (floats in grey) and planar CMYK.
 
 use std::io::Cursor;
 
@@ -82,7 +83,7 @@ fn size(decoder: &mut Source<'_>) -> Result<(u32, u32)> {
 }
 
 fn orientation(decoder: &mut Source<'_>) -> Orientation {
-    // A tag that cannot be read leaves the picture as it is stored.
+    // An invalid tag leaves the image as it is stored.
     let value = decoder.find_tag_unsigned::<u8>(Tag::Orientation).ok().flatten();
     value.and_then(Orientation::from_exif).unwrap_or(Orientation::NoTransforms)
 }
@@ -100,9 +101,9 @@ fn refused(cause: TiffError) -> Error {
     }
 }
 
-/// Eight bits of every sample; packed samples of fewer bits stay packed.
+/// Returns eight bits of every sample; packed samples of fewer bits stay packed.
 fn samples_of(data: DecodingResult, bits: u8) -> Result<Vec<u8>> {
-    // Floats count from 0 to 1; NaN becomes 0.
+    // Floats range from 0 to 1; NaN becomes 0.
     let unit = |value: f64| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
     Ok(match data {
         DecodingResult::U8(data) => data,
@@ -126,7 +127,7 @@ fn row_stride(layout: &tiff::decoder::BufferLayoutPreference, width: u32, stored
     if bits < 8 { (count * usize::from(bits)).div_ceil(8) } else { count }
 }
 
-/// The layout of the decoded bytes, in which [`Row::sample`] finds a sample.
+/// The layout of the decoded bytes, which [`Row::sample`] uses to find a sample.
 struct Row {
     width: usize,
     samples: usize,
@@ -140,7 +141,7 @@ impl Row {
     fn sample(&self, data: &[u8], x: usize, y: usize, channel: usize) -> u8 {
         debug_assert!(x < self.width, "a pixel outside of its row");
         let (start, index) = if self.planes > 1 {
-            // Strides are in bytes as decoded; samples of more bytes have been narrowed to one.
+            // Strides are in decoded bytes; samples of several bytes were reduced to one.
             let bytes = usize::from(self.bits / 8).max(1);
             (channel * (self.plane_stride / bytes) + y * self.stride, x)
         } else {
@@ -151,7 +152,7 @@ impl Row {
         }
         let bit = index * usize::from(self.bits);
         let byte = data.get(start + bit / 8).copied().unwrap_or(0);
-        // A sample of 1, 2 or 4 bits never crosses a byte.
+        // A sample of 1, 2 or 4 bits never spans two bytes.
         (byte >> (8 - usize::from(self.bits) - bit % 8)) & ((1 << self.bits) - 1)
     }
 }
@@ -182,7 +183,7 @@ impl Turn {
                 }
             }
             Turn::Palette => {
-                // The reds of all colours, then the greens, then the blues, 16 bits each.
+                // The red values of all colours, then the green ones, then the blue ones, 16 bits each.
                 let colors = palette.len() / 3;
                 for (part, to) in to.iter_mut().enumerate() {
                     let at = part * colors + usize::from(from[0]).min(colors.saturating_sub(1));

@@ -1,19 +1,19 @@
-//! Animated WebP: the first frame as it is stored.
+//! Animated WebP: decodes the first frame as it is stored.
 
 use std::borrow::Cow;
 
-/// Position of the flags of a `VP8X` file, and the bits in them.
+/// The offset of the flags of a `VP8X` file, and their bits.
 const FLAGS: usize = 20;
 const ANIMATED: u8 = 0x02;
 const ALPHA: u8 = 0x10;
 
-/// Position of the flags of a frame, counted from the start of its chunk, and the bit that forbids blending.
+/// The offset of the flags of a frame, relative to its chunk, and the bit that disables blending.
 const FRAME_FLAGS: usize = 8 + 15;
 const NO_BLENDING: u8 = 0x02;
 
-/// The file with its first frame marked to replace the canvas. The decoder lays a frame on the canvas even where that is
-/// empty, which rounds the colours of half-transparent pixels, and shows what the frame leaves out as black where the file
-/// promises no transparency.
+/// Returns the file with its first frame marked to replace the canvas. The decoder blends a frame even with an empty
+/// canvas, which rounds the colours of half-transparent pixels, and shows the area outside the frame as black if the
+/// file declares no transparency.
 pub(super) fn without_blending(bytes: &[u8]) -> Cow<'_, [u8]> {
     let animated = bytes.get(12..16) == Some(b"VP8X") && bytes.get(FLAGS).is_some_and(|flags| flags & ANIMATED != 0);
     let Some(frame) = animated.then(|| first_frame(bytes)).flatten() else { return Cow::Borrowed(bytes) };
@@ -25,7 +25,7 @@ pub(super) fn without_blending(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(file)
 }
 
-/// Returns the position of the first frame.
+/// Returns the offset of the first frame; `None` if there is none.
 fn first_frame(bytes: &[u8]) -> Option<usize> {
     let mut at = 12;
     loop {

@@ -1,10 +1,10 @@
-//! Escape codes that show a picture in a terminal.
+//! Escape codes that show an image in a terminal.
 //!
-//! | function | terminals | what is sent |
+//! | function | terminals | content |
 //! |---|---|---|
 //! | [`kitty`] | Kitty, Ghostty, WezTerm, Konsole | the PNG file, base64 in chunks of 4096 |
 //! | [`iterm2`], [`iterm2_row`] | iTerm2, WezTerm, VS Code | the file, base64 |
-//! | [`placeholder`] | Kitty, Ghostty | the PNG file once, and cells of text where it is drawn |
+//! | [`placeholder`] | Kitty, Ghostty | the PNG file once, and text cells where it is drawn |
 //! | [`sixel`] | xterm, foot, Windows Terminal, mlterm | up to 256 colours, in bands of six rows |
 
 pub mod placeholder;
@@ -15,21 +15,21 @@ use base64::engine::general_purpose::STANDARD;
 
 pub use sixel::sixel;
 
-/// Base64 characters in one escape code of the Kitty protocol: the most that it allows.
+/// The maximum number of base64 characters in one escape code of the Kitty protocol.
 const KITTY_CHUNK: usize = 4096;
 
-/// The number of cells that a picture covers; `None` leaves it to the terminal.
+/// The number of cells that an image covers; `None` lets the terminal choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cells {
-    /// Columns.
+    /// The number of columns.
     pub columns: Option<u32>,
-    /// Rows.
+    /// The number of rows.
     pub rows: Option<u32>,
 }
 
-/// The Kitty graphics protocol: transmits a **PNG file** and shows it at the cursor, which stays where it is
-/// when `cells` names the rows (the caller prints as many lines). `id` lets the picture be replaced or deleted
-/// later. No answer is asked for. Linear.
+/// Sends a **PNG file** with the Kitty graphics protocol and shows it at the cursor, which does not move if `cells`
+/// contains the rows (the caller prints that many lines). `id` allows replacing or deleting the image later. Requests
+/// no answer. Runs in linear time.
 #[must_use]
 pub fn kitty(png: &[u8], cells: Cells, id: Option<u32>) -> String {
     let text = STANDARD.encode(png);
@@ -45,7 +45,7 @@ pub fn kitty(png: &[u8], cells: Cells, id: Option<u32>) -> String {
     chunks(&keys, &text)
 }
 
-/// Escape codes that carry base64 text, the keys in the first of them.
+/// Splits base64 text into escape codes, with the keys in the first of them.
 fn chunks(keys: &str, text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / KITTY_CHUNK * 16 + 64);
     let chunks = text.len().div_ceil(KITTY_CHUNK).max(1);
@@ -58,14 +58,14 @@ fn chunks(keys: &str, text: &str) -> String {
             out += ",";
         }
         out += if more == 1 { "m=1;" } else { "m=0;" };
-        // Base64 is ASCII: every position is a boundary.
+        // Base64 is ASCII, so every position is a character boundary.
         out += &text[start..text.len().min(start + KITTY_CHUNK)];
         out += "\x1b\\";
     }
     out
 }
 
-/// One row of cells of a picture for iTerm2 and WezTerm: a file that fills it. The cursor stays in the row. Linear.
+/// Shows a file as one row of cells in iTerm2 and WezTerm. The cursor stays in the row. Runs in linear time.
 #[must_use]
 pub fn iterm2_row(file: &[u8], columns: usize) -> String {
     format!(
@@ -75,8 +75,8 @@ pub fn iterm2_row(file: &[u8], columns: usize) -> String {
     )
 }
 
-/// The inline pictures of iTerm2: any file that the terminal can decode. Without `cells` it is shown at its
-/// own size; the shape is kept. Linear.
+/// Shows an inline image in iTerm2: any file that the terminal can decode. Without `cells` it is shown at its own size;
+/// the aspect ratio is kept. Runs in linear time.
 #[must_use]
 pub fn iterm2(file: &[u8], cells: Cells) -> String {
     let side = |value: Option<u32>| value.map_or_else(|| "auto".to_string(), |cells| cells.to_string());

@@ -1,7 +1,7 @@
-//! Pictures that stand in text (the Kitty graphics protocol, "Unicode placeholders"; Kitty 0.28, Ghostty).
+//! Images embedded in text (the Kitty graphics protocol, "Unicode placeholders"; Kitty 0.28, Ghostty).
 //!
-//! The terminal keeps the file under a number and draws it where cells of one character stand whose foreground is that
-//! number. Such rows scroll, wrap and are erased as text is.
+//! The terminal stores the file with an id and draws it over cells with a placeholder character whose foreground colour
+//! is that id. Such rows scroll, wrap and are erased like text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,37 +10,38 @@ use super::chunks;
 
 /// The character of each cell.
 const PLACEHOLDER: char = '\u{10EEEE}';
-/// Marks that number rows and columns from 0, as the protocol lists them.
+/// Combining characters that encode row and column numbers from 0, in the order of the protocol.
 const MARKS: [char; MAX_ROWS] = [
     '\u{305}', '\u{30D}', '\u{30E}', '\u{310}', '\u{312}', '\u{33D}', '\u{33E}', '\u{33F}', '\u{346}', '\u{34A}',
     '\u{34B}', '\u{34C}', '\u{350}', '\u{351}', '\u{352}', '\u{357}', '\u{35B}', '\u{363}', '\u{364}', '\u{365}',
 ];
 
-/// The rows of cells of one picture at most.
+/// The maximum number of rows of one image.
 pub const MAX_ROWS: usize = 20;
-/// Numbers of pictures are below this: a colour holds no more.
+/// The exclusive upper limit of image ids, because a colour has 24 bits.
 pub const MAX_ID: u32 = 1 << 24;
 
-/// Gives the terminal a **PNG file** under a number; nothing is shown yet, and no answer is asked for. Linear.
+/// Sends a **PNG file** with an id to the terminal; nothing is shown yet, and no answer is requested. Runs in linear
+/// time.
 #[must_use]
 pub fn transmit(png: &[u8], id: u32) -> String {
     chunks(&format!("a=t,f=100,q=2,i={id}"), &STANDARD.encode(png))
 }
 
-/// Fits the picture of a number into so many cells, in place of an earlier call for it.
+/// Scales the image with this id to a number of cells, replacing an earlier call for it.
 #[must_use]
 pub fn place(id: u32, columns: usize, rows: usize) -> String {
     format!("\x1b_Ga=p,U=1,q=2,i={id},p=1,c={columns},r={rows}\x1b\\")
 }
 
-/// Takes the picture of a number from the terminal: its cells become blank.
+/// Deletes the image with this id from the terminal: its cells become blank.
 #[must_use]
 pub fn delete(id: u32) -> String {
     format!("\x1b_Ga=d,d=I,q=2,i={id}\x1b\\")
 }
 
-/// The text of a row of a picture: `columns` cells, to be written in the colour [`color`]. Rows from [`MAX_ROWS`] on are
-/// empty.
+/// Returns the text of one row of an image: `columns` cells, to be written in the colour [`color`]. Rows from
+/// [`MAX_ROWS`] on are empty.
 #[must_use]
 pub fn row(row: usize, columns: usize) -> String {
     let mut text = String::with_capacity(columns * PLACEHOLDER.len_utf8() + 4);
@@ -48,14 +49,14 @@ pub fn row(row: usize, columns: usize) -> String {
     for column in 0..columns {
         text.push(PLACEHOLDER);
         if column == 0 {
-            // The cells behind the first one count on by themselves.
+            // The terminal numbers the cells after the first one automatically.
             text.extend([*mark, MARKS[0]]);
         }
     }
     text
 }
 
-/// The foreground of the cells of a picture: red, green, blue.
+/// Returns the foreground colour of an image's cells: red, green, blue.
 #[must_use]
 pub fn color(id: u32) -> [u8; 3] {
     let [_, red, green, blue] = id.to_be_bytes();

@@ -1,23 +1,23 @@
-//! Sixel: six rows of pixels in a character, one colour at a time.
+//! Sixel: each character is a column of six pixels, one colour at a time.
 
 use sinew_base::{CancelTicker, CancelToken, Result};
 
 use crate::Picture;
 
-/// Colours of a Sixel picture: what every terminal that shows any has.
+/// The maximum number of colours of a Sixel image, which every terminal with Sixel supports.
 const COLORS: usize = 256;
 
-/// The picture as Sixel, at the cursor, with the palette in front. Pixels that are more transparent than not
-/// are left out. Up to 256 colours are kept exactly; more are mapped to a palette of 216 evenly spread ones
-/// with ordered dithering. Linear in the pixels; `cancel` is looked at in every band.
+/// Encodes the image as Sixel at the cursor, starting with the palette. Pixels that are mostly transparent are skipped.
+/// Up to 256 colours are exact; more are mapped to a palette of 216 evenly distributed ones with ordered dithering.
+/// Runs in time linear in the pixels; checks `cancel` in every band.
 ///
 /// # Errors
-/// On cancellation only.
+/// Returns an error if the call is cancelled.
 pub fn sixel(picture: &Picture, cancel: &CancelToken) -> Result<String> {
     let pixels = picture.to_rgba();
     let (width, height) = (picture.width() as usize, picture.height() as usize);
     let (palette, indices) = index(&pixels, width, cancel)?;
-    // P2=1: pixels that nobody paints stay as they are.
+    // P2=1: skipped pixels are not changed.
     let mut out = format!("\x1bP0;1q\"1;1;{width};{height}");
     for (number, color) in palette.iter().enumerate() {
         let [r, g, b] = color.map(|part| (u32::from(part) * 100 + 127) / 255);
@@ -32,10 +32,10 @@ pub fn sixel(picture: &Picture, cancel: &CancelToken) -> Result<String> {
     Ok(out)
 }
 
-/// The index of a pixel that is left out.
+/// The index of a skipped pixel.
 const NONE: u16 = u16::MAX;
 
-/// A palette, and the number of every pixel's colour in it.
+/// A palette, and the palette index of every pixel.
 type Indexed = (Vec<[u8; 3]>, Vec<u16>);
 
 fn index(pixels: &[u8], width: usize, cancel: &CancelToken) -> Result<Indexed> {
@@ -49,7 +49,7 @@ fn index(pixels: &[u8], width: usize, cancel: &CancelToken) -> Result<Indexed> {
         if at % width == 0 {
             ticker.step()?;
         }
-        // Between two steps of 51 the pattern decides which one a pixel takes.
+        // The pattern decides between two levels, which are 51 apart.
         let threshold = BAYER[at / width % 4][at % width % 4];
         let step = |part: u8| (u16::from(part) * 16 + threshold * 51) / (51 * 16);
         indices.push(if a < 128 { NONE } else { step(r) * 36 + step(g) * 6 + step(b) });
@@ -59,7 +59,7 @@ fn index(pixels: &[u8], width: usize, cancel: &CancelToken) -> Result<Indexed> {
 
 const BAYER: [[u16; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
 
-/// The colours themselves, where they are few enough.
+/// Returns the exact colours; `None` if there are too many.
 fn exact(pixels: &[u8], cancel: &CancelToken) -> Result<Option<Indexed>> {
     let mut palette = Vec::new();
     let mut numbers = std::collections::HashMap::new();
@@ -77,7 +77,7 @@ fn exact(pixels: &[u8], cancel: &CancelToken) -> Result<Option<Indexed>> {
             let next = palette.len();
             let number = *numbers.entry(color).or_insert_with(|| {
                 palette.push(color);
-                // At most 257 colours are ever counted.
+                // At most 257 colours are counted.
                 next as u16
             });
             if palette.len() > COLORS {
@@ -90,12 +90,12 @@ fn exact(pixels: &[u8], cancel: &CancelToken) -> Result<Option<Indexed>> {
     Ok(Some((palette, indices)))
 }
 
-/// Six rows, taken apart by colour. The memory is reused from band to band.
+/// Six rows, separated by colour. The memory is reused for each band.
 struct Band {
     width: usize,
-    /// Of every colour in use its six-bit columns; the position in `order` is its place here.
+    /// The six-bit columns of every used colour; the position in `order` is its index here.
     columns: Vec<Vec<u8>>,
-    /// Index into `columns` of each colour that this band has.
+    /// The index in `columns` of each colour of this band.
     place: Vec<Option<usize>>,
     order: Vec<u16>,
 }
@@ -127,7 +127,7 @@ impl Band {
                         place
                     }
                 };
-                // A colour is written up to its last pixel: the columns behind it stay away.
+                // A colour is written up to its last pixel: later columns are omitted.
                 let columns = &mut self.columns[place];
                 if columns.len() <= x {
                     columns.resize(x + 1, 0);
@@ -146,7 +146,7 @@ impl Band {
     }
 }
 
-/// The columns as characters, runs of four and more as a count.
+/// Writes the columns as characters, with runs of four and more as a count.
 fn runs(columns: &[u8], out: &mut String) {
     for run in columns.chunk_by(|a, b| a == b) {
         let character = char::from(63 + run[0]);

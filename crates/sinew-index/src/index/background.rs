@@ -1,4 +1,4 @@
-//! Reading in the background: one thread at low priority, which ends when all files are read.
+//! The background build: one thread at low priority, which exits when all files are read.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,33 +14,33 @@ use sinew_walk::{FileType, Scan};
 use super::{Index, Listing};
 use crate::status::{BuildPolicy, IndexStatus};
 
-/// The files from which on a folder is read unasked.
+/// The minimum number of files for an automatic build.
 const FILES: usize = 5_000;
-/// The bytes of files from which on it is, with fewer of them.
+/// The minimum size of the files in bytes, if there are fewer.
 const BYTES: u64 = 32 << 20;
-/// The searches from which on it is.
+/// The minimum number of searches.
 const SEARCHES: u64 = 2;
-/// The files that must have changed, or be new, for another reading.
+/// The number of changed or new files that starts another build.
 const CHANGED: usize = 256;
-/// The time with searches between two checks of the watcher.
+/// The time between two checks of the watcher while there are searches.
 const CHECK: Duration = Duration::from_secs(60);
-/// Steps by which the thread yields to others; 19 is the most.
+/// The nice increment of the thread; the maximum is 19.
 const NICE: i32 = 10;
 
-/// The thread, and what decides when it starts.
+/// The thread, and the state that decides when it starts.
 #[derive(Default)]
 pub(super) struct Background {
     searches: u64,
-    /// A reading was begun.
+    /// True if a build was started.
     begun: bool,
-    /// The time of the last check of the watcher.
+    /// The time of the last check of the watcher; `None` if there was none.
     checked: Option<Instant>,
     running: Option<(CancelHandle, JoinHandle<()>)>,
 }
 
 impl Index {
-    /// Notes that a search used a listing, and begins to read in the background where that will pay: the counts are those of the
-    /// whole tree, wherever in it the search was.
+    /// Records that a search used a listing, and starts a background build if it pays off. The counts are those of the
+    /// whole tree, even if only a part of it was searched.
     pub fn note_search(self: &Arc<Self>, listing: &Listing) {
         if self.options.build == BuildPolicy::Never {
             return;
@@ -57,7 +57,7 @@ impl Index {
             (_, true) => unknown >= CHANGED && !full,
             (BuildPolicy::Always, false) => unknown > 0,
             (_, false) if files >= FILES => searches >= SEARCHES && unknown >= CHANGED,
-            // Measuring costs a look at each file, so it is done less and less often.
+            // Measuring needs a check of each file, so it happens less and less often.
             (_, false) => searches >= SEARCHES && searches.is_power_of_two() && unknown > 0,
         };
         let is_due = background.checked.get_or_insert_with(Instant::now).elapsed() >= CHECK;
@@ -72,7 +72,8 @@ impl Index {
         let (handle, cancel) = CancelHandle::new();
         let index = Arc::clone(self);
         let thread = thread::Builder::new().name("sinew-index".to_string()).spawn(move || {
-            // Counted from that of the program, which may be low itself. Where that is refused, it is as busy as others.
+            // Relative to the priority of the program, which may be low itself. If this fails, the thread has normal
+            // priority.
             let usual = rustix::process::getpriority_process(None).unwrap_or(0);
             let _ = rustix::process::setpriority_process(None, (usual + NICE).min(19));
             if is_due {
@@ -89,23 +90,23 @@ impl Index {
         }
     }
 
-    /// Waits until the reading in the background has ended, if one goes on.
+    /// Waits until the background build ends, if one is running.
     pub fn join_background(&self) {
         let running = self.background.lock().running.take();
         if let Some((_, thread)) = running {
-            // A panic of the thread was counted.
+            // A panic of the thread was already counted.
             let _ = thread.join();
         }
     }
 
-    /// Ends the reading in the background without waiting for its thread.
+    /// Stops the background build without waiting for its thread.
     pub fn cancel_background(&self) {
         if let Some((handle, _)) = &self.background.lock().running {
             handle.cancel();
         }
     }
 
-    /// Ends the reading in the background and waits for the end of its thread.
+    /// Stops the background build and waits for its thread.
     pub(super) fn stop_background(&self) {
         self.cancel_background();
         self.join_background();
@@ -120,7 +121,7 @@ impl Index {
 
     fn build_alone(&self, cancel: &CancelToken) {
         let built = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            // A pool of the calling thread alone.
+            // A pool that only uses the calling thread.
             self.build(&Pool::new("sinew-index", 1), cancel)
         }));
         if built.is_err() {
@@ -129,7 +130,7 @@ impl Index {
     }
 }
 
-/// Tells whether the files of a scan hold that many bytes together.
+/// Returns true if the files of a scan have at least this many bytes together.
 fn holds(scan: &Scan, bytes: u64, cancel: &CancelToken) -> bool {
     let files = scan.iter().filter(|entry| entry.file_type() == FileType::File);
     let mut held = 0;
@@ -154,18 +155,18 @@ mod tests {
     use super::*;
     use crate::status::IndexOptions;
 
-    /// The nice values of the threads of this process whose names begin so.
+    /// Returns the nice values of the threads of this process whose names begin with `name`.
     fn nice_of(name: &str) -> Vec<i32> {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-        // A thread that ended meanwhile has no line.
+        // A thread that ended in the meantime has no line.
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
         let named = stats.filter(|stat| stat.contains(&format!("({name}")));
-        // Fields from the third on stand behind the name; the nineteenth is the nice value.
+        // The fields from the third on follow the name; the nineteenth is the nice value.
         named.map(|stat| stat[stat.rfind(')').unwrap() + 2..].split(' ').nth(16).unwrap().parse().unwrap()).collect()
     }
 
     #[test]
-    fn item_32_one_thread_of_lower_priority_reads_and_no_call_waits_for_it() {
+    fn builds_on_one_low_priority_thread_without_blocking_calls() {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("a"), "hay\n").unwrap();
         let options = IndexOptions { build: BuildPolicy::Always, ..IndexOptions::default() };
@@ -173,7 +174,7 @@ mod tests {
         let (pool, never) = (Pool::new("test-32", 1), CancelToken::never());
         let listing = || index.listing(&ScanOptions::new(place.path()), &pool, &never).unwrap().unwrap();
         let usual = rustix::process::getpriority_process(None).unwrap();
-        // As long as this is held, what the search begins does not end.
+        // The background build cannot finish while this lock is held.
         let reading = index.build.lock();
         index.note_search(&listing());
         let expect = (usual + NICE).min(19);

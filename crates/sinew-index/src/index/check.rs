@@ -1,4 +1,5 @@
-//! The check of the watcher: a look at every stamp, between two readings of the queue. What differs and was not announced is a surprise.
+//! The check of the watcher: compares every stamp between two reads of the queue. A difference without an event is a
+//! surprise.
 
 use std::sync::Arc;
 
@@ -11,14 +12,14 @@ use crate::part::stamp_number;
 use crate::segment::Segment;
 use crate::storage::Storage;
 
-/// The number of files between two looks at the cancellation.
+/// The number of files between two checks for cancellation.
 const SHARE: usize = 64;
 
 impl Index {
-    /// Looks at every file and folder whose changes are announced. Calls go on while it looks at the files.
+    /// Checks every watched file and directory. Other calls continue while the files are checked.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn check_events(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let Some((key, known, files)) = self.known_files(pool, cancel)? else { return Ok(()) };
         let mut differing = Vec::new();
@@ -35,7 +36,7 @@ impl Index {
             }
         }
         let mut state = lock(&self.state, cancel)?;
-        // What was announced meanwhile is not known as it was any more.
+        // Files with events in the meantime are not in the recorded state any more.
         if !self.barrier(&mut state, pool, cancel)? {
             return Ok(());
         }
@@ -48,7 +49,7 @@ impl Index {
         Ok(())
     }
 
-    /// Returns the key of the stamps, the files that are known as they are with their stamps, and a handle to look at them.
+    /// Returns the key of the stamps, the unchanged files with their stamps, and a handle to read their current stamps.
     #[allow(clippy::type_complexity, reason = "three things of one moment")]
     fn known_files(
         &self,
@@ -88,7 +89,7 @@ mod tests {
         pool: Pool,
     }
 
-    /// A tree of 20 files that is indexed and at rest, or none where its file system announces nothing.
+    /// Creates an indexed and settled tree of 20 files; `None` if its file system has no events.
     fn watched() -> Option<Watched> {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(place.path().join("root/a")).unwrap();
@@ -118,7 +119,7 @@ mod tests {
             self.index.status()
         }
 
-        /// The files that are left out for a plan that nothing satisfies, and those that are listed.
+        /// Returns the number of files that a plan without matches rules out, and the number of listed files.
         fn left_out(&self) -> (usize, usize) {
             let never = CancelToken::never();
             let listing = self.index.listing(&ScanOptions::new(self.root()), &self.pool, &never).unwrap().unwrap();
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn item_41_the_status_waits_for_no_call() {
+    fn status_does_not_wait_for_a_running_call() {
         let Some(watched) = watched() else { return };
         let _call = watched.index.state.lock();
         let status = watched.index.status();
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn item_18_what_is_announced_is_no_surprise() {
+    fn announced_changes_do_not_count_as_surprises() {
         let Some(watched) = watched() else { return };
         assert_eq!(watched.check().counts.surprises, 0);
         std::fs::write(watched.root().join("a/f03"), "straw\n").unwrap();
@@ -151,9 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn item_18_a_file_that_surprised_is_looked_at_in_each_call() {
+    fn checks_a_file_with_an_unannounced_change_in_each_call() {
         let Some(watched) = watched() else { return };
-        // Nothing announces a second name elsewhere, but the first one's time moves.
+        // A second hard link elsewhere has no event, but changes the time of the first one.
         let outside = watched.place.path().join("outside");
         std::fs::hard_link(watched.root().join("a/f05"), &outside).unwrap();
         assert_eq!(watched.left_out(), (20, 20));
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn item_18_names_that_nobody_announced_end_the_trust() {
+    fn unannounced_names_switch_from_watching_to_sweeping() {
         let Some(watched) = watched() else { return };
         watched.queue.lose_events(true);
         std::fs::write(watched.root().join("a/new"), "straw\n").unwrap();
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn item_18_the_seventeenth_file_ends_the_trust() {
+    fn the_seventeenth_unannounced_file_switches_to_sweeping() {
         let Some(watched) = watched() else { return };
         watched.queue.lose_events(true);
         for file in 0..17 {

@@ -1,4 +1,4 @@
-//! Analysis of one expression: the strings that it can be, or what they begin and end with, and a plan that holds in any case.
+//! Analyses one expression: its possible strings, or their prefixes and suffixes, and a plan that is always satisfied.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
@@ -6,27 +6,28 @@ use crate::gram::fold;
 use crate::plan::Plan;
 use crate::plan::strings::{STRINGS, Strings};
 
-/// The most times that a repetition is unrolled.
+/// The maximum number of unrolled repetitions.
 const UNROLLED: u32 = 4;
-/// The characters outside ASCII that fold into it, each with its partner.
+/// The characters outside ASCII that fold into it, with the ASCII letter.
 const FOLDS_TO_ASCII: [(char, u8); 2] = [('\u{212A}', b'k'), ('\u{17F}', b's')];
 
-/// Strings of folded bytes that an expression can match.
+/// Folded byte strings that an expression can match.
 enum Matches {
-    /// Exactly these.
+    /// Exactly one of these strings.
     Exactly(Strings),
-    /// Strings that begin with one of the first and end with one of the second.
+    /// Strings that begin with one of the first set and end with one of the second.
     Between(Strings, Strings),
 }
 
-/// The result for one expression. Each match is one of `matches`, and a text that holds it satisfies `plan`.
+/// The result for one expression. Each match is one of `matches`, and a text that contains it satisfies `plan`.
 pub(super) struct Analysis {
     matches: Matches,
     plan: Plan,
 }
 
 impl Analysis {
-    /// Analyses an expression; `folds_to_ascii` is set where a class lost one of the two characters that fold into ASCII.
+    /// Analyses an expression; `folds_to_ascii` is set if a class dropped one of the two characters that fold into
+    /// ASCII.
     pub(super) fn of(expression: &Hir, folds_to_ascii: &mut bool) -> Analysis {
         match expression.kind() {
             HirKind::Empty | HirKind::Look(_) => Analysis::exactly(Strings::empty_string()),
@@ -53,7 +54,7 @@ impl Analysis {
         Analysis { matches: Matches::Exactly(strings), plan: Plan::All }.limited()
     }
 
-    /// Any string, the empty one included.
+    /// Returns the result for any string, including the empty one.
     fn anything() -> Analysis {
         Analysis { matches: Matches::Between(Strings::empty_string(), Strings::empty_string()), plan: Plan::All }
     }
@@ -65,7 +66,7 @@ impl Analysis {
         }
     }
 
-    /// Analyses a match of this one with a match of `next` behind it.
+    /// Returns the result for a match of this expression followed by a match of `next`.
     fn then(self, next: Analysis) -> Analysis {
         use Matches::{Between, Exactly};
         let plan = self.plan.and(next.plan);
@@ -98,12 +99,12 @@ impl Analysis {
         Analysis { matches, plan }.limited()
     }
 
-    /// Analyses a match of this one or of the other.
+    /// Returns the result for a match of either expression.
     fn or(self, other: Analysis) -> Analysis {
         use Matches::{Between, Exactly};
         let (matches, plan) = match (self.matches, other.matches) {
             (Exactly(left), Exactly(right)) => {
-                // Both plans hold where both sides kept their strings, and none was added: they are `All`.
+                // If both sides kept their strings, and none was dropped, both plans are `All`.
                 (Exactly(left.union(right)), self.plan.or(other.plan))
             }
             (left, right) => {
@@ -118,7 +119,7 @@ impl Analysis {
         Analysis { matches, plan }.limited()
     }
 
-    /// Turns strings that are too many, too long or longer than the next join can use into a plan.
+    /// Converts strings that are too many, too long or longer than the next concatenation can use to a plan.
     fn limited(self) -> Analysis {
         match self.matches {
             Matches::Exactly(strings) if !strings.exceeds_limits() => {
@@ -133,7 +134,8 @@ impl Analysis {
 }
 
 impl Matches {
-    /// Returns what the matches begin and end with, two bytes each, and the plan with all that the strings said beyond that.
+    /// Returns the prefixes and suffixes of the matches, two bytes each, and the plan with everything else that the
+    /// strings implied.
     fn edges(self, plan: Plan) -> (Strings, Strings, Plan) {
         match self {
             Matches::Exactly(strings) => (strings.beginnings(), strings.ends(), plan.and(strings.plan())),
@@ -144,17 +146,17 @@ impl Matches {
     }
 }
 
-/// Returns the plan for the place where a string of `left` ends and one of `right` begins.
+/// Returns the plan for the junction of a string of `left` and a string of `right`.
 fn meeting(left: &Strings, right: &Strings) -> Plan {
     left.ends().cross(&right.beginnings()).map_or(Plan::All, |strings| strings.plan())
 }
 
-/// Returns the strings of a class, or none where it has too many members.
+/// Returns the strings of a class; `None` if it has too many members.
 fn of_class(class: &Class, folds_to_ascii: &mut bool) -> Option<Strings> {
     match class {
         Class::Unicode(class) => {
             let members = members(class.ranges().iter().map(|range| (range.start() as u32, range.end() as u32)))?;
-            // A range of code points that is written in the parser's form holds no surrogate.
+            // A range of code points from the parser contains no surrogates.
             let characters: Vec<char> = members.into_iter().filter_map(char::from_u32).collect();
             let mut strings = Vec::new();
             for &character in &characters {
@@ -177,7 +179,8 @@ fn of_class(class: &Class, folds_to_ascii: &mut bool) -> Option<Strings> {
     }
 }
 
-/// Lists the members of ranges, both ends included; none where they are more than twice the strings of a set, which folding may halve.
+/// Returns the members of inclusive ranges; `None` if there are more than twice the maximum of a set, which folding may
+/// halve.
 fn members(ranges: impl Iterator<Item = (u32, u32)>) -> Option<Vec<u32>> {
     let mut members = Vec::new();
     for (start, end) in ranges {
@@ -200,7 +203,7 @@ fn of_repetition(repetition: &Repetition, folds_to_ascii: &mut bool) -> Analysis
             if max == Some(min) && min <= UNROLLED {
                 return unrolled;
             }
-            // Each match begins with the unrolled part and ends with it.
+            // Each match begins and ends with the unrolled part.
             let (beginnings, ends, plan) = unrolled.matches.edges(unrolled.plan);
             Analysis { matches: Matches::Between(beginnings, ends), plan }
         }

@@ -1,16 +1,17 @@
-//! Sets of short byte strings, as parts of a pattern can be, begin or end with.
+//! Sets of short byte strings: the possible strings, prefixes or suffixes of a part of a pattern.
 
 use crate::plan::Plan;
 
-/// The number of strings that a set keeps before it becomes a plan.
+/// The maximum number of strings in a set before it is converted to a plan.
 pub(super) const STRINGS: usize = 16;
-/// The longest string of a set before it becomes a plan, in bytes.
+/// The maximum length of a string before the set is converted to a plan, in bytes.
 const LENGTH: usize = 32;
-/// The part of a string that the next join can use: with one byte of its neighbour it makes a gram.
+/// The length of the prefix or suffix that the next concatenation can use: with one byte of its neighbour it forms a
+/// gram.
 const EDGE: usize = 2;
 
-/// A set of byte strings, sorted. The set with the empty string alone says nothing; the set without a string says that there is
-/// no match.
+/// A sorted set of byte strings. A set with only the empty string contains no information; an empty set means that
+/// there is no match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Strings(Vec<Vec<u8>>);
 
@@ -22,17 +23,17 @@ impl Strings {
         Strings(strings)
     }
 
-    /// The set with the empty string alone.
+    /// Returns the set with only the empty string.
     pub(super) fn empty_string() -> Strings {
         Strings(vec![Vec::new()])
     }
 
-    /// Tells whether the set is so large, or a string so long, that it should become a plan.
+    /// Returns true if the set or one of its strings is so large that it should be converted to a plan.
     pub(super) fn exceeds_limits(&self) -> bool {
         self.0.len() > STRINGS || self.0.iter().any(|string| string.len() > LENGTH)
     }
 
-    /// Returns every string of this set with every string of the other behind it; none where that would be too many to look at.
+    /// Returns every string of this set concatenated with every string of the other; `None` if there would be too many.
     pub(super) fn cross(&self, other: &Strings) -> Option<Strings> {
         if self.0.len() * other.0.len() > STRINGS * STRINGS {
             return None;
@@ -44,7 +45,7 @@ impl Strings {
         Strings::of(self.0.into_iter().chain(other.0))
     }
 
-    /// Returns the plan that one of the strings is in the text.
+    /// Returns the plan for a text that contains one of the strings.
     pub(super) fn plan(&self) -> Plan {
         Plan::any_of(self.0.iter().map(|string| Plan::of_string(string)))
     }
@@ -61,7 +62,7 @@ impl Strings {
             .limited(|string| &string[1..])
     }
 
-    /// Shortens the strings until the set is small enough; the empty string alone always is.
+    /// Shortens the strings until the set is small enough; a set with only the empty string always is.
     fn limited(mut self, shorten: impl Fn(&[u8]) -> &[u8]) -> Strings {
         while self.0.len() > STRINGS {
             let longest = self.0.iter().map(Vec::len).max().unwrap_or(0);

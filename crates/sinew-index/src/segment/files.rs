@@ -1,4 +1,4 @@
-//! The files that a segment speaks of, as they lie in memory: their names in one text, and their folders in another.
+//! The list of files of a segment in memory: all names in one text, and all directories in another.
 
 use std::cmp::Ordering;
 
@@ -7,66 +7,66 @@ use super::FileKind;
 /// The files of a segment, numbered from 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SegmentFiles {
-    /// All names, one behind the other.
+    /// All names, concatenated.
     names: Vec<u8>,
     /// The end of each name in the text.
     ends: Vec<u32>,
     stamps: Vec<u64>,
     kinds: Vec<FileKind>,
-    /// The folders of files that follow each other, one behind the other, each with its slash.
+    /// The directories of consecutive files, concatenated, each with its slash.
     folders: Vec<u8>,
     runs: Vec<Run>,
 }
 
-/// Files that follow each other in one folder.
+/// Consecutive files in one directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
-    /// The number of the first file behind them.
+    /// The number of the first file after them.
     end: u32,
-    /// The end of the folder in the text.
+    /// The end of the directory in the text.
     folder: u32,
 }
 
-/// One file as a segment keeps it.
+/// One file in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileRecord<P> {
-    /// Path below the root, as bytes.
+    /// The path below the root, as bytes.
     pub path: P,
-    /// Its kind, as the engine judges it.
+    /// The kind, as the engine treats it.
     pub kind: FileKind,
-    /// Number made of device, inode, size, times and mode when it was read; 0 where that proves nothing.
+    /// A hash of device, inode, size, times and mode when the file was read; 0 if that proves nothing.
     pub stamp: u64,
 }
 
 /// The path of a file, in two parts.
 #[derive(Debug, Clone, Copy)]
 pub struct FilePath<'a> {
-    /// With the slash; empty at the root.
+    /// With a trailing slash; empty at the root.
     folder: &'a [u8],
     name: &'a [u8],
 }
 
 impl FilePath<'_> {
-    /// Returns the whole path.
+    /// Returns the complete path.
     #[must_use]
     pub fn to_vec(self) -> Vec<u8> {
         [self.folder, self.name].concat()
     }
 
-    /// Compares with a whole path.
+    /// Compares with a complete path.
     #[must_use]
     pub fn compare(self, path: &[u8]) -> Ordering {
         let (above, rest) = path.split_at(self.folder.len().min(path.len()));
         self.folder.cmp(above).then_with(|| self.name.cmp(rest))
     }
 
-    /// Returns the rest of the path behind a folder, which ends in its slash; none where it lies elsewhere.
+    /// Returns the rest of the path after a directory, which ends in a slash; `None` if the path is not below it.
     #[cfg(target_os = "linux")]
     pub(crate) fn below(self, folder: &[u8]) -> Option<Self> {
         self.folder.strip_prefix(folder).map(|rest| FilePath { folder: rest, name: self.name })
     }
 
-    /// Tells whether it is directly in the folder that it was taken [`below`](FilePath::below).
+    /// Returns true if the file is directly in the directory passed to [`below`](FilePath::below).
     #[cfg(target_os = "linux")]
     pub(crate) fn is_name(self) -> bool {
         self.folder.is_empty()
@@ -74,7 +74,7 @@ impl FilePath<'_> {
 }
 
 impl SegmentFiles {
-    /// Makes one with room for so many files; their names are not counted.
+    /// Creates a list with capacity for this number of files; the memory for names is not included.
     pub(super) fn with_capacity(files: usize) -> SegmentFiles {
         SegmentFiles {
             ends: Vec::with_capacity(files),
@@ -84,7 +84,7 @@ impl SegmentFiles {
         }
     }
 
-    /// Adds a file and returns its number; none where all names or folders together would have over 4 GiB.
+    /// Adds a file and returns its number; `None` if all names or directories together would exceed 4 GiB.
     pub fn push(&mut self, file: FileRecord<&[u8]>) -> Option<u32> {
         let FileRecord { path, kind, stamp } = file;
         let (folder, name) = path.split_at(memchr::memrchr(b'/', path).map_or(0, |cut| cut + 1));
@@ -110,7 +110,7 @@ impl SegmentFiles {
         self.ends.len() as u32
     }
 
-    /// Tells whether there is none.
+    /// Returns true if there are no files.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -119,7 +119,7 @@ impl SegmentFiles {
     /// Returns the file with this number.
     ///
     /// # Panics
-    /// No file has this number.
+    /// Panics if there is no such file.
     #[must_use]
     pub fn get(&self, number: u32) -> FileRecord<FilePath<'_>> {
         self.at(number, self.runs.partition_point(|run| run.end <= number))
@@ -128,7 +128,7 @@ impl SegmentFiles {
     /// Returns the kind of the file with this number.
     ///
     /// # Panics
-    /// No file has this number.
+    /// Panics if there is no such file.
     #[must_use]
     pub fn kind(&self, number: u32) -> FileKind {
         self.kinds[number as usize]
@@ -143,8 +143,8 @@ impl SegmentFiles {
         })
     }
 
-    /// Returns the number of the first file whose path is not below `path`, where they are sorted: at once where that is the first
-    /// of all or none, as it is in most segments.
+    /// Returns the number of the first file whose path is not less than `path`, in a sorted list. Needs no search if
+    /// that is the first or none, as in most segments.
     #[cfg(target_os = "linux")]
     pub(crate) fn first_from(&self, path: &[u8]) -> u32 {
         let is_below = |file: FileRecord<FilePath<'_>>| file.path.compare(path).is_lt();
@@ -160,21 +160,22 @@ impl SegmentFiles {
         low
     }
 
-    /// Returns the number of the first file below a folder, which ends in its slash, where they are sorted.
+    /// Returns the number of the first file below a directory, which ends in a slash, in a sorted list; `None` if there
+    /// is none.
     #[cfg(target_os = "linux")]
     pub(crate) fn first_below(&self, folder: &[u8]) -> Option<u32> {
         let first = self.first_from(folder);
         (first < self.len()).then(|| self.get(first).path.below(folder))?.map(|_| first)
     }
 
-    /// Returns the number of the file with this path, where they are sorted.
+    /// Returns the number of the file with this path, in a sorted list; `None` if there is none.
     #[cfg(target_os = "linux")]
     pub(crate) fn find(&self, path: &[u8]) -> Option<u32> {
         self.find_next(&mut self.first_from(path), path)
     }
 
-    /// Returns the number of the file with this path, where they are sorted. `next` is a file with none that is asked for before
-    /// it, and becomes one for the paths that follow this one.
+    /// Returns the number of the file with this path, in a sorted list. `next` is a lower limit of the result, and is
+    /// updated for subsequent, greater paths.
     #[cfg(target_os = "linux")]
     pub(crate) fn find_next(&self, next: &mut u32, path: &[u8]) -> Option<u32> {
         let compare =
@@ -190,7 +191,7 @@ impl SegmentFiles {
         })
     }
 
-    /// Tells whether each file comes behind the one before.
+    /// Returns true if the files are in ascending order.
     #[cfg(target_os = "linux")]
     pub(crate) fn are_sorted(&self) -> bool {
         let mut before = None;
@@ -202,7 +203,7 @@ impl SegmentFiles {
         })
     }
 
-    /// Gives back what is held beyond the content.
+    /// Frees unused capacity.
     pub(super) fn shrink(&mut self) {
         self.names.shrink_to_fit();
         self.ends.shrink_to_fit();

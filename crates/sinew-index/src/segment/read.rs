@@ -1,4 +1,4 @@
-//! Reads a segment. Its bytes are foreign: every offset, count and gap is checked against its section.
+//! Reads a segment. Its bytes are untrusted: every offset, count and gap is checked against its section.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -12,14 +12,14 @@ use crate::plan::Plan;
 use crate::rice;
 use crate::varint::Bytes;
 
-/// The most documents in one segment.
+/// The maximum number of documents in one segment.
 const DOCUMENTS: u32 = 1 << 18;
-/// The most files in one segment; those that are not indexed have no document.
+/// The maximum number of files in one segment; files that are not indexed have no documents.
 const FILES: u32 = 1 << 24;
-/// The largest offset and length of a section.
+/// The maximum offset and length of a section.
 const SECTION_END: u64 = 1 << 40;
 
-/// An open segment: files and the first gram of each block in memory, dictionary and lists read when they are asked for.
+/// An open segment: files and the first gram of each block are in memory, dictionary and lists are read on demand.
 pub struct Segment<R> {
     number: u32,
     text: u64,
@@ -45,7 +45,7 @@ struct Entry {
 
 enum Listed {
     All,
-    /// One or two documents, which stand in the dictionary; one is there twice.
+    /// One or two documents, stored in the dictionary; a single one is stored twice.
     Few([u32; 2]),
     Elsewhere {
         at: u64,
@@ -59,7 +59,8 @@ impl<R: ReadAt> Segment<R> {
     /// Opens a segment and reads its files.
     ///
     /// # Errors
-    /// `InvalidData` where a page is damaged or the segment is of another index, format or number; errors of the source.
+    /// Returns `InvalidData` if a page is damaged or the segment has another index, format or number, and the errors of
+    /// the source.
     pub fn open(from: R, id: SegmentId) -> io::Result<Segment<R>> {
         let pages = PageReader::new(from, id.number);
         let head = pages.read(0, HEAD)?;
@@ -95,25 +96,25 @@ impl<R: ReadAt> Segment<R> {
         self.number
     }
 
-    /// Returns how many bytes of text its lists are of.
+    /// Returns the size of its indexed text in bytes.
     pub fn text_bytes(&self) -> u64 {
         self.text
     }
 
-    /// Returns the files, in the order of their numbers.
+    /// Returns the files, ordered by number.
     pub fn files(&self) -> &SegmentFiles {
         &self.files
     }
 
-    /// Returns the files that could hold a match; those that are not text are not among them.
+    /// Returns the files that could contain a match, without those that are not text.
     ///
     /// # Errors
-    /// `InvalidData` where a page is damaged or says what cannot be; errors of the source.
+    /// Returns `InvalidData` if a page is damaged or inconsistent, and the errors of the source.
     pub fn candidates(&self, plan: &Plan, reach: Reach) -> io::Result<Candidates> {
         lookup::candidates(self, &self.table, plan, reach)
     }
 
-    /// Returns the entries of these grams, reading the blocks that could hold them.
+    /// Returns the entries of these grams, reading the blocks that could contain them.
     fn entries(&self, grams: &RangeInclusive<Gram>) -> io::Result<Vec<Entry>> {
         let first = self.blocks.partition_point(|(gram, _)| gram <= grams.start()).saturating_sub(1);
         let end = self.blocks.partition_point(|(gram, _)| gram <= grams.end());
@@ -246,7 +247,7 @@ impl Section {
 
 fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(SegmentFiles, FileTable)> {
     let mut bytes = Bytes::new(section);
-    // A file takes a dozen bytes at least.
+    // A file needs at least a dozen bytes.
     let mut records = SegmentFiles::with_capacity(section.len().div_ceil(12).min(files as usize));
     let mut file_of = Vec::new();
     let mut path = Vec::new();

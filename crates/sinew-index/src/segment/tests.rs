@@ -1,4 +1,4 @@
-//! Foreign content under checksums that hold: what a fault of our own, or another program, could have written.
+//! Invalid content with valid checksums: what a bug, or another program, could have written.
 
 use proptest::prelude::*;
 
@@ -11,11 +11,11 @@ use crate::postings::PostingsBuilder;
 const ID: SegmentId = SegmentId { index: *b"0123456789abcdef", number: 3 };
 const PATTERNS: &[&str] = &["abc", "one.*two", "(?i)main", "xyz[0-9]+q", "[a&&b]", "filler of", "zz|ab", "a"];
 
-/// Numbers at the borders of what a field may hold.
+/// Boundary values of a field.
 const BORDERS: &[u64] =
     &[0, 1, 1 << 16, 1 << 18, (1 << 24) - 1, (1 << 31) - 1, u32::MAX as u64, (1 << 40) - 1, 1 << 40, u64::MAX];
 
-/// A segment with every form of list, of several pages in each section.
+/// Creates a segment with every form of list, and several pages in each section.
 fn sample() -> Vec<u8> {
     let mut builder = PostingsBuilder::new();
     let mut files = SegmentFiles::default();
@@ -31,7 +31,7 @@ fn sample() -> Vec<u8> {
     builder.build().write_segment(&files, ID).unwrap()
 }
 
-/// Bytes that are put somewhere: small numbers, borders, and any.
+/// Bytes to insert: small numbers, boundary values, and arbitrary ones.
 fn planted() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::sample::select(&[0_u8, 1, 2, 3, 4, 5, 0x7F, 0x80, 0xFF][..]).prop_map(|byte| vec![byte]),
@@ -41,17 +41,17 @@ fn planted() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// The place where something is planted: anywhere, or in the head, which says where all else lies.
+/// The position of the insertion: anywhere, or in the head, which contains all offsets.
 fn place() -> impl Strategy<Value = usize> {
     prop_oneof![3 => any::<usize>(), 1 => 0..super::HEAD]
 }
 
 proptest! {
-    // PROPTEST_CASES asks for more of them.
+    // PROPTEST_CASES sets the number of cases.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn item_20_content_that_cannot_be_is_an_error_or_an_answer(
+    fn invalid_content_yields_an_error_or_files_of_the_segment(
         plants in prop::collection::vec((place(), planted()), 1..6),
         kept in prop::option::weighted(0.1, any::<prop::sample::Index>()),
     ) {
@@ -71,7 +71,7 @@ proptest! {
             let plan = Plan::of(&regex_syntax::parse(pattern).unwrap());
             for reach in [Reach::Line, Reach::File] {
                 if let Ok(found) = segment.candidates(&plan, reach) {
-                    // A file that is named must be one of the segment's.
+                    // The file must exist in the segment.
                     prop_assert!(found.files.iter().all(|file| file < segment.files().len()), "{}", pattern);
                 }
             }

@@ -11,7 +11,7 @@ use crate::postings::{Postings, PostingsBuilder};
 use crate::storage::roomy;
 use crate::varint;
 
-/// The sections about grams, of which each is added behind those before it.
+/// The sections with grams, which are all append-only.
 struct Dictionary {
     blocks: Vec<u8>,
     dictionary: Vec<u8>,
@@ -21,10 +21,10 @@ struct Dictionary {
 }
 
 impl Postings {
-    /// Writes the index as a segment. `files` has one record for each file that was added, in that order.
+    /// Writes the index as a segment. `files` has one record for each file that was added, in the same order.
     ///
     /// # Errors
-    /// `InvalidInput` where the number of records differs from that of the files.
+    /// Returns `InvalidInput` if the number of records differs from the number of files.
     pub fn write_segment(&self, files: &SegmentFiles, id: SegmentId) -> io::Result<Vec<u8>> {
         let mut dictionary = Dictionary::new();
         self.lists.iter().for_each(|(gram, list)| dictionary.add(*gram, list));
@@ -33,13 +33,14 @@ impl Postings {
 }
 
 impl PostingsBuilder {
-    /// Writes what was collected as a segment, as [`PostingsBuilder::build`] and [`Postings::write_segment`] would in more memory.
+    /// Writes the collected data as a segment, like [`PostingsBuilder::build`] and [`Postings::write_segment`] but with
+    /// less memory.
     ///
     /// # Errors
-    /// As there.
+    /// Returns the errors of [`Postings::write_segment`].
     ///
     /// # Panics
-    /// As there.
+    /// Panics if [`PostingsBuilder::build`] does.
     pub fn write_segment(self, files: &SegmentFiles, id: SegmentId) -> io::Result<Vec<u8>> {
         let documents = self.documents();
         let mut dictionary = Dictionary::new();

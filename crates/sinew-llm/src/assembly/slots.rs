@@ -1,4 +1,4 @@
-//! The blocks of an answer, each found by its index at once: no look at one block is a look at all of them.
+//! The blocks of an answer, indexed so that accessing one block never scans all of them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,31 +8,31 @@ use super::Kind;
 use crate::message::{Block, TextBlock, ThinkingBlock, ToolCall};
 use crate::partial_json;
 
-/// A block in the making.
+/// A block being assembled.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) kind: Kind,
-    /// Text, thought, or the JSON of the arguments.
+    /// Text, thinking, or the JSON of the arguments.
     pub(super) text: String,
-    /// The first half of a character, with which the last delta ended.
+    /// The first half of a character at the end of the last delta; `None` otherwise.
     pub(super) half: Option<u16>,
     pub(super) signature: Option<String>,
     pub(super) redacted: bool,
     pub(super) id: String,
     pub(super) name: String,
-    /// Set when a call ended: its arguments, or why they are none.
+    /// The arguments of a call that has ended, or why they are invalid; `None` before.
     pub(super) arguments: Option<Result<Value, String>>,
     pub(super) ended: bool,
 }
 
-/// All blocks, in the order in which they began.
+/// All blocks, in order.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     list: Vec<Slot>,
     /// The ids of the calls.
     ids: HashSet<String>,
     calls: usize,
-    /// Texts and thoughts that have not ended.
+    /// Text and thinking blocks that have not ended.
     open: BTreeSet<usize>,
 }
 
@@ -57,12 +57,12 @@ impl Slots {
         self.get(self.len().checked_sub(1)?)
     }
 
-    /// The tool calls, in order.
+    /// Returns the tool calls in order.
     pub(super) fn calls(&self) -> impl Iterator<Item = &Slot> {
         self.list.iter().filter(|slot| slot.kind == Kind::ToolCall)
     }
 
-    /// Begins a block and gives its index.
+    /// Begins a block and returns its index.
     pub(super) fn push(&mut self, kind: Kind) -> usize {
         let index = self.list.len();
         if kind != Kind::ToolCall {
@@ -82,8 +82,8 @@ impl Slots {
         index
     }
 
-    /// Begins a call and gives its index and its id: one that is missing is made, of `timestamp`, and one that was used
-    /// before is changed.
+    /// Begins a call and returns its index and id: a missing id is generated from `timestamp`, and a duplicate id is
+    /// changed.
     pub(super) fn push_call(&mut self, id: &str, name: &str, timestamp: i64) -> (usize, String) {
         let index = self.push(Kind::ToolCall);
         self.calls += 1;
@@ -91,7 +91,7 @@ impl Slots {
         if unique.is_empty() {
             unique = format!("call_{}_{}", self.calls, base36(timestamp.unsigned_abs()));
         }
-        // The count grows with each call, so that the second try is the last one but for servers that guess it.
+        // The count grows with each call, so the second attempt succeeds unless a server guesses the id.
         while !self.ids.insert(unique.clone()) {
             unique = format!("{unique}_{}", self.calls);
         }
@@ -102,12 +102,12 @@ impl Slots {
         (index, unique)
     }
 
-    /// Texts and thoughts that have not ended, in order.
+    /// Returns the text and thinking blocks that have not ended, in order.
     pub(super) fn open_runs(&self) -> Vec<usize> {
         self.open.iter().copied().collect()
     }
 
-    /// Marks a block as ended and gives it; none where it had ended before.
+    /// Marks a block as ended and returns it; `None` if it had already ended.
     pub(super) fn end(&mut self, index: usize) -> Option<&mut Slot> {
         self.open.remove(&index);
         let slot = self.get_mut(index).filter(|slot| !slot.ended)?;
@@ -115,14 +115,14 @@ impl Slots {
         Some(slot)
     }
 
-    /// The blocks of the final message. `whole`: the answer is.
+    /// Returns the blocks of the final message. `whole` is true for a complete answer.
     pub(super) fn into_blocks(self, whole: bool) -> Vec<Block> {
         self.list.into_iter().filter_map(|slot| slot.into_block(whole)).collect()
     }
 }
 
 impl Slot {
-    /// Returns whether the arguments of a call are whole. One without a byte of them is, once its server has ended it.
+    /// Returns true if the arguments of a call are complete. Empty arguments are, once its server has ended the call.
     pub(super) fn is_whole(&self) -> bool {
         match &self.arguments {
             Some(arguments) => arguments.is_ok(),
@@ -146,8 +146,8 @@ impl Slot {
         }
     }
 
-    /// The block of the final message; None for one that has nothing to say, and for a broken call of an
-    /// answer that is not whole.
+    /// Returns the block of the final message; `None` for an empty block, and for an incomplete call of an incomplete
+    /// answer.
     fn into_block(self, whole: bool) -> Option<Block> {
         match self.kind {
             Kind::ToolCall if !whole && !matches!(self.arguments, Some(Ok(_))) => None,

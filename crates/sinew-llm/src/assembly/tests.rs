@@ -4,7 +4,7 @@ use super::*;
 use crate::event::Partial;
 
 thread_local! {
-    /// The number of looks at a block in this thread.
+    /// The number of accesses to blocks in this thread.
     pub(super) static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -14,7 +14,7 @@ fn request() -> Request {
     Request { model, timestamp: 1_000_000, ..Request::default() }
 }
 
-/// Plays the events into a partial message and answers their names and the final message.
+/// Applies the events to a partial message and returns their names and the final message.
 fn play(events: VecDeque<StreamEvent>) -> (Vec<&'static str>, AssistantMessage) {
     let mut partial = Partial::default();
     let names = events.iter().map(StreamEvent::name).collect();

@@ -12,7 +12,7 @@ use sinew_base::{Error, ErrorCode};
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AuthEntry {
-    /// A key: a variable's name, a literal, or `!command`.
+    /// A key: the name of an environment variable, a literal, or `!command`.
     ApiKey {
         /// The value.
         key: String,
@@ -21,10 +21,10 @@ pub enum AuthEntry {
     Oauth {
         /// The token of requests.
         access: String,
-        /// The token that gets a new one.
+        /// The token that renews the access token.
         #[serde(default)]
         refresh: String,
-        /// Until when `access` is good, in milliseconds since the epoch.
+        /// When `access` expires, in milliseconds since the epoch.
         #[serde(default)]
         expires: i64,
     },
@@ -39,7 +39,7 @@ impl std::fmt::Debug for AuthEntry {
     }
 }
 
-/// The file's content. Entries of an unknown kind are kept.
+/// The content of the file. Entries of an unknown kind are preserved.
 #[derive(Clone, Default, PartialEq)]
 pub struct AuthFile {
     providers: Map<String, Value>,
@@ -55,7 +55,7 @@ impl AuthFile {
     /// Reads a file; a missing one is empty.
     ///
     /// # Errors
-    /// It cannot be read, or is not JSON. The message holds none of its content.
+    /// Returns an error without any of the content if the file cannot be read or is not JSON.
     pub fn load(path: &Path) -> Result<AuthFile, Error> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -66,10 +66,10 @@ impl AuthFile {
             .map_err(|reason| Error::new(ErrorCode::InvalidData, format!("failed to read {path:?}: {reason}")))
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// The place of the fault, without the text around it.
+    /// Returns the position of the error, without the surrounding text.
     pub fn parse(text: &str) -> Result<AuthFile, String> {
         if text.trim().is_empty() {
             return Ok(AuthFile::default());
@@ -81,7 +81,7 @@ impl AuthFile {
         }
     }
 
-    /// The credentials of a provider, in order.
+    /// Returns the credentials of a provider, in order.
     #[must_use]
     pub fn entries(&self, provider: &str) -> Vec<AuthEntry> {
         let read = |value: &Value| serde_json::from_value(value.clone()).ok();
@@ -92,13 +92,13 @@ impl AuthFile {
         }
     }
 
-    /// The providers that have an entry.
+    /// Returns the providers with an entry.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
     }
 
-    /// Puts `entry` in the place of entry `index` of [`AuthFile::entries`]. Fields that only the file knows
-    /// stay, so do entries of an unknown kind around it.
+    /// Replaces entry `index` of [`AuthFile::entries`] by `entry`. Unknown fields of the entry, and entries of an
+    /// unknown kind, are preserved.
     pub fn replace(&mut self, provider: &str, index: usize, entry: &AuthEntry) {
         let readable = |value: &&mut Value| serde_json::from_value::<AuthEntry>((*value).clone()).is_ok();
         let place = match self.providers.get_mut(provider) {
@@ -111,23 +111,23 @@ impl AuthFile {
         }
     }
 
-    /// Puts `login` in the place of the provider's logins; None takes them out. Keys, and entries of an
-    /// unknown kind, stay. Answers whether there was a login.
+    /// Replaces the provider's logins by `login`; `None` removes them. Keys and entries of an unknown kind are
+    /// preserved. Returns true if there was a login.
     pub fn set_login(&mut self, provider: &str, login: Option<&AuthEntry>) -> bool {
         self.put(provider, &["oauth"], login)
     }
 
-    /// Puts `key` in the place of the provider's keys. Logins, and entries of an unknown kind, stay.
+    /// Replaces the provider's keys by `key`. Logins and entries of an unknown kind are preserved.
     pub fn set_key(&mut self, provider: &str, key: &str) {
         self.put(provider, &["api_key"], Some(&AuthEntry::ApiKey { key: key.to_string() }));
     }
 
-    /// Takes the provider's keys and logins out; entries of an unknown kind stay. Answers whether there was one.
+    /// Removes the provider's keys and logins; entries of an unknown kind are preserved. Returns true if there was one.
     pub fn forget(&mut self, provider: &str) -> bool {
         self.put(provider, &["api_key", "oauth"], None)
     }
 
-    /// Puts `entry` in the place of the provider's entries of these kinds. Answers whether there was one.
+    /// Replaces the provider's entries of these kinds by `entry`. Returns true if there was one.
     fn put(&mut self, provider: &str, kinds: &[&str], entry: Option<&AuthEntry>) -> bool {
         let old = match self.providers.get(provider) {
             Some(Value::Array(list)) => list.clone(),
@@ -151,7 +151,7 @@ impl AuthFile {
         had
     }
 
-    /// Replaces the credentials of a provider; none removes it.
+    /// Replaces the credentials of a provider; an empty list removes it.
     pub fn set(&mut self, provider: &str, entries: &[AuthEntry]) {
         let value = match entries {
             [] => {
@@ -164,10 +164,10 @@ impl AuthFile {
         self.providers.insert(provider.to_string(), value);
     }
 
-    /// Writes the file whole, as [`save_private`] does.
+    /// Writes the file as [`save_private`] does.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let mut text = serde_json::to_string_pretty(&self.providers)
             .map_err(|error| Error::io(format!("failed to write {path:?}"), &error.into()))?;
@@ -176,15 +176,15 @@ impl AuthFile {
     }
 }
 
-/// Writes a file whole, readable by its owner alone: under another name first, then renamed.
+/// Writes a file atomically, readable by its owner only.
 ///
 /// # Errors
-/// The system's.
+/// Returns the system's error.
 pub fn save_private(path: &Path, text: &str) -> Result<(), Error> {
     let beside = path.with_extension(format!("json.{}.tmp", std::process::id()));
     let written = write_private(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, path));
     written.map_err(|error| {
-        // What is left of the attempt is of no use; its own failure says nothing new.
+        // Removes the temporary file; an error here adds no information.
         let _ = fs::remove_file(&beside);
         Error::io(format!("failed to write {path:?}"), &error)
     })

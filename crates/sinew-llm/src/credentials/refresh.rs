@@ -1,4 +1,4 @@
-//! Renews a login before it runs out, and changes `auth.json`: one process at a time.
+//! Refreshes a login before it expires, and changes `auth.json`: one process at a time.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::http::HttpClient;
 use crate::models::ProviderEntry;
 use crate::provider::Secret;
 
-/// The longest time for which another process may hold the lock; after that it is taken for hung.
+/// The maximum time for which another process may keep the lock; after that it is assumed to hang.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
 
-/// The time between two tries of the lock.
+/// The time between two attempts to lock.
 const LOCK_STEP: Duration = Duration::from_millis(50);
 
-/// Renews entry `index` of `provider` in the file at `path`, unless another process has done so meanwhile.
-/// Answers the file as it is now, and the token.
+/// Refreshes entry `index` of `provider` in the file at `path`, unless another process has done so in the meantime.
+/// Returns the current file and the token.
 pub(super) async fn renew(
     client: &HttpClient,
     path: &Path,
@@ -28,7 +28,7 @@ pub(super) async fn renew(
     index: usize,
     now_ms: i64,
 ) -> Result<(AuthFile, Secret), ErrorInfo> {
-    // Released when it is dropped, and by the system when the process dies.
+    // Released when it is dropped, and by the system when the process ends.
     let _lock = lock(path).await?;
     let mut file = AuthFile::load(path).map_err(|error| config(&error))?;
     let Some(AuthEntry::Oauth { access, refresh, expires }) = file.entries(&provider.id).get(index).cloned() else {
@@ -50,7 +50,7 @@ pub(super) async fn renew(
     Ok((file, Secret::new(access)))
 }
 
-/// Changes the file at `path` while no other process does. Answers the file as it is now.
+/// Changes the file at `path` under the lock. Returns the current file.
 pub(super) async fn change(path: &Path, change: impl FnOnce(&mut AuthFile)) -> Result<AuthFile, ErrorInfo> {
     let _lock = lock(path).await?;
     let mut file = AuthFile::load(path).map_err(|error| config(&error))?;
@@ -63,16 +63,16 @@ fn config(error: &Error) -> ErrorInfo {
     ErrorInfo::new(ErrorKind::Config, error.message())
 }
 
-/// Takes the lock beside the file at `path`; whoever holds it for more than ten seconds is taken for hung. The lock ends
-/// with the value, and with the process.
+/// Acquires the lock next to the file at `path`; a process that keeps it for more than ten seconds is assumed to hang.
+/// The lock is released with the value, and with the process.
 ///
 /// # Errors
-/// `config`: the lock's file cannot be opened.
+/// Returns `config` if the lock file cannot be opened.
 pub async fn lock(path: &Path) -> Result<File, ErrorInfo> {
     let beside = path.with_extension("json.lock");
     let failed = |error: std::io::Error| config(&Error::io(format!("failed to open {beside:?}"), &error));
     if let Some(folder) = beside.parent() {
-        // Nobody else has a look at keys.
+        // Other users must not be able to read keys.
         let mut builder = std::fs::DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -103,7 +103,7 @@ async fn several_keys_take_turns() {
         "anthropic: all 2 credentials have reached their limit or were refused; the next is tried in 1 s"
     );
     assert_eq!(credentials.resolve(&provider, "session", NOW + 1000).await.unwrap(), first);
-    // Twice as long each time, an hour at most; from the beginning after a good hour.
+    // Twice as long each time, at most an hour; starts again after an hour without failures.
     let minutes = |now: i64| (credentials.pause("anthropic", second.index, None, now).0 - now) / 60_000;
     assert_eq!([NOW; 5].map(minutes), [10, 20, 40, 60, 60]);
     assert_eq!(minutes(NOW + 2 * 3_600_000 + 1), 5);
@@ -164,7 +164,7 @@ fn the_file_is_private_and_keeps_what_it_does_not_know() {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    // A new key replaces keys, and nothing else is touched; both go together.
+    // A new key only replaces keys; `forget` removes both.
     let mut mixed = AuthFile::parse(
         r#"{"l": [{"type": "passkey"}, {"type": "api_key", "key": "a"},
         {"type": "api_key", "key": "b"}, {"type": "oauth", "access": "t"}]}"#,
@@ -177,7 +177,7 @@ fn the_file_is_private_and_keeps_what_it_does_not_know() {
     assert_eq!(kinds(&mixed), [false, true]);
     assert!(mixed.forget("l") && !mixed.forget("l") && !mixed.forget("none"));
     assert_eq!((mixed.entries("l"), mixed.providers().count()), (Vec::new(), 1));
-    // What only the file knows stays when a login is renewed.
+    // Unknown fields are preserved when a login is refreshed.
     let list = r#"{"l": [{"type": "passkey"}, {"type": "oauth", "access": "old", "account": "me"}]}"#;
     let mut logins = AuthFile::parse(list).unwrap();
     let fresh = AuthEntry::Oauth { access: "new".into(), refresh: "r".into(), expires: 5 };
@@ -212,7 +212,7 @@ async fn a_login_that_runs_out_is_renewed_once() {
     let mut provider = provider(None);
     provider.oauth = Some(serde_json::json!({"tokenUrl": server.url(), "clientId": "c"}));
 
-    // Two processes that read the file before either renewed.
+    // Two processes that read the file before either of them refreshed.
     let ask = || async {
         let credentials = credentials(&[], &text, None).with_renewal(HttpClient::default(), path.clone());
         credentials.resolve(&provider, "s", NOW).await.unwrap().auth

@@ -1,4 +1,4 @@
-//! Talks to a token server: forms go out, tokens come back.
+//! Exchanges forms for tokens with a token server.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -9,16 +9,16 @@ use crate::error::{ErrorInfo, ErrorKind, mask};
 use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
 use crate::models::ProviderEntry;
 
-/// The size of a token server's answer at most.
+/// The maximum size of a token server's answer.
 const ANSWER_LIMIT: usize = 1024 * 1024;
 
-/// The lifetime of a token where the server states none, in seconds.
+/// The lifetime of a token in seconds if the server does not specify it.
 const USUAL_LIFETIME: i64 = 3600;
 
-/// A value of the provider's `oauth` block.
+/// Returns a value of the provider's `oauth` block.
 ///
 /// # Errors
-/// `config`: there is no block, or no such value; the text names it.
+/// Returns `config` with the name of the value if the block or the value is missing.
 pub(super) fn setting<'a>(provider: &'a ProviderEntry, key: &str) -> Result<&'a str, ErrorInfo> {
     let value = provider.oauth.as_ref().and_then(|oauth| oauth.get(key)?.as_str()).filter(|value| !value.is_empty());
     value.ok_or_else(|| {
@@ -27,10 +27,10 @@ pub(super) fn setting<'a>(provider: &'a ProviderEntry, key: &str) -> Result<&'a 
     })
 }
 
-/// An address of the provider's `oauth` block.
+/// Returns an address of the provider's `oauth` block.
 ///
 /// # Errors
-/// As [`setting`]; or the value is not an address.
+/// Returns the errors of [`setting`], and an error if the value is not a URL.
 pub(super) fn address(provider: &ProviderEntry, key: &str) -> Result<Url, ErrorInfo> {
     Url::parse(setting(provider, key)?)
         .map_err(|error| ErrorInfo::new(ErrorKind::Config, format!("models.json: oauth.{key}: {error}")))
@@ -40,18 +40,18 @@ pub(super) fn address(provider: &ProviderEntry, key: &str) -> Result<Url, ErrorI
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// Null where the body is not JSON.
+    /// The body; null if it is not JSON.
     pub json: Value,
 }
 
 impl Answer {
-    /// A member that is a text, and not an empty one.
+    /// Returns a string member; `None` if it is missing or empty.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         self.json.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
-    /// Describes the refusal; `secrets` are masked in it.
+    /// Describes the rejection, with `secrets` masked.
     pub(super) fn refusal(&self, secrets: &[&str]) -> ErrorInfo {
         let kind = if self.status < 500 { ErrorKind::Auth } else { ErrorKind::Server };
         let details: Vec<&str> = ["error", "error_description"].iter().filter_map(|key| self.text(key)).collect();
@@ -60,10 +60,10 @@ impl Answer {
         ErrorInfo { status: Some(self.status), ..ErrorInfo::new(kind, text) }
     }
 
-    /// The tokens of a good answer. `refresh` stays where the server sends no new one.
+    /// Returns the tokens of a successful answer. `refresh` is kept if the server sends no new one.
     ///
     /// # Errors
-    /// The server refused, or its answer holds no token.
+    /// Returns an error if the server refused, or if its answer contains no token.
     pub fn tokens(&self, refresh: &str, secrets: &[&str], now_ms: i64) -> Result<AuthEntry, ErrorInfo> {
         if !(200..300).contains(&self.status) {
             return Err(self.refusal(secrets));
@@ -71,7 +71,7 @@ impl Answer {
         if self.json.is_null() {
             return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer is not JSON"));
         }
-        // GitHub and a few others refuse with status 200.
+        // GitHub and a few others report errors with status 200.
         if self.text("error").is_some() {
             return Err(Answer { status: 400, json: self.json.clone() }.refusal(secrets));
         }
@@ -87,10 +87,10 @@ impl Answer {
     }
 }
 
-/// Sends a form, with the header `Authorization` where one is given. The values of `secrets` are not in an error.
+/// Posts a form, with the header `Authorization` if one is given. Errors do not contain the values of `secrets`.
 ///
 /// # Errors
-/// The exchange failed; an answer of any status is none.
+/// Returns an error if the exchange failed; an answer with any status is a success.
 pub async fn post(
     client: &HttpClient,
     url: Url,

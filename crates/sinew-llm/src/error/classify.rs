@@ -1,26 +1,26 @@
-//! Classification of a server's answer or error event as an [`ErrorInfo`].
+//! Classifies a server's answer or error event as an [`ErrorInfo`].
 
 use serde_json::Value;
 
 use super::{ErrorInfo, ErrorKind, mask, overflow};
 
-/// Characters of a server's answer that an error shows.
+/// The maximum number of characters of a server's answer in an error message.
 const BODY_LIMIT: usize = 2000;
 
-/// Whom an error speaks of.
+/// The request of an error.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestContext<'a> {
     /// The provider's name.
     pub(crate) provider: &'a str,
     /// The model's id.
     pub(crate) model: &'a str,
-    /// The address to which the request went.
+    /// The address of the request.
     pub(crate) base_url: &'a str,
-    /// Secrets that must not be shown.
+    /// Secrets that must be hidden.
     pub(crate) secrets: Vec<&'a str>,
 }
 
-/// The error of an answer whose status is not 2xx. `now_ms` is the time of day for `Retry-After` dates.
+/// Creates the error of an answer whose status is not 2xx. `now_ms` is the current time, for `Retry-After` dates.
 pub(crate) fn from_response(
     context: &RequestContext<'_>,
     status: u16,
@@ -60,7 +60,7 @@ pub(crate) fn from_response(
     if (300..400).contains(&status)
         && let Some(target) = headers.get(::http::header::LOCATION).and_then(|value| value.to_str().ok())
     {
-        // What is behind the question mark is long, and may be a secret.
+        // The query is long, and may contain a secret.
         let target = target.split(['?', '#']).next().unwrap_or_default();
         text = format!(
             "{text}: the server at {} redirects to {target}; set baseUrl to the address that answers",
@@ -71,12 +71,12 @@ pub(crate) fn from_response(
     info
 }
 
-/// The error of an answer that ended because the conversation and the answer fill the model's window.
+/// Creates the error of an answer that ended because the conversation and the answer fill the context window.
 pub(crate) fn window_filled(context: &RequestContext<'_>) -> ErrorInfo {
     own(context, ErrorKind::ContextOverflow, "the conversation and the answer fill the context window")
 }
 
-/// The error that a server reports inside a stream that began well.
+/// Creates the error that a server reports inside a successful stream.
 pub(crate) fn from_stream(context: &RequestContext<'_>, error: &Value) -> ErrorInfo {
     let mut fields = ErrorFields::read(error);
     if fields.message.is_none()
@@ -98,14 +98,14 @@ pub(crate) fn from_stream(context: &RequestContext<'_>, error: &Value) -> ErrorI
     info
 }
 
-/// An error that no server worded: `kind` and our own text.
+/// Creates an error without a message of the server.
 pub(crate) fn own(context: &RequestContext<'_>, kind: ErrorKind, text: &str) -> ErrorInfo {
     let mut info = ErrorInfo::new(kind, String::new());
     info.message = user_text(context, text, &info);
     info
 }
 
-/// `<provider>: <text> (HTTP 429, retry after 7s, request r1)`.
+/// Formats `<provider>: <text> (HTTP 429, retry after 7s, request r1)`.
 fn user_text(context: &RequestContext<'_>, text: &str, info: &ErrorInfo) -> String {
     let masked = mask(text, &context.secrets);
     let shown: String = match masked.char_indices().nth(BODY_LIMIT) {
@@ -120,11 +120,11 @@ fn user_text(context: &RequestContext<'_>, text: &str, info: &ErrorInfo) -> Stri
     format!("{}: {shown}{facts}", context.provider)
 }
 
-/// The fields of an error object, in the shapes of all providers.
+/// The fields of an error object, in the formats of all providers.
 #[derive(Debug, Default)]
 struct ErrorFields {
     message: Option<String>,
-    /// `type`, `code` and `status` words, lower case.
+    /// The words in `type`, `code` and `status`, in lower case.
     words: Vec<String>,
     status: Option<u16>,
     request_id: Option<String>,
@@ -133,7 +133,7 @@ struct ErrorFields {
 impl ErrorFields {
     fn read(json: &Value) -> ErrorFields {
         let mut fields = ErrorFields::default();
-        // Google wraps errors of a stream in a list.
+        // Google wraps stream errors in a list.
         let json = json.get(0).unwrap_or(json);
         let inner = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
         let string = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
@@ -141,7 +141,7 @@ impl ErrorFields {
             .or_else(|| inner.as_str().map(str::to_string))
             .or_else(|| string(json, "message"))
             .or_else(|| string(json, "detail"));
-        // OpenRouter hides the server's own words one level below.
+        // OpenRouter has the server's original message one level below.
         if let Some(raw) = inner.pointer("/metadata/raw").and_then(Value::as_str) {
             fields.message = Some(format!("{}: {raw}", fields.message.unwrap_or_default()));
         }
@@ -161,7 +161,7 @@ impl ErrorFields {
         fields
     }
 
-    /// The kind that the provider's own error type names.
+    /// Returns the kind of the provider's error type; `None` if it is unknown.
     fn kind_of_words(&self, text: &str) -> Option<ErrorKind> {
         let named =
             self.words.iter().find_map(|word| WORDS.iter().find(|(known, _)| word == known).map(|(_, kind)| *kind));
@@ -195,7 +195,7 @@ const WORDS: &[(&str, ErrorKind)] = &[
     ("resource_exhausted", ErrorKind::RateLimit),
     ("context_length_exceeded", ErrorKind::ContextOverflow),
     ("request_too_large", ErrorKind::ContextOverflow),
-    // Z.ai numbers its errors.
+    // Z.ai uses numbers.
     ("1261", ErrorKind::ContextOverflow),
     ("authentication_error", ErrorKind::Auth),
     ("invalid_api_key", ErrorKind::Auth),
@@ -212,7 +212,7 @@ const WORDS: &[(&str, ErrorKind)] = &[
     ("invalid_argument", ErrorKind::InvalidRequest),
 ];
 
-/// Phrases of servers for "the account's quota is used up", lower case.
+/// Phrases of servers for an exhausted quota, in lower case.
 const USAGE: &[&str] = &[
     "usage limit",
     "exceeded your current quota",
@@ -260,7 +260,7 @@ fn kind_of_status(status: u16, fields: &ErrorFields, text: &str) -> ErrorKind {
             Some(
                 kind @ (ErrorKind::ContextOverflow | ErrorKind::UsageLimit | ErrorKind::Refusal | ErrorKind::Auth),
             ) => kind,
-            // Google answers 400 for a key that it does not know.
+            // Google returns 400 for an unknown key.
             _ if text.contains("API key not valid") => ErrorKind::Auth,
             _ => ErrorKind::InvalidRequest,
         },
@@ -269,7 +269,7 @@ fn kind_of_status(status: u16, fields: &ErrorFields, text: &str) -> ErrorKind {
 
 const REQUEST_ID_HEADERS: &[&str] = &["request-id", "x-request-id", "x-goog-request-id", "cf-ray"];
 
-/// Returns the wait that the server asks for.
+/// Returns the wait that the server requests.
 fn retry_after(status: u16, headers: &::http::HeaderMap, now_ms: i64) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {
@@ -283,8 +283,8 @@ fn retry_after(status: u16, headers: &::http::HeaderMap, now_ms: i64) -> Option<
             return u64::try_from(at.timestamp().as_millisecond().saturating_sub(now_ms).max(0)).ok();
         }
     }
-    // These are on every answer of some servers; only a limit makes them a reason to wait, and only the
-    // one of which nothing is left.
+    // Some servers send these headers with every answer; they only matter for a rate limit, and only the one whose
+    // remaining count is zero.
     if status != 429 {
         return None;
     }
@@ -293,7 +293,7 @@ fn retry_after(status: u16, headers: &::http::HeaderMap, now_ms: i64) -> Option<
     resets.filter_map(|kind| reset(text(&format!("x-ratelimit-reset{kind}"))?, now_ms)).max()
 }
 
-/// `x-ratelimit-reset*`: seconds, a moment in seconds or milliseconds, or a length such as `1m30.5s`.
+/// Parses `x-ratelimit-reset*`: seconds, a time in seconds or milliseconds, or a duration such as `1m30.5s`.
 fn reset(value: &str, now_ms: i64) -> Option<u64> {
     if let Ok(number) = value.parse::<f64>() {
         let now = now_ms as f64;
@@ -324,7 +324,7 @@ fn reset(value: &str, now_ms: i64) -> Option<u64> {
     whole_ms(total)
 }
 
-/// Google's `error.details[].retryDelay`, `"7s"`.
+/// Parses Google's `error.details[].retryDelay`, `"7s"`.
 fn google_retry_delay(json: &Value) -> Option<u64> {
     let json = json.get(0).unwrap_or(json);
     let details = json.pointer("/error/details").or_else(|| json.get("details"))?.as_array()?;
@@ -339,14 +339,14 @@ fn reason(status: u16) -> &'static str {
     ::http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("no reason given")
 }
 
-/// Returns whether a server answered with a page for people.
+/// Returns true if a server answered with an HTML page.
 pub(crate) fn looks_like_html(body: &str) -> bool {
     let start: String = body.trim_start_matches('\u{FEFF}').trim_start().chars().take(15).collect();
     let start = start.to_ascii_lowercase();
     start.starts_with("<!doctype html") || start.starts_with("<html") || start.starts_with("<head")
 }
 
-/// Returns the title of a page for people.
+/// Returns the title of an HTML page.
 pub(crate) fn html_title(body: &str) -> String {
     let lower = body.to_ascii_lowercase();
     let title = lower.find("<title>").and_then(|start| {

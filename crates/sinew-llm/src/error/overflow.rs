@@ -1,17 +1,17 @@
-//! Phrases of servers for a conversation that is longer than the model's window.
+//! Phrases of servers for a conversation that exceeds the context window.
 
 use super::ErrorKind;
 
-/// The kind of a 400 without a body. Cerebras answers an overflow so; every other fault of a request has a text on
-/// every server that is known.
+/// The kind of a 400 without a body. Cerebras reports an overflow like this; all known servers report other errors with
+/// a text.
 pub(super) const WITHOUT_A_BODY: ErrorKind = ErrorKind::ContextOverflow;
 
-/// The servers and their words in lower case, `…` for anything between. Servers that share their words are in
-/// the row of the one that they come from.
+/// The servers and their phrases in lower case, with `…` for any text in between. Servers with the same phrases are in
+/// the row of their original.
 pub(super) const WORDS: &[(&str, &[&str])] = &[
     ("anthropic", &["prompt is too long", "exceed context limit", "request_too_large"]),
     ("openai", &["exceeds the context window", "context_length_exceeded", "context length exceeded"]),
-    // Their words are those of OpenRouter, DeepSeek and most servers that are compatible to OpenAI's.
+    // OpenRouter, DeepSeek and most OpenAI-compatible servers use these phrases too.
     ("vllm", &["maximum context length", "exceeds the model's context"]),
     ("google", &["input token count", "exceeds the maximum number of tokens"]),
     ("bedrock", &["input is too long"]),
@@ -22,7 +22,7 @@ pub(super) const WORDS: &[(&str, &[&str])] = &[
     ("ollama", &["prompt too long", "exceeds the context length"]),
     ("poolside", &["exceeds the maximum allowed input length"]),
     ("dashscope", &["range of input length should be"]),
-    // A gateway that hands on the empty answer of a server.
+    // From a gateway that forwards an empty answer.
     ("cerebras", &["400 status code (no body)", "413 status code (no body)"]),
     (
         "lmstudio",
@@ -44,7 +44,7 @@ pub(super) const WORDS: &[(&str, &[&str])] = &[
     ("cohere", &["total number of tokens in the prompt cannot exceed"]),
 ];
 
-/// Returns whether `lower`, a text in lower case, reports an overflow.
+/// Returns true if `lower`, a text in lower case, reports an overflow.
 pub(super) fn is_worded(lower: &str) -> bool {
     let says = |words: &str| words.split('…').try_fold(lower, |rest, part| Some(rest.split_once(part)?.1)).is_some();
     WORDS.iter().flat_map(|(_, words)| *words).any(|words| says(words))

@@ -120,7 +120,7 @@ fn arguments_that_come_slowly_are_read_in_linear_time() {
         looks += 1;
     }
     assert!(looks > 500 && read() - before < 10 * text.len(), "{} bytes were read", read() - before);
-    // What was known before stays until the end, which is exact.
+    // Earlier values stay until the end, which is exact.
     let arguments_at_end = partial_json::parse_strict(&text).unwrap();
     let call = ToolCall { id: "c".into(), arguments: arguments_at_end.clone(), ..ToolCall::default() };
     partial.apply(&StreamEvent::ToolCallEnd { content_index: 0, tool_call: Box::new(call) });

@@ -11,19 +11,19 @@ use super::encoding::Gunzip;
 use super::error::{HttpError, http_error};
 use super::pool::{Endpoint, Pool};
 
-/// The most bytes that are read behind the last event of a stream.
+/// The maximum number of bytes read after the last event of a stream.
 const REST_LIMIT: usize = 64 * 1024;
 
-/// The time that a server may take to end a stream behind its last event.
+/// The maximum time for a server to end a stream after its last event.
 const REST_TIME: Duration = Duration::from_secs(1);
 
-/// The body of an answer. Read to its end, it frees the connection for the next request; dropped before, it closes
-/// the connection.
+/// The body of an answer. Reading it to the end makes the connection available for the next request; dropping it
+/// earlier closes the connection.
 pub struct Body {
     incoming: Incoming,
     gunzip: Option<Gunzip>,
     activity: Activity,
-    /// None when the connection was given back.
+    /// `None` once the connection was returned.
     connection: Option<Connection>,
     home: Option<(Pool, Endpoint)>,
 }
@@ -38,8 +38,7 @@ impl Body {
         Body { incoming, gunzip, activity: connection.activity.clone(), connection: Some(connection), home }
     }
 
-    /// Ends a body whose remaining bytes say nothing more: reads them in the background, so that the connection can
-    /// serve the next request.
+    /// Finishes a body whose rest is irrelevant: reads it in the background, so that the connection can be reused.
     pub fn finish(mut self) {
         let Some((pool, endpoint)) = self.home.clone().filter(|_| self.connection.is_some()) else { return };
         let Some(returning) = pool.announce(&endpoint) else { return };
@@ -60,11 +59,11 @@ impl Body {
         });
     }
 
-    /// The next bytes, decompressed; None at the end.
+    /// Returns the next bytes, decompressed; `None` at the end.
     ///
     /// # Errors
-    /// The connection or the compressed data broke before the announced end, or no byte came for the idle
-    /// limit.
+    /// Returns an error if the connection or the compressed data ended prematurely, or if no byte arrived within the
+    /// idle limit.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {
             if let Some(gunzip) = &mut self.gunzip
@@ -81,7 +80,7 @@ impl Body {
         }
     }
 
-    /// The next bytes as they were sent.
+    /// Returns the next bytes as they were sent.
     async fn received(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {
             let frame = self.activity.limit(self.incoming.frame()).await?;
@@ -104,10 +103,10 @@ impl Body {
         }
     }
 
-    /// Reads at most `limit` bytes; true when there was more.
+    /// Reads at most `limit` bytes; returns true if there were more.
     ///
     /// # Errors
-    /// As [`Body::chunk`].
+    /// Returns the errors of [`Body::chunk`].
     pub async fn read_limited(&mut self, limit: usize) -> Result<(Vec<u8>, bool), HttpError> {
         let mut read = Vec::new();
         while let Some(chunk) = self.chunk().await? {

@@ -1,4 +1,4 @@
-//! Settings of connections.
+//! The settings of connections.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,44 +9,44 @@ use super::error::HttpError;
 use super::proxy::Proxies;
 use super::tls::Roots;
 
-/// Says whether the host, which resolved to the address, may be connected to; the error is the text that
-/// the caller gets.
+/// Decides whether the host, which resolved to the address, may be connected to; the error is the message for the
+/// caller.
 pub type AddressFilter = Arc<dyn Fn(&str, IpAddr) -> Result<(), String> + Send + Sync>;
 
-/// A request that was sent, for who watches a connection. Neither headers nor bodies are among it: no key is.
+/// A request that was sent, for observers. Contains no headers and no bodies, and therefore no keys.
 pub struct Exchange<'a> {
-    /// `GET`, `POST` and so on.
+    /// The method, such as `GET` or `POST`.
     pub method: &'a http::Method,
-    /// The address without its query, which may hold secrets.
+    /// The address without its query, which may contain secrets.
     pub place: &'a str,
     /// The status of the answer.
     pub outcome: Result<u16, &'a HttpError>,
-    /// The time to the head of the answer.
+    /// The time until the head of the answer.
     pub took: Duration,
 }
 
-/// Hears of each request once its answer begins or it fails.
+/// Called for each request when its answer begins or it fails.
 pub type Observer = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 
 /// Settings of the connections.
 #[derive(Clone)]
 pub struct HttpConfig {
-    /// Time to resolve, connect and agree on TLS; 30 s. None: no limit.
+    /// The time limit for resolving, connecting and TLS; 30 s. `None` means unlimited.
     pub connect_timeout: Option<Duration>,
-    /// Time without a single byte, before and inside the answer; 300 s. None: no limit.
+    /// The maximum time without a byte, before and during the answer; 300 s. `None` means unlimited.
     pub idle_timeout: Option<Duration>,
-    /// Time without an event that carries content, whatever else comes; 300 s. None: no limit.
+    /// The maximum time without an event with content; 300 s. `None` means unlimited.
     pub stall_timeout: Option<Duration>,
-    /// The proxies that requests take.
+    /// The proxies of requests.
     pub proxies: Proxies,
-    /// Whom to trust.
+    /// The trusted certificates.
     pub roots: Roots,
-    /// Looks at each address before it is connected to, after the name was resolved, so that a name
-    /// cannot change its mind between the look and the connection. None: all.
+    /// Checks each address before it is connected to, after the name was resolved, so that the name cannot resolve
+    /// differently afterwards. `None` allows all.
     pub address_filter: Option<AddressFilter>,
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// None: nobody.
+    /// The observer of requests; `None` without one.
     pub observer: Option<Observer>,
 }
 
@@ -67,7 +67,7 @@ impl Default for HttpConfig {
 
 impl fmt::Debug for HttpConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Proxy addresses may hold passwords.
+        // Proxy addresses may contain passwords.
         f.debug_struct("HttpConfig")
             .field("connect_timeout", &self.connect_timeout)
             .field("idle_timeout", &self.idle_timeout)

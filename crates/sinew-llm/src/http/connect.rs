@@ -1,4 +1,4 @@
-//! From an address to a connection: name, addresses, proxy, TLS.
+//! Establishes connections: name resolution, addresses, proxy, TLS.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,18 +13,18 @@ use super::connection::{Io, Route};
 use super::error::{HttpError, HttpErrorKind, without_number};
 use super::{HttpClient, proxy, tls};
 
-/// The time that one address may take before the next is tried beside it.
+/// How long one address is tried before the next one is tried concurrently.
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 
-/// The size of a proxy's answer to CONNECT at most.
+/// The maximum size of a proxy's answer to CONNECT.
 const CONNECT_ANSWER_LIMIT: usize = 16 * 1024;
 
-/// The time for which the other side may leave bytes unacknowledged, in ms. A network that forgot a kept connection (after a
-/// laptop slept, behind a box that restarted) answers nothing at all, and would be waited for as a slow model is.
+/// The maximum time for which sent bytes may stay unacknowledged, in ms. A network that lost a kept connection (after
+/// suspend, or a restarted router) does not answer at all, and would otherwise be waited for like a slow model.
 #[cfg(target_os = "linux")]
 const UNACKNOWLEDGED_LIMIT: u32 = 30_000;
 
-/// Connects to where `url` points, over `proxy` if there is one.
+/// Connects to the address of `url`, through `proxy` if there is one.
 pub(super) async fn connect(client: &HttpClient, url: &Url, proxy: Option<Url>) -> Result<Route, HttpError> {
     let secure = match url.scheme() {
         "https" => true,
@@ -43,7 +43,7 @@ pub(super) async fn connect(client: &HttpClient, url: &Url, proxy: Option<Url>) 
         let io = if secure { tls::wrap(client.tls()?, io, &host).await? } else { io };
         return Ok(Route { io, absolute: false, proxy_auth: None });
     };
-    // The proxy connects, so its own look at the name cannot be checked; ours can.
+    // The proxy connects, so its own name resolution cannot be checked, but ours can.
     if client.config().address_filter.is_some()
         && let Ok(addresses) = resolve(&host, port).await
     {
@@ -84,7 +84,7 @@ async fn resolve(host: &Host<String>, port: u16) -> Result<Vec<SocketAddr>, Http
     if found.is_empty() { Err(fail("no address".to_string())) } else { Ok(found) }
 }
 
-/// All addresses must pass: a name with one forbidden address is not trusted with the others.
+/// All addresses must be allowed: if one address of a name is forbidden, the others are not trusted either.
 fn check(client: &HttpClient, host: &Host<String>, addresses: &[SocketAddr]) -> Result<(), HttpError> {
     let Some(filter) = &client.config().address_filter else {
         return Ok(());
@@ -96,12 +96,12 @@ fn check(client: &HttpClient, host: &Host<String>, addresses: &[SocketAddr]) -> 
         .map_err(|text| HttpError::new(HttpErrorKind::Refused, text))
 }
 
-/// An IPv4 address in IPv6 clothes is that IPv4 address.
+/// Converts an IPv4-mapped IPv6 address to IPv4.
 fn canonical(ip: IpAddr) -> IpAddr {
     ip.to_canonical()
 }
 
-/// Connects to the first address that answers, each a little after the one before.
+/// Connects to the first address that answers, starting them one after another.
 async fn dial(client: &HttpClient, host: &Host<String>, port: u16, filtered: bool) -> Result<Box<dyn Io>, HttpError> {
     let addresses = resolve(host, port).await?;
     if filtered {
@@ -133,14 +133,15 @@ async fn dial(client: &HttpClient, host: &Host<String>, port: u16, filtered: boo
     }
 }
 
-/// Sets what makes a connection quick and its end known. One that takes neither option works all the same.
+/// Sets options for low latency and for detecting lost connections. Ignores errors, because a connection works without
+/// them.
 pub(super) fn tune(stream: &TcpStream) {
     let _ = stream.set_nodelay(true);
     #[cfg(target_os = "linux")]
     let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, UNACKNOWLEDGED_LIMIT);
 }
 
-/// Asks a proxy for a connection to `host`.
+/// Requests a connection to `host` from a proxy.
 async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Option<&str>) -> Result<(), HttpError> {
     let auth = auth.map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();
     let request = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{auth}\r\n");
@@ -150,7 +151,7 @@ async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Opti
     io.write_all(request.as_bytes()).await.map_err(broken)?;
     io.flush().await.map_err(broken)?;
     let mut answer = Vec::new();
-    // One byte at a time, because what follows the answer belongs to TLS.
+    // One byte at a time, because the following bytes belong to TLS.
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() >= CONNECT_ANSWER_LIMIT {
             return Err(HttpError::new(HttpErrorKind::Protocol, "ask the proxy: its answer is too long"));

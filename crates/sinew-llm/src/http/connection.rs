@@ -1,4 +1,4 @@
-//! One connection, and the timer that any byte resets.
+//! One connection, and the idle timer that any byte resets.
 
 use std::future::Future;
 use std::io;
@@ -19,20 +19,20 @@ use tokio::time::Instant;
 
 use super::error::{HttpError, HttpErrorKind, seconds};
 
-/// A connection, whatever it is made of.
+/// A connection over any transport.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 
 /// A connection that is ready for a request.
 pub(crate) struct Route {
     pub(crate) io: Box<dyn Io>,
-    /// The request line names the whole address, as a plain proxy wants it.
+    /// True if the request line contains the whole address, as a plain proxy requires.
     pub(crate) absolute: bool,
-    /// `Proxy-Authorization`, for a plain proxy.
+    /// `Proxy-Authorization` for a plain proxy; `None` without one.
     pub(crate) proxy_auth: Option<HeaderValue>,
 }
 
-/// A connection that speaks HTTP. Dropping it closes it.
+/// An HTTP connection. Dropping it closes it.
 pub(super) struct Connection {
     pub(super) sender: SendRequest<Full<Bytes>>,
     pub(super) activity: Activity,
@@ -41,7 +41,7 @@ pub(super) struct Connection {
     pub(super) _task: AbortOnDrop,
 }
 
-/// Ends its task when dropped.
+/// Aborts its task when dropped.
 pub(super) struct AbortOnDrop(JoinHandle<()>);
 
 impl AbortOnDrop {
@@ -69,7 +69,7 @@ impl Activity {
         Activity { last: Arc::new(Mutex::new(Instant::now())), received: Arc::default(), limit }
     }
 
-    /// The bytes that came so far.
+    /// Returns the number of bytes received so far.
     pub(super) fn received(&self) -> u64 {
         self.received.load(Ordering::Acquire)
     }
@@ -82,17 +82,17 @@ impl Activity {
         *self.last.lock()
     }
 
-    /// `io` with each byte that is read or written counting as activity.
+    /// Wraps `io` such that each byte read or written counts as activity.
     pub(super) fn watch(&self, io: Box<dyn Io>) -> Watched {
         Watched { io, activity: self.clone() }
     }
 
-    /// Waits for `future` until no byte has come for the limit.
+    /// Waits for `future`, until no byte was transferred within the limit.
     pub(super) async fn limit<F: Future>(&self, future: F) -> Result<F::Output, HttpError> {
         let Some(limit) = self.limit else {
             return Ok(future.await);
         };
-        // The reader may have been busy elsewhere: the wait begins now.
+        // The reader may have been busy elsewhere, so the wait begins now.
         self.touch();
         let mut future = pin!(future);
         loop {
@@ -111,7 +111,7 @@ impl Activity {
     }
 }
 
-/// A connection that notes when bytes pass.
+/// A connection that records activity.
 pub(super) struct Watched {
     io: Box<dyn Io>,
     activity: Activity,

@@ -1,5 +1,5 @@
-//! Bodies that came compressed: what a piece holds comes out with that piece, so that no event of a stream
-//! waits for the next.
+//! Decompresses bodies: the content of each chunk is returned with that chunk, so that no event of a stream waits for
+//! the next one.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -11,26 +11,26 @@ use http::header::CONTENT_ENCODING;
 
 use super::error::{HttpError, HttpErrorKind};
 
-/// Compressed bytes that are read at once. They grow at most about a thousandfold, so that one step takes
-/// at most some 16 MB.
+/// The number of compressed bytes processed at once. They expand at most about a thousandfold, so one step needs at
+/// most about 16 MB.
 const STEP: usize = 16 * 1024;
 
-/// A compressed body on its way.
+/// A compressed body.
 pub(super) struct Gunzip {
     decoder: MultiGzDecoder<Vec<u8>>,
-    /// Bytes that have come and are not read yet.
+    /// Bytes that were received and not yet decompressed.
     waiting: VecDeque<Bytes>,
-    /// Nothing more comes.
+    /// True at the end of the body.
     ended: bool,
-    /// Something has come: a body without any byte is an empty one, whatever its header says.
+    /// True if a byte was received: a body without bytes is empty, regardless of its header.
     begun: bool,
 }
 
 impl Gunzip {
-    /// The decoder that the head asks for; None for a body that is sent as it is.
+    /// Returns the decoder for the headers; `None` for a body without compression.
     ///
     /// # Errors
-    /// The server used an encoding that was not asked for.
+    /// Returns an error if the server used an encoding that was not requested.
     pub(super) fn for_head(headers: &HeaderMap) -> Result<Option<Gunzip>, HttpError> {
         let Some(value) = headers.get(CONTENT_ENCODING) else { return Ok(None) };
         let name = String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase();
@@ -49,13 +49,13 @@ impl Gunzip {
         }
     }
 
-    /// Takes in the next piece of the body.
+    /// Adds a chunk of the body.
     pub(super) fn feed(&mut self, bytes: Bytes) {
         self.begun |= !bytes.is_empty();
         self.waiting.push_back(bytes);
     }
 
-    /// The next bytes of what has come so far; None where more must come first.
+    /// Returns the next decompressed bytes; `None` if more input is needed.
     pub(super) fn next(&mut self) -> Result<Option<Bytes>, HttpError> {
         while let Some(mut piece) = self.waiting.pop_front() {
             let step = piece.split_to(piece.len().min(STEP));
@@ -74,10 +74,10 @@ impl Gunzip {
         Ok(None)
     }
 
-    /// Nothing more comes: the last bytes.
+    /// Ends the input and returns the last bytes.
     ///
     /// # Errors
-    /// The data ends before its end.
+    /// Returns an error if the data is truncated.
     pub(super) fn finish(&mut self) -> Result<Option<Bytes>, HttpError> {
         if !self.begun || std::mem::replace(&mut self.ended, true) {
             return Ok(None);

@@ -1,10 +1,10 @@
-//! Failures of exchanges, in words for people.
+//! Errors of exchanges.
 
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// A failed exchange: what failed, in words without the request's headers.
+/// A failed exchange, described without the request's headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpError {
     /// The kind of failure.
@@ -16,17 +16,17 @@ pub struct HttpError {
 /// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpErrorKind {
-    /// The request could not be made: a bad address, header or proxy.
+    /// The request could not be created: an invalid address, header or proxy.
     Request,
-    /// The name did not resolve, the connection was refused, reset, or ended early.
+    /// The name did not resolve, or the connection was refused, reset, or ended prematurely.
     Network,
-    /// The other side's certificate is not to be trusted.
+    /// The certificate of the server is not trusted.
     Certificate,
-    /// A timer ran out.
+    /// A time limit passed.
     Timeout,
-    /// The other side does not speak HTTP.
+    /// The server does not speak HTTP.
     Protocol,
-    /// The address filter said no.
+    /// The address filter refused the connection.
     Refused,
 }
 
@@ -46,7 +46,7 @@ impl HttpError {
 
 const CLOSED: &str = "the connection was closed before the answer was complete";
 
-/// A failure of the exchange in our words.
+/// Converts an error of the HTTP library.
 pub(super) fn http_error(error: &hyper::Error) -> HttpError {
     let (kind, text) = if error.is_incomplete_message() {
         (HttpErrorKind::Network, CLOSED.to_string())
@@ -69,12 +69,12 @@ pub(super) fn http_error(error: &hyper::Error) -> HttpError {
     HttpError::new(kind, text)
 }
 
-/// The system's words without Rust's "(os error 2)".
+/// Returns the system's message without Rust's "(os error 2)".
 pub(super) fn without_number(text: String) -> String {
     text.rfind(" (os error ").map_or(text.clone(), |at| text[..at].to_string())
 }
 
-/// A length of time for people: `30 s`.
+/// Formats a duration: `30 s`.
 pub(crate) fn seconds(limit: Duration) -> String {
     format!("{} s", limit.as_secs_f64())
 }

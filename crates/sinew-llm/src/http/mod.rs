@@ -1,9 +1,9 @@
-//! HTTP/1.1 for providers and tools: connections that serve one request after another, proxies, TLS, and timers
-//! that know the difference between slow and dead. Bodies that the server compresses (gzip) are read piece by piece.
+//! HTTP/1.1 for providers and tools: reusable connections, proxies, TLS, and time limits that distinguish slow servers
+//! from dead ones. Compressed bodies (gzip) are decompressed chunk by chunk.
 //!
-//! Proxies, limits and trusted certificates are values in [`HttpConfig`]; the crate reads no environment.
-//! A connection whose answer was read to the end waits for the next request. Dropping a request, or a [`Body`]
-//! before its end, closes the connection.
+//! Proxies, limits and trusted certificates are values in [`HttpConfig`]; the crate reads no environment variables. A
+//! connection whose answer was read to the end is reused. Dropping a request, or a [`Body`] before its end, closes the
+//! connection.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -36,8 +36,8 @@ use connection::{AbortOnDrop, Activity, Connection, Route};
 use error::{http_error, seconds};
 use pool::{Endpoint, Pool};
 
-/// Sends requests. Cheap to clone; clones share their connections, and the TLS set-up, which is made by the first
-/// `https` request.
+/// Sends requests. Cheap to clone; clones share their connections and the TLS configuration, which is created by the
+/// first `https` request.
 #[derive(Clone, Debug, Default)]
 pub struct HttpClient {
     config: Arc<HttpConfig>,
@@ -48,48 +48,48 @@ pub struct HttpClient {
 /// A request.
 #[derive(Clone)]
 pub struct HttpRequest {
-    /// `GET`, `POST` and so on.
+    /// The method, such as `GET` or `POST`.
     pub method: http::Method,
     /// `http` or `https`.
     pub url: Url,
-    /// In order; `Host`, `User-Agent` and `Accept-Encoding` are added where they are missing.
+    /// Headers in order; `Host`, `User-Agent` and `Accept-Encoding` are added if they are missing.
     pub headers: Vec<(String, String)>,
-    /// Empty for none.
+    /// The body; empty for none.
     pub body: Bytes,
 }
 
-/// The head of an answer, and its body to read.
+/// The head of an answer, and its unread body.
 #[derive(Debug)]
 pub struct HttpResponse {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The rest.
+    /// The body.
     pub body: Body,
 }
 
 impl HttpClient {
-    /// A client with these settings.
+    /// Creates a client with these settings.
     #[must_use]
     pub fn new(config: HttpConfig) -> HttpClient {
         HttpClient { config: Arc::new(config), tls: Arc::default(), pool: Pool::default() }
     }
 
-    /// The settings.
+    /// Returns the settings.
     #[must_use]
     pub fn config(&self) -> &HttpConfig {
         &self.config
     }
 
-    /// Sends a request and waits for the head of the answer. Follows no redirect.
+    /// Sends a request and waits for the head of the answer. Follows no redirects.
     ///
-    /// A request goes over a connection that an earlier one left, where there is one. A server may close such a
-    /// connection at the moment the request leaves: where it did so without a single byte of an answer, the request
-    /// is sent once more, over a new connection. Nothing else is sent twice.
+    /// If possible, an idle connection is reused. A server may close such a connection at the moment the request is
+    /// sent: if it does so without a single byte of an answer, the request is sent again over a new connection. Nothing
+    /// else is sent twice.
     ///
     /// # Errors
-    /// [`HttpError`] for everything but an answer; an answer of any status is none.
+    /// Returns [`HttpError`] if there is no answer; an answer with any status is a success.
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let Some(observer) = &self.config.observer else { return self.answer(request).await };
         let (method, begun) = (request.method.clone(), Instant::now());
@@ -135,15 +135,15 @@ impl HttpClient {
     }
 }
 
-/// A request that has no answer.
+/// The failure of a request without an answer.
 struct Failure {
     error: HttpError,
-    /// The connection ended without a byte of an answer.
+    /// True if the connection ended without a byte of an answer.
     unanswered: bool,
 }
 
-/// Sends `request` over a new connection and reads the head of the answer. The connection returns to the pool behind
-/// the answer, where one is given.
+/// Sends `request` over a new connection and reads the head of the answer. After the answer the connection returns to
+/// the pool, if one is given.
 async fn exchange(
     config: &HttpConfig,
     route: Route,
@@ -155,7 +155,7 @@ async fn exchange(
     let started = hyper::client::conn::http1::Builder::new().handshake(io).await;
     let (sender, task) = started.map_err(|error| http_error(&error))?;
     let task = AbortOnDrop::spawn(async move {
-        // Its failure reaches the request or the body, whichever waits.
+        // Its error reaches the request or the body, whichever is waiting.
         let _ = task.await;
     });
     let Route { absolute, proxy_auth, .. } = route;
@@ -173,7 +173,7 @@ async fn ask(
     let Connection { sender, activity, .. } = connection;
     let before = activity.received();
     let sent = activity.limit(async {
-        // The task that drives the connection may not have seen yet that it is free again.
+        // The task that drives the connection may not have noticed yet that it is free again.
         sender.ready().await?;
         sender.send_request(request).await
     });
@@ -182,7 +182,7 @@ async fn ask(
         Ok(Err(error)) => {
             Err(Failure { unanswered: activity.received() == before && !error.is_user(), error: http_error(&error) })
         }
-        // It may be working on the answer.
+        // The server may be working on the answer.
         Err(error) => Err(Failure { error, unanswered: false }),
     }
 }
@@ -224,7 +224,7 @@ fn head(
     for (name, value) in &request.headers {
         let key = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| bad(format!("send request: bad header name \"{name}\"")))?;
-        // The value may be a key: it is not named.
+        // The value may be a key, so it is not part of the message.
         let mut value = HeaderValue::from_str(value.trim()).map_err(|_| {
             bad(format!("send request: the value of header \"{name}\" has characters that HTTP does not allow"))
         })?;

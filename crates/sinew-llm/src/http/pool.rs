@@ -1,8 +1,8 @@
-//! Connections that wait for their next request.
+//! Idle connections.
 //!
-//! A connection returns here when its answer was read to the end. A stream of events is usually left a little
-//! before that, behind its last event: its rest is then read in the background, and a request to the same endpoint
-//! waits for that instead of opening a second connection beside it.
+//! A connection returns to the pool when its answer was read to the end. A stream of events is usually abandoned
+//! shortly before its end, after its last event: its rest is then read in the background, and a request to the same
+//! endpoint waits for that instead of opening a second connection.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use url::Url;
 
 use super::connection::Connection;
 
-/// The longest wait of a connection. Servers and the boxes between forget idle connections without a word, the
-/// quickest after some two minutes.
+/// The maximum idle time of a connection. Servers and network devices drop idle connections silently, the fastest after
+/// about two minutes.
 const IDLE_LIMIT: Duration = Duration::from_secs(90);
 
-/// Connections that wait for one endpoint at most.
+/// The maximum number of idle connections per endpoint.
 const PER_PLACE: usize = 8;
 
-/// The other end of a connection: connections with equal ends are interchangeable.
+/// The other end of a connection: connections with equal endpoints are interchangeable.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Endpoint {
     /// `https://host:port`.
     origin: String,
-    /// The proxy's address, with its user.
+    /// The proxy's address including the user; `None` without a proxy.
     proxy: Option<String>,
 }
 
@@ -40,13 +40,13 @@ impl Endpoint {
     }
 }
 
-/// The waiting connections of a client and its clones.
+/// The idle connections of a client and its clones.
 #[derive(Clone, Default)]
 pub(super) struct Pool(Arc<Shared>);
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Addresses of proxies may hold passwords.
+        // Proxy addresses may contain passwords.
         f.debug_struct("Pool").finish_non_exhaustive()
     }
 }
@@ -54,16 +54,16 @@ impl std::fmt::Debug for Pool {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// A connection returned, or will not return.
+    /// Notified when a connection has returned, or will not return.
     changed: Notify,
 }
 
 #[derive(Default)]
 struct State {
     idle: HashMap<Endpoint, Vec<(Connection, Instant)>>,
-    /// Connections whose rest is being read.
+    /// The number of connections whose rest is being read.
     returning: HashMap<Endpoint, usize>,
-    /// Places whose streams did not end behind their last event: nobody waits for them again.
+    /// Endpoints whose streams did not end after their last event, so that no request waits for them again.
     endless: HashSet<Endpoint>,
 }
 
@@ -72,7 +72,7 @@ impl Pool {
         self.0.state.lock()
     }
 
-    /// A connection to `endpoint` that was used before; None where there is none to wait for.
+    /// Returns an idle connection to `endpoint`, waiting for one that is about to return; `None` if there is none.
     pub(super) async fn take(&self, endpoint: &Endpoint) -> Option<Connection> {
         loop {
             let changed = self.0.changed.notified();
@@ -89,7 +89,7 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection whose answer was read to the end.
+    /// Stores a connection whose answer was read to the end.
     pub(super) fn put(&self, endpoint: Endpoint, connection: Connection) {
         if connection.sender.is_closed() {
             return;
@@ -102,7 +102,7 @@ impl Pool {
         idle.push((connection, Instant::now()));
     }
 
-    /// Says that a connection to `endpoint` is about to return. None: such connections do not.
+    /// Announces that a connection to `endpoint` is about to return. `None` if such connections do not return.
     pub(super) fn announce(&self, endpoint: &Endpoint) -> Option<Returning> {
         let mut state = self.state();
         if state.endless.contains(endpoint) {
@@ -112,14 +112,14 @@ impl Pool {
         Some(Returning { pool: self.clone(), endpoint: endpoint.clone() })
     }
 
-    /// Nobody waits for connections to `endpoint` again.
+    /// Records that connections to `endpoint` do not return.
     pub(super) fn give_up(&self, endpoint: &Endpoint) {
         self.state().endless.insert(endpoint.clone());
     }
 }
 
 impl State {
-    /// The connection that was used last, which is the most likely to live.
+    /// Returns the most recently used connection, which is most likely to be alive.
     fn take(&mut self, endpoint: &Endpoint) -> Option<Connection> {
         let idle = self.idle.get_mut(endpoint)?;
         idle.retain(|(connection, since)| since.elapsed() < IDLE_LIMIT && !connection.sender.is_closed());
@@ -127,7 +127,7 @@ impl State {
     }
 }
 
-/// The promise that a connection returns; dropping it ends the wait of those who rely on it.
+/// The announcement of a returning connection; dropping it wakes the waiting requests.
 pub(super) struct Returning {
     pool: Pool,
     endpoint: Endpoint,

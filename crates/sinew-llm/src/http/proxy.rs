@@ -1,4 +1,4 @@
-//! Proxies: the choice of one for a request, and its password.
+//! Selects the proxy of a request, and its password.
 
 use std::fmt;
 
@@ -8,23 +8,23 @@ use url::{Host, Url};
 
 use super::error::{HttpError, HttpErrorKind};
 
-/// The values of the usual variables, as the caller read them. Addresses without a scheme mean `http`.
+/// The values of the usual environment variables, read by the caller. Addresses without a scheme mean `http`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
     /// `HTTP_PROXY`: for `http` addresses.
     pub http: Option<String>,
     /// `HTTPS_PROXY`: for `https` addresses.
     pub https: Option<String>,
-    /// `ALL_PROXY`: where the other two say nothing.
+    /// `ALL_PROXY`: if the other two are not set.
     pub all: Option<String>,
-    /// `NO_PROXY`: hosts that are asked directly, divided by commas: a name (with its subdomains), an
+    /// `NO_PROXY`: hosts that are contacted directly, separated by commas: a name (including its subdomains), an
     /// address, a block such as `10.0.0.0/8`, each with an optional port, or `*`.
     pub none: Option<String>,
 }
 
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The addresses may hold passwords.
+        // The addresses may contain passwords.
         let set = |value: &Option<String>| value.as_ref().map(|_| "…");
         f.debug_struct("Proxies")
             .field("http", &set(&self.http))
@@ -36,10 +36,10 @@ impl fmt::Debug for Proxies {
 }
 
 impl Proxies {
-    /// The proxy for `url`, if it takes one. The own machine is always asked directly.
+    /// Returns the proxy for `url`; `None` for a direct connection. This machine is always contacted directly.
     ///
     /// # Errors
-    /// The value for this kind of address is not an address of an HTTP proxy.
+    /// Returns an error if the value for this kind of address is not the address of an HTTP proxy.
     pub fn for_url(&self, url: &Url) -> Result<Option<Url>, HttpError> {
         let own = if url.scheme() == "https" { &self.https } else { &self.http };
         let value = [own, &self.all].into_iter().flatten().map(|value| value.trim()).find(|value| !value.is_empty());
@@ -64,12 +64,12 @@ impl Proxies {
         let entries = self.entries_for(url);
         let matcher = Matcher::builder().all("http://proxy").no(entries.join(",")).build();
         let uri = url.host_str().and_then(|host| format!("http://{host}/").parse::<Uri>().ok());
-        // To the matcher a star is every name, but no address.
+        // In the matcher a star matches every name, but no address.
         entries.contains(&"*") || uri.is_some_and(|uri| matcher.intercept(&uri).is_none())
     }
 
-    /// The entries of `NO_PROXY` that count for the port of `url`, in the form that the matcher knows: it takes no port, no
-    /// blank between entries and no star before a name.
+    /// Returns the entries of `NO_PROXY` that apply to the port of `url`, in the form of the matcher, which supports no
+    /// ports, no blanks between entries and no star before a name.
     fn entries_for(&self, url: &Url) -> Vec<&str> {
         let entries = self.none.as_deref().unwrap_or_default().split([',', ' ']);
         let without_port = |entry| match str::rsplit_once(entry, ':') {
@@ -89,7 +89,7 @@ impl Proxies {
     }
 }
 
-/// The value of `Proxy-Authorization` for a proxy with a user in its address.
+/// Returns the value of `Proxy-Authorization` for a proxy with a user in its address; `None` without one.
 pub(super) fn authorization(proxy: &Url) -> Option<HeaderValue> {
     let matcher = Matcher::builder().all(proxy.as_str()).build();
     matcher.intercept(&Uri::from_static("http://any"))?.basic_auth().cloned()
@@ -99,7 +99,7 @@ fn refuse(cause: String) -> HttpError {
     HttpError::new(HttpErrorKind::Request, format!("read the proxy setting: {cause}"))
 }
 
-/// Returns true if an address names this machine.
+/// Returns true if an address refers to this machine.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {

@@ -5,16 +5,16 @@ use url::Url;
 
 use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
 
-/// Redirects that are followed at most.
+/// The maximum number of redirects.
 const MOST: usize = 5;
 
 impl HttpClient {
-    /// Sends a request as [`HttpClient::send`] does, and once more, with its headers and its body, to each address of the
-    /// same scheme, host and port to which the server redirects it with 307 or 308; at most 5 times. Any other redirect is
-    /// the answer: another server must not get a key.
+    /// Sends a request as [`HttpClient::send`] does, and repeats it, with headers and body, for each redirect with 307
+    /// or 308 to the same scheme, host and port; at most 5 times. Any other redirect is returned as the answer, because
+    /// another server must not receive a key.
     ///
     /// # Errors
-    /// As [`HttpClient::send`].
+    /// Returns the errors of [`HttpClient::send`].
     pub async fn send_within_origin(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
         for _ in 0..MOST {
             let response = self.send(request.clone()).await?;

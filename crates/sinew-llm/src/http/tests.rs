@@ -14,7 +14,7 @@ fn wire() -> (Route, DuplexStream) {
     (Route { io: Box::new(near), absolute: false, proxy_auth: None }, far)
 }
 
-/// Plays `script` (bytes, then a pause) on the far end while the near end reads the body to its end.
+/// Sends `script` (bytes, followed by a pause) from the far end while the near end reads the body to its end.
 async fn play(script: Vec<(&'static [u8], u64)>) -> Result<Vec<u8>, HttpError> {
     let (route, mut far) = wire();
     tokio::spawn(async move {
@@ -67,7 +67,7 @@ async fn an_early_end_and_nonsense_are_told_apart() {
     }
 }
 
-/// Sends a request and answers it with `head`; gives the answer and the far end of the wire.
+/// Sends a request that is answered with `head`; returns the answer and the far end of the connection.
 async fn answered(head: &'static [u8]) -> (HttpResponse, DuplexStream) {
     let (route, mut far) = wire();
     let sent = tokio::spawn(async move { exchange(&HttpConfig::default(), route, request("http://h/"), None).await });
@@ -162,7 +162,7 @@ fn a_proxy_that_cannot_be_used_is_an_error_without_its_password() {
     }
 }
 
-/// Accepts one connection and plays `answer` after the head of a request; answers with that head.
+/// Accepts one connection and sends `answer` after the head of a request; returns that head.
 async fn listen(answer: &'static [u8]) -> (u16, tokio::task::JoinHandle<String>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -252,7 +252,7 @@ async fn what_is_no_tls_is_a_network_error() {
     assert_eq!(error.kind, HttpErrorKind::Network, "{error}");
 }
 
-/// Compresses `plain` in pieces, each flushed.
+/// Compresses `plain` in chunks, each flushed.
 fn gzip(plain: &[&str]) -> Vec<Vec<u8>> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     let mut pieces = Vec::new();
@@ -272,7 +272,7 @@ async fn a_compressed_piece_does_not_wait_for_the_next() {
     let (mut answer, mut far) = answered(GZIP_HEAD).await;
     let pieces = gzip(&["one", "two"]);
     for (piece, plain) in pieces.iter().zip(["one", "two"]) {
-        // Byte by byte, and nothing behind it: what the piece holds must come out all the same.
+        // Byte by byte, with nothing after it: the content of the chunk has to be returned anyway.
         for byte in piece {
             far.write_all(&[*byte]).await.unwrap();
         }

@@ -10,17 +10,18 @@ use url::Host;
 use super::connection::Io;
 use super::error::{HttpError, HttpErrorKind};
 
-/// Whom to trust.
+/// The trusted certificates.
 #[derive(Debug, Clone, Default)]
 pub enum Roots {
-    /// The system's certificates; where it has none, those that browsers trust.
+    /// The system's certificates; if it has none, those that browsers trust.
     #[default]
     System,
-    /// These certificates alone, in DER.
+    /// Only these certificates, in DER.
     Only(Vec<Vec<u8>>),
 }
 
-/// The set-up of all connections that trust `roots`. Reads the system's certificates, some milliseconds.
+/// Creates the configuration of all connections that trust `roots`. Reads the system's certificates, which needs some
+/// milliseconds.
 pub(super) fn client_config(roots: &Roots) -> Result<Arc<ClientConfig>, HttpError> {
     let mut store = RootCertStore::empty();
     match roots {
@@ -43,7 +44,7 @@ pub(super) fn client_config(roots: &Roots) -> Result<Arc<ClientConfig>, HttpErro
     Ok(Arc::new(config))
 }
 
-/// Agrees on TLS with `host` over `io`.
+/// Negotiates TLS with `host` over `io`.
 pub(super) async fn wrap(
     config: Arc<ClientConfig>,
     io: Box<dyn Io>,

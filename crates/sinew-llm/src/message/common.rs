@@ -1,9 +1,9 @@
-//! The shapes in which nearly all messages are stored, read in one pass.
+//! Parses the formats of nearly all messages in one pass.
 //!
-//! A value that is told apart by a key may have that key at its end: the derived readers of [`AgentMessage`] and
-//! [`Block`] keep each message in memory until they have seen it, and read it then, once more for each level. Here all
-//! fields of all kinds are read as they come, and what does not fit is an error: whoever gets one reads the message as
-//! an [`AgentMessage`]. What both read is equal.
+//! The derived parsers of [`AgentMessage`] and [`Block`] buffer each message until they have read the key that
+//! identifies its kind, which may be at the end, and then parse it again for each level. Here all fields of all kinds
+//! are parsed as they arrive, and anything else is an error, after which the caller parses the message as an
+//! [`AgentMessage`]. Both parsers return equal results.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +18,7 @@ use super::{
     ToolCall, ToolResultMessage, Usage, UserMessage, empty_object,
 };
 
-/// A message of the three roles that a model understands, of the four kinds of blocks. Any other one is an error.
+/// A message of the three roles that models support, with the four kinds of blocks. Any other message is an error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Common(pub AgentMessage);
 
@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for CommonContent {
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<CommonContent, A::Error> {
                 let mut blocks = Vec::new();
                 while let Some(CommonBlock(block)) = list.next_element()? {
-                    // Most messages have one.
+                    // Most messages have one block.
                     if blocks.is_empty() {
                         blocks.reserve_exact(1);
                     }
@@ -187,7 +187,7 @@ impl BlockFields<'_> {
     }
 }
 
-/// Reads fields from an object; a list of their values, which serde takes as well, would have another order here.
+/// Parses fields from an object only; serde would also accept a list of their values, whose order differs here.
 fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
     impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {

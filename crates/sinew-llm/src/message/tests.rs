@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A message of a session file survives reading and writing, key by key.
+/// Checks that a message of a session file is preserved by parsing and serialising, including the order of keys.
 #[track_caller]
 fn check(stored: Value) {
     let message: AgentMessage = serde_json::from_value(stored.clone()).unwrap();

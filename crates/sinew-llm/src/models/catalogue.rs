@@ -1,16 +1,17 @@
 //! The built-in providers, as data. Their models are in [`super::table`].
 
-/// A provider that everybody has.
+/// A built-in provider.
 pub(super) struct ProviderRow {
     pub(super) id: &'static str,
     pub(super) alias: Option<&'static str>,
     pub(super) api: &'static str,
     pub(super) base_url: &'static str,
-    /// Variables that may hold the key, the first first. A name that ends in `OAUTH_TOKEN` holds a bearer token.
+    /// Environment variables that may contain the key, in order. A name that ends in `OAUTH_TOKEN` contains a bearer
+    /// token.
     pub(super) env: &'static [&'static str],
-    /// The variable that holds another address, as the provider's own programs read it.
+    /// The variable with an alternative address, as the provider's own programs use it; `None` without one.
     pub(super) base_env: Option<&'static str>,
-    /// A server of the own machine: the key is optional.
+    /// True for a local server, whose key is optional.
     pub(super) local: bool,
 }
 
@@ -22,7 +23,7 @@ const fn local(id: &'static str, base_url: &'static str, env: &'static [&'static
     ProviderRow { id, alias: None, api: "openai-completions", base_url, env, base_env: None, local: true }
 }
 
-/// In the order in which they are tried when nothing is said about the model.
+/// In the order in which they are tried if no model is specified.
 pub(super) const PROVIDERS: &[ProviderRow] = &[
     ProviderRow {
         id: "anthropic",
@@ -76,8 +77,8 @@ pub(super) const PROVIDERS: &[ProviderRow] = &[
     local("litellm", "http://127.0.0.1:4000/v1", &["LITELLM_API_KEY"]),
 ];
 
-/// The address that a variable of the environment names. OpenAI's and OpenRouter's have the version in them,
-/// Google's does not, as their own programs take it; Anthropic's may.
+/// Returns the address in an environment variable. OpenAI's and OpenRouter's include the version, Google's does not, as
+/// in their own programs; Anthropic's may.
 pub(super) fn base_url(row: &ProviderRow, value: &str) -> String {
     let base = value.trim().trim_end_matches('/');
     let base = if base.contains("://") { base.to_string() } else { format!("https://{base}") };
@@ -88,8 +89,8 @@ pub(super) fn base_url(row: &ProviderRow, value: &str) -> String {
     }
 }
 
-/// Returns the address of Ollama by the words of its own variable: a host, a port, both, or an address. An address that means
-/// all of the machine's is asked at this machine.
+/// Parses Ollama's own variable: a host, a port, both, or an address. The wildcard address is replaced by the address
+/// of this machine.
 pub(super) fn ollama_url(value: &str) -> String {
     const PORT: &str = "11434";
     let value = value.trim().trim_end_matches('/');

@@ -1,4 +1,4 @@
-//! Asks a server which models it has.
+//! Requests the list of models from a server.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::http::{HttpClient, HttpRequest};
 use crate::model::{Cost, Input, Model};
 use crate::provider::Auth;
 
-/// The time that a server may take.
+/// The time limit for a server.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// The size of an answer at most.
+/// The maximum size of an answer.
 const BODY_LIMIT: usize = 8 * 1024 * 1024;
 
-/// The lifetime of an answer: a day.
+/// The lifetime of a cached answer: a day.
 pub const CACHE_MS: i64 = 24 * 3600 * 1000;
 
-/// Whom to ask, and how.
+/// How to request the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiscoveryKind {
@@ -32,51 +32,51 @@ pub enum DiscoveryKind {
     Openai,
 }
 
-/// A server's list of models. [`DiscoveryCache`] keeps it for [`CACHE_MS`].
+/// A server's list of models. [`DiscoveryCache`] stores it for [`CACHE_MS`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Discovery {
     /// The provider's id.
     pub provider: String,
-    /// The address that was asked.
+    /// The requested address.
     pub address: String,
-    /// The time of the question, in milliseconds since the epoch.
+    /// The time of the request, in milliseconds since the epoch.
     pub asked_at: i64,
-    /// The outcome.
+    /// The result.
     pub state: DiscoveryState,
-    /// The models, where it went well.
+    /// The models, if the request succeeded.
     pub models: Vec<DiscoveredModel>,
 }
 
-/// The outcome of a question.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "is", content = "why")]
 pub enum DiscoveryState {
-    /// There are models.
+    /// The server has models.
     Ok,
-    /// The server answered with no model; the text says what it should look like.
+    /// The server answered without any model; contains the expected format.
     Empty(String),
-    /// No answer that can be read; the text says which.
+    /// There was no valid answer; contains the reason.
     Unavailable(String),
-    /// The server wants a key.
+    /// The server requires a key.
     Unauthenticated,
 }
 
-/// A model as its server describes it.
+/// A model as its server describes it. `None` means that the server does not provide the value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DiscoveredModel {
     /// The id.
     pub id: String,
-    /// The window, where the server tells it; so the others.
+    /// The context window.
     pub context_window: Option<u64>,
-    /// Tokens of an answer at most.
+    /// The maximum number of tokens of an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// It reads pictures.
+    /// True if it supports images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
-    /// It thinks.
+    /// True if it supports thinking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<bool>,
     /// Its prices.
@@ -85,7 +85,7 @@ pub struct DiscoveredModel {
 }
 
 impl DiscoveredModel {
-    /// Puts what the server told into `model`.
+    /// Copies the known values to `model`.
     pub(super) fn apply(&self, model: &mut Model) {
         model.context_window = self.context_window.unwrap_or(model.context_window);
         model.max_tokens = self.max_tokens.unwrap_or(model.max_tokens);
@@ -100,7 +100,7 @@ impl DiscoveredModel {
 }
 
 impl Discovery {
-    /// No question could be asked, for this reason.
+    /// Creates a discovery for a request that could not be sent, with the reason.
     #[must_use]
     pub fn unavailable(provider: &ProviderEntry, why: String, now_ms: i64) -> Discovery {
         Discovery {
@@ -112,8 +112,8 @@ impl Discovery {
         }
     }
 
-    /// The state for people: `ollama: ok (5 models)`, `ollama: cached (3 h ago, 5 models)`,
-    /// `gate: unavailable: HTTP 404 from https://…; the base URL usually ends in /v1`.
+    /// Describes the state: `ollama: ok (5 models)`, `ollama: cached (3 h ago, 5 models)`, `gate: unavailable: HTTP 404
+    /// from https://…; the base URL usually ends in /v1`.
     #[must_use]
     pub fn describe(&self, cached: bool, now_ms: i64) -> String {
         let count = match self.models.len() {
@@ -133,7 +133,7 @@ impl Discovery {
     }
 }
 
-/// `40 s`, `5 min`, `3 h`, `2 d`.
+/// Formats an age: `40 s`, `5 min`, `3 h`, `2 d`.
 fn age(ms: i64) -> String {
     match ms.max(0) / 1000 {
         seconds @ 0..60 => format!("{seconds} s"),
@@ -143,7 +143,7 @@ fn age(ms: i64) -> String {
     }
 }
 
-/// The good answers of servers, as a caller keeps them in a file.
+/// The successful answers of servers, which the caller stores in a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiscoveryCache {
@@ -151,34 +151,34 @@ pub struct DiscoveryCache {
 }
 
 impl DiscoveryCache {
-    /// Reads what [`DiscoveryCache::to_text`] wrote. A text that cannot be read is an empty cache.
+    /// Parses the result of [`DiscoveryCache::to_text`]. Invalid text is an empty cache.
     #[must_use]
     pub fn parse(text: &str) -> DiscoveryCache {
         serde_json::from_str(text).unwrap_or_default()
     }
 
-    /// The cache as JSON.
+    /// Returns the cache as JSON.
     #[must_use]
     pub fn to_text(&self) -> String {
         serde_json::json!(self).to_string()
     }
 
-    /// The answer of the provider's present address, if it is at most [`CACHE_MS`] old. One from the future
-    /// is old: the clock was wrong.
+    /// Returns the answer for the provider's current address if it is at most [`CACHE_MS`] old; `None` otherwise. An
+    /// answer from the future is outdated, because the clock was wrong.
     #[must_use]
     pub fn fresh(&self, provider: &ProviderEntry, now_ms: i64) -> Option<&Discovery> {
         self.any(provider).filter(|known| (0..=CACHE_MS).contains(&now_ms.saturating_sub(known.asked_at)))
     }
 
-    /// The answer of the provider's present address, however old.
+    /// Returns the answer for the provider's current address at any age.
     #[must_use]
     pub fn any(&self, provider: &ProviderEntry) -> Option<&Discovery> {
         let address = address(provider);
         self.answers.iter().find(|known| known.provider == provider.id && known.address == address)
     }
 
-    /// Keeps an answer with models in place of the provider's older one. Others say nothing worth keeping: a
-    /// server that is started a minute later must be found.
+    /// Stores an answer with models and replaces the provider's older one. Other answers are not stored, so that a
+    /// server that is started a minute later is found.
     pub fn put(&mut self, found: Discovery) {
         if found.state == DiscoveryState::Ok {
             self.answers.retain(|known| known.provider != found.provider);
@@ -187,7 +187,7 @@ impl DiscoveryCache {
     }
 }
 
-/// Asks the server of `provider`. Never fails: the state says how it went. At most two seconds.
+/// Requests the list of models of `provider`. Never fails: the state contains the result. Needs at most two seconds.
 pub async fn discover(client: &HttpClient, provider: &ProviderEntry, auth: &Auth, now_ms: i64) -> Discovery {
     let (state, models) = match tokio::time::timeout(LIMIT, ask(client, provider, auth)).await {
         Ok(Ok(models)) if models.is_empty() => {
@@ -240,7 +240,7 @@ async fn ask(
     Ok(list.as_array().into_iter().flatten().filter_map(read).collect())
 }
 
-/// Reads an item of a list; None for one without an id.
+/// Parses an item of a list; `None` without an id.
 pub(super) fn read(item: &Value) -> Option<DiscoveredModel> {
     let id = ["id", "model", "name"].iter().find_map(|key| item.get(key)?.as_str()).or(item.as_str())?;
     let number = |paths: &[&str]| paths.iter().find_map(|path| item.pointer(path)?.as_u64()).filter(|n| *n > 0);
@@ -248,7 +248,7 @@ pub(super) fn read(item: &Value) -> Option<DiscoveredModel> {
         let list = item.pointer(path)?.as_array()?;
         Some(list.iter().any(|known| known.as_str() == Some(word)))
     };
-    // Dollars per token, as texts.
+    // Prices are dollars per token, as strings.
     let price = |key: &str| {
         let price = item.get("pricing")?.get(key)?.as_str()?.parse::<f64>().ok()?;
         (price >= 0.0).then_some((price * 1e12).round() / 1e6)

@@ -1,4 +1,4 @@
-//! Reads `models.json`: JSON with comments and commas at the end of lists.
+//! Parses `models.json`: JSON with comments and trailing commas.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 
 use crate::model::{Compat, Cost, Input, Model, ThinkingLevel, ThinkingMode};
 
-/// A file that cannot be used: `models.json:3:7: expected a string`.
+/// An error in a file: `models.json:3:7: expected a string`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// The file as the caller named it.
     pub path: String,
-    /// From 1; 0 where the fault has no place.
+    /// The line, from 1; 0 if the position is unknown.
     pub line: usize,
-    /// From 1; 0 where the fault has no place.
+    /// The column, from 1; 0 if the position is unknown.
     pub column: usize,
-    /// The fault.
+    /// The reason.
     pub reason: String,
 }
 
@@ -32,7 +32,7 @@ impl std::fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// Providers as they are in the text, so that a fault inside one has a place.
+/// Providers as raw text, so that errors inside one have a position.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ModelsFile<'a> {
@@ -89,7 +89,7 @@ pub(super) struct ModelConfig {
 }
 
 impl ModelConfig {
-    /// Puts what is named into `model`.
+    /// Copies the given values to `model`.
     pub(super) fn apply(&self, model: &mut Model) {
         fn set<T: Clone>(place: &mut T, value: &Option<T>) {
             if let Some(value) = value {
@@ -117,7 +117,7 @@ impl ModelConfig {
     }
 }
 
-/// A header of the same name is replaced.
+/// Adds headers; one with the same name is replaced.
 pub(super) fn put_headers(headers: &mut Vec<(String, String)>, more: &Map<String, Value>) {
     for (name, value) in more {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
@@ -166,7 +166,7 @@ pub(super) fn merge_compat(compat: &mut Compat, own: &Compat) {
     deep(&mut compat.vercel_gateway_routing, &own.vercel_gateway_routing);
 }
 
-/// Reads the text of a file, provider by provider, in order.
+/// Parses the text of a file and returns its providers in order.
 pub(super) fn read(text: &str, path: &str) -> Result<Vec<(String, ProviderConfig)>, FileError> {
     let plain = plain_json(text);
     let fail =
@@ -189,13 +189,13 @@ pub(super) fn read(text: &str, path: &str) -> Result<Vec<(String, ProviderConfig
     Ok(providers)
 }
 
-/// The line behind `before`, from 1, and the characters of it that `before` holds.
+/// Returns the line and column of the position after `before`.
 fn place(before: &str) -> (usize, usize) {
     let line = before.rfind('\n').map_or(before, |at| &before[at + 1..]);
     (before.matches('\n').count() + 1, line.chars().count())
 }
 
-/// The message of serde, without the place inside the part that it read.
+/// Returns serde's message without the position inside the parsed part.
 fn without_place(error: &serde_json::Error) -> String {
     error.to_string().split(" at line ").next().unwrap_or_default().to_string()
 }
@@ -229,13 +229,12 @@ fn check(config: &ProviderConfig) -> Result<(), String> {
     }
 }
 
-/// `text` with comments and commas before a closing bracket as blanks, so that every place stays where it
-/// is. Linear.
+/// Replaces comments and trailing commas of `text` by blanks, so that every position is unchanged. Runs in linear time.
 #[must_use]
 pub fn plain_json(text: &str) -> String {
     let mut out: Vec<u8> = text.trim_start_matches('\u{FEFF}').bytes().collect();
     let mut at = 0;
-    // A comma behind which nothing but blanks has come.
+    // A comma that is only followed by blanks so far.
     let mut comma = None;
     while at < out.len() {
         match out[at] {
@@ -268,6 +267,6 @@ pub fn plain_json(text: &str) -> String {
         }
         at += 1;
     }
-    // Only whole characters were replaced by blanks.
+    // Only complete characters were replaced by blanks.
     String::from_utf8(out).unwrap_or_else(|_| text.to_string())
 }

@@ -1,4 +1,4 @@
-//! Providers and models: a built-in table, the user's `models.json`, and the lists of servers.
+//! Providers and models: the built-in table, the user's `models.json`, and the lists of servers.
 
 mod catalogue;
 mod discovery;
@@ -17,40 +17,40 @@ use serde_json::{Map, Value};
 use crate::model::{Compat, Cost, Model};
 use file::{AuthKind, ModelConfig, ProviderConfig};
 
-/// A provider: where it answers and how it knows its users.
+/// A provider: its address and its authentication.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderEntry {
     /// The id.
     pub id: String,
-    /// Another name for it.
+    /// An alternative name; `None` without one.
     pub alias: Option<String>,
-    /// The protocol of its models, unless a model says otherwise.
+    /// The protocol of its models, unless a model has a different one.
     pub api: String,
-    /// The server's address, without a slash at the end.
+    /// The server's address, without a trailing slash.
     pub base_url: String,
-    /// Variables that may hold the key, the first first.
+    /// Environment variables that may contain the key, in order.
     pub env: Vec<String>,
-    /// The `apiKey` of `models.json`: a variable's name, a literal, or `!command`.
+    /// The `apiKey` of `models.json`: the name of a variable, a literal, or `!command`; `None` without one.
     pub api_key: Option<String>,
-    /// No key is needed, though one may be set.
+    /// True if no key is needed, although one may be set.
     pub keyless: bool,
-    /// The key goes into `Authorization: Bearer`.
+    /// True if the key is sent as `Authorization: Bearer`.
     pub auth_header: bool,
-    /// Headers of each request; values as [`ProviderEntry::api_key`].
+    /// Headers of each request; values as in [`ProviderEntry::api_key`].
     pub headers: Vec<(String, String)>,
-    /// The way to ask it for its models.
+    /// How to request its models; `None` if that is not supported.
     pub discovery: Option<DiscoveryKind>,
-    /// `models.json` says that it has to be asked; the others are asked when they are named.
+    /// True if `models.json` enables discovery; other servers are only asked when they are named.
     pub discovery_wanted: bool,
-    /// The `oauth` object of `models.json`.
+    /// The `oauth` object of `models.json`; `None` without one.
     pub oauth: Option<Value>,
-    /// Differences between its server and the protocol; a model's own `compat` beats them.
+    /// Differences between its server and the protocol; a model's own `compat` overrides them.
     pub compat: Compat,
     overrides: Map<String, Value>,
 }
 
 impl ProviderEntry {
-    /// A model with the defaults, before anything is known of it.
+    /// Creates a model with defaults, before anything is known about it.
     fn plain(&self, id: &str) -> Model {
         Model {
             id: id.to_string(),
@@ -63,11 +63,11 @@ impl ProviderEntry {
         }
     }
 
-    /// A model of the built-in table.
+    /// Creates a model of the built-in table.
     fn listed(&self, row: &table::Row) -> Model {
         let mut model = self.plain(row.id);
         row.apply(&mut model);
-        // An address of the user's speaks the protocol that he names.
+        // A custom address uses the protocol that the user specifies.
         if let Some(api) = row.api().filter(|_| self.is_builtin_api()) {
             model.api = api.to_string();
         }
@@ -80,8 +80,8 @@ impl ProviderEntry {
         catalogue::PROVIDERS.iter().any(|row| row.id == self.id && row.api == self.api)
     }
 
-    /// A model that `models.json` describes: of the table it takes what its maker allows in a request, for no file
-    /// says that, and nothing else.
+    /// Creates a model that `models.json` describes: only the restrictions on requests are copied from the table,
+    /// because the file cannot contain them.
     fn described(&self, own: &ModelConfig) -> Model {
         let mut model = self.plain(&own.id);
         if let Some((_, row)) = table::relative(&self.id, &own.id) {
@@ -92,8 +92,8 @@ impl ProviderEntry {
         model
     }
 
-    /// A model that no table has, and the known one whose facts it takes: the newest of its family. Without one it
-    /// is [`Model::unknown`].
+    /// Creates a model that is in no table, with the properties of the newest known model of its family, which is
+    /// returned too. Without one it is [`Model::unknown`].
     fn unlisted(&self, id: &str) -> (Model, Option<String>) {
         let mut model = self.plain(id);
         let relative = if self.has_own_models() { None } else { table::relative(&self.id, id) };
@@ -101,7 +101,7 @@ impl ProviderEntry {
             Some((_, row)) => row.apply(&mut model),
             None => model.unknown = true,
         }
-        // What a gateway that only the user knows takes for it, no table knows.
+        // The restrictions of a custom gateway are unknown.
         if !catalogue::PROVIDERS.iter().any(|row| row.id == self.id) {
             model.cost = Cost::default();
         }
@@ -110,13 +110,13 @@ impl ProviderEntry {
         (model, relative.map(|(section, row)| format!("{section}/{}", row.id)))
     }
 
-    /// Servers that run models themselves have them in sizes and forms of their own, for nothing.
+    /// Returns true for servers that run models themselves, with their own sizes and formats, at no cost.
     fn has_own_models(&self) -> bool {
         matches!(self.id.as_str(), "ollama" | "vllm" | "lmstudio")
     }
 
     fn override_model(&self, model: &mut Model) {
-        // A fault in an override was named when the file was read, where it has a place.
+        // An error in an override was reported with its position when the file was parsed.
         let own = self.overrides.get(&model.id).and_then(|own| serde_json::from_value::<ModelConfig>(own.clone()).ok());
         if let Some(own) = own {
             own.apply(model);
@@ -124,7 +124,7 @@ impl ProviderEntry {
     }
 }
 
-/// The variables that may hold keys of the built-in providers.
+/// Returns the variables that may contain keys of the built-in providers.
 pub fn builtin_key_variables() -> impl Iterator<Item = &'static str> {
     catalogue::PROVIDERS.iter().flat_map(|row| row.env.iter().copied())
 }
@@ -133,23 +133,23 @@ pub fn builtin_key_variables() -> impl Iterator<Item = &'static str> {
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     providers: Vec<ProviderEntry>,
-    /// Models of `models.json` and of servers. One that the table has too replaces the table's.
+    /// Models of `models.json` and of servers. They replace those of the table.
     own: Vec<OwnModel>,
-    /// All models, made when somebody looks at all.
+    /// All models, created on demand.
     all: OnceLock<Vec<Model>>,
 }
 
 #[derive(Debug, Clone)]
 struct OwnModel {
     model: Model,
-    /// A server told of it; else `models.json` did, which no server changes.
+    /// True if a server reported it; otherwise it is from `models.json`, which servers do not override.
     discovered: bool,
 }
 
 impl Registry {
-    /// The built-in providers and models. `variable` reads the environment: `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`,
-    /// `GOOGLE_GEMINI_BASE_URL`, `OPENROUTER_BASE_URL`, `OLLAMA_BASE_URL` and `OLLAMA_HOST` say where a provider
-    /// answers, unless a `models.json` says it.
+    /// Creates a registry with the built-in providers and models. `variable` reads the environment:
+    /// `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, `GOOGLE_GEMINI_BASE_URL`, `OPENROUTER_BASE_URL`, `OLLAMA_BASE_URL` and
+    /// `OLLAMA_HOST` set a provider's address, unless a `models.json` does.
     #[must_use]
     pub fn builtin(variable: &dyn Fn(&str) -> Option<String>) -> Registry {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
@@ -177,11 +177,11 @@ impl Registry {
         Registry { providers: catalogue::PROVIDERS.iter().map(entry).collect(), ..Registry::default() }
     }
 
-    /// Merges the text of a `models.json`. Comments and commas at the end of lists are allowed. A file with
-    /// a fault changes nothing.
+    /// Merges the text of a `models.json`, which may contain comments and trailing commas. A file with an error changes
+    /// nothing.
     ///
     /// # Errors
-    /// The fault and its place in `path`.
+    /// Returns the error with its position in `path`.
     pub fn merge_file(&mut self, text: &str, path: &str) -> Result<(), FileError> {
         for (id, config) in file::read(text, path)? {
             self.merge_provider(&id, &config);
@@ -245,7 +245,8 @@ impl Registry {
         }
     }
 
-    /// Adds what a server said, which beats the table; models of `models.json` stay as they are. Overrides apply.
+    /// Adds the models of a server, which override the table; models of `models.json` are not changed. Overrides are
+    /// applied.
     pub fn add_discovered(&mut self, discovery: &Discovery) {
         let Some(entry) = self.provider(&discovery.provider).cloned() else {
             return;
@@ -271,7 +272,7 @@ impl Registry {
         }
     }
 
-    /// Provider, id and name of the table's models.
+    /// Returns the provider, id and name of the table's models.
     fn listed_ids(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.providers.iter().flat_map(|entry| {
             table::ids(&entry.id).map(|id| {
@@ -281,7 +282,7 @@ impl Registry {
         })
     }
 
-    /// Provider, id and name of what `models.json` and servers tell.
+    /// Returns the provider, id and name of the models of `models.json` and servers.
     fn own_ids(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.own.iter().map(|OwnModel { model, .. }| (model.provider.as_str(), model.id.as_str(), model.name.as_str()))
     }
@@ -290,8 +291,8 @@ impl Registry {
         self.own.iter().find(|own| own.model.provider == provider && own.model.id == id)
     }
 
-    /// All models: built-in ones first, each provider's default before its others. The first call makes them, some
-    /// tenths of a millisecond.
+    /// Returns all models: built-in ones first, each provider's default before its others. The first call creates them,
+    /// which needs some tenths of a millisecond.
     #[must_use]
     pub fn models(&self) -> &[Model] {
         self.all.get_or_init(|| {
@@ -307,19 +308,19 @@ impl Registry {
         })
     }
 
-    /// All providers, in the order in which they are tried when nothing is said.
+    /// Returns all providers, in the order in which they are tried if no model is specified.
     #[must_use]
     pub fn providers(&self) -> &[ProviderEntry] {
         &self.providers
     }
 
-    /// A provider by its id or alias.
+    /// Returns a provider by its id or alias; `None` if there is none.
     #[must_use]
     pub fn provider(&self, id: &str) -> Option<&ProviderEntry> {
         self.providers.iter().find(|entry| entry.id == id || entry.alias.as_deref() == Some(id))
     }
 
-    /// A model by provider and id.
+    /// Returns a model by provider and id; `None` if there is none.
     #[must_use]
     pub fn find(&self, provider: &str, id: &str) -> Option<Model> {
         if let Some(own) = self.own(provider, id) {
@@ -329,7 +330,8 @@ impl Registry {
         table::row(provider, id).map(|row| entry.listed(&row))
     }
 
-    /// The provider's model where only the provider is named: the table's first, else the first that is known.
+    /// Returns the default model of a provider: the first of the table, otherwise the first known one; `None` without
+    /// any.
     #[must_use]
     pub fn default_model(&self, provider: &str) -> Option<Model> {
         match table::rows(provider).next() {
@@ -338,16 +340,17 @@ impl Registry {
         }
     }
 
-    /// The model to begin with when nothing is said: the first of the first provider that needs a key and
-    /// has one.
+    /// Returns the default model if none is specified: the first one of the first provider that needs a key and has
+    /// one; `None` without one.
     #[must_use]
     pub fn first_with_key(&self, has_key: &dyn Fn(&str) -> bool) -> Option<Model> {
         let mut with_key = self.providers.iter().filter(|entry| !entry.keyless && has_key(&entry.id));
         with_key.find_map(|entry| self.default_model(&entry.id))
     }
 
-    /// The smallest model of the same provider and protocol with a larger window, of the same family if it has one,
-    /// or the one that the model names: where to go when the context overflows. It reads what the model reads.
+    /// Returns the model to use when the context overflows: the smallest model of the same provider and protocol with a
+    /// larger window, preferably of the same family, or the one that the model specifies. It supports the same kinds of
+    /// input. `None` if there is none.
     #[must_use]
     pub fn promotion_target(&self, model: &Model) -> Option<Model> {
         if let Some(target) = &model.context_promotion_target {

@@ -1,27 +1,27 @@
-//! From what a user writes to a model.
+//! Resolves a user's text to a model.
 
 use std::cmp::Reverse;
 
 use super::{Registry, table};
 use crate::model::{Model, ThinkingLevel};
 
-/// A model that was chosen.
+/// A selected model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
     /// The model.
     pub model: Model,
-    /// The level behind the colon, where one was named.
+    /// The level after the colon; `None` without one.
     pub level: Option<ThinkingLevel>,
-    /// A warning for the user: the model is not in the table, for instance.
+    /// A warning for the user, for example that the model is not in the table; `None` without one.
     pub warning: Option<String>,
 }
 
 /// `Model not found: gpt-6. Similar: openai/gpt-5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
-    /// The pattern that was asked for.
+    /// The requested pattern.
     pub pattern: String,
-    /// The nearest, best first.
+    /// The most similar ids, best first.
     pub similar: Vec<String>,
 }
 
@@ -38,12 +38,12 @@ impl std::fmt::Display for NotFound {
 impl std::error::Error for NotFound {}
 
 impl Registry {
-    /// The model that `pattern` means: `provider/id`, an id, a part of one, or its letters in order, each
-    /// with an optional `:<level>`. An exact match beats all. Of several, models of providers for which
-    /// `has_key` holds come first, then ids without a date, then the newest.
+    /// Returns the model for `pattern`: `provider/id`, an id, a part of one, or its letters in order, each with an
+    /// optional `:<level>`. An exact match has precedence. Of several, models of providers for which `has_key` returns
+    /// true come first, then ids without a date, then the newest.
     ///
     /// # Errors
-    /// [`NotFound`] with the nearest ids.
+    /// Returns [`NotFound`] with the most similar ids if there is no match.
     pub fn select(&self, pattern: &str, has_key: &dyn Fn(&str) -> bool) -> Result<Selection, NotFound> {
         let pattern = pattern.trim();
         let (base, level) = split_level(pattern);
@@ -65,7 +65,7 @@ impl Registry {
                 ),
             };
             let warning = Some(format!("model \"{base}\" is not in the table; {facts}. models.json can describe it"));
-            // The user named a level for a model of which nothing is known: its server judges.
+            // The user specified a level for an unknown model, so its server decides.
             model.reasoning |= model.unknown && level.is_some_and(|level| level != ThinkingLevel::Off);
             return Ok(Selection { model, level, warning });
         }
@@ -75,8 +75,8 @@ impl Registry {
         Err(NotFound { pattern: pattern.to_string(), similar: self.similar(base) })
     }
 
-    /// The models that a glob over `provider/id` or the id means, in table order; without `*` and `?` as
-    /// [`Registry::select`]. Empty where nothing matches.
+    /// Returns the models that match a glob over `provider/id` or the id, in table order; without `*` and `?` as in
+    /// [`Registry::select`]. Empty if none matches.
     #[must_use]
     pub fn select_all(&self, pattern: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Selection> {
         if !pattern.contains(['*', '?']) {
@@ -110,7 +110,7 @@ impl Registry {
         Some(same.find(|model| has_key(&model.provider)).unwrap_or(first))
     }
 
-    /// The best of the models whose key or name `matches`.
+    /// Returns the best of the models for whose key or name `matches` returns true.
     fn partial(
         &self,
         pattern: &str,
@@ -128,12 +128,13 @@ impl Registry {
             matches(&wanted, &format!("{provider}/{id}").to_ascii_lowercase())
                 || matches(&wanted, &name.to_ascii_lowercase())
         };
-        // Only the one that is chosen becomes a model.
+        // Only the selected one is created as a model.
         let (provider, id, _) = self.listed_ids().chain(self.own_ids()).filter(means).min_by_key(rank)?;
         self.find(provider, id)
     }
 
-    /// A model that no table holds, of a provider that is named or that its id betrays, and whose facts it takes.
+    /// Returns a model that is in no table, of a provider that is specified or implied by its id, with the model whose
+    /// properties it has.
     fn unknown(&self, pattern: &str) -> Option<(Model, Option<String>)> {
         if let Some((provider, id)) = pattern.split_once('/')
             && let Some(provider) = self.provider(provider)
@@ -150,7 +151,7 @@ impl Registry {
         } else if pattern.starts_with("gemini") {
             "google"
         } else if pattern.contains(':') {
-            // A name with a tag is how Ollama writes models.
+            // Ollama writes models as a name with a tag.
             "ollama"
         } else {
             return None;
@@ -158,7 +159,8 @@ impl Registry {
         Some(self.provider(provider)?.unlisted(pattern))
     }
 
-    /// The keys of the models whose ids share at least a third of their letter pairs with `pattern`, most first.
+    /// Returns the keys of the models whose ids share at least a third of their letter pairs with `pattern`, the most
+    /// similar first.
     fn similar(&self, pattern: &str) -> Vec<String> {
         let wanted = pattern.to_ascii_lowercase();
         let likeness = |model: &Model| strsim::sorensen_dice(&wanted, &model.id.to_ascii_lowercase());
@@ -169,7 +171,7 @@ impl Registry {
     }
 }
 
-/// `sonnet:high` is a pattern and a level; `qwen3:8b` is an id.
+/// Splits off a level: `sonnet:high` has one, `qwen3:8b` is an id.
 fn split_level(pattern: &str) -> (&str, Option<ThinkingLevel>) {
     match pattern.rsplit_once(':').map(|(base, word)| (base, ThinkingLevel::parse(word))) {
         Some((base, Some(level))) => (base, Some(level)),
@@ -177,7 +179,8 @@ fn split_level(pattern: &str) -> (&str, Option<ThinkingLevel>) {
     }
 }
 
-/// The date at the end of an id: `20250929` of `claude-sonnet-4-5-20250929` or `2025-04-14`.
+/// Returns the date at the end of an id: `20250929` of `claude-sonnet-4-5-20250929` or `2025-04-14`; `None` without
+/// one.
 fn dated(id: &str) -> Option<String> {
     let digits: String = id.rsplit('-').take(3).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("");
     let last = id.rsplit('-').next().unwrap_or_default();
@@ -191,7 +194,7 @@ fn dated(id: &str) -> Option<String> {
     }
 }
 
-/// The numbers of an id, its date first: what makes one model newer than another.
+/// Returns the numbers of an id, its date first, for comparing the age of models.
 fn newness(id: &str) -> (String, Vec<u64>) {
     let numbers = id.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
     (dated(id).unwrap_or_default(), numbers)
@@ -202,7 +205,8 @@ fn in_order(wanted: &str, text: &str) -> bool {
     wanted.chars().all(|c| rest.any(|other| other == c))
 }
 
-/// `*` is any text, `?` any byte. Linear in the product at worst, for ids are short.
+/// Matches a glob: `*` is any text, `?` any byte. Takes time proportional to the product of the lengths at worst, which
+/// is fine for ids.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {

@@ -1,7 +1,7 @@
-//! The built-in models: the facts of one line of text each, read when they are asked for.
+//! The built-in models: one line of text each, parsed on demand.
 //!
-//! `cargo xtask gen models` writes the text, which says what its columns and letters mean. Nothing of it is parsed
-//! before a model is looked up: a program that names its model reads one line.
+//! `cargo xtask gen models` writes the text, which documents its columns and letters. Nothing is parsed before a model
+//! is looked up: a program that specifies its model parses one line.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use crate::model::{Cost, HighestEffort, Input, Model, ThinkingLevel, ThinkingMod
 
 const TABLE: &str = include_str!("table.txt");
 
-/// The facts of a model.
+/// The properties of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Row {
     pub(super) id: &'static str,
@@ -20,24 +20,24 @@ pub(super) struct Row {
     levels: &'static str,
 }
 
-/// The rows of a provider, its default first.
+/// Returns the rows of a provider, its default first.
 pub(super) fn rows(provider: &str) -> impl Iterator<Item = Row> + Clone {
     section(provider).lines().filter_map(parse)
 }
 
-/// The ids of a provider's rows, which cost less than the rows.
+/// Returns the ids of a provider's rows, which is cheaper than the rows.
 pub(super) fn ids(provider: &str) -> impl Iterator<Item = &'static str> {
     section(provider).lines().filter_map(|line| Some(line.split_once(' ')?.0))
 }
 
-/// A provider's row of exactly this id.
+/// Returns a provider's row with exactly this id; `None` if there is none.
 pub(super) fn row(provider: &str, id: &str) -> Option<Row> {
     let section = section(provider);
     let at = find(section, &format!("\n{id} "))?;
     parse(section[at + 1..].lines().next()?)
 }
 
-/// Returns whether any provider has a row of exactly this id.
+/// Returns true if any provider has a row with exactly this id.
 pub(super) fn has(id: &str) -> bool {
     find(TABLE, &format!("\n{id} ")).is_some()
 }
@@ -46,7 +46,7 @@ fn find(text: &str, wanted: &str) -> Option<usize> {
     memchr::memmem::find(text.as_bytes(), wanted.as_bytes())
 }
 
-/// The rows of a provider as text, each behind its line feed.
+/// Returns the rows of a provider as text, each after its line feed.
 fn section(provider: &str) -> &'static str {
     let head = format!("\n@{provider}\n");
     let Some(at) = find(TABLE, &head) else { return "" };
@@ -54,7 +54,7 @@ fn section(provider: &str) -> &'static str {
     &rest[..find(rest, "\n@").or_else(|| find(rest, "\n#")).unwrap_or(rest.len())]
 }
 
-/// The providers that have rows.
+/// Returns the providers that have rows.
 fn sections() -> impl Iterator<Item = &'static str> {
     TABLE.lines().filter_map(|line| line.strip_prefix('@'))
 }
@@ -70,7 +70,7 @@ fn parse(line: &'static str) -> Option<Row> {
 }
 
 impl Row {
-    /// Puts the facts into `model`.
+    /// Copies the properties to `model`.
     pub(super) fn apply(&self, model: &mut Model) {
         let has = |letter| self.letters.contains(letter);
         model.reasoning = has('r');
@@ -82,7 +82,7 @@ impl Row {
         self.apply_rules(model);
     }
 
-    /// Puts in `model` what its maker allows in a request, and nothing of its size and price.
+    /// Copies only the restrictions on requests to `model`, not its size and price.
     pub(super) fn apply_rules(&self, model: &mut Model) {
         let has = |letter| self.letters.contains(letter);
         let (yes, no) = (|holds: bool| holds.then_some(true), |holds: bool| holds.then_some(false));
@@ -99,7 +99,7 @@ impl Row {
         compat.supports_mid_conversation_system = yes(has('y'));
     }
 
-    /// The protocol, where it is not the provider's.
+    /// Returns the protocol if it differs from the provider's.
     pub(super) fn api(&self) -> Option<&'static str> {
         match (self.letters.contains('M'), self.letters.contains('R')) {
             (true, _) => Some("anthropic-messages"),
@@ -114,8 +114,8 @@ fn level(letter: char) -> Option<ThinkingLevel> {
     ThinkingLevel::ALL.get(place).copied()
 }
 
-/// The known model that is most like `id`: the same model under another name, else the newest of its family. Its
-/// provider's models come first, then the makers'.
+/// Returns the known model that is most similar to `id`: the same model with another name, otherwise the newest of its
+/// family. Models of its provider come first, then those of their makers. `None` if there is none.
 pub(super) fn relative(provider: &str, id: &str) -> Option<(&'static str, Row)> {
     let wanted = Name::of(id);
     let family = wanted.words.first()?.clone();
@@ -124,18 +124,18 @@ pub(super) fn relative(provider: &str, id: &str) -> Option<(&'static str, Row)> 
     own.chain(others).find_map(|section| {
         let members = rows(section).map(|row| (Name::of(row.id), row));
         let members = members.filter(|(name, _)| name.words.first() == Some(&family));
-        // Of equals the first: `max_by_key` would take the last.
+        // Of equal ones the first: `max_by_key` would return the last.
         let nearest = members.enumerate().max_by_key(|(at, (name, _))| (name.likeness(&wanted), Reverse(*at)));
         nearest.map(|(_, (_, row))| (section, row))
     })
 }
 
-/// Returns whether two ids name models of one family: `claude-opus-4-6` and `claude-opus-5`.
+/// Returns true if two ids belong to one family: `claude-opus-4-6` and `claude-opus-5`.
 pub(super) fn is_family(one: &str, other: &str) -> bool {
     Name::of(one).words == Name::of(other).words
 }
 
-/// An id in parts: `anthropic/claude-opus-4.6-20260205` is `claude`, `opus` and 4, 6.
+/// A parsed id: `anthropic/claude-opus-4.6-20260205` is `claude`, `opus` and 4, 6.
 struct Name {
     words: Vec<String>,
     version: Vec<u64>,
@@ -143,7 +143,7 @@ struct Name {
 
 impl Name {
     fn of(id: &str) -> Name {
-        // Words that say how a model is served, not which it is.
+        // Words that describe how a model is served, not which one it is.
         const NOISE: [&str; 9] = ["latest", "preview", "exp", "beta", "instruct", "free", "v", "b", "it"];
         let name = id.rsplit('/').next().unwrap_or(id).split([':', '@']).next().unwrap_or_default();
         let name = name.to_ascii_lowercase();
@@ -157,7 +157,7 @@ impl Name {
             if !word.is_empty() && !NOISE.contains(&word.as_str()) {
                 words.push(word);
             }
-            // What follows a date or a size is not a version.
+            // Numbers after a date or a size are not a version.
             sized |= number.len() > 2 || part.ends_with('b') && !number.is_empty();
             if let Ok(number) = number.parse()
                 && !sized
@@ -168,7 +168,7 @@ impl Name {
         Name { words, version }
     }
 
-    /// Compares `self` with the wanted name: more common words, the same version, fewer words of its own, newer.
+    /// Returns the similarity to the wanted name: more common words, the same version, fewer other words, newer.
     fn likeness(&self, wanted: &Name) -> (usize, bool, Reverse<usize>, Vec<u64>) {
         let common = self.words.iter().filter(|word| wanted.words.contains(word)).count();
         let same = !wanted.version.is_empty() && self.version == wanted.version;

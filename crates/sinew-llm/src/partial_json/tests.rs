@@ -4,9 +4,9 @@ use serde_json::json;
 use super::*;
 
 thread_local! {
-    /// The number of times that arguments were read in this thread.
+    /// The number of times that arguments were parsed in this thread.
     pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-    /// The number of their bytes, as far as they were read by the patient parser.
+    /// The number of bytes parsed by the tolerant parser.
     pub(crate) static BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -57,7 +57,7 @@ fn nesting_without_end_neither_overflows_nor_fails() {
             assert!(cut == json!({}) || cut["a"] == json!(1), "{depth} {open}");
             let whole = format!("{start}1{}}}", close.repeat(depth));
             assert!(parse(&whole).is_object());
-            // Deeper than anybody reads: refused with a reason, so that the model hears of it.
+            // Beyond the supported depth: rejected with a reason for the model.
             assert_eq!(parse_strict(&whole).is_ok(), depth < 127, "{depth} {open}");
         }
     }
@@ -82,7 +82,7 @@ fn strict_reading_takes_objects_only() {
     assert!(parse_strict("{}{}").is_err());
 }
 
-/// Returns whether everything in `part` is in `whole` too.
+/// Returns true if `part` is a prefix of `whole` in meaning.
 fn begins(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
@@ -121,7 +121,7 @@ proptest! {
     fn every_beginning_reads_as_a_beginning(items in prop::collection::btree_map("[a-z]{1,3}", any_json(), 0..4), pretty: bool) {
         let whole = Value::Object(items.into_iter().collect());
         let text = if pretty { serde_json::to_string_pretty(&whole) } else { serde_json::to_string(&whole) }.unwrap();
-        // Also as a writer that escapes all but ASCII.
+        // Also in the form of a writer that escapes all characters beyond ASCII.
         let ascii: String = text.chars().map(|c| if c.is_ascii() { c.to_string() } else {
             c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
         }).collect();

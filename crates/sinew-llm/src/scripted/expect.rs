@@ -6,7 +6,7 @@ use crate::message::{LlmMessage, text_of};
 use crate::model::ThinkingLevel;
 use crate::provider::Request;
 
-/// All that is named must hold.
+/// All given values must match.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct Expect {
@@ -29,7 +29,7 @@ struct ExpectedResult {
 }
 
 impl Expect {
-    /// Compares a request; the error holds the expected and the actual value of the first field that differs.
+    /// Compares a request; the error contains the expected and the actual value of the first field that differs.
     pub(super) fn check(&self, request: &Request) -> Result<(), (String, String)> {
         let last = request.conversation().last();
         if let Some(role) = &self.last_role {

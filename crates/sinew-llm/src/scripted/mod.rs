@@ -1,9 +1,8 @@
-//! A provider that plays a file: for tests, demonstrations and work without a network.
+//! A provider that replays a file, for tests, demonstrations and offline work.
 //!
-//! The file is JSONL; blank lines and lines that start with `//` are skipped. A `script` line, the first if
-//! there is one, holds facts and pacing; a `turn` answers one request; a `fault` fails one request. Each
-//! lane has its own place in the file. Everything between the provider and the user is the real path:
-//! events, loop, tools, sessions. Time is Tokio's.
+//! The file is JSONL; blank lines and lines that start with `//` are skipped. An optional first `script` line contains
+//! properties and pacing; a `turn` answers one request; a `fault` fails one request. Each lane has its own position in
+//! the file. Everything except the provider is real: events, loop, tools, sessions. Time is that of Tokio.
 
 mod expect;
 mod parse;
@@ -32,27 +31,27 @@ use parse::{Line, LineKind, Piece, Setup, Turn};
 /// The lane of the main session.
 pub const MAIN: &str = "main";
 
-/// Lanes of the agent's own requests: where the file has none, they are answered with one fixed line.
+/// Lanes of the agent's own requests: if the file does not contain them, they have a fixed answer.
 const OWN_LANES: [(&str, &str); 3] = [
     ("compact", "Summary of the conversation so far."),
     ("title", "Scripted session"),
     ("handoff", "Handoff of the conversation so far."),
 ];
 
-/// Values of `${cwd}`, `${sessionId}` and `${env:NAME}` in a script.
+/// The values of `${cwd}`, `${sessionId}` and `${env:NAME}` in a script.
 #[derive(Clone, Default)]
 pub struct Variables {
     /// `${cwd}`.
     pub cwd: String,
     /// `${sessionId}`.
     pub session_id: String,
-    /// `${env:NAME}`; a name that is missing means nothing.
+    /// `${env:NAME}`; a missing name is empty.
     pub env: Vec<(String, String)>,
 }
 
 impl std::fmt::Debug for Variables {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Values of the environment may be keys.
+        // Values of environment variables may be keys.
         f.debug_struct("Variables")
             .field("cwd", &self.cwd)
             .field("session_id", &self.session_id)
@@ -60,19 +59,19 @@ impl std::fmt::Debug for Variables {
     }
 }
 
-/// A script that was read without a fault.
+/// A parsed script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     setup: Setup,
     lines: Vec<Line>,
 }
 
-/// A line of a script that cannot be used: `script:3: expected value at line 1 column 2`.
+/// An invalid line of a script: `script:3: expected value at line 1 column 2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptError {
     /// The line, from 1.
     pub line: usize,
-    /// The fault.
+    /// The reason.
     pub reason: String,
 }
 
@@ -84,7 +83,7 @@ impl std::fmt::Display for ScriptError {
 
 impl std::error::Error for ScriptError {}
 
-/// Plays a [`Script`]: each request is answered by the next line of its lane.
+/// Replays a [`Script`]: each request is answered by the next line of its lane.
 #[derive(Debug, Clone)]
 pub struct ScriptedProvider {
     script: Arc<Script>,
@@ -95,22 +94,22 @@ pub struct ScriptedProvider {
 #[derive(Debug, Default)]
 struct LaneState {
     next: usize,
-    /// Turns that were played.
+    /// The number of turns replayed.
     turns: usize,
-    /// Calls that were made, for the ids.
+    /// The number of calls, for their ids.
     calls: usize,
 }
 
 impl Script {
-    /// Reads a script.
+    /// Parses a script.
     ///
     /// # Errors
-    /// The first line that cannot be used.
+    /// Returns the first invalid line.
     pub fn parse(text: &str, variables: &Variables) -> Result<Script, ScriptError> {
         parse::script(text, variables)
     }
 
-    /// The model `scripted/script`, with the facts of the script line.
+    /// Returns the model `scripted/script`, with the properties of the script line.
     #[must_use]
     pub fn model(&self) -> Model {
         self.setup.model()
@@ -118,13 +117,13 @@ impl Script {
 }
 
 impl ScriptedProvider {
-    /// A provider at the start of `script`.
+    /// Creates a provider at the start of `script`.
     #[must_use]
     pub fn new(script: Script) -> ScriptedProvider {
         ScriptedProvider { script: Arc::new(script), lanes: Arc::default() }
     }
 
-    /// The model `scripted/script`.
+    /// Returns the model `scripted/script`.
     #[must_use]
     pub fn model(&self) -> Model {
         self.script.model()
@@ -136,7 +135,7 @@ impl ScriptedProvider {
         let lane = match OWN_LANES.iter().find(|(own, _)| *own == lane) {
             Some((_, text)) if !has(lane) => return Play::Text(text),
             Some(_) => lane,
-            // A subagent: by its name, else by its id.
+            // A subagent: by its name, otherwise by its id.
             None => {
                 let (name, id) = lane.split_once('#').unwrap_or((lane, lane));
                 [name, id].into_iter().find(|lane| has(lane)).unwrap_or(MAIN)
@@ -281,7 +280,7 @@ impl ScriptedProvider {
             assembly.end(index);
             assembly.flush(sender).await;
         }
-        // A fault after more chunks than there are comes at the end.
+        // A fault after more chunks than there are happens at the end.
         if let Some((_, fault)) = &turn.fault {
             return Err(fail(fault, context, request.timestamp).await);
         }
@@ -295,7 +294,7 @@ async fn pause(ms: u64) {
     }
 }
 
-/// `text` in pieces of `length` characters.
+/// Splits `text` into chunks of `length` characters.
 fn chunks(text: &str, length: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -309,7 +308,7 @@ fn chunks(text: &str, length: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// About four bytes are a token.
+/// Estimates a token as four bytes.
 fn estimate(request: &Request, written: usize) -> Usage {
     let blocks = |blocks: &[Block]| -> usize {
         blocks.iter().map(|block| if let Block::Text(text) = block { text.text.len() } else { 0 }).sum()
@@ -328,7 +327,7 @@ fn estimate(request: &Request, written: usize) -> Usage {
     Usage { input: read.div_ceil(4) as u64, output: written.div_ceil(4) as u64, ..Usage::default() }
 }
 
-/// The way in which an answer fails, as a real server and a real connection would.
+/// How an answer fails, as with a real server and a real connection.
 #[derive(Debug, Clone, PartialEq)]
 enum Fault {
     Http { status: u16, body: Option<Value>, retry_after: Option<String> },
@@ -342,7 +341,7 @@ enum Fault {
     Error(String),
 }
 
-/// As long as a real connection may be silent.
+/// The maximum silence of a real connection.
 const IDLE: Duration = Duration::from_secs(300);
 
 async fn fail(fault: &Fault, context: &RequestContext<'_>, now_ms: i64) -> ErrorInfo {

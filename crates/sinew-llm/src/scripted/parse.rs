@@ -1,4 +1,4 @@
-//! Reads a script.
+//! Parses a script.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{Expect, Fault, MAIN, Script, ScriptError, Variables};
 use crate::message::{StopReason, Usage};
 use crate::model::{Input, Model};
 
-/// The script line, with its defaults.
+/// The script line with its defaults.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct Setup {
@@ -86,7 +86,7 @@ pub(super) struct Turn {
     pub(super) chunk_delay_ms: Option<u64>,
     pub(super) chunk: Option<usize>,
     pub(super) expect: Option<Expect>,
-    /// After so many deltas, this.
+    /// The number of deltas after which the fault happens, and the fault; `None` without one.
     pub(super) fault: Option<(usize, Fault)>,
 }
 
@@ -302,7 +302,7 @@ fn filled(text: &str, variables: &Variables) -> String {
                 out.push_str(value);
                 rest = &after[name.len() + 3..];
             }
-            // Other text of this shape is text: a shell command may hold it.
+            // Other text of this form is literal: a shell command may contain it.
             _ => {
                 out.push_str("${");
                 rest = &after[2..];

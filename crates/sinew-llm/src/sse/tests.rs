@@ -11,7 +11,7 @@ fn decode(chunks: &[&[u8]]) -> (Vec<SseEvent>, Option<SseEvent>) {
     (events, decoder.finish())
 }
 
-/// The data of all events, whether fed whole, byte by byte, or cut at any place.
+/// Checks the data of all events, whether passed at once, byte by byte, or split anywhere.
 #[track_caller]
 fn check(stream: &[u8], expect: &[&str]) {
     let (whole, rest) = decode(&[stream]);

@@ -23,10 +23,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     refuses_thinking: thinking::is_refused,
 };
 
-/// The longest id that the server takes.
+/// The maximum length of an id that the server accepts.
 const ID_LIMIT: usize = 64;
 
-/// Addresses of other protocols end in `/v1`, and so do some that users write for this one.
+/// Addresses of other protocols end in `/v1`, and so do some custom addresses for this one.
 fn path(request: &Request) -> String {
     let base = request.model.base_url.split('?').next().unwrap_or_default();
     if base.trim_end_matches('/').ends_with("/v1") { "/messages".into() } else { "/v1/messages".into() }
@@ -132,7 +132,7 @@ fn body(request: &Request) -> Vec<u8> {
     json.into_bytes()
 }
 
-/// A message as the server counts them: results of one batch are one.
+/// A message as the server counts them: the results of one batch are one message.
 enum Turn<'a> {
     User(Vec<Part<'a>>),
     Assistant(Vec<&'a Block>, bool),
@@ -172,7 +172,7 @@ fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &i
                             let mut parts = parts(request, &result.content);
                             let found = references(request, result);
                             if !found.is_empty() {
-                                // The server takes nothing else beside them.
+                                // The server accepts nothing else next to them.
                                 behind.append(&mut parts);
                                 json.key("content").array(|json| {
                                     found.iter().for_each(|tool| {
@@ -185,7 +185,7 @@ fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &i
                                 put_mark(json, marked && at + 1 == results.len());
                                 return;
                             }
-                            // The server refuses an error that says nothing.
+                            // The server rejects an error without content.
                             if parts.is_empty() && result.is_error {
                                 parts.push(Part::Text("(no text)"));
                             }
@@ -216,7 +216,7 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
                 let own = is_own(request, answer);
                 let mut blocks: Vec<&Block> =
                     answer.content.iter().filter(|block| is_sent(request, block, own, kept)).collect();
-                // The server refuses an answer that ends with a thought.
+                // The server rejects an answer that ends with thinking.
                 let spoken = blocks.iter().rposition(|block| !own || !matches!(block, Block::Thinking(_)));
                 blocks.truncate(spoken.map_or(0, |last| last + 1));
                 if !blocks.is_empty() {
@@ -232,14 +232,14 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
     if matches!(turns.last(), Some(Turn::Assistant(..)))
         && request.model.compat.supports_assistant_prefill == Some(false)
     {
-        // What was said is an answer, and no begin of one.
+        // The text is a complete answer, not the beginning of one.
         turns.push(Turn::User(vec![Part::Text("(continue)")]));
     }
     turns
 }
 
-/// Returns whether a block of an answer is sent. The server refuses blank texts and thoughts without a signature. `kept`: the
-/// thoughts of its turn are.
+/// Returns true if a block of an answer is sent. The server rejects blank texts and thinking without a signature.
+/// `kept` is true if the thinking of its turn is sent.
 fn is_sent(request: &Request, block: &Block, own: bool, kept: bool) -> bool {
     match block {
         Block::Text(text) => !text.text.trim().is_empty(),

@@ -1,4 +1,4 @@
-//! Sends a request and turns the server's stream into events, whatever the protocol.
+//! Sends a request and converts the server's stream to events, for every protocol.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,13 +21,13 @@ use crate::provider::{Request, WireObserver};
 use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
 use crate::surrogate;
 
-/// The bytes of an error's body that are read.
+/// The number of bytes of an error's body that are read.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
 
-/// The bytes of an answer that is not a stream of events that an error shows.
+/// The number of bytes of an answer that is not an event stream that an error shows.
 const SHOWN_LIMIT: usize = 2 * 1024;
 
-/// So many events in a row that are not JSON are not accident.
+/// The number of consecutive events that are not JSON after which the answer fails.
 const BROKEN_LIMIT: usize = 3;
 
 /// Answers `request` with events, the last of which is always terminal.
@@ -65,7 +65,7 @@ async fn send(events: VecDeque<StreamEvent>, sender: &EventSender) {
     }
 }
 
-/// Secrets that an error must not show: the key, and the values of headers that users add.
+/// Returns the secrets that an error must not contain: the key, and the values of custom headers.
 fn secrets(request: &Request) -> Vec<&str> {
     let headers = request.model.headers.iter().chain(&request.headers);
     let sensitive = headers.filter(|(name, _)| {
@@ -102,7 +102,7 @@ async fn exchange(
         observer.response(response.status, response.headers.iter().map(header).collect()).await;
     }
     if !(200..300).contains(&response.status) {
-        // A body that breaks off says less, but the status has said enough.
+        // A truncated body contains less information, but the status is known.
         let (body, _) = response.body.read_limited(ERROR_BODY_LIMIT).await.unwrap_or_default();
         let body = String::from_utf8_lossy(&body);
         let error = classify::from_response(context, response.status, &response.headers, &body, request.timestamp);
@@ -162,7 +162,7 @@ async fn exchange(
     if let Some(reason) = reader.parser.end(assembly) {
         return Ok(reason);
     }
-    // Some servers end the stream behind a call and give no reason. The answer was not cut if all of its calls are whole.
+    // Some servers end the stream after a call without a reason. The answer is complete if all of its calls are.
     if assembly.ends_with_whole_calls() {
         return Ok(StopReason::ToolUse);
     }
@@ -175,7 +175,7 @@ async fn exchange(
     })
 }
 
-/// The next bytes. `stall`: when content came last, and how long the next may take.
+/// Returns the next bytes. `stall` contains the time of the last content, and the limit until the next.
 async fn next(
     context: &RequestContext<'_>,
     body: &mut Body,
@@ -191,9 +191,8 @@ async fn next(
     chunk.map_err(|error| transport(context, &error))
 }
 
-/// The first bytes that say something, without the blanks and the byte order mark in front, which mean nothing in a
-/// stream of events or in JSON. They tell what the body is: servers and their proxies often name another type in the
-/// head.
+/// Returns the first relevant bytes, without leading blanks and the byte order mark, which have no meaning in an event
+/// stream or in JSON. They identify the kind of the body, because servers and proxies often send a wrong content type.
 async fn opening(
     context: &RequestContext<'_>,
     body: &mut Body,
@@ -213,13 +212,13 @@ struct Reader<'a> {
     context: &'a RequestContext<'a>,
     observer: Option<&'a dyn WireObserver>,
     parser: Box<dyn ResponseParser>,
-    /// Events in a row that were no JSON.
+    /// The number of consecutive events that are not JSON.
     broken: usize,
     seen: usize,
 }
 
 impl Reader<'_> {
-    /// Reads an answer that came in one piece.
+    /// Reads a complete answer.
     fn read_complete(
         &mut self,
         protocol: Protocol,
@@ -245,7 +244,7 @@ impl Reader<'_> {
         Ok(flow)
     }
 
-    /// After each event: one that ends the answer may be the one that made it too large.
+    /// Checks the size after each event, because the last event may make the answer too large.
     fn check(&self, assembly: &Assembly) -> Result<(), ErrorInfo> {
         assembly.check_size().map_err(|text| malformed(self.context, &text))
     }
@@ -273,7 +272,7 @@ impl Reader<'_> {
                 {
                     return Err(classify::from_stream(self.context, &json));
                 }
-                // Gateways report what went wrong behind them in words of their own.
+                // Gateways report errors of their servers in their own format.
                 if json.get("type").is_none() && json.get("error").is_some_and(|error| !error.is_null()) {
                     return Err(classify::from_stream(self.context, &json));
                 }
@@ -300,7 +299,7 @@ impl Reader<'_> {
 }
 
 fn http_request(protocol: Protocol, request: &Request, context: &RequestContext<'_>) -> Result<HttpRequest, ErrorInfo> {
-    // Gateways put a version of theirs behind the path: `https://host/openai?api-version=1`.
+    // Gateways append a version of their own to the path: `https://host/openai?api-version=1`.
     let (base, query) = request.model.base_url.split_once('?').unwrap_or((&request.model.base_url, ""));
     let base = base.trim_end_matches('/');
     let mut address = format!("{base}{}", (protocol.path)(request));
@@ -326,8 +325,8 @@ fn http_request(protocol: Protocol, request: &Request, context: &RequestContext<
     Ok(HttpRequest { method: ::http::Method::POST, url, headers, body })
 }
 
-/// The answer of a server that does not stream, of which `first` has come. An error in it, and a page for people,
-/// are refused.
+/// Reads the answer of a server that does not stream, of which `first` was received. An error in it, and an HTML page,
+/// are rejected.
 async fn unstreamed(
     context: &RequestContext<'_>,
     response: &mut HttpResponse,
@@ -377,7 +376,7 @@ fn transport(context: &RequestContext<'_>, error: &HttpError) -> ErrorInfo {
         HttpErrorKind::Protocol => ErrorKind::Malformed,
     };
     let mut info = classify::own(context, kind, &error.message);
-    // Another try meets the same certificate.
+    // A retry receives the same certificate.
     info.retryable &= error.kind != HttpErrorKind::Certificate;
     info
 }

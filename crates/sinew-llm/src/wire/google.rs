@@ -23,13 +23,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     parser: |_| Box::new(Answer::default()),
     refuses_thinking: |_, _| false,
     from_complete: |answer| match answer {
-        // What the server sends without `alt=sse`.
+        // The format without `alt=sse`.
         Value::Array(list) => Some(list),
         answer => (answer.get("candidates").is_some() || answer.get("promptFeedback").is_some()).then(|| vec![answer]),
     },
 };
 
-/// The least that a model thinks which cannot stop.
+/// The minimum budget of a model that cannot stop thinking.
 const SMALLEST_BUDGET: u64 = 128;
 
 fn headers(request: &Request) -> Vec<(String, String)> {
@@ -146,7 +146,7 @@ fn contents(request: &Request, json: &mut Json) {
                 rest = &rest[1..];
             }
             LlmMessage::ToolResult(_) => {
-                // The results of a batch are one turn; their pictures are another.
+                // The results of a batch are one turn; their images are another.
                 let end =
                     rest.iter().position(|message| !matches!(message, LlmMessage::ToolResult(_))).unwrap_or(rest.len());
                 results(request, json, &rest[..end]);
@@ -215,11 +215,11 @@ fn is_sent(request: &Request, block: &Block, own: bool) -> bool {
     }
 }
 
-/// The signature of a thought that has none: the server's own word for "do not check".
+/// The signature for an unsigned thought: the server's own value for "do not validate".
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The call that must be signed and is not: models from Gemini 3 on refuse an answer whose first call has no
-/// signature, and one that another model made has none that they know.
+/// Returns the call that must be signed but is not: models from Gemini 3 on reject an answer whose first call has no
+/// signature, and a call of another model has none that they accept. `None` if there is none.
 fn unsigned_call<'a>(request: &Request, blocks: &[&'a Block], own: bool) -> Option<&'a Block> {
     let version = request.model.id.trim_start_matches("models/").strip_prefix("gemini-")?;
     let version = version.split(['.', '-']).next()?.parse::<u32>().ok()?;
@@ -266,7 +266,7 @@ fn model_part(request: &Request, json: &mut Json, block: &Block, own: bool, bare
     });
 }
 
-/// The reason that the server named; there is no other end.
+/// The reason that the server sent; there is no other end marker.
 #[derive(Default)]
 struct Answer {
     stop: Option<StopReason>,
@@ -331,7 +331,7 @@ fn read_part(part: &Value, assembly: &mut Assembly) {
     if let Some(call) = part.get("functionCall") {
         assembly.end_runs();
         let string = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
-        // The server needs no id back, and those that it makes repeat.
+        // The server needs no ids back, and its own ids repeat.
         let index = assembly.begin_call("", string("name"));
         assembly.sign(index, signature);
         let arguments = call.get("args").filter(|args| args.is_object()).map(Value::to_string);

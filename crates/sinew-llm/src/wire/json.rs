@@ -1,9 +1,9 @@
-//! Writes JSON straight into bytes: no tree is built of a conversation that may be megabytes long, and
-//! keys keep the order in which they are written.
+//! Writes JSON directly to bytes: no tree is built for a conversation that may be megabytes long, and keys keep their
+//! order.
 
 use serde::Serialize;
 
-/// JSON in the making. Commas are put where they belong.
+/// A JSON writer, which inserts commas automatically.
 #[derive(Debug, Default)]
 pub(super) struct Json {
     out: Vec<u8>,
@@ -15,7 +15,7 @@ impl Json {
     }
 
     fn separate(&mut self) {
-        // No value ends with one of these, so a value is before anything else.
+        // No value ends with one of these, so otherwise a value precedes.
         if !matches!(self.out.last(), None | Some(b'{' | b'[' | b':')) {
             self.out.push(b',');
         }
@@ -35,20 +35,20 @@ impl Json {
         self.out.push(b']');
     }
 
-    /// A key; its value comes next.
+    /// Writes a key, which must be followed by its value.
     pub(super) fn key(&mut self, key: &str) -> &mut Json {
         self.value(key);
         self.out.push(b':');
         self
     }
 
-    /// Any value that serde can write.
+    /// Writes any serialisable value.
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) {
         self.separate();
         serde_json::to_writer(&mut self.out, value).expect("strings, numbers and JSON trees can always be written");
     }
 
-    /// A key and its value.
+    /// Writes a key and its value.
     pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
         self.key(key).value(value);
     }

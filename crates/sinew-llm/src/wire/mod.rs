@@ -1,7 +1,7 @@
-//! The providers' protocols: how a request is written, how an answer is read.
+//! The providers' protocols: writing requests and reading answers.
 //!
-//! Each protocol writes its requests and reads its answers; one driver sends the request, decodes
-//! the stream and keeps the promises that are the same for all: one terminal event, timers, cancellation.
+//! Each protocol writes its requests and reads its answers; a shared driver sends the request, decodes the stream and
+//! ensures the common guarantees: one terminal event, time limits, cancellation.
 
 mod anthropic;
 mod drive;
@@ -23,20 +23,20 @@ use protocol::Protocol;
 const PROTOCOLS: [Protocol; 4] =
     [anthropic::PROTOCOL, openai_completions::PROTOCOL, openai_responses::PROTOCOL, google::PROTOCOL];
 
-/// The ids of the protocols that [`provider`] knows.
+/// Returns the ids of the protocols that [`provider`] supports.
 pub fn apis() -> impl Iterator<Item = &'static str> {
     PROTOCOLS.iter().map(|protocol| protocol.api)
 }
 
-/// The provider that speaks the protocol `api`; None for one that is not known.
+/// Returns the provider for the protocol `api`; `None` if it is unknown.
 #[must_use]
 pub fn provider(api: &str, client: HttpClient) -> Option<Box<dyn Provider>> {
     let protocol = *PROTOCOLS.iter().find(|protocol| protocol.api == api)?;
     Some(Box::new(WireProvider { protocol, client }))
 }
 
-/// The body of the request that the provider of `request.model.api` would send: what a test of the common
-/// start of two requests, or a user who wants to see what leaves the machine, looks at.
+/// Returns the body of the request that the provider of `request.model.api` would send, for tests of common prefixes
+/// and for users who want to see what is sent. `None` if the protocol is unknown.
 #[must_use]
 pub fn request_body(request: &Request) -> Option<Vec<u8>> {
     let protocol = PROTOCOLS.iter().find(|protocol| protocol.api == request.model.api)?;

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions, and the many servers that are nearly compatible with it.
+//! OpenAI Chat Completions, and the many mostly compatible servers.
 
 mod answer;
 mod compat;
@@ -25,7 +25,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     from_complete: |answer| answer.get("choices").is_some_and(Value::is_array).then(|| vec![answer]),
 };
 
-/// The key as every server of this family takes it.
+/// Returns the key in the form that every server of this family accepts.
 pub(super) fn bearer(request: &Request) -> Vec<(String, String)> {
     match &request.auth {
         Auth::None => Vec::new(),
@@ -139,7 +139,7 @@ fn messages(request: &Request, quirks: &compat::Quirks, json: &mut Json) {
             json.field("content", &system);
         });
     }
-    // Pictures of a batch of results, for which a tool message has no place.
+    // The images of a batch of results, which tool messages cannot contain.
     let mut pictures: Vec<&ImageBlock> = Vec::new();
     let mut after_result = false;
     let mut rest = request.conversation().peekable();
@@ -192,7 +192,7 @@ fn picture_message(json: &mut Json, quirks: &compat::Quirks, pictures: &mut Vec<
     *after_result = false;
 }
 
-/// A word of the assistant between a result and a user, for servers that demand it.
+/// Writes an assistant message between a result and a user message, for servers that require it.
 fn bridge(json: &mut Json, quirks: &compat::Quirks, after_result: bool) {
     if after_result && quirks.assistant_after_tool_result {
         json.object(|json| {

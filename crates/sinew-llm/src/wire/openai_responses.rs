@@ -30,7 +30,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     },
 };
 
-/// The longest id of a call.
+/// The maximum length of a call id.
 const ID_LIMIT: usize = 64;
 
 fn body(request: &Request) -> Vec<u8> {
@@ -41,7 +41,7 @@ fn body(request: &Request) -> Vec<u8> {
         json.field("stream", &true);
         json.field("store", &false);
         if let Some(limit) = request.max_tokens {
-            // The server takes no less.
+            // The minimum that the server accepts.
             json.field("max_output_tokens", &limit.max(16));
         }
         if let Some(temperature) = temperature(request) {
@@ -110,12 +110,12 @@ fn function(json: &mut Json, tool: &ToolDef) {
     json.field("strict", &false);
 }
 
-/// Returns whether a call is one of the search that the server knows as such.
+/// Returns true if a call belongs to the search that the server supports natively.
 fn searches(request: &Request, name: &str) -> bool {
     request.tools.iter().any(|tool| tool.loading == Loading::Search && tool.name == name)
 }
 
-/// The tools that a search brings, and behind them what it says besides.
+/// Writes the tools that a search found, followed by its other output.
 fn found(request: &Request, json: &mut Json, result: &ToolResultMessage, call_id: &str) {
     json.object(|json| {
         json.field("type", "tool_search_output");
@@ -195,9 +195,9 @@ fn text_part(json: &mut Json, kind: &str, text: &str) {
 fn assistant<'a>(request: &Request, json: &mut Json, answer: &'a AssistantMessage, ids: &mut CallIds<'a>) {
     let own = is_own(request, answer);
     let thoughts = answer.content.iter().filter(|block| matches!(block, Block::Thinking(_)));
-    // A call names its item only beside its thought: the server looks for the one that belongs to the other.
+    // A call refers to its item only together with its thinking, because the server needs both.
     let named = own && thoughts.clone().count() == thoughts.filter_map(sealed).count();
-    // The server refuses a thought that nothing follows.
+    // The server rejects thinking without a following item.
     let spoken = answer.content.iter().rposition(|block| match block {
         Block::Text(text) => !text.text.is_empty(),
         block => matches!(block, Block::ToolCall(_)),
@@ -222,7 +222,7 @@ fn assistant<'a>(request: &Request, json: &mut Json, answer: &'a AssistantMessag
     }
 }
 
-/// The item of a thought, if it says anything: the server keeps none, and refuses one that is a name only.
+/// Returns the item of a thought, if it has content: the server stores none, and rejects one that only has an id.
 fn sealed(block: &Block) -> Option<Value> {
     let Block::Thinking(thought) = block else { return None };
     let item: Value = serde_json::from_str(thought.thinking_signature.as_deref()?).ok()?;
@@ -262,7 +262,7 @@ fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, named: boo
     }
     json.object(|json| {
         json.field("type", "function_call");
-        // The item's id ties a call to its thought; another model's server would refuse it.
+        // The item's id links a call to its thinking; another model's server would reject it.
         if let Some((_, item)) = call.id.split_once('|').filter(|(_, item)| named && item.starts_with("fc")) {
             json.field("id", item);
         }
@@ -272,7 +272,7 @@ fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, named: boo
     });
 }
 
-/// The ids of a conversation's calls as the server gets them.
+/// The ids of a conversation's calls as the server receives them.
 #[derive(Default)]
 struct CallIds<'a> {
     known: HashMap<&'a str, String>,
@@ -280,8 +280,8 @@ struct CallIds<'a> {
 }
 
 impl<'a> CallIds<'a> {
-    /// The server's part of `<call_id>|<item_id>`. A server may name two calls alike, or none at all: what tells
-    /// them apart is the whole id then.
+    /// Returns the server's part of `<call_id>|<item_id>`. A server may use an id twice, or none at all: then the
+    /// complete id distinguishes them.
     fn of(&mut self, id: &'a str) -> &str {
         let CallIds { known, taken } = self;
         known.entry(id).or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! Preparation of a conversation, common to every protocol, before it is written.
+//! Prepares a conversation for every protocol before it is written.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use crate::property_names::{self, PropertyNames};
 use crate::provider::{Loading, Request, ToolChoice, ToolDef};
 use crate::stable_hash::stable_hash;
 
-/// The text in place of a picture that the model cannot read.
+/// The replacement of an image that the model does not support.
 pub(super) const IMAGE_OMITTED: &str = "[image omitted: the model takes no images]";
 
-/// A piece of a user message or a tool result.
+/// A part of a user message or a tool result.
 pub(super) enum Part<'a> {
     Text(&'a str),
     Image(&'a ImageBlock),
 }
 
-/// The pieces that the model can read; blank texts, which some servers refuse, are left out.
+/// Returns the parts that the model supports, without blank texts, which some servers reject.
 pub(super) fn parts<'a>(request: &Request, blocks: &'a [Block]) -> Vec<Part<'a>> {
     let images = request.model.takes_images();
     let part = |block: &'a Block| match block {
@@ -30,7 +30,7 @@ pub(super) fn parts<'a>(request: &Request, blocks: &'a [Block]) -> Vec<Part<'a>>
     blocks.iter().filter_map(part).collect()
 }
 
-/// The tools that the result of a search brings into the conversation.
+/// Returns the tools that a search result adds to the conversation.
 pub(super) fn references<'a>(request: &'a Request, result: &ToolResultMessage) -> Vec<&'a ToolDef> {
     let name = |block: &Block| match block {
         Block::Other(block) if block["type"] == "tool_reference" => block["tool_name"].as_str().map(str::to_string),
@@ -42,7 +42,7 @@ pub(super) fn references<'a>(request: &'a Request, result: &ToolResultMessage) -
     names.filter_map(deferred).collect()
 }
 
-/// The parts of a user's message; never empty, which some servers refuse.
+/// Returns the parts of a user message; never empty, because some servers reject that.
 pub(super) fn content_parts<'a>(request: &Request, content: &'a Content) -> Vec<Part<'a>> {
     let parts = match content {
         Content::Text(text) if text.trim().is_empty() => Vec::new(),
@@ -52,9 +52,9 @@ pub(super) fn content_parts<'a>(request: &Request, content: &'a Content) -> Vec<
     if parts.is_empty() { vec![Part::Text("(empty)")] } else { parts }
 }
 
-/// The schema of a tool's arguments as every server takes it: an object, which says so, without a choice between
-/// forms at its top. What a form of such a choice names is offered; whether the arguments fit one is checked when
-/// they come. Its properties have names that every server accepts.
+/// Returns the schema of a tool's arguments in a form that every server accepts: an explicit object without
+/// alternatives at the top level. The properties of all alternatives are offered; whether the arguments match one is
+/// checked when they are received. Property names are ones that every server accepts.
 pub(super) fn fit_schema(schema: &Value) -> Cow<'_, Value> {
     let fit = fit_object(schema);
     match PropertyNames::of_schema(schema) {
@@ -63,7 +63,7 @@ pub(super) fn fit_schema(schema: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// The arguments of a call that was made, with the names that the schema of its tool has on the wire.
+/// Returns the arguments of an earlier call, with the wire names of its tool's schema.
 pub(super) fn fit_arguments<'a>(request: &Request, call: &'a ToolCall) -> Cow<'a, Value> {
     if property_names::has_renamed(&call.arguments)
         && let Some(tool) = request.tools.iter().find(|tool| tool.name == call.name)
@@ -95,12 +95,12 @@ fn fit_object(schema: &Value) -> Cow<'_, Value> {
     Cow::Owned(Value::Object(fit))
 }
 
-/// The temperature, for a model that takes one.
+/// Returns the temperature if the model supports it.
 pub(super) fn temperature(request: &Request) -> Option<f32> {
     request.temperature.filter(|_| request.model.compat.supports_temperature != Some(false))
 }
 
-/// The tool that the model must call. One that cannot be forced decides by itself.
+/// Returns the tool choice; a model that does not support forced tools decides itself.
 pub(super) fn tool_choice(request: &Request) -> &ToolChoice {
     match &request.tool_choice {
         ToolChoice::Required | ToolChoice::Tool(_)
@@ -112,7 +112,7 @@ pub(super) fn tool_choice(request: &Request) -> &ToolChoice {
     }
 }
 
-/// The texts of `parts`, a line feed between.
+/// Returns the texts of `parts`, separated by line feeds.
 pub(super) fn joined(parts: &[Part<'_>]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(*text),
@@ -121,7 +121,7 @@ pub(super) fn joined(parts: &[Part<'_>]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The pictures of `parts`.
+/// Returns the images of `parts`.
 pub(super) fn images<'a>(parts: &[Part<'a>]) -> Vec<&'a ImageBlock> {
     let image = |part: &Part<'a>| match part {
         Part::Image(image) => Some(*image),
@@ -130,34 +130,34 @@ pub(super) fn images<'a>(parts: &[Part<'a>]) -> Vec<&'a ImageBlock> {
     parts.iter().filter_map(image).collect()
 }
 
-/// `data:image/png;base64,…`.
+/// Returns a data URL: `data:image/png;base64,…`.
 pub(super) fn data_url(image: &ImageBlock) -> String {
     format!("data:{};base64,{}", image.mime_type, image.data)
 }
 
-/// The system prompt as one text; None where there is none.
+/// Returns the system prompt as one text; `None` without one.
 pub(super) fn system(request: &Request) -> Option<String> {
     let parts: Vec<&str> =
         request.system.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty()).collect();
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// Returns whether the model that is asked made this answer, so that its signatures still hold.
+/// Returns true if the requested model wrote this answer, so that its signatures are valid.
 pub(super) fn is_own(request: &Request, message: &AssistantMessage) -> bool {
     message.api == request.model.api && message.provider == request.model.provider && message.model == request.model.id
 }
 
-/// A thought of another model: text for a model that does not think itself, nothing for one that does.
+/// Returns another model's thinking as text for a model that does not think; `None` for one that does.
 pub(super) fn foreign_thought<'a>(request: &Request, thought: &'a ThinkingBlock) -> Option<&'a str> {
     (!request.model.reasoning && !thought.thinking.is_empty()).then_some(thought.thinking.as_str())
 }
 
-/// The longest name of a tool that every server takes.
+/// The maximum length of a tool name that every server accepts.
 const NAME_LIMIT: usize = 64;
 
-/// The name of a tool as a server takes it in a call that was made: letters, digits, `_` and `-`, the first no
-/// digit and no `-`. Models call tools that nobody offered, by any name; a name that the server refuses would make
-/// it refuse every later request of the session. A tool that is offered keeps its name.
+/// Returns the name of a tool in an earlier call in a form that servers accept: letters, digits, `_` and `-`, beginning
+/// with neither a digit nor a `-`. Models also call unknown tools with arbitrary names; a rejected name would make
+/// every later request of the session fail. Available tools keep their names.
 pub(super) fn fit_name<'a>(request: &Request, name: &'a str) -> Cow<'a, str> {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
@@ -170,9 +170,8 @@ pub(super) fn fit_name<'a>(request: &Request, name: &'a str) -> Cow<'a, str> {
     Cow::Owned(prefix.chars().chain(kept).take(NAME_LIMIT).collect())
 }
 
-/// An id that a server takes: letters, digits, `_` and `-`, at most `limit` of them; for a limit of 9, which
-/// is Mistral's, nine letters and digits. The same id always becomes the same other one, and different ids
-/// stay different.
+/// Returns an id that a server accepts: letters, digits, `_` and `-`, at most `limit` of them; for a limit of 9, which
+/// is Mistral's, exactly nine letters and digits. The mapping is deterministic, and different ids stay different.
 pub(super) fn fit_id(id: &str, limit: usize) -> Cow<'_, str> {
     let exact = limit < 10;
     let fine = |c: char| c.is_ascii_alphanumeric() || !exact && (c == '_' || c == '-');

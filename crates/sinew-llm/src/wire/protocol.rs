@@ -1,4 +1,4 @@
-//! The parts that a protocol gives to the driver.
+//! The interface between a protocol and the driver.
 
 use serde_json::Value;
 
@@ -12,24 +12,25 @@ use crate::provider::Request;
 #[derive(Clone, Copy)]
 pub(crate) struct Protocol {
     pub(crate) api: &'static str,
-    /// The path of the request, below the model's base URL.
+    /// Returns the path of the request, below the model's base URL.
     pub(crate) path: fn(&Request) -> String,
-    /// The headers that carry the key and the protocol's version.
+    /// Returns the headers with the key and the protocol's version.
     pub(crate) headers: fn(&Request) -> Vec<(String, String)>,
-    /// The request's JSON.
+    /// Returns the request's JSON.
     pub(crate) body: fn(&Request) -> Vec<u8>,
-    /// A reader of the answer.
+    /// Returns a parser for the answer.
     pub(crate) parser: fn(&Request) -> Box<dyn ResponseParser>,
-    /// The events that say the same as an answer in one piece, from a server that does not stream; None for
-    /// JSON that is not an answer.
+    /// Returns the events that correspond to a complete answer of a server that does not stream; `None` for JSON that
+    /// is not an answer.
     pub(crate) from_complete: fn(Value) -> Option<Vec<Value>>,
-    /// Returns whether the server refused the request only because it asks for thoughts where the conversation has none.
+    /// Returns true if the server only rejected the request because it requires thinking that the conversation does not
+    /// contain.
     pub(crate) refuses_thinking: fn(&Request, &ErrorInfo) -> bool,
 }
 
-/// Reads an answer event by event.
+/// Parses an answer event by event.
 pub(crate) trait ResponseParser: Send {
-    /// Takes in one event of the stream.
+    /// Processes one event of the stream.
     fn event(
         &mut self,
         data: &Value,
@@ -37,17 +38,17 @@ pub(crate) trait ResponseParser: Send {
         assembly: &mut Assembly,
     ) -> Result<Progress, ErrorInfo>;
 
-    /// Takes in an event of the kind that comes most, without building a tree of it. False where it is any
-    /// other: [`ResponseParser::event`] takes it then.
+    /// Processes an event of the most frequent kind without building a tree. Returns false for any other, which is then
+    /// passed to [`ResponseParser::event`].
     fn parse_delta(&mut self, _data: &str, _assembly: &mut Assembly) -> bool {
         false
     }
 
-    /// The stream ended without [`Progress::Done`]. None where the answer is not whole.
+    /// Called if the stream ended without [`Progress::Done`]. `None` if the answer is incomplete.
     fn end(&mut self, assembly: &mut Assembly) -> Option<StopReason>;
 }
 
-/// The state of an answer after a delta: more is to come, or it has ended.
+/// The state after a delta: more follows, or the answer has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     More,

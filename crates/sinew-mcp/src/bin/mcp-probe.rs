@@ -1,4 +1,4 @@
-//! Connects to a server and tells what it offers: `mcp-probe PROGRAM [ARGUMENT…]`. It is its own keeper, so the server
+//! Connects to a server and prints what it offers: `mcp-probe PROGRAM [ARGUMENT…]`. It is its own keeper, so the server
 //! ends with it.
 
 #[cfg(unix)]
@@ -22,7 +22,7 @@ fn main() -> std::process::ExitCode {
         Ok(text) => (text, 0),
         Err(message) => (format!("{message}\n"), 1),
     };
-    // Whoever closed the pipe wants no more.
+    // The reader may have closed the pipe.
     let _ = io::stdout().write_all(text.as_bytes());
     ExitCode::from(code)
 }

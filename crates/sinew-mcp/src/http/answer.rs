@@ -1,4 +1,4 @@
-//! The meaning of statuses and headers.
+//! Interprets statuses and headers.
 
 use sinew_jsonrpc::{Message, message};
 use sinew_llm::http::{HttpError, HttpResponse};
@@ -6,10 +6,10 @@ use sinew_llm::http::{HttpError, HttpResponse};
 use crate::core::Core;
 use crate::error::McpError;
 
-/// Bytes that are read of an answer that is an error.
+/// The maximum number of bytes read of an error answer.
 const ERROR_BYTES: usize = 64 * 1024;
 
-/// Passes an answer on, or says what its status means.
+/// Returns a successful answer, or the error of its status.
 pub(super) async fn check(core: &Core, mut response: HttpResponse) -> Result<HttpResponse, McpError> {
     let status = response.status;
     if (200..300).contains(&status) {
@@ -39,7 +39,7 @@ pub(super) async fn check(core: &Core, mut response: HttpResponse) -> Result<Htt
     Err(McpError::Http { status, body: text.trim().chars().take(200).collect() })
 }
 
-/// Servers answer 404 with an error of their own making for a session that they have forgotten.
+/// Servers answer 404 with their own error text for a session that they have forgotten.
 fn is_lost_session(status: u16, message: &str) -> bool {
     status == 404 && message.to_ascii_lowercase().contains("session")
 }

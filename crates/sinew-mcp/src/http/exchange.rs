@@ -22,10 +22,10 @@ use crate::error::McpError;
 use crate::headers::{ParamHeader, request_headers};
 use crate::oauth::Challenge;
 
-/// The time that the end of a session and the answer to a notification may take.
+/// The time limit for ending a session and for the answer to a notification.
 pub(super) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
 
-/// The state that requests and streams of one connection share.
+/// The state that the requests and streams of one connection share.
 pub(super) struct Shared {
     pub(super) server: HttpServer,
     pub(super) next: AtomicI64,
@@ -36,10 +36,10 @@ pub(super) struct Shared {
     pub(super) outbox: mpsc::Sender<Vec<u8>>,
 }
 
-/// The facts of a handshake that a legacy server wants to see again.
+/// The data of a handshake that a legacy server expects in later requests.
 #[derive(Default, Clone)]
 pub(super) struct Session {
-    /// None before the handshake, and in the modern era.
+    /// `None` before the handshake, and in the modern era.
     pub(super) version: Option<&'static str>,
     pub(super) id: Option<String>,
     /// The parameters of `initialize`, for a new handshake.
@@ -66,8 +66,8 @@ impl Shared {
         HttpRequest { method, url: self.server.url.clone(), headers, body: Bytes::from(body) }
     }
 
-    /// Sends a request with the token of the login, where there is one. A request that the server refuses for its token
-    /// was not looked at: it is sent once more where there is a newer token.
+    /// Sends a request with the login's token, if there is one. A request that the server rejects because of its token
+    /// was not processed: it is sent again if there is a newer token.
     pub(super) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, McpError> {
         let http = &self.server.http;
         let unusable = |error: ErrorInfo| McpError::Start(error.message);
@@ -86,7 +86,7 @@ impl Shared {
         }
     }
 
-    /// Keeps what the server wants of the next login.
+    /// Saves what the server requires of the next login.
     async fn remember(&self, core: &Core, challenge: Option<&str>) {
         let Some(tokens) = &self.server.tokens else { return };
         let challenge = Challenge::parse(challenge.unwrap_or_default());
@@ -95,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// Posts a request and reads until its answer.
+    /// Posts a request and reads up to its answer.
     pub(super) async fn exchange(
         &self,
         core: &Arc<Core>,
@@ -146,7 +146,7 @@ impl Shared {
         answer.ok_or_else(|| McpError::Protocol("an answer to another request".to_string()))?.map_err(McpError::from)
     }
 
-    /// Takes the messages of a body or an event.
+    /// Handles the messages of a body or an event.
     pub(super) fn receive(
         &self,
         core: &Arc<Core>,
@@ -162,7 +162,7 @@ impl Shared {
                 Message::Response { id: Some(id), outcome } if wanted.is_some() && id.to_number() == wanted => {
                     *answer = Some(outcome)
                 }
-                // An error that names no request answers the one whose stream this is.
+                // An error without an id answers the request of this stream.
                 Message::Response { id: None, outcome: Err(error) } if wanted.is_some() => *answer = Some(Err(error)),
                 Message::Response { .. } => {}
                 Message::Notification { method, params } => {
@@ -177,7 +177,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Posts what has no answer.
+    /// Posts a message that has no answer.
     pub(super) async fn post_control(&self, body: Vec<u8>) -> Result<(), McpError> {
         let session = self.session.lock().clone();
         let request = self.http_request(http::Method::POST, &session, Vec::new(), body);
@@ -199,7 +199,7 @@ fn with_token(mut request: HttpRequest, token: &str) -> HttpRequest {
 pub(super) async fn post_all(shared: Weak<Shared>, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(body) = queue.recv().await {
         let Some(shared) = shared.upgrade() else { return };
-        // A server that does not take it goes without.
+        // Messages that the server rejects are dropped.
         let _ = shared.post_control(body).await;
     }
 }

@@ -1,8 +1,8 @@
-//! The transport over HTTP: a request is a POST, its answer JSON or a stream of events.
+//! The transport over HTTP: a request is a POST, its answer is JSON or a stream of events.
 //!
-//! Modern servers get requests that stand for themselves. Servers from before 2026-07-28 get what they had: a session
-//! id, a stream for what they tell by themselves, `Last-Event-ID` behind a stream that broke, DELETE at the end.
-//! Redirects are not followed: an address is what its owner trusts, headers with keys included.
+//! Requests to modern servers are self-contained. For servers from before 2026-07-28, the transport supports a session
+//! id, a stream for messages of the server, `Last-Event-ID` after a broken stream, and DELETE at the end. Redirects are
+//! not followed: the user trusts only the configured address, and the headers contain keys.
 
 mod answer;
 mod exchange;
@@ -37,8 +37,8 @@ impl Client {
     /// Connects to a server over HTTP.
     ///
     /// # Errors
-    /// [`McpError::NeedsAuth`] when it wants a login, [`McpError::Start`] when it cannot be reached or is not ready in
-    /// time; other errors as it answers.
+    /// Returns [`McpError::NeedsAuth`] if it requires a login, [`McpError::Start`] if it cannot be reached or is not
+    /// ready in time, or the server's error.
     pub async fn connect_http(server: &HttpServer, options: &ClientOptions) -> Result<Client, McpError> {
         let core = Core::new(Arc::clone(&options.host), options.limits);
         let connecting = Client::connect(core, Link::Http(HttpLink::new(server)), options);
@@ -53,10 +53,10 @@ impl Client {
     }
 }
 
-/// Asks a server, without a token, whether it wants a login. None: it answers without one.
+/// Asks a server, without a token, whether it requires a login. Returns `None` if it does not.
 ///
 /// # Errors
-/// It cannot be reached.
+/// Returns an error if the server cannot be reached.
 pub async fn login_challenge(server: &HttpServer) -> Result<Option<Challenge>, McpError> {
     let options = ClientOptions::default();
     let server = HttpServer { tokens: None, ..server.clone() };
@@ -67,7 +67,7 @@ pub async fn login_challenge(server: &HttpServer) -> Result<Option<Challenge>, M
         }
         Err(McpError::NeedsAuth(challenge)) => Ok(Some(Challenge::parse(challenge.as_deref().unwrap_or_default()))),
         Err(McpError::Start(reason)) => Err(McpError::Start(reason)),
-        // It answers, if not to its liking: that is no matter of a login.
+        // The server answered, although with an error: it requires no login.
         Err(_) => Ok(None),
     }
 }
@@ -75,11 +75,11 @@ pub async fn login_challenge(server: &HttpServer) -> Result<Option<Challenge>, M
 pub(crate) struct HttpLink {
     shared: Arc<Shared>,
     poster: JoinHandle<()>,
-    /// Reads what a legacy server tells by itself.
+    /// Reads the stream of a legacy server's own messages.
     stream: Mutex<Option<JoinHandle<()>>>,
-    /// One new handshake at a time.
+    /// Ensures one new handshake at a time.
     renewing: tokio::sync::Mutex<()>,
-    /// Held while that stream is being opened: a server would ask into nothing.
+    /// Locked while that stream is being opened, since the server could not ask anything before.
     opening: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -140,13 +140,13 @@ impl HttpLink {
         drop(self.opening.lock().await);
         let mut session = shared.session.lock().id.clone();
         if session.is_none() {
-            // Another request may be shaking hands again.
+            // Waits for a handshake of another request.
             drop(self.renewing.lock().await);
             session = shared.session.lock().id.clone();
         }
         let mut outcome = shared.exchange(core, id, method, &params).await;
         if matches!(outcome, Err(McpError::Http { status: 404, .. })) && method != "initialize" && session.is_some() {
-            // The server has forgotten the session; it has not looked at the request.
+            // The server has forgotten the session and did not process the request.
             self.renew(core, session).await?;
             outcome = shared.exchange(core, id, method, &params).await;
         }
@@ -154,7 +154,7 @@ impl HttpLink {
         outcome
     }
 
-    /// Shakes hands again, once for all requests that found `forgotten` gone.
+    /// Repeats the handshake, once for all requests that lost the session `forgotten`.
     async fn renew(&self, core: &Arc<Core>, forgotten: Option<String>) -> Result<(), McpError> {
         let _turn = self.renewing.lock().await;
         let hello = {
@@ -178,7 +178,7 @@ impl HttpLink {
         self.shared.session.lock().version = Some(version);
     }
 
-    /// Opens the stream of a legacy server that may tell something by itself.
+    /// Opens the stream of a legacy server that may send its own messages.
     pub(crate) fn connected(&self, core: &Arc<Core>) {
         let Some(info) = core.info.get().filter(|info| info.era == Era::Legacy) else { return };
         let tells = ["tools", "resources", "prompts"].iter().any(|capability| info.tells_changes_of(capability));
@@ -189,7 +189,7 @@ impl HttpLink {
         }
     }
 
-    /// Learns which arguments are repeated in headers, and leaves out tools whose marks cannot be followed.
+    /// Records which arguments are repeated in headers, and leaves out tools with invalid marks.
     pub(crate) fn usable_tools(&self, mut listing: Listing) -> Listing {
         let mut marks = HashMap::new();
         listing.items.retain(|tool| match param_headers(&tool.value()["inputSchema"]) {
@@ -216,14 +216,13 @@ impl HttpLink {
         let session = std::mem::take(&mut *self.shared.session.lock());
         if session.id.is_some() {
             let request = self.shared.http_request(http::Method::DELETE, &session, Vec::new(), Vec::new());
-            // It may answer 405: then it ends sessions by itself.
+            // The server may answer 405 if it ends sessions by itself.
             let _ = tokio::time::timeout(CONTROL_LIMIT, self.shared.send(request)).await;
         }
     }
 }
 
-/// A request that was sent. Dropped before its answer it is given up: the connection closes, and a legacy server is
-/// told.
+/// A sent request. Dropping it before the answer cancels it: the connection closes, and a legacy server is notified.
 struct Pending<'a> {
     shared: &'a Shared,
     id: i64,

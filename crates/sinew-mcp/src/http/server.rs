@@ -7,20 +7,21 @@ use url::Url;
 
 use crate::oauth::ServerTokens;
 
-/// A server to be connected to.
+/// A server to connect to.
 #[derive(Clone)]
 pub struct HttpServer {
-    /// Its address.
+    /// The address.
     pub url: Url,
-    /// Sent with every request.
+    /// Headers for every request.
     pub headers: Vec<(String, String)>,
-    /// Sends the requests: see [`http_config`].
+    /// The HTTP client: see [`http_config`].
     pub http: HttpClient,
-    /// The login that goes with every request. None: there is none, whatever the server wants.
+    /// The login for every request. With `None`, requests have no token, even if the server requires one.
     pub tokens: Option<Arc<ServerTokens>>,
 }
 
-/// The settings of an HTTP client for servers: without limits of silence, since calls have clocks of their own.
+/// Returns the settings of an HTTP client for servers: without limits of silence, since calls have their own time
+/// limits.
 #[must_use]
 pub fn http_config(config: HttpConfig) -> HttpConfig {
     HttpConfig { idle_timeout: None, stall_timeout: None, ..config }

@@ -1,4 +1,4 @@
-//! Streams of events, which legacy servers let go on over another connection.
+//! Streams of events, which legacy servers can continue over another connection.
 
 use std::pin::pin;
 use std::sync::{Arc, Weak};
@@ -15,17 +15,17 @@ use super::exchange::{Session, Shared};
 use crate::core::Core;
 use crate::error::McpError;
 
-/// Times that a stream is asked to go on in a row without an event.
+/// The maximum number of consecutive attempts to continue a stream without an event.
 const RESUMES: u32 = 5;
 
-/// The wait before a stream is asked to go on, where the server names none, and the longest that it may name.
+/// The wait before a stream is continued, if the server names none, and the maximum that it may name.
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_LIMIT: Duration = Duration::from_secs(60);
-/// The time that the first calls wait for the stream on which the server asks.
+/// How long the first calls wait for the stream with the server's requests.
 const OPENING: Duration = Duration::from_millis(500);
 
 impl Shared {
-    /// Reads events until the answer to `id`, over as many connections as a legacy server needs.
+    /// Reads events up to the answer to `id`, over as many connections as a legacy server needs.
     pub(super) async fn read_stream(
         &self,
         core: &Arc<Core>,
@@ -35,13 +35,13 @@ impl Shared {
     ) -> Result<Box<RawValue>, McpError> {
         let mut cursor = StreamCursor::default();
         let mut body = body;
-        // The first wait is what the server asks for. One that ends each stream at once is not asked many times a second.
+        // The first wait is the server's. Later waits grow, in case the server ends each stream immediately.
         let mut shortest = Duration::ZERO;
         loop {
             let mut answer = None;
             let end = self.read_events(core, &mut body, &mut cursor, Some(id), &mut answer).await;
             if let Some(outcome) = answer {
-                // The next call goes over the same connection.
+                // Keeps the connection for the next call.
                 body.finish();
                 return outcome.map_err(McpError::from);
             }
@@ -103,7 +103,7 @@ impl Shared {
     }
 }
 
-/// Follows what a legacy server tells by itself, until it says that it has no such stream.
+/// Reads the messages of a legacy server until it reports that it has no such stream.
 pub(super) async fn follow(shared: Weak<Shared>, core: Weak<Core>, mut opening: Option<OwnedMutexGuard<()>>) {
     let mut cursor = StreamCursor::default();
     loop {
@@ -115,7 +115,7 @@ pub(super) async fn follow(shared: Weak<Shared>, core: Weak<Core>, mut opening: 
             let mut sent = pin!(shared.send(request));
             let opened = tokio::select! {
                 opened = &mut sent => opened,
-                // Some servers send the head of a stream with its first event.
+                // Some servers send the head of a stream only with its first event.
                 () = tokio::time::sleep(OPENING), if opening.is_some() => {
                     drop(opening.take());
                     sent.await
@@ -137,12 +137,12 @@ pub(super) async fn follow(shared: Weak<Shared>, core: Weak<Core>, mut opening: 
     }
 }
 
-/// The place in a stream from which another connection can go on.
+/// The position in a stream from which another connection can continue.
 #[derive(Default)]
 struct StreamCursor {
     last_id: Option<String>,
     retry_ms: Option<u64>,
-    /// Connections since the last event.
+    /// The number of connections since the last event.
     attempts: u32,
 }
 

@@ -1,18 +1,18 @@
-//! The header `WWW-Authenticate` of a server that wants a login (RFC 9110, 6750, 9728).
+//! The header `WWW-Authenticate` of a server that requires a login (RFC 9110, 6750, 9728).
 
-/// The parameters of a `Bearer` challenge.
+/// The parameters of a `Bearer` challenge. Each is `None` if the server did not send it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Challenge {
-    /// The address of the metadata of the resource.
+    /// The address of the resource's metadata.
     pub resource_metadata: Option<String>,
-    /// The scopes that the request needs, a blank between.
+    /// The scopes that the request needs, separated by spaces.
     pub scope: Option<String>,
-    /// `invalid_token`, `insufficient_scope`.
+    /// The error, such as `invalid_token` or `insufficient_scope`.
     pub error: Option<String>,
 }
 
 impl Challenge {
-    /// Reads a header, or several joined by commas. Everything but the parameters of `Bearer` is passed over.
+    /// Parses a header, or several joined by commas. Ignores everything except the parameters of `Bearer`.
     #[must_use]
     pub fn parse(header: &str) -> Challenge {
         let mut challenge = Challenge::default();
@@ -45,7 +45,7 @@ impl Challenge {
     }
 }
 
-/// A value, quoted or not, and the text behind it.
+/// Reads a quoted or unquoted value; also returns the remaining text.
 fn read_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([' ', '\t', ',']).unwrap_or(text.len());

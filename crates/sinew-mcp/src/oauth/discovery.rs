@@ -1,4 +1,4 @@
-//! The way from a server to its authorization server (RFC 9728, RFC 8414, OpenID Connect Discovery).
+//! Finds the authorization server of a server (RFC 9728, RFC 8414, OpenID Connect Discovery).
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,9 +11,9 @@ use super::web::{Web, refused};
 /// The authorization server of a resource.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// Named in every request of the login: what the token is for.
+    /// The resource of the token, named in every request of the login.
     pub(super) resource: String,
-    /// The scopes that the resource knows.
+    /// The scopes that the resource supports.
     pub(super) resource_scopes: Vec<String>,
     pub(super) server: AuthorizationServer,
 }
@@ -32,7 +32,7 @@ pub(super) struct AuthorizationServer {
     pub(super) scopes_supported: Vec<String>,
     #[serde(default)]
     code_challenge_methods_supported: Vec<String>,
-    /// None: the server does not say; then it is `client_secret_basic` (RFC 8414).
+    /// `None` if the server does not specify it, which means `client_secret_basic` (RFC 8414).
     #[serde(default)]
     pub(super) token_endpoint_auth_methods_supported: Option<Vec<String>>,
     #[serde(default)]
@@ -101,10 +101,10 @@ async fn protected_resource(
     Ok(None)
 }
 
-/// Servers from before 2025-06-18 have no metadata of their own: they are their own authorization server.
+/// Servers from before 2025-06-18 have no metadata: they are their own authorization server.
 async fn from_before(web: &Web, server: &Url) -> Result<Found, ErrorInfo> {
     let origin = at(server, "/");
-    // The address itself must fit, as one that was named.
+    // The address itself is checked like an address that a server names.
     web.address("the address of the server", origin.as_str())?;
     let resource = canonical(server);
     for place in server_places(&origin) {
@@ -145,7 +145,7 @@ fn checked(resource: String, resource_scopes: Vec<String>, server: Authorization
     Ok(Found { resource, resource_scopes, server })
 }
 
-/// Returns true if a token for `resource` is one for `server`: the same server, and the same path or one above it.
+/// Returns true if a token for `resource` is valid for `server`: the same host, and the same path or a parent of it.
 fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     let path = resource.path().trim_end_matches('/');
@@ -153,7 +153,7 @@ fn covers(resource: &str, server: &Url) -> bool {
     resource.origin() == server.origin() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// The name of a server as a resource (RFC 8707).
+/// Returns the name of a server as a resource (RFC 8707).
 fn canonical(server: &Url) -> String {
     let mut url = server.clone();
     url.set_fragment(None);

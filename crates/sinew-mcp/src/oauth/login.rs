@@ -1,4 +1,4 @@
-//! One login: from the demand of a server to tokens in the file.
+//! A login: from the challenge of a server to tokens in the file.
 
 use std::future::Future;
 
@@ -14,20 +14,20 @@ use super::store::{self, Store, StoredLogin};
 use super::web::{Web, refused};
 use super::{Logins, OAuthSettings, discovery};
 
-/// The server that a login is for.
+/// The server of a login.
 #[derive(Debug, Clone)]
 pub struct LoginRequest {
-    /// Its name in the file, for errors.
+    /// The name in the configuration, for errors.
     pub name: String,
-    /// Its address.
+    /// The address.
     pub server: Url,
-    /// The words of its entry.
+    /// The settings of its entry.
     pub settings: OAuthSettings,
-    /// Its demand. What it asked for in earlier requests is remembered and counts as well.
+    /// The server's challenge. The scopes of earlier challenges are remembered and added.
     pub challenge: Option<Challenge>,
 }
 
-/// A login that waits for the user. Dropping it ends it.
+/// A login that waits for the user. Dropping it cancels it.
 pub struct Login {
     logins: Logins,
     web: Web,
@@ -49,12 +49,12 @@ impl std::fmt::Debug for Login {
 }
 
 impl Logins {
-    /// Finds the authorization server, registers there where that is needed, opens a port for the browser and makes the
-    /// address that the user opens.
+    /// Finds the authorization server, registers there if necessary, opens a port for the browser and creates the
+    /// address for the user to open.
     ///
     /// # Errors
-    /// `auth`: the server or its metadata do not allow a login. `config`: the port or the file cannot be used. Else what
-    /// went wrong with an exchange.
+    /// Returns an `auth` error if the server or its metadata do not allow a login, a `config` error if the port or the
+    /// file cannot be used, or the error of a failed request.
     pub async fn begin(&self, request: LoginRequest) -> Result<Login, ErrorInfo> {
         let name = request.name.clone();
         self.begin_unnamed(request).await.map_err(|error| named(&name, error))
@@ -65,7 +65,7 @@ impl Logins {
         let store = Store::load(&self.path)?;
         let mut challenge = request.challenge.clone().unwrap_or_default();
         if let Some(wanted) = store.wanted(&request.server) {
-            // A request of work may need more than the one that was made to ask.
+            // A tool call may need more scopes than the request that asked for the login.
             challenge.resource_metadata = challenge.resource_metadata.or(wanted.resource_metadata);
             challenge.scope = wanted.scope.or(challenge.scope);
         }
@@ -102,25 +102,25 @@ impl Logins {
 }
 
 impl Login {
-    /// The address that the user opens.
+    /// Returns the address for the user to open.
     #[must_use]
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// The authorization server.
+    /// Returns the authorization server.
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// Waits for the browser, or for what the user pastes, as [`LoginRedirect::wait`]; fetches the tokens and keeps
-    /// them in the place of an earlier login.
+    /// Waits for the browser, or for text that the user pastes, as [`LoginRedirect::wait`] does; requests the tokens
+    /// and saves them in place of an earlier login.
     ///
     /// # Errors
-    /// The user or the server said no, nothing came in time, or the file cannot be written.
+    /// Returns an error if the user or the server refused, nothing arrived in time, or the file cannot be written.
     pub async fn finish(self, pasted: impl Future<Output = Option<String>>) -> Result<(), ErrorInfo> {
-        // Its errors name the server themselves.
+        // The errors already name the server.
         let code = self.redirect.wait(pasted).await?;
         self.exchange(&code).await.map_err(|error| named(&self.request.name, error))
     }
@@ -168,8 +168,8 @@ fn named(name: &str, mut error: ErrorInfo) -> ErrorInfo {
     error
 }
 
-/// The scopes to ask for: the user's, else those of the demand, else those of the resource. What an earlier login has is
-/// asked for again: a demand for more must not end what works.
+/// Returns the scopes to request: the user's, else those of the challenge, else those of the resource. The scopes of an
+/// earlier login are added, so that a challenge for more does not lose them.
 fn scope(found: &discovery::Found, settings: &OAuthSettings, challenge: &Challenge, before: Option<&str>) -> String {
     let mut scopes: Vec<&str> = match (&settings.scopes[..], &challenge.scope) {
         ([], Some(scope)) => {
@@ -178,7 +178,7 @@ fn scope(found: &discovery::Found, settings: &OAuthSettings, challenge: &Challen
         ([], None) => found.resource_scopes.iter().map(String::as_str).collect(),
         (scopes, _) => scopes.iter().map(String::as_str).collect(),
     };
-    // Without it some servers give no refresh token. Alone it would stand in place of what they give by themselves.
+    // Without this scope, some servers return no refresh token. Alone, it would replace the server's default scopes.
     const OFFLINE: &str = "offline_access";
     if !scopes.is_empty() && found.server.scopes_supported.iter().any(|scope| scope == OFFLINE) {
         scopes.push(OFFLINE);

@@ -1,4 +1,4 @@
-//! The end of a login: its tokens leave the file, and the server that gave them is asked to take them back (RFC 7009).
+//! Logs out: removes the tokens from the file, and asks the authorization server to revoke them (RFC 7009).
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use super::Logins;
 use super::store::{self, StoredLogin};
 use super::web::{Web, refused};
 
-/// The time that the authorization server may take.
+/// The time limit for the authorization server.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The result of a logout. The tokens are gone from this machine in every case.
+/// The result of a logout. The tokens are removed from this machine in every case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Logout {
     /// There was no login.
     None,
-    /// Revoked at the server, too.
+    /// The tokens are also revoked at the server.
     Revoked,
-    /// The server takes no token back: they count there until they run out.
+    /// The server does not support revocation: the tokens are valid until they expire.
     NotOffered,
-    /// The server was asked and did not take them back; the reason.
+    /// The server did not revoke the tokens; the reason.
     Failed(String),
 }
 
 impl Logins {
-    /// Removes the login for a server and revokes its tokens where they came from.
+    /// Removes the login for a server and revokes its tokens at the authorization server.
     ///
     /// # Errors
-    /// The file cannot be read or written. That the tokens are not revoked is none.
+    /// Returns an error if the file cannot be read or written. A failed revocation is not an error.
     pub async fn log_out(&self, server: &Url) -> Result<Logout, ErrorInfo> {
         let mut removed = None;
         store::change(&self.path, |store| removed = store.forget(server)).await?;
@@ -47,7 +47,7 @@ impl Logins {
     async fn revoke(&self, server: &Url, login: &StoredLogin, endpoint: &str) -> Result<(), ErrorInfo> {
         let web = Web::new(&self.http, server);
         let endpoint = web.address("the revocation endpoint", endpoint)?;
-        // The refresh token first: with it a server may take back all that it made of it.
+        // The refresh token first: with it, a server may revoke all tokens made from it.
         for (token, kind) in [(&login.refresh, "refresh_token"), (&login.access, "access_token")] {
             if token.is_empty() {
                 continue;
@@ -56,7 +56,7 @@ impl Logins {
             let header = login.client.identify(&mut form);
             let secrets = [login.refresh.as_str(), login.access.as_str(), login.client.secret()];
             let answer = token::post(&web.client, endpoint.clone(), &form, header.as_deref(), &secrets).await?;
-            // Some servers let access tokens run out, and say so.
+            // Some servers can only let access tokens expire, and report this error.
             let kept = answer.text("error") == Some("unsupported_token_type") && kind == "access_token";
             match answer.status {
                 200..300 => {}
@@ -75,7 +75,7 @@ impl Logins {
     }
 }
 
-/// Returns true for what may be an error code of OAuth, and cannot be a token that a server repeats.
+/// Returns true if a text may be an OAuth error code and cannot be a token repeated by the server.
 fn is_code(text: &str) -> bool {
     text.len() <= 40 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }

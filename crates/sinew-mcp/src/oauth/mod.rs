@@ -1,18 +1,19 @@
-//! Logins at servers by OAuth 2.1, as the protocol wants them over HTTP.
+//! Logins at servers with OAuth 2.1, as the protocol requires over HTTP.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`challenge`] | the header by which a server asks for a login |
-//! | `web` | requests for metadata: https, no foreign redirects, no addresses of the machine's own network |
-//! | `discovery` | the way from a server to its authorization server |
-//! | `registration` | the id under which we are known there |
-//! | [`login`] | the login itself, which ends in a browser |
-//! | [`logout`] | its end, also at the server that gave the tokens |
+//! | [`challenge`] | the header with which a server asks for a login |
+//! | `web` | requests for metadata: https, no redirects to other hosts, no addresses of the local network |
+//! | `discovery` | finds the authorization server of a server |
+//! | `registration` | the client id at an authorization server |
+//! | [`login`] | the login, which ends in a browser |
+//! | [`logout`] | the logout, including revocation |
 //! | `store` | the file of logins |
-//! | [`tokens`] | the token of each request, renewed before it runs out |
+//! | [`tokens`] | the token of each request, renewed before it expires |
 //!
 //! A token is bound to the address that it was made for and is sent nowhere else: a connection has one address and
-//! follows no redirect. A refresh token goes to the token endpoint that it came from, whatever the server says later.
+//! follows no redirects. A refresh token is only sent to the token endpoint that issued it, even if the server names
+//! another one later.
 
 pub mod challenge;
 mod discovery;
@@ -35,22 +36,22 @@ pub use login::{Login, LoginRequest};
 pub use logout::Logout;
 pub use tokens::ServerTokens;
 
-/// The words of an entry about its login. All of them may be missing.
+/// The login settings of an entry. All are optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OAuthSettings {
-    /// The id that the user registered.
+    /// The client id that the user registered; `None` to register automatically.
     pub client_id: Option<String>,
-    /// Its secret.
+    /// The secret of the client id; `None` if it has none.
     pub client_secret: Option<String>,
-    /// The port that the browser comes back to. None: one that is free.
+    /// The port of the browser's redirect. `None` chooses a free port.
     pub callback_port: Option<u16>,
-    /// Asked for in place of what the server names.
+    /// The scopes to request instead of those that the server names; empty for the server's.
     pub scopes: Vec<String>,
-    /// An address of a document that describes the client, for servers that take one as its id.
+    /// The address of a document that describes the client, for servers that accept it as the client id.
     pub metadata_url: Option<String>,
 }
 
-/// Milliseconds since 1970.
+/// Returns milliseconds since 1970.
 pub type Now = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The logins of a user.
@@ -62,22 +63,22 @@ pub struct Logins {
 }
 
 impl Logins {
-    /// The logins in the file at `path`, which need not exist. `http` reaches authorization servers.
+    /// Creates the logins of the file at `path`, which may be missing. `http` is used to reach authorization servers.
     #[must_use]
     pub fn new(path: PathBuf, http: HttpConfig, now: Now) -> Logins {
         Logins { path, http, now }
     }
 
-    /// The token for requests to a server. Reads the file at the first request.
+    /// Returns the tokens for requests to a server. The file is read at the first request.
     #[must_use]
     pub fn tokens(&self, server: &Url) -> Arc<ServerTokens> {
         Arc::new(ServerTokens::new(self.clone(), server.clone()))
     }
 
-    /// Returns true if a server asked for something since its last login.
+    /// Returns true if a server sent a challenge since its last login.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn is_wanted(&self, server: &Url) -> Result<bool, ErrorInfo> {
         Ok(store::Store::load(&self.path)?.wanted(server).is_some())
     }

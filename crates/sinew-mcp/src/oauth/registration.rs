@@ -1,4 +1,4 @@
-//! The id under which we are known to an authorization server.
+//! The client id at an authorization server.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,16 +10,16 @@ use super::OAuthSettings;
 use super::discovery::AuthorizationServer;
 use super::web::{Web, refused};
 
-/// The proof of identity at the token endpoint.
+/// How the client authenticates at the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum TokenAuth {
-    /// By nothing but the id: a program on a user's machine keeps no secret.
+    /// With the id only: a program on a user's machine cannot keep a secret.
     #[serde(rename = "none")]
     Public,
-    /// A header with id and secret.
+    /// With a header of id and secret.
     #[serde(rename = "client_secret_basic")]
     Basic,
-    /// Id and secret in the form.
+    /// With id and secret in the form.
     #[serde(rename = "client_secret_post")]
     Post,
 }
@@ -35,7 +35,7 @@ pub(super) struct ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// Adds who we are to a form, or gives the header that says so.
+    /// Adds the client's identity to a form, or returns the header that contains it.
     pub(super) fn identify<'a>(&'a self, form: &mut Vec<(&'a str, &'a str)>) -> Option<String> {
         let secret = self.client_secret.as_deref();
         match (self.token_auth, secret) {
@@ -51,13 +51,13 @@ impl ClientIdentity {
         None
     }
 
-    /// The secret, which must not stand in an error.
+    /// Returns the secret, which must not appear in an error; empty if there is none.
     pub(super) fn secret(&self) -> &str {
         self.client_secret.as_deref().unwrap_or_default()
     }
 }
 
-/// The id in the order of the specification: the user's, a document, a registration.
+/// Returns the client id, in the order of the specification: the user's, a document, a registration.
 pub(super) async fn identify(
     web: &Web,
     server: &AuthorizationServer,
@@ -122,7 +122,7 @@ async fn register(
     Ok(ClientIdentity { client_id, client_secret, token_auth })
 }
 
-/// The method of a client that has a secret or has none.
+/// Chooses the method of a client with or without a secret.
 fn choose(methods: Option<&[String]>, has_secret: bool) -> TokenAuth {
     let offers = |method: &str| methods.is_none_or(|methods| methods.iter().any(|offered| offered == method));
     match has_secret {

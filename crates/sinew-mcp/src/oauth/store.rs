@@ -20,7 +20,7 @@ pub(super) struct Store {
     version: u32,
     #[serde(default)]
     logins: Vec<StoredLogin>,
-    /// The scopes that servers asked for and no login gives yet, by their addresses.
+    /// The scopes that servers asked for and no login has yet, by server address.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     wanted: BTreeMap<String, Wanted>,
 }
@@ -31,22 +31,22 @@ impl Default for Store {
     }
 }
 
-/// A login. No two have the same issuer, resource and client.
+/// A login. Issuer, resource and client are unique together.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredLogin {
-    /// The address that gets the token, as the entry writes it. No other gets it.
+    /// The only address that gets the token, as written in the entry.
     pub(super) server: String,
     pub(super) resource: String,
     pub(super) issuer: String,
     pub(super) token_endpoint: String,
-    /// None: the server takes no token back.
+    /// `None` if the server does not support revocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) revocation_endpoint: Option<String>,
     #[serde(flatten)]
     pub(super) client: ClientIdentity,
     pub(super) access: String,
-    /// Empty where the server gave none.
+    /// Empty if the server sent none.
     #[serde(default)]
     pub(super) refresh: String,
     /// Milliseconds since 1970.
@@ -55,7 +55,7 @@ pub(super) struct StoredLogin {
     pub(super) scope: String,
 }
 
-/// The request of a server's challenge.
+/// The content of a server's challenge.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wanted {
@@ -66,7 +66,7 @@ struct Wanted {
 }
 
 impl Store {
-    /// Reads the file; one that is not there is empty.
+    /// Reads the file; a missing file is empty.
     pub(super) fn load(path: &Path) -> Result<Store, ErrorInfo> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -74,7 +74,7 @@ impl Store {
             Err(error) => return Err(config(&Error::io(format!("failed to read {path:?}"), &error))),
         };
         let broken = |why: String| ErrorInfo::new(ErrorKind::Config, format!("failed to read {path:?}: {why}"));
-        // serde's own message may quote a value.
+        // serde's own message may contain a value.
         let store: Store = serde_json::from_str(&text)
             .map_err(|error| broken(format!("line {}, column {} is wrong", error.line(), error.column())))?;
         match store.version {
@@ -83,47 +83,47 @@ impl Store {
         }
     }
 
-    /// The login for a server.
+    /// Returns the login for a server; `None` if there is none.
     pub(super) fn of(&self, server: &Url) -> Option<&StoredLogin> {
         self.logins.iter().find(|login| login.server == server.as_str())
     }
 
-    /// Puts a login in the place of all others for its server.
+    /// Adds a login and removes all others for its server.
     pub(super) fn put(&mut self, login: StoredLogin) {
         self.logins.retain(|old| old.server != login.server);
         self.wanted.remove(&login.server);
         self.logins.push(login);
     }
 
-    /// Puts renewed tokens in the place of the old ones.
+    /// Replaces the tokens with renewed ones.
     pub(super) fn renew(&mut self, renewed: &StoredLogin) {
         if let Some(login) = self.logins.iter_mut().find(|login| login.server == renewed.server) {
             *login = renewed.clone();
         }
     }
 
-    /// Removes the login for a server.
+    /// Removes and returns the login for a server.
     pub(super) fn forget(&mut self, server: &Url) -> Option<StoredLogin> {
         self.wanted.remove(server.as_str());
         let found = self.logins.iter().position(|login| login.server == server.as_str());
         found.map(|at| self.logins.remove(at))
     }
 
-    /// Remembers what a server asked for. Answers whether that is news.
+    /// Saves a server's challenge. Returns true if it is new.
     pub(super) fn want(&mut self, server: &Url, challenge: &Challenge) -> bool {
         let Challenge { resource_metadata, scope, .. } = challenge.clone();
         let wanted = Wanted { resource_metadata, scope };
         self.wanted.insert(server.to_string(), wanted.clone()) != Some(wanted)
     }
 
-    /// The challenge of a server since its last login.
+    /// Returns the challenge of a server since its last login; `None` if there was none.
     pub(super) fn wanted(&self, server: &Url) -> Option<Challenge> {
         let Wanted { resource_metadata, scope } = self.wanted.get(server.as_str())?.clone();
         Some(Challenge { resource_metadata, scope, error: None })
     }
 }
 
-/// Changes the file while no other process does.
+/// Changes the file while it is locked against other processes.
 pub(super) async fn change(path: &Path, change: impl FnOnce(&mut Store)) -> Result<(), ErrorInfo> {
     let _lock = lock(path).await?;
     let mut store = Store::load(path)?;

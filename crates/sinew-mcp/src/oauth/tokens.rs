@@ -1,4 +1,4 @@
-//! The token of each request, renewed before it runs out.
+//! The token of each request, renewed before it expires.
 
 use sinew_llm::credentials::{AuthEntry, EXPIRY_MARGIN_MS, lock, token};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
@@ -9,11 +9,11 @@ use super::challenge::Challenge;
 use super::store::{self, Store, StoredLogin};
 use super::web::Web;
 
-/// The tokens for one server. Connections to it share them.
+/// The tokens for one server, shared by its connections.
 pub struct ServerTokens {
     logins: Logins,
     server: Url,
-    /// None: not read yet, or of no use any more.
+    /// `None` if it is not read yet, or no longer valid.
     login: tokio::sync::Mutex<Option<StoredLogin>>,
 }
 
@@ -28,11 +28,12 @@ impl ServerTokens {
         ServerTokens { logins, server, login: tokio::sync::Mutex::default() }
     }
 
-    /// The token for the next request; None where there is no login. One that runs out within 5 minutes is renewed
+    /// Returns the token for the next request; `None` without a login. A token that expires within 5 minutes is renewed
     /// first.
     ///
     /// # Errors
-    /// The file cannot be read, or an old token cannot be renewed since the server is not reached.
+    /// Returns an error if the file cannot be read, or an old token cannot be renewed because the server is
+    /// unreachable.
     pub(crate) async fn current(&self) -> Result<Option<String>, ErrorInfo> {
         let mut login = self.login.lock().await;
         if login.is_none() {
@@ -48,17 +49,17 @@ impl ServerTokens {
                 *login = Some(renewed);
                 Ok(login.as_ref().map(|login| login.access.clone()))
             }
-            // It still counts for a while; or the server says to its token that it is time for a login.
+            // The token is still valid for a while, or the server answers that a login is necessary.
             Err(error) if error.kind == ErrorKind::Auth || found.expires > now => Ok(Some(found.access.clone())),
             Err(error) => Err(error),
         }
     }
 
-    /// Another token after the server refused `refused` with 401: one that another process stored meanwhile, or a renewed
-    /// one. None: it takes a login.
+    /// Returns another token after the server rejected `refused` with 401: one that another process stored meanwhile,
+    /// or a renewed one. Returns `None` if a login is necessary.
     ///
     /// # Errors
-    /// As [`ServerTokens::current`].
+    /// Fails as [`ServerTokens::current`] does.
     pub(crate) async fn replace(&self, refused: &str) -> Result<Option<String>, ErrorInfo> {
         let mut login = self.login.lock().await;
         let stored = Store::load(&self.logins.path)?.of(&self.server).cloned();
@@ -82,12 +83,12 @@ impl ServerTokens {
         Ok(Some(access))
     }
 
-    /// Remembers what the server asked for, so that the next login asks for it.
+    /// Saves the server's challenge for the next login.
     ///
     /// # Errors
-    /// The file cannot be changed.
+    /// Returns an error if the file cannot be changed.
     pub(crate) async fn remember(&self, challenge: &Challenge) -> Result<(), ErrorInfo> {
-        // The token that is not enough is of no more use to this process.
+        // This process no longer uses the insufficient token.
         *self.login.lock().await = None;
         let mut news = Store::load(&self.logins.path)?;
         match news.want(&self.server, challenge) {

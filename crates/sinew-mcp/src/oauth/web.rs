@@ -1,5 +1,5 @@
-//! Requests to authorization servers, whose addresses come from elsewhere: a server must not make us ask the services of
-//! this machine or of its cloud.
+//! Requests to authorization servers, whose addresses are untrusted: a server must not make the client query services
+//! of this machine or of its cloud.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::http::{HttpClient, HttpConfig, HttpError, HttpRequest, HttpResponse, is_loopback};
 use url::Url;
 
-/// Bytes of an answer at most.
+/// The maximum size of an answer.
 const ANSWER_LIMIT: usize = 1024 * 1024;
-/// Redirects within one server that are followed.
+/// The maximum number of redirects within one server.
 const REDIRECTS: usize = 3;
 
-/// Reaches authorization servers on behalf of one server of tools.
+/// Reaches authorization servers for one MCP server.
 pub(super) struct Web {
     pub(super) client: HttpClient,
-    /// The server of tools is on this machine, so its authorization server may be.
+    /// True if the MCP server is on this machine; then its authorization server may be as well.
     local: bool,
 }
 
@@ -33,7 +33,7 @@ impl Web {
         Web { client: HttpClient::new(config), local }
     }
 
-    /// Reads an address that a server named. `what` names it in the error.
+    /// Parses an address that a server named. `what` names it in the error.
     pub(super) fn address(&self, what: &str, text: &str) -> Result<Url, ErrorInfo> {
         let url = Url::parse(text).map_err(|error| refused(format!("{what} \"{text}\" is not a URL: {error}")))?;
         let fits = match url.scheme() {
@@ -47,7 +47,7 @@ impl Web {
         Err(refused(format!("{what} \"{text}\" is not https")))
     }
 
-    /// Gets a document. None where the server has none; redirects stay within the server.
+    /// Requests a document. Returns `None` if the server has none; redirects must stay within the server.
     pub(super) async fn json(&self, what: &str, url: &Url) -> Result<Option<Value>, ErrorInfo> {
         let mut at = url.clone();
         for _ in 0..=REDIRECTS {
@@ -69,7 +69,7 @@ impl Web {
         Err(refused(format!("{what} at {url}: more than {REDIRECTS} redirects")))
     }
 
-    /// Posts a document and answers status and document.
+    /// Posts a document and returns the status and the answer.
     pub(super) async fn post(&self, what: &str, url: Url, body: &Value) -> Result<(u16, Value), ErrorInfo> {
         let headers = [("Content-Type", "application/json"), ("Accept", "application/json")];
         let headers = headers.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
@@ -94,14 +94,14 @@ fn lost(what: &str, error: &HttpError) -> ErrorInfo {
     ErrorInfo::new(ErrorKind::Network, format!("{what}: {}", error.message))
 }
 
-/// Returns true if nobody on the internet has a reason to send us to this address.
+/// Returns true if requests to this address are not allowed.
 fn refuses(address: IpAddr, local: bool) -> bool {
     let address = match address {
         IpAddr::V6(address) => address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4),
         address => address,
     };
     let cloud = match address {
-        // The metadata service of one cloud lies outside the link-local range.
+        // The metadata service of one cloud is outside the link-local range.
         IpAddr::V4(address) => address.is_link_local() || address.octets() == [100, 100, 100, 200],
         IpAddr::V6(address) => {
             address.segments()[0] & 0xffc0 == 0xfe80 || address == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)

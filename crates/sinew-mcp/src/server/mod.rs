@@ -1,13 +1,13 @@
-//! The half that lends tools, in both eras: on a pair of pipes, and over HTTP.
+//! The server, in both eras: on a pair of pipes, and over HTTP.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `service` | which method has which answer, whatever carries it |
-//! | `pipes` | many calls at a time on one pair of pipes, nothing but the protocol written |
-//! | [`http`] | one request, one answer; who may ask at all |
+//! | `service` | the methods and their answers, for every transport |
+//! | `pipes` | concurrent calls on one pair of pipes, which carry only protocol messages |
+//! | [`http`] | requests over HTTP, and the access checks |
 //!
-//! The caller brings each tool as a [`ServedTool`]; these modules know no tool. Requests since 2026-07-28 stand
-//! for themselves; on pipes a client from before is served once it has shaken hands.
+//! The caller provides each tool as a [`ServedTool`]. Requests since 2026-07-28 are self-contained; on pipes, an older
+//! client is served after the handshake.
 
 pub mod http;
 mod pipes;
@@ -27,78 +27,79 @@ use crate::host::BoxFuture;
 pub use self::pipes::serve;
 pub use self::service::Service;
 
-/// A tool that is lent.
+/// A tool that the server offers.
 pub trait ServedTool: Send + Sync + 'static {
-    /// Unique among the tools of a server.
+    /// Returns the name, unique among the tools of a server.
     fn name(&self) -> &str;
 
-    /// Its description, for a model.
+    /// Returns the description for a model.
     fn description(&self) -> &str;
 
-    /// JSON Schema of its arguments, an object.
+    /// Returns the JSON Schema of the arguments, an object.
     fn input_schema(&self) -> Value;
 
-    /// JSON Schema of [`ServedOutput::structured`], where every result has some.
+    /// Returns the JSON Schema of [`ServedOutput::structured`]; `None` if results may lack it.
     fn output_schema(&self) -> Option<Value> {
         None
     }
 
-    /// Returns true if it changes nothing. Default true.
+    /// Returns true if the tool changes nothing. The default is true.
     fn read_only(&self) -> bool {
         true
     }
 
-    /// The capabilities that a client must have for a call, as `sampling`: others are refused (2026-07-28). Default none.
+    /// Returns the capabilities that a client must have for a call, such as `sampling`: other clients are rejected
+    /// (2026-07-28). None by default.
     fn needs(&self) -> &[&'static str] {
         &[]
     }
 
-    /// Does it. A failure is a result with [`ServedOutput::is_error`]. Long work runs elsewhere than on the task of the
-    /// call and looks at [`ServedCall::cancel`].
+    /// Runs the tool. A failure is a result with [`ServedOutput::is_error`]. Long work must run on another task or
+    /// thread and check [`ServedCall::cancel`].
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ServedOutput>;
 }
 
-/// A call of a lent tool.
+/// A call of a tool.
 pub struct ServedCall {
-    /// As the client sent them, unchecked.
+    /// The arguments that the client sent, unchecked.
     pub arguments: Map<String, Value>,
-    /// Set when the client waits no longer, or is gone.
+    /// Set if the client cancels the call or disconnects.
     pub cancel: CancelToken,
-    /// Takes reports of progress.
+    /// Sends progress reports.
     pub progress: ProgressReporter,
 }
 
-/// The result of a lent tool.
+/// The result of a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServedOutput {
-    /// For the model.
+    /// The text for the model.
     pub text: String,
-    /// Further blocks behind the text, in the protocol's shape: pictures, sounds, resources.
+    /// Further blocks after the text, in the protocol's format: images, sounds, resources.
     pub content: Vec<Value>,
-    /// The same as a value, in the shape of [`ServedTool::output_schema`].
+    /// The result as a value that matches [`ServedTool::output_schema`]; `None` if there is none.
     pub structured: Option<Value>,
-    /// The text says what went wrong.
+    /// True if the tool failed; the text describes why.
     pub is_error: bool,
 }
 
 impl ServedOutput {
-    /// A failure in words for the model.
+    /// Creates a failure with a text for the model.
     pub fn error(text: impl Into<String>) -> ServedOutput {
         ServedOutput { text: text.into(), is_error: true, ..ServedOutput::default() }
     }
 }
 
-/// Methods that a server answers beside those of its tools: resources, prompts, completions.
+/// Methods that a server answers besides those of its tools: resources, prompts, completions.
 pub trait ServedMethods: Send + Sync + 'static {
-    /// The capabilities by which they are declared, beside `tools`.
+    /// Returns the capabilities that declare the methods, besides `tools`.
     fn capabilities(&self) -> Map<String, Value>;
 
-    /// Answers a method; None where it is not one of these.
+    /// Answers a method; `None` if the method is unknown.
     fn answer(&self, method: &str, params: &Map<String, Value>) -> Option<Result<Value, RpcError>>;
 }
 
-/// Tells a client how far a call is. A report that is not further than the one before, or that finds the queue full, is
-/// dropped.
+/// Reports the progress of a call to the client. A report is dropped if it does not increase the progress, or if the
+/// queue is full.
 #[derive(Clone)]
 pub struct ProgressReporter {
     token: Option<Value>,
@@ -107,11 +108,11 @@ pub struct ProgressReporter {
 }
 
 impl ProgressReporter {
-    /// Tells that the call is at `progress`.
+    /// Reports the progress of the call.
     pub fn report(&self, progress: &Progress) {
         let Some(token) = &self.token else { return };
         let mut last = self.last.lock();
-        // False for what is no number, too.
+        // Also false for NaN.
         if progress.progress > *last {
             *last = progress.progress;
             let mut params = json!({"progressToken": token, "progress": progress.progress});
@@ -129,13 +130,13 @@ impl ProgressReporter {
 /// The name and version of the server, and its options.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// `sinew`.
+    /// The name, such as `sinew`.
     pub name: String,
-    /// `0.1.0`.
+    /// The version, such as `0.1.0`.
     pub version: String,
-    /// Guidance for the model that uses the tools.
+    /// Instructions for the model that uses the tools; `None` for no instructions.
     pub instructions: Option<String>,
-    /// Limits of messages and of calls at a time.
+    /// Limits of messages and concurrent calls.
     pub limits: Limits,
 }
 

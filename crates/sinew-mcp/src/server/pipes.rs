@@ -1,4 +1,4 @@
-//! Tools on one pair of pipes, for one client: many calls at a time.
+//! Serves tools on one pair of pipes to one client, with concurrent calls.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,13 +18,13 @@ use super::service::{ReadyCall, Reply, Service, era_of, read_params};
 use super::{ServedTool, ServerOptions};
 use crate::era::Era;
 
-/// The time that a client that ends its input may take to read what was answered before.
+/// How long a client that has ended its input may need to read the remaining answers.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// Serves tools until the input ends; then every call is cancelled and its answer, which nobody would read, dropped.
+/// Serves tools until the input ends; then cancels every call and drops its answer, which has no reader.
 ///
 /// # Errors
-/// When reading fails, or the client writes 100 lines in a row that are no messages.
+/// Returns an error if reading fails, or if the client writes 100 consecutive lines that are not messages.
 pub async fn serve(
     tools: Vec<Arc<dyn ServedTool>>,
     options: ServerOptions,
@@ -53,7 +53,7 @@ pub async fn serve(
         decoder.finish(|frame| server.receive(frame));
     }
     drop(server);
-    // The queue has no sender any more once the calls are gone; what is in it is written, if somebody reads it.
+    // After the calls, the queue has no sender; the remaining answers are written if the client reads them.
     if tokio::time::timeout(LAST_ANSWERS, &mut writer).await.is_err() {
         writer.abort();
     }
@@ -62,7 +62,7 @@ pub async fn serve(
 
 async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(message) = queue.recv().await {
-        // A client that is gone is noticed where its requests are read.
+        // The reading task notices that the client is gone.
         if output.write_all(&into_line(message)).await.is_err() || output.flush().await.is_err() {
             return;
         }
@@ -130,7 +130,7 @@ impl Server {
                 match done {
                     Ok(Some(result)) => self.send(message::encode_result(&id, &result)),
                     Err(error) => self.send(message::encode_error(Some(&id), &error)),
-                    // A task of its own answers.
+                    // The answer is sent by another task.
                     Ok(None) => {}
                 }
             }
@@ -144,7 +144,7 @@ impl Server {
                     canceller.cancel();
                 }
             }
-            // We ask nothing, so there is nothing to be answered.
+            // The server sends no requests, so it expects no answers.
             Message::Notification { .. } | Message::Response { .. } => {}
         }
     }
@@ -165,7 +165,7 @@ impl Server {
         let (id, calls, outbox) = (id.clone(), Arc::clone(&self.calls), self.outbox.clone());
         self.tasks.spawn(async move {
             let Some(result) = call.run(cancel, outbox.clone()).await else { return };
-            // Cancelled at this moment, it is not answered either.
+            // A call that was just cancelled is not answered.
             if calls.lock().remove(&id).is_some() {
                 let _ = outbox.send(message::encode_result(&id, &result)).await;
             }
@@ -177,7 +177,7 @@ impl Server {
         while self.tasks.try_join_next().is_some() {}
     }
 
-    /// Sends an answer that is there at once. A client that asks more than it reads loses answers, not we memory.
+    /// Sends an immediate answer. If the client does not read, the answer is dropped, which limits the memory use.
     fn send(&self, message: Vec<u8>) {
         let _ = self.outbox.try_send(message);
     }

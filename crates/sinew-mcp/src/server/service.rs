@@ -1,4 +1,4 @@
-//! Methods and their answers, whatever carries them.
+//! The methods and their answers, for every transport.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::{ProgressReporter, ServedCall, ServedMethods, ServedOutput, ServedToo
 use crate::era::{self, Era};
 use crate::headers::{ParamHeader, param_headers};
 
-/// The time that clients may keep the list of tools: it never changes while the server runs.
+/// How long clients may cache the list of tools, which never changes while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
 
-/// The tools of a server, and what it says of itself.
+/// The tools of a server, and its description.
 pub struct Service {
     tools: HashMap<String, Lent>,
     definitions: Value,
@@ -35,36 +35,36 @@ struct Lent {
 
 /// The answer to a request.
 pub(super) enum Reply {
-    /// It is there at once.
+    /// An immediate answer.
     Now(Result<Value, RpcError>),
-    /// A tool has to run for it.
+    /// The answer requires a tool call.
     Call(ReadyCall),
 }
 
-/// A call whose request is in order.
+/// A call with a valid request.
 pub(super) struct ReadyCall {
     tool: Arc<dyn ServedTool>,
     arguments: Map<String, Value>,
-    /// Names the call in reports of its progress. None: nobody wants them.
+    /// Identifies the call in progress reports; `None` if the client wants none.
     pub(super) progress_token: Option<Value>,
-    /// Name and version of the server, which go with a modern result.
+    /// The name and version of the server, for modern results.
     info: Option<Value>,
 }
 
 impl Service {
-    /// A server of these tools, listed in this order.
+    /// Creates a server with these tools, listed in this order.
     #[must_use]
     pub fn new(tools: Vec<Arc<dyn ServedTool>>, options: ServerOptions) -> Service {
         let definitions = tools.iter().map(|tool| definition(&**tool)).collect();
         let lent = tools.into_iter().map(|tool| {
-            // Marks that cannot be followed are the client's reason to leave the tool out.
+            // Clients leave out tools with invalid marks.
             let marks = param_headers(&tool.input_schema()).unwrap_or_default();
             (tool.name().to_string(), Lent { tool, marks })
         });
         Service { tools: lent.collect(), definitions, methods: None, capabilities: json!({"tools": {}}), options }
     }
 
-    /// The same server, which answers further methods.
+    /// Adds methods to the server.
     #[must_use]
     pub fn with_methods(mut self, methods: Arc<dyn ServedMethods>) -> Service {
         for (name, capability) in methods.capabilities() {
@@ -74,12 +74,12 @@ impl Service {
         self
     }
 
-    /// The arguments of a tool that a request over HTTP repeats in headers.
+    /// Returns the arguments of a tool that a request over HTTP repeats in headers.
     pub(super) fn marks(&self, tool: &str) -> &[ParamHeader] {
         self.tools.get(tool).map_or(&[], |lent| &lent.marks)
     }
 
-    /// The answer to a request of an era.
+    /// Answers a request of an era.
     pub(super) fn reply(&self, era: Era, method: &str, params: Map<String, Value>) -> Reply {
         let modern = era == Era::Modern;
         Reply::Now(match method {
@@ -156,13 +156,13 @@ impl Service {
 }
 
 impl ReadyCall {
-    /// Runs the tool; the result, or None where the call was cancelled. Dropping the future ends the tool's task.
+    /// Runs the tool; returns `None` if the call was cancelled. Dropping the future ends the tool's task.
     pub(super) async fn run(self, cancel: CancelToken, outbox: mpsc::Sender<Vec<u8>>) -> Option<Value> {
         let ReadyCall { tool, arguments, progress_token, info } = self;
         let progress =
             ProgressReporter { token: progress_token, outbox, last: Arc::new(Mutex::new(f64::NEG_INFINITY)) };
         let call = ServedCall { arguments, cancel: cancel.clone(), progress };
-        // In a task of its own, so that a panic of the tool is an answer and not the end of the server.
+        // On its own task, so that a panic of the tool is answered and does not end the server.
         let running = tokio::spawn(async move { tool.call(call).await });
         let _running = AbortOnDrop(running.abort_handle());
         let ended = Arc::new(Notify::new());
@@ -182,7 +182,7 @@ impl ReadyCall {
     }
 }
 
-/// Ends a task with whoever waits for it.
+/// Aborts a task when dropped.
 pub(super) struct AbortOnDrop(pub(super) AbortHandle);
 
 impl Drop for AbortOnDrop {
@@ -191,8 +191,8 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// The era of a request. `greeted` says that a client from before 2026-07-28 has shaken hands, or need not. The error tells
-/// a client what its request lacks.
+/// Returns the era of a request. `greeted` is true if a client from before 2026-07-28 has completed the handshake or
+/// needs none. The error names what the request lacks.
 pub(super) fn era_of(greeted: bool, method: &str, params: &Map<String, Value>) -> Result<Era, RpcError> {
     let meta = params.get("_meta");
     let Some(version) = meta.and_then(|meta| meta.get(era::META_VERSION)) else {
@@ -213,13 +213,13 @@ pub(super) fn era_of(greeted: bool, method: &str, params: &Map<String, Value>) -
     }
 }
 
-/// The error for a revision that is not spoken.
+/// Returns the error for an unsupported revision.
 pub(super) fn unsupported(version: &str) -> RpcError {
     let data = json!({"supported": era::MODERN, "requested": version});
     with_data(RpcError::new(era::UNSUPPORTED_VERSION, "Unsupported protocol version"), &data)
 }
 
-/// The error for a request that lacks a key of `_meta`.
+/// Returns the error for a request without a required `_meta` key.
 pub(super) fn missing(key: &str) -> RpcError {
     RpcError::invalid_params(format!(
         "/params/_meta lacks \"{key}\": send it with every request (2026-07-28), or initialize first (before that)"

@@ -1,5 +1,5 @@
-//! The keeper as a program: `sinew-keeper keep` is the role, `sinew-keeper run PROGRAM [ARGUMENT…]` runs a program
-//! that ends with this one, whatever ends it. Standard input, output and error are passed on.
+//! The keeper as a program: `sinew-keeper keep` runs the keeper role, `sinew-keeper run PROGRAM [ARGUMENT…]` runs a
+//! program that is terminated when this one ends for any reason. Standard input, output and error are inherited.
 
 #[cfg(unix)]
 fn main() -> std::process::ExitCode {

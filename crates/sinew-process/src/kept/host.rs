@@ -1,4 +1,4 @@
-//! The side of the process that wants a program.
+//! The side of the process that starts a program.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, Read, Write};
@@ -14,20 +14,20 @@ use sinew_base::{Error, ErrorCode, Result};
 use super::{EXITED, KILL, NOT_STARTED, ROLE, STARTED, request};
 use crate::sys::QUIET;
 
-/// A program to be kept.
+/// A program to start under a keeper.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeptProgram {
-    /// A path, or a name that is looked for along the `PATH` of `env`.
+    /// A path, or a name that is looked up on the `PATH` of `env`.
     pub program: OsString,
-    /// Its arguments, without its name.
+    /// The arguments without the program's name.
     pub args: Vec<OsString>,
-    /// Its whole environment: nothing is inherited.
+    /// The complete environment: nothing is inherited.
     pub env: Vec<(OsString, OsString)>,
-    /// Its working folder. None: that of this process.
+    /// The working directory; `None` means that of this process.
     pub cwd: Option<PathBuf>,
 }
 
-/// Our ends of the program's standard streams. They are pipes, inherited by no other child.
+/// Our ends of the program's standard streams. They are pipes that no other child inherits.
 #[derive(Debug)]
 pub struct KeptPipes {
     /// The standard input of the program.
@@ -38,11 +38,11 @@ pub struct KeptPipes {
     pub stderr: OwnedFd,
 }
 
-/// A program and everything that descends from it. Ends with this value, and with this process, whatever ends that:
-/// when its standard input is closed, a program has 500 ms to leave; after SIGTERM its processes have 2 s; then they
-/// are killed.
+/// A program and all its descendants. They are terminated with this value, and with this process for any reason: after
+/// its standard input is closed, the program has 500 ms to exit; then its processes receive SIGTERM and have 2 s; then
+/// they are killed.
 ///
-/// Dropping it returns at once, and the end takes its course. [`Kept::close`] waits for it.
+/// Dropping it returns at once, and the termination continues in the background. [`Kept::close`] waits for it.
 #[derive(Debug)]
 pub struct Kept {
     link: UnixStream,
@@ -51,11 +51,11 @@ pub struct Kept {
     status: Option<i32>,
 }
 
-/// Starts a program under a keeper, `keeper` being the program that takes that role. Blocks until the program runs,
+/// Starts a program under a keeper; `keeper` is the program that implements the role. Blocks until the program runs,
 /// about 2 ms.
 ///
 /// # Errors
-/// When the system cannot start the keeper or the program; the message names the program and the cause.
+/// Returns an error with the name of the program and the cause if the system cannot start the keeper or the program.
 pub fn start(keeper: &Path, program: &KeptProgram) -> Result<(Kept, KeptPipes)> {
     let failed = |cause: &io::Error| Error::io(format!("failed to start {:?}", program.program), cause);
     let begin = || -> io::Result<(Kept, KeptPipes)> {
@@ -75,7 +75,7 @@ pub fn start(keeper: &Path, program: &KeptProgram) -> Result<(Kept, KeptPipes)> 
         let request = request::encode(program)?;
         let ends = [stdin.0.as_fd(), stdout.1.as_fd(), stderr.1.as_fd()];
         match send(&kept.link, &request, &ends) {
-            // A program that is no keeper may have ended by now: it gives no answer, which says what is wrong.
+            // A program that is not a keeper may have ended by now: the missing answer is the error.
             Err(cause) if matches!(cause.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {}
             sent => sent?,
         }
@@ -99,7 +99,7 @@ pub fn start(keeper: &Path, program: &KeptProgram) -> Result<(Kept, KeptPipes)> 
     }
 }
 
-/// Sends all bytes, the descriptors with the first of them.
+/// Sends all bytes, with the descriptors attached to the first of them.
 fn send(link: &UnixStream, bytes: &[u8], fds: &[std::os::fd::BorrowedFd<'_>; 3]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -109,17 +109,17 @@ fn send(link: &UnixStream, bytes: &[u8], fds: &[std::os::fd::BorrowedFd<'_>; 3])
 }
 
 impl Kept {
-    /// The number of the program. It may be over already.
+    /// Returns the process id of the program, which may have ended already.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Gives the end of the program, where it ended by itself: its exit code, or the negative number of the signal that
-    /// ended it. Does not wait.
+    /// Returns the exit code of the program, or the negative number of the signal that ended it; `None` while it is
+    /// running or if it was terminated by the keeper. Does not wait.
     pub fn exit_status(&mut self) -> Option<i32> {
         if self.status.is_none() && self.link.set_nonblocking(true).is_ok() {
-            // The record is written by one call, so its bytes come together.
+            // The record is written with one call, so its bytes arrive together.
             if let Ok((EXITED, status)) = self.receive() {
                 self.status = Some(status);
             }
@@ -128,16 +128,17 @@ impl Kept {
         self.status
     }
 
-    /// Ends the program as described at [`Kept`] and waits until everything below it is over: at most about 2.5 s, and
-    /// 500 ms for a program that leaves when its standard input closes. Close that first, or it is not asked.
+    /// Terminates the program as described at [`Kept`] and waits until all its descendants have ended: at most about
+    /// 2.5 s, and 500 ms for a program that exits when its standard input closes. Close that first, otherwise the
+    /// program is not asked.
     pub fn close(mut self) {
         let _ = self.link.shutdown(std::net::Shutdown::Write);
         self.wait();
     }
 
-    /// Kills the program and everything below it, and waits until that is done.
+    /// Kills the program and all its descendants, and waits for their end.
     pub fn kill(mut self) {
-        // A keeper that is gone needs no word.
+        // If the keeper is gone, nothing has to be sent.
         let _ = self.link.write_all(&[KILL]);
         self.wait();
     }
@@ -148,7 +149,7 @@ impl Kept {
         }
     }
 
-    /// One record of the keeper.
+    /// Reads one record of the keeper.
     fn receive(&mut self) -> io::Result<(u8, i32)> {
         let mut record = [0; 5];
         self.link.read_exact(&mut record)?;
@@ -161,7 +162,7 @@ impl Drop for Kept {
     fn drop(&mut self) {
         let _ = self.link.shutdown(std::net::Shutdown::Both);
         let Some(mut keeper) = self.keeper.take() else { return };
-        // Somebody has to collect it; without a thread to spare it stays a zombie until this process ends.
+        // The keeper has to be reaped; without a thread it stays a zombie until this process ends.
         let _ = std::thread::Builder::new().name("kept-end".to_string()).spawn(move || keeper.wait());
     }
 }

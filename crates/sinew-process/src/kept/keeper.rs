@@ -1,4 +1,4 @@
-//! The keeper: starts one program, sees every process that comes from it, and ends them.
+//! The keeper: starts one program, tracks every process that it creates, and terminates them.
 
 use std::io::{self, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -15,15 +15,15 @@ use super::{CLOSE_GRACE, EXITED, KILL, KeptProgram, NOT_STARTED, STARTED, TERM_G
 use crate::sys::{self, CLOSED_ON_EXEC, Entry};
 use crate::tree;
 
-/// The longest time between two looks at killed processes.
+/// The maximum time between two checks of killed processes.
 const KILL_ROUND: Duration = Duration::from_millis(2);
 
-/// Runs the role of a keeper, whose socket is standard input, and returns the exit code. To be called before the
+/// Runs the role of a keeper, whose socket is standard input, and returns the exit code. Must be called before the
 /// process starts a thread or opens a file.
 #[must_use]
 pub fn keeper() -> i32 {
     prepare();
-    // SAFETY: descriptor 0 is the socket that the keeper was started with, and nobody else uses it.
+    // SAFETY: descriptor 0 is the socket that the keeper was started with, and no other code uses it.
     let mut link = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
     let Ok((program, pipes)) = receive(&mut link) else { return 1 };
     let child = match spawn(&program, pipes) {
@@ -39,9 +39,9 @@ pub fn keeper() -> i32 {
     0
 }
 
-/// Apart from the terminal and the signals of whoever started us, and parent of all orphans below.
+/// Detaches from the terminal and the signals of the starting process, and becomes the parent of all orphans.
 fn prepare() {
-    // SAFETY: the calls take numbers and a set that is initialised before it is read; nothing has been opened yet.
+    // SAFETY: only integers are passed, and a set that is initialised before it is read; nothing has been opened yet.
     unsafe {
         libc::setsid();
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
@@ -85,13 +85,13 @@ fn spawn(program: &KeptProgram, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Re
     }
     #[cfg(target_os = "linux")]
     let keeper = std::process::id().cast_signed();
-    // SAFETY: between fork and exec only system calls are made.
+    // SAFETY: only system calls are made between fork and exec.
     unsafe {
         command.pre_exec(move || {
             let mut none = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(none.as_mut_ptr());
             libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
-            // A keeper that is killed takes its program along.
+            // If the keeper is killed, its program is killed too.
             #[cfg(target_os = "linux")]
             {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -107,12 +107,12 @@ fn spawn(program: &KeptProgram, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Re
 
 fn tell(link: &mut UnixStream, kind: u8, number: i32) {
     let [a, b, c, d] = number.to_ne_bytes();
-    // A host that is gone is noticed where its requests are read.
+    // If the host is gone, reading its requests reports it.
     let _ = link.write_all(&[kind, a, b, c, d]);
 }
 
-/// Collects the dead in a thread of its own, which sleeps in the system. A record tells that the program is over, and
-/// the end of the pipe that no process is left.
+/// Reaps dead processes on a separate thread, which blocks in the system call. A record reports the end of the program,
+/// and the end of the pipe reports that no process is left.
 fn start_reaper(program: i32) -> io::Result<io::PipeReader> {
     let (reader, mut writer) = io::pipe()?;
     std::thread::Builder::new().name("reaper".to_string()).stack_size(64 * 1024).spawn(move || {
@@ -143,7 +143,7 @@ struct Keeper {
 /// The reason for the end of a wait.
 #[derive(PartialEq, Eq)]
 enum Woken {
-    /// The program is over, others may be left.
+    /// The program has ended, other processes may be left.
     ProgramOver,
     NoneLeft,
     /// The host closed its end, or is gone.
@@ -183,8 +183,8 @@ impl Keeper {
         self.destroy();
     }
 
-    /// Sleeps until something happens. With `listen` to the host as well; after that its closed end would wake us
-    /// for ever.
+    /// Sleeps until an event. With `listen` also for events of the host; after the host has closed its end, it would
+    /// wake the keeper permanently.
     fn wait(&mut self, limit: Option<Duration>, listen: bool) -> Woken {
         let until = limit.map(|limit| Instant::now() + limit);
         loop {
@@ -220,7 +220,7 @@ impl Keeper {
         }
     }
 
-    /// Asks every process below to leave, children before their parents.
+    /// Asks every descendant to exit, children before their parents.
     fn terminate(&self) {
         let Some(own) = sys::entry(std::process::id()) else { return };
         for entry in tree::tree(&own).iter().rev().filter(|entry| !entry.same(&own)) {
@@ -228,7 +228,7 @@ impl Keeper {
         }
     }
 
-    /// Ends every process below, also what forks faster than we look: first all of it is stopped, then killed.
+    /// Terminates every descendant, including those that fork quickly: first all are stopped, then killed.
     fn destroy(&mut self) {
         let Some(own) = sys::entry(std::process::id()) else { return };
         loop {

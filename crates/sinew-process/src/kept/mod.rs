@@ -1,12 +1,13 @@
-//! Programs that end with us: a keeper process stands between this process and the program, holds the other end of a
-//! socket, and ends everything below it when the socket closes, whatever closed it.
+//! Programs that are terminated when this process ends: a keeper process between this process and the program owns the
+//! other end of a socket, and terminates all descendants when the socket closes for any reason.
 //!
-//! The keeper is any program that calls [`keeper`] first thing when its only argument is [`ROLE`]: `sinew` itself, or
-//! `sinew-keeper` of this crate. It sleeps while its program lives. One program, one keeper: what a program leaves
-//! behind when it forks twice comes back to *its* keeper and can be told from what another one left.
+//! The keeper is any program that calls [`keeper`] first if its only argument is [`ROLE`]: `sinew` itself, or
+//! `sinew-keeper` of this crate. It sleeps while its program runs. Each program has its own keeper: a process that a
+//! program leaves behind by forking twice is adopted by *its* keeper and can be distinguished from those of other
+//! programs.
 //!
-//! Command line and environment of the program reach the keeper over the socket, so the process list shows them only
-//! for the program itself.
+//! The command line and environment of the program are sent to the keeper over the socket, so the process list only
+//! shows them for the program itself.
 
 mod host;
 mod keeper;
@@ -17,19 +18,19 @@ pub use keeper::keeper;
 
 use std::time::Duration;
 
-/// The argument that makes a program a keeper.
+/// The argument that starts the keeper role.
 pub const ROLE: &str = "keep";
 
-/// The time that a program has to end by itself after its standard input was closed.
+/// The time for a program to exit by itself after its standard input was closed.
 const CLOSE_GRACE: Duration = Duration::from_millis(500);
 
-/// The time that its processes have to end after SIGTERM, before SIGKILL.
+/// The time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_secs(2);
 
-/// From the keeper: the program was started, with its pid behind it; or was not, with the error number of the system.
+/// From the keeper: the program was started, followed by its process id; or was not, with the system's error number.
 const STARTED: u8 = b'S';
 const NOT_STARTED: u8 = b'E';
-/// From the keeper: the program is over, with its wait status behind it.
+/// From the keeper: the program has ended, followed by its wait status.
 const EXITED: u8 = b'X';
-/// To the keeper: end everything now, without grace.
+/// To the keeper: terminate everything now, without a grace period.
 const KILL: u8 = b'K';

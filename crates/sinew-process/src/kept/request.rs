@@ -1,4 +1,4 @@
-//! The request to start a program under the keeper, as bytes.
+//! The encoded request to start a program under the keeper.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use super::KeptProgram;
 
-/// Changes with the format: the file of a program may have been replaced while it runs.
+/// Increased with every change of the format: the keeper's program file may have been replaced while this program runs.
 const VERSION: u8 = 1;
 
-/// The length of what follows, in front of every request.
+/// The size of the length prefix of every request.
 pub(super) const LENGTH_BYTES: usize = 4;
 
-/// All arguments and variables together, as the system limits them as well.
+/// The maximum size of all arguments and variables together; the system has a similar limit.
 const LIMIT: usize = 8 * 1024 * 1024;
 
 pub(super) fn encode(program: &KeptProgram) -> io::Result<Vec<u8>> {
@@ -38,7 +38,7 @@ pub(super) fn encode(program: &KeptProgram) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a request whose first bytes have been received already.
+/// Reads a request whose first bytes were already received.
 pub(super) fn read(mut first: Vec<u8>, from: &mut impl Read) -> io::Result<KeptProgram> {
     let mut more = |bytes: &mut Vec<u8>, count: usize| -> io::Result<()> {
         let have = bytes.len();

@@ -1,4 +1,4 @@
-//! `/proc` for the table, pidfds for everything that must hit the right process.
+//! `/proc` for the process table, pidfds for operations that must affect exactly one process.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -15,18 +15,18 @@ use sinew_base::{Aborted, CancelToken};
 use super::unix::{known, pid};
 use super::{Entry, current};
 
-/// Flags of a send that must not end the process when nobody reads.
+/// Flags of a send that must not kill the process if there is no reader.
 pub(crate) const QUIET: SendFlags = SendFlags::NOSIGNAL;
-/// Flags of a receive whose descriptors no other program inherits.
+/// Flags of a receive whose descriptors other programs must not inherit.
 pub(crate) const CLOSED_ON_EXEC: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 
-/// Every process of the machine that we may see.
+/// Returns every visible process of the machine.
 pub(crate) fn table() -> Vec<Entry> {
     let Ok(folder) = std::fs::read_dir("/proc") else { return Vec::new() };
     folder.filter_map(|item| item.ok()?.file_name().to_str()?.parse().ok()).filter_map(entry).collect()
 }
 
-/// The line of one process.
+/// Returns the table entry of one process; `None` if it does not exist.
 pub(crate) fn entry(pid: u32) -> Option<Entry> {
     let file = rustix::fs::open(format!("/proc/{pid}/stat"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let mut buffer = [0u8; 1024];
@@ -34,35 +34,36 @@ pub(crate) fn entry(pid: u32) -> Option<Entry> {
     parse(pid, &buffer[..count])
 }
 
-/// The command line of a process; a zombie has none.
+/// Returns the command line of a process; empty for a zombie, `None` if the process does not exist.
 pub(crate) fn args(entry: &Entry) -> Option<Vec<String>> {
     let bytes = std::fs::read(format!("/proc/{}/cmdline", entry.pid)).ok()?;
     let Some(whole) = bytes.strip_suffix(b"\0") else {
-        // A process may write what it likes there.
+        // A process may overwrite its own command line.
         return Some(if bytes.is_empty() { Vec::new() } else { vec![String::from_utf8_lossy(&bytes).into_owned()] });
     };
     Some(whole.split(|byte| *byte == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect())
 }
 
-/// The file of the program that a process runs.
+/// Returns the program file of a process.
 pub(crate) fn program(entry: &Entry) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{}/exe", entry.pid)).ok()
 }
 
-/// The bytes of a process that are in memory, those that it shares included.
+/// Returns the resident memory of a process in bytes, including shared memory.
 pub(crate) fn resident(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-/// Reads `/proc/PID/stat`: `PID (NAME) STATE PPID PGRP …`, where NAME may hold anything, `)` and spaces included.
+/// Parses `/proc/PID/stat`: `PID (NAME) STATE PPID PGRP …`, where NAME may contain any character, including `)` and
+/// spaces.
 fn parse(pid: u32, stat: &[u8]) -> Option<Entry> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     let text = std::str::from_utf8(stat.get(name_end + 2..)?).ok()?;
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    // The first thread of a program may be over while others go on: then it is a zombie with threads.
+    // The first thread of a program may have ended while others continue: it is then a zombie with threads.
     let over = matches!(*fields.first()?, "Z" | "X" | "x") && number(17)? <= 1;
     Some(Entry {
         pid,
@@ -73,22 +74,23 @@ fn parse(pid: u32, stat: &[u8]) -> Option<Entry> {
     })
 }
 
-/// Sends `signal` to exactly this process. False when it is over or may not be signalled. Signal 0 only asks.
+/// Sends `signal` to exactly this process. Returns false if it has ended or may not be signalled. Signal 0 only checks
+/// it.
 pub(crate) fn signal(entry: &Entry, signal: i32) -> bool {
     if signal == 0 {
         return pid(entry.pid).is_some_and(|pid| test_kill_process(pid).is_ok()) && is_current(entry);
     }
     let (Some(number), Some(signal)) = (pid(entry.pid), known(signal)) else { return false };
     match pidfd_open(number, PidfdFlags::empty()) {
-        // The pidfd is open before the look at the start time, so both speak of one process.
+        // The pidfd is opened before the start time is checked, so both refer to one process.
         Ok(handle) => is_current(entry) && pidfd_send_signal(&handle, signal).is_ok(),
         Err(Errno::SRCH) => false,
-        // A kernel before 5.3, or no descriptor left.
+        // A kernel before 5.3, or no free descriptors.
         Err(_) => is_current(entry) && kill_process(number, signal).is_ok(),
     }
 }
 
-/// Stops the process, so that it starts no others.
+/// Stops the process, so that it cannot start others.
 pub(crate) fn freeze(entry: &Entry) {
     signal(entry, libc::SIGSTOP);
 }
@@ -97,19 +99,19 @@ fn is_current(expected: &Entry) -> bool {
     current(expected).is_some()
 }
 
-/// The interval at which a process without a descriptor is looked at.
+/// The interval at which a process without a descriptor is checked.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A process that stays the same one whatever becomes of its number.
+/// A handle that always refers to the same process, even if its id is reused.
 #[derive(Debug)]
 pub(crate) struct Handle {
     entry: Entry,
-    /// `None` under a kernel before 5.3, and where no descriptor is left: then its line is looked at.
+    /// `None` on kernels before 5.3, and if there are no free descriptors: the table entry is then checked.
     pidfd: Option<OwnedFd>,
 }
 
 impl Handle {
-    /// `None` when the process of `entry` is over.
+    /// Opens the process of `entry`; `None` if it has ended.
     pub(crate) fn open(entry: &Entry) -> Option<Handle> {
         let pidfd = match pidfd_open(pid(entry.pid)?, PidfdFlags::empty()) {
             Err(Errno::SRCH) => return None,
@@ -138,20 +140,20 @@ impl Handle {
     }
 }
 
-/// Sleeps until one of `handles` is over or `until` has come.
+/// Sleeps until one of `handles` has ended or until `until`.
 pub(crate) fn wait(handles: &[&Handle], until: Option<Instant>) {
     let look = handles.iter().any(|handle| handle.pidfd.is_none()).then(|| Instant::now() + LOOK);
     let until = [look, until].into_iter().flatten().min();
     sleep(&mut handles.iter().filter_map(|handle| Some(handle.pidfd.as_ref()?.as_fd())), until);
 }
 
-/// Sleeps until `handle` is over.
+/// Sleeps until `handle` has ended.
 pub(crate) fn wait_until(handle: &Handle, cancel: &CancelToken) -> Result<(), Aborted> {
-    // Without a descriptor for the wake-up the wait looks every now and then.
+    // Without a descriptor for the wake-up, the wait checks periodically.
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok().map(Arc::new);
     let hook = wake.clone().map(|wake| {
         cancel.on_cancel(move || {
-            // Fails only when it is readable already.
+            // This only fails if it is already readable.
             let _ = rustix::io::write(&wake, &1u64.to_ne_bytes());
         })
     });
@@ -174,7 +176,7 @@ pub(crate) fn wait_until(handle: &Handle, cancel: &CancelToken) -> Result<(), Ab
 fn sleep<'a>(fds: &mut dyn Iterator<Item = BorrowedFd<'a>>, until: Option<Instant>) {
     let timeout = until.and_then(|until| Timespec::try_from(until.saturating_duration_since(Instant::now())).ok());
     let mut fds: Vec<PollFd<'a>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-    // The caller looks itself at what has happened; an interruption is a look too many.
+    // The caller checks what has happened; after an interruption that check is only redundant.
     let _ = poll(&mut fds, timeout.as_ref());
 }
 

@@ -1,4 +1,4 @@
-//! libproc for the table; a handle is the number and the start time. Compiled, but not yet run.
+//! libproc for the process table; a handle consists of the id and the start time. Compiled, but not yet run.
 
 use std::ffi::OsString;
 use std::mem::{MaybeUninit, size_of};
@@ -13,12 +13,12 @@ use sinew_base::{Aborted, CancelToken};
 use super::Entry;
 use super::unix::{known, pid};
 
-/// Flags of a send that must not end the process; here the socket has an option for it.
+/// Flags of a send that must not kill the process; here the socket has an option for that.
 pub(crate) const QUIET: SendFlags = SendFlags::empty();
-/// Flags of a receive whose descriptors no other program inherits; here each of them is told so.
+/// Flags of a receive whose descriptors other programs must not inherit; here each descriptor is marked instead.
 pub(crate) const CLOSED_ON_EXEC: RecvFlags = RecvFlags::empty();
 
-// There is no descriptor to wait for without a queue of its own; a look costs about a microsecond.
+// Waiting on a descriptor would need a separate queue; a check costs about a microsecond.
 const LOOK: Duration = Duration::from_millis(5);
 
 pub(crate) fn table() -> Vec<Entry> {
@@ -26,7 +26,7 @@ pub(crate) fn table() -> Vec<Entry> {
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
     let mut pids = vec![0i32; usize::try_from(count).unwrap_or(0) + 64];
     let bytes = i32::try_from(pids.len() * size_of::<i32>()).unwrap_or(i32::MAX);
-    // SAFETY: the buffer is `bytes` long.
+    // SAFETY: the buffer has the length `bytes`.
     let count = unsafe { libc::proc_listallpids(pids.as_mut_ptr().cast(), bytes) };
     pids.truncate(usize::try_from(count).unwrap_or(0));
     pids.into_iter().filter_map(|pid| entry(u32::try_from(pid).ok()?)).collect()
@@ -35,13 +35,13 @@ pub(crate) fn table() -> Vec<Entry> {
 pub(crate) fn entry(number: u32) -> Option<Entry> {
     let mut info = MaybeUninit::<libc::proc_bsdinfo>::uninit();
     let size = i32::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;
-    // SAFETY: the buffer is `size` long; the call tells how much of it was filled.
+    // SAFETY: the buffer has the length `size`; the result is the number of bytes written.
     let filled =
         unsafe { libc::proc_pidinfo(number.cast_signed(), libc::PROC_PIDTBSDINFO, 0, info.as_mut_ptr().cast(), size) };
     if filled != size {
         return None;
     }
-    // SAFETY: all of it was filled.
+    // SAFETY: all of it was written.
     let info = unsafe { info.assume_init() };
     Some(Entry {
         pid: number,
@@ -52,21 +52,21 @@ pub(crate) fn entry(number: u32) -> Option<Entry> {
     })
 }
 
-/// The bytes of a process that are in memory, those that it shares included.
+/// Returns the resident memory of a process in bytes, including shared memory.
 pub(crate) fn resident(number: u32) -> Option<u64> {
     let mut info = MaybeUninit::<libc::proc_taskinfo>::uninit();
     let size = i32::try_from(size_of::<libc::proc_taskinfo>()).ok()?;
-    // SAFETY: the buffer is `size` long; the call tells how much of it was filled.
+    // SAFETY: the buffer has the length `size`; the result is the number of bytes written.
     let filled =
         unsafe { libc::proc_pidinfo(number.cast_signed(), libc::PROC_PIDTASKINFO, 0, info.as_mut_ptr().cast(), size) };
-    // SAFETY: all of it was filled.
+    // SAFETY: all of it was written.
     (filled == size).then(|| unsafe { info.assume_init() }.pti_resident_size)
 }
 
-/// The file of the program that a process runs.
+/// Returns the program file of a process.
 pub(crate) fn program(entry: &Entry) -> Option<PathBuf> {
     let mut path = vec![0u8; libc::PROC_PIDPATHINFO_MAXSIZE as usize];
-    // SAFETY: the buffer is as long as it is said to be; the call tells how much of it was filled.
+    // SAFETY: the buffer has the given length; the result is the number of bytes written.
     let len = unsafe {
         libc::proc_pidpath(entry.pid.cast_signed(), path.as_mut_ptr().cast(), libc::PROC_PIDPATHINFO_MAXSIZE as u32)
     };

@@ -1,6 +1,6 @@
-//! The parts that differ between systems: the table, a signal, a handle.
+//! The system-specific parts: process table, signals, handles.
 //!
-//! Linux is tested, the file for Windows under wine; the one for macOS is compiled and was never run.
+//! Linux is tested, and Windows under wine; the macOS file is compiled but was never run.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -24,38 +24,38 @@ pub(crate) use unix::{SIGKILL, SIGTERM, session};
 #[cfg(windows)]
 pub(crate) use windows::{Handle, SIGKILL, SIGTERM, entry, freeze, program, signal, table, wait, wait_until};
 
-/// One line of the process table.
+/// An entry of the process table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) pid: u32,
     pub(crate) ppid: u32,
-    /// The process group; on Windows the pid.
+    /// The process group; on Windows the process id.
     pub(crate) group: u32,
-    /// The time of its start, in a unit of the system: only compared with others.
+    /// The start time in a system-specific unit, only used for comparisons.
     pub(crate) start: u64,
-    /// False for a process that is over and waits to be collected by its parent.
+    /// False for a zombie, which has ended but was not reaped by its parent.
     pub(crate) alive: bool,
 }
 
-/// The command line of a process: not read on this system.
+/// Returns `None`: command lines cannot be read on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn args(_: &Entry) -> Option<Vec<String>> {
     None
 }
 
-/// The bytes of memory of a process: not read on this system.
+/// Returns `None`: memory sizes cannot be read on this system.
 #[cfg(windows)]
 pub(crate) fn resident(_: u32) -> Option<u64> {
     None
 }
 
-/// The line of `expected` as it is now; `None` once the process is over.
+/// Returns the current entry of `expected`; `None` if the process has ended.
 pub(crate) fn current(expected: &Entry) -> Option<Entry> {
     entry(expected.pid).filter(|now| now.same(expected) && now.alive)
 }
 
 impl Entry {
-    /// Tells whether both are the same process, not only the same number.
+    /// Returns true if both are the same process, not only the same id.
     pub(crate) fn same(&self, other: &Entry) -> bool {
         self.pid == other.pid && self.start == other.start
     }

@@ -141,7 +141,7 @@ fn a_link_counts_as_what_it_points_to() {
     assert_eq!(of(Some(FileType::Dir)), ["dir", "to-dir"]);
     assert_eq!(of(Some(FileType::Symlink)), ["to-dir", "to-file", "to-none"]);
     assert_eq!(paths(&run(&GlobOptions::new(tree.path(), "*/")).unwrap()), ["dir", "to-dir"]);
-    // A link as root is followed.
+    // A link is followed if it is the root.
     let options = GlobOptions::new(tree.path().join("to-dir"), "*");
     std::fs::write(tree.path().join("dir/inside"), "").unwrap();
     assert_eq!(paths(&run(&options).unwrap()), ["inside"]);
@@ -238,7 +238,7 @@ fn a_new_file_is_found_in_a_kept_scan_that_had_no_match() {
     assert_eq!(count(), 1);
 }
 
-/// A tree of `folders` folders with two files each.
+/// Creates a tree of `folders` directories with two files each.
 fn wide(folders: usize) -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
     for number in 0..folders {
@@ -258,7 +258,7 @@ fn what_was_found_when_the_time_was_up_is_a_part_of_the_whole() {
         let options = GlobOptions { cache: cached, ..GlobOptions::new(tree.path(), "*.ts") };
         let whole = paths(&run(&GlobOptions { cache: false, ..options.clone() }).unwrap());
         assert_eq!(whole.len(), 2_000);
-        // Longer and longer, until a part was found: how long that takes is the machine's affair.
+        // The deadline grows until a partial result was returned, because the required time depends on the machine.
         let mut some = false;
         for micros in (0..).step_by(50) {
             cache.clear();

@@ -1,4 +1,4 @@
-//! Search over a kept listing: the files that the index rules out are counted and not opened.
+//! Searches a cached listing: files that the index rules out are counted without opening them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ use crate::parallel::{FileResults, FileSource, Step};
 use crate::rows::clamp;
 use crate::workspace_status::GrepTrace;
 
-/// Searches as [`super::grep`] does, in the listing that `kept` gives, or walks where it gives none.
+/// Searches as [`super::grep`] does, in the listing that `kept` returns, or with a walk if it returns `None`.
 pub(crate) fn grep_in(
     options: &GrepOptions,
     pool: &Pool,
@@ -25,7 +25,7 @@ pub(crate) fn grep_in(
 ) -> Result<(GrepResult, GrepTrace)> {
     let attempt = || {
         cancel.check()?;
-        // A scan that is kept for a while could be of before this call.
+        // A cached scan may be older than this call.
         let options = &GrepOptions { cache: false, ..options.clone() };
         let request = Request::new(options)?;
         let walked = |why| GrepTrace { why: Some(why), ..GrepTrace::default() };
@@ -39,7 +39,7 @@ pub(crate) fn grep_in(
             ));
         };
         let accepted = request.accepted(listing.entries().root());
-        // Without a look at the content a binary file counts as searched; and who is asked about each file wants to see it.
+        // Without reading it, a binary file counts as searched; and an `accept` filter has to see each file.
         let plain = options.max_count_per_file == Some(0) || options.accept.is_some() && !accepted.is_accepted();
         let plan = if plain { Plan::All } else { request.pattern.plan(syntax(options)) };
         let reach = if options.multiline { Reach::File } else { Reach::Line };
@@ -61,7 +61,7 @@ pub(crate) fn grep_in(
         };
         let mut answer = request.run(false, &source, pool, cancel, on_match)?;
         let mut warnings = std::mem::take(&mut answer.walk_warnings);
-        // Folders behind the last file count where that was searched.
+        // The warnings of directories after the last file are included only if that file was searched.
         if answer.complete {
             warnings.append(source.warnings_before(u32::MAX));
         }
@@ -76,7 +76,7 @@ struct KeptFile {
     passed: Passed,
 }
 
-/// Files that come before one that is searched, and are known to hold no match.
+/// Files before a searched one that are known to contain no match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Passed {
     texts: u32,
@@ -84,7 +84,7 @@ struct Passed {
 }
 
 impl Request<'_> {
-    /// Returns the files to search in path order, and what comes behind the last of them.
+    /// Returns the files to search in path order, and the counts after the last of them.
     fn files_to_search(
         &self,
         listing: &Listing,
@@ -110,7 +110,7 @@ impl Request<'_> {
     }
 }
 
-/// The files of a kept listing.
+/// The files of a cached listing.
 struct KeptFiles<'a> {
     request: &'a Request<'a>,
     root: Root<'a>,
@@ -118,12 +118,12 @@ struct KeptFiles<'a> {
     listing: &'a Listing,
     files: Vec<KeptFile>,
     after: Passed,
-    /// The number of warnings that were given with files.
+    /// The number of warnings that were returned with files.
     front: Mutex<usize>,
     next: AtomicUsize,
 }
 
-/// Files that follow each other, and the warnings of the folders before them. The step behind the last file has none.
+/// Consecutive files, and the warnings of the directories before them. The step after the last file is empty.
 struct KeptBatch {
     first: usize,
     end: usize,
@@ -131,7 +131,7 @@ struct KeptBatch {
 }
 
 impl KeptFiles<'_> {
-    /// Takes the warnings of the folders that come before a row and were not taken yet.
+    /// Returns the pending warnings of the directories before a row.
     fn warnings_before(&self, row: u32) -> WalkWarnings {
         let mut taken = WalkWarnings::default();
         let mut front = self.front.lock();
@@ -149,7 +149,7 @@ impl FileSource for KeptFiles<'_> {
     type Folder = std::convert::Infallible;
 
     fn helpers(&self, _: &Pool) -> usize {
-        // A thread that starts for a handful of files costs more than it brings.
+        // Starting a thread for a few files costs more than it saves.
         self.files.len() / 8
     }
 
@@ -161,7 +161,7 @@ impl FileSource for KeptFiles<'_> {
             let end = (first + count).min(total);
             return Step::Files(KeptBatch { first, end, warnings: self.warnings_before(self.files[end - 1].row) });
         }
-        // What lies behind the last file is one step more, given once.
+        // The counts after the last file are one more step, returned once.
         let behind = self.after != Passed::default() && first < total + count;
         match behind {
             true => Step::Files(KeptBatch { first: total, end: total, warnings: WalkWarnings::default() }),

@@ -11,7 +11,7 @@ fn file(bytes: &[u8]) -> File {
     file
 }
 
-/// Reads a file line by line: the law in its shortest words.
+/// Reads a file line by line, as a simple reference implementation.
 fn plainly(file: &mut File) -> Index {
     file.rewind().unwrap();
     let mut index = Index::default();
@@ -57,7 +57,7 @@ fn plainly(file: &mut File) -> Index {
     }
 }
 
-/// All that an index says.
+/// Formats all fields of an index.
 fn told(index: &Index) -> String {
     let node =
         |node: &Node| format!("{:?} {:?} {:?} {} {:?}", node.id, node.parent(), node.kind, node.time, node.place);
@@ -66,7 +66,7 @@ fn told(index: &Index) -> String {
     format!("{header:?} {bad} {circles} {without_id} {whole} {size} {:?} {nodes:#?}", index.tree.leaf())
 }
 
-/// The same whatever the length of a block is.
+/// Checks that the result does not depend on the block length.
 #[track_caller]
 fn check(bytes: &[u8]) {
     let mut file = file(bytes);

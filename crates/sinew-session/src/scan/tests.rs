@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The scanner reads of a head what `serde_json` reads.
+/// Checks that the scanner and `serde_json` read the same head.
 #[track_caller]
 fn agrees(line: &[u8]) -> bool {
     let Some(found) = head(line) else { return false };
@@ -58,7 +58,7 @@ fn what_is_no_json_or_no_entry_is_not_accepted() {
     assert!(!agrees(b"{\"type\":\"a\",\"id\":\"\xff\"}"));
 }
 
-/// Pieces of which lines are made, good and bad ones.
+/// Parts of valid and invalid lines.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let pieces: Vec<&[u8]> = vec![
         b"\"type\":\"message\"",
@@ -104,7 +104,7 @@ proptest! {
         whole.extend(&inside);
         whole.push(b'}');
         agrees(&whole);
-        // One byte of a good line is another one.
+        // Changes one byte of a valid line.
         let mut good = br#"{"type":"message","id":"00000001","parentId":"00000000","message":{"content":[{"text":"a \"b\"\\ \u00e9\n"}],"n":[-1.5e3,0,true,null]}}"#.to_vec();
         assert!(agrees(&good));
         let at = at.index(good.len());

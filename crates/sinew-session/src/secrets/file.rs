@@ -1,22 +1,22 @@
-//! The text of a `secrets.json`.
+//! Parses the text of a `secrets.json`.
 
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 use sinew_llm::models::plain_json;
 
-/// Something to hide.
+/// A secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The value itself, or a regular expression of values.
+    /// The value itself, or a regular expression that matches values.
     pub content: String,
-    /// `content` is a regular expression.
+    /// True if `content` is a regular expression.
     pub pattern: bool,
-    /// Something stands for it that is not put back.
+    /// True if its replacement is not reverted in answers.
     pub replace: bool,
-    /// The text shown in its place; none: as many letters as it has.
+    /// The replacement; `None` uses as many letters as the value has.
     pub replacement: Option<String>,
-    /// Flags of the expression, `i` for instance.
+    /// The flags of the regular expression, for example `i`.
     pub flags: String,
 }
 
@@ -48,8 +48,8 @@ enum Mode {
     Replace,
 }
 
-/// Reads the text of a `secrets.json`: a list of entries, with comments. `name` stands in the messages, which name no
-/// value. Entries that cannot be used are left out.
+/// Parses the text of a `secrets.json`: a list of entries, with comments. Messages contain `name`, but no values.
+/// Invalid entries are skipped.
 #[must_use]
 pub fn read(text: &str, name: &str) -> (Vec<Entry>, Vec<String>) {
     if text.trim().is_empty() {
@@ -75,13 +75,13 @@ pub fn read(text: &str, name: &str) -> (Vec<Entry>, Vec<String>) {
 }
 
 fn entry(value: Value) -> Result<Entry, &'static str> {
-    // serde's own words may quote a value.
+    // serde's own messages may quote a value.
     let written: Written =
         serde_json::from_value(value).map_err(|_| "expected type, content and perhaps mode, replacement, flags")?;
     if written.content.is_empty() {
         return Err("the content is empty");
     }
-    // `g` is how JavaScript says that all matches count, which they do.
+    // JavaScript's `g` requests all matches, which is always the case here.
     let flags: String = written.flags.chars().filter(|flag| *flag != 'g').collect();
     if !flags.chars().all(|flag| "imsux".contains(flag)) {
         return Err("unknown flags; use i, m, s, x");

@@ -1,4 +1,4 @@
-//! Keys of providers: what nobody is shown.
+//! API keys of providers, which are hidden from everyone.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 use regex::Regex;
 use regex::bytes;
 
-/// The keys of all providers that were used or could be, and what stands for each.
+/// The keys of all providers that were used or may be used, and their replacements.
 #[derive(Clone, Default)]
 pub(super) struct Keys {
     stands: BTreeMap<String, String>,
-    /// Keys as they stand in a line of JSON, and in JSON that is itself a text of the line.
+    /// Keys as they are written in a line of JSON, and in JSON inside a string of the line.
     escaped: BTreeMap<Vec<u8>, String>,
-    // Compiled when the first text is looked at: many keys are known at the start, and each would compile them all.
+    // Compiled for the first text: many keys are added at the start, and each would recompile all of them.
     text: OnceLock<Option<Regex>>,
     json: OnceLock<Option<bytes::Regex>>,
 }
@@ -50,26 +50,25 @@ impl Keys {
         self.text().is_some_and(|regex| regex.is_match(text))
     }
 
-    /// None where there is none in it.
+    /// `None` if there is no key in it.
     pub(super) fn hidden(&self, text: &str) -> Option<String> {
         let regex = self.text().filter(|regex| regex.is_match(text))?;
         let stand = |found: &regex::Captures<'_>| self.stands.get(&found[0]).cloned().unwrap_or_default();
         Some(regex.replace_all(text, stand).into_owned())
     }
 
-    /// None where there is none in it.
+    /// `None` if there is no key in it.
     pub(super) fn hidden_in_json(&self, line: &[u8]) -> Option<Vec<u8>> {
         let regex = self.json().filter(|regex| regex.is_match(line))?;
         let stand = |found: &bytes::Captures<'_>| {
             let stand = self.escaped.get(&found[0]).cloned().unwrap_or_default();
-            // A replacement that the user chose may hold anything.
+            // A replacement chosen by the user may contain any characters.
             in_json(&stand).into_bytes()
         };
         Some(regex.replace_all(line, stand).into_owned())
     }
 
-    /// Returns the number of bytes at the end of `text` with which a key may begin; in a text of JSON as JSON writes
-    /// them.
+    /// Returns the number of bytes at the end of `text` that a key may begin with; in JSON text, in JSON's encoding.
     pub(super) fn begun(&self, text: &str, json: bool) -> usize {
         let begun = |key: &[u8]| {
             let most = key.len().saturating_sub(1).min(text.len());
@@ -82,13 +81,13 @@ impl Keys {
     }
 }
 
-/// A text as it stands between the quotes of JSON.
+/// Returns a text as it is written between the quotes of JSON.
 fn in_json(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_string()
 }
 
-/// The longest first: one key may be the beginning of another.
+/// The longest first, because one key may be the prefix of another.
 fn any<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut words: Vec<&str> = words.collect();
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));

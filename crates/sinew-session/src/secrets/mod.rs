@@ -1,16 +1,17 @@
-//! Values that no provider and no session file gets to see.
+//! Hides secret values from providers and session files.
 //!
-//! A value is replaced by a mark, `<<$env:S1a2b3c>>`, on its way out, and put back in what the model answers: in its
-//! texts and in the arguments of its calls. The mark is a keyed hash of the value, so that it is the same after the
-//! session is resumed. Entries of `secrets.json` may ask for a replacement that is not put back.
+//! A value is replaced by a marker, `<<$env:S1a2b3c>>`, on its way out, and restored in the model's answer: in its
+//! texts and in the arguments of its calls. The marker is a keyed hash of the value, so that it is the same after the
+//! session is resumed. Entries of `secrets.json` may request a replacement that is not restored.
 //!
-//! A thought that its provider has signed is never changed: where a value stands in one, the thinking of its turn is not
+//! A thought that its provider has signed is never changed: if one contains a value, the thinking of its turn is not
 //! sent again.
 //!
-//! Values that are shorter than 8 characters, or common words, are left alone: marks would stand all over the text.
+//! Values shorter than 8 characters, and common words, are not hidden, because markers would replace parts of ordinary
+//! text.
 //!
-//! Keys of providers ([`Secrets::add_key`]) are never put back: no person, no tool and no program that reads the agent's
-//! output sees them. A value is found by its exact text: one that is encoded, reversed or cut is not.
+//! Keys of providers ([`Secrets::add_key`]) are never restored: no person, no tool and no program that reads the
+//! agent's output sees them. A value is recognised by its exact text, but not if it is encoded, reversed or cut.
 
 mod file;
 mod keys;
@@ -36,9 +37,9 @@ use keys::Keys;
 pub use provider::Hiding;
 pub(crate) use written::Written;
 
-/// Characters of a value at least.
+/// The minimum length of a value in characters.
 const SHORTEST: usize = 8;
-/// Values that are words of every other text.
+/// Values that are common words.
 const COMMON: [&str; 20] = [
     "password",
     "changeme",
@@ -61,38 +62,38 @@ const COMMON: [&str; 20] = [
     "your-api-key",
     "your_api_key",
 ];
-/// Every mark has this shape; what has it already is left as it is.
+/// The pattern of all markers; existing ones are not replaced.
 const MARK: &str = r"<<\$env:S[0-9a-f]{6}>>";
 
-/// Bytes that a pattern is expected to find at most, where a text comes in pieces.
+/// The maximum expected length of a pattern's match in a text that arrives in chunks.
 const LONGEST_FOUND: usize = 4 << 10;
 
-/// The source of the hash's key; asked once, when the first value needs it.
+/// Returns the key of the hash; called once, when the first value needs it.
 pub type KeySource = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
 
-/// All values of a run.
+/// All secrets of a run.
 pub struct Secrets {
     source: KeySource,
     key: OnceLock<[u8; 32]>,
     entries: Vec<Entry>,
     table: RwLock<Arc<Table>>,
-    /// The values that patterns have found, by their marks.
+    /// The values that patterns have matched, by marker.
     found: RwLock<HashMap<String, String>>,
 }
 
-/// The values to look for.
+/// The values to search for.
 #[derive(Clone, Default)]
 struct Table {
-    /// Plain values and what stands for them.
+    /// Plain values with their replacements.
     values: BTreeMap<String, Replacement>,
-    /// Marks of values that are put back.
+    /// The markers of values that are restored.
     marks: HashMap<String, String>,
     regex: Option<Regex>,
-    /// Those of the values that are keys of providers.
+    /// The values that are keys of providers.
     keys: Keys,
 }
 
-/// The text that stands for a value.
+/// The replacement of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Replacement {
     Mark(String),
@@ -114,7 +115,7 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Looks for what `entries` say; of two with one content the first counts. Values are added by [`Secrets::add`].
+    /// Searches for `entries`; of two with the same content the first is used. [`Secrets::add`] adds values.
     #[must_use]
     pub fn new(source: KeySource, entries: Vec<Entry>) -> Secrets {
         let secrets =
@@ -126,12 +127,12 @@ impl Secrets {
         secrets
     }
 
-    /// Hides a value from now on. One that is hidden already stays as it is.
+    /// Hides a value from now on. Does nothing if it is hidden already.
     pub fn add(&self, value: &str) {
         self.extend([(value.to_string(), None)]);
     }
 
-    /// Hides the key of a provider from now on, from people as well.
+    /// Hides the key of a provider from now on, including from people.
     pub fn add_key(&self, value: &str) {
         self.add(value);
         let mut table = self.table.write();
@@ -165,7 +166,7 @@ impl Secrets {
         *self.table.write() = Arc::new(table);
     }
 
-    /// Marks first, then values, the longest first, then patterns.
+    /// Markers first, then values, the longest first, then patterns.
     fn regex(&self, values: &BTreeMap<String, Replacement>) -> Option<Regex> {
         let mut plain: Vec<&String> = values.keys().collect();
         plain.sort_by_key(|value| std::cmp::Reverse(value.len()));
@@ -177,7 +178,7 @@ impl Secrets {
         for (at, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.pattern) {
             text.push_str(&format!("|(?P<entry{at}>(?{}:{}))", entry.flags, entry.content));
         }
-        // Each part was compiled by itself; together they may be too large, and then the values alone must do.
+        // Each part was compiled separately; if they are too large together, only the values are used.
         let build = |text: &str| RegexBuilder::new(text).size_limit(64 << 20).build().ok();
         build(&text).or_else(|| build(text.split("|(?P<entry").next().unwrap_or_default()))
     }
@@ -190,14 +191,14 @@ impl Secrets {
         self.key.get_or_init(|| (self.source)())
     }
 
-    /// The inner digest keeps a value from being guessed by lengthening another one.
+    /// The inner digest prevents guessing a value by extending another one.
     fn digest(&self, value: &[u8], round: u32) -> [u8; 32] {
         let inner =
             Sha256::new().chain_update(self.key()).chain_update(round.to_le_bytes()).chain_update(value).finalize();
         Sha256::new().chain_update(self.key()).chain_update(inner).finalize().into()
     }
 
-    /// `taken`: the value that has a mark already.
+    /// `taken` returns the value that already has a marker.
     fn mark<'a>(&self, value: &str, taken: impl Fn(&str) -> Option<&'a String>) -> String {
         let mut round = 0;
         loop {
@@ -235,12 +236,12 @@ impl Secrets {
         self.table().regex.is_none()
     }
 
-    /// Returns true if `text` has a value or a mark.
+    /// Returns true if `text` contains a value or a marker.
     fn finds(&self, text: &str) -> bool {
         self.table().regex.as_ref().is_some_and(|regex| regex.is_match(text))
     }
 
-    /// `text` without values; none where it has none. Linear in the text.
+    /// Returns `text` with values hidden; `None` if it contains none. Runs in linear time.
     #[must_use]
     pub fn hidden(&self, text: &str) -> Option<String> {
         let table = self.table();
@@ -261,8 +262,8 @@ impl Secrets {
         Some(out)
     }
 
-    /// The start of `text` without values, and how many bytes of `text` it stands for. What may go on behind the end of
-    /// `text` is not in it.
+    /// Returns the start of `text` with values hidden, and the number of bytes of `text` it represents. Excludes
+    /// everything that may continue after the end of `text`.
     fn hidden_start(&self, text: &str) -> (String, usize) {
         let table = self.table();
         let Some(regex) = &table.regex else { return (text.to_string(), text.len()) };
@@ -273,7 +274,7 @@ impl Secrets {
         for captures in regex.captures_iter(text) {
             let Some(whole) = captures.get(0).filter(|whole| whole.start() < end) else { break };
             if whole.end() > end {
-                // Behind the end of the text it may go on.
+                // It may continue after the end of the text.
                 end = whole.start();
                 break;
             }
@@ -286,7 +287,7 @@ impl Secrets {
         (out, end)
     }
 
-    /// Hides values in texts that a reader may join: also those that begin in one and end in another.
+    /// Hides values in texts that a reader may join, including values that span two texts.
     pub fn hide_joined(&self, texts: &mut [&mut String]) {
         let table = self.table();
         let Some(regex) = &table.regex else { return };
@@ -297,7 +298,7 @@ impl Secrets {
             return;
         }
         let joined: String = texts.iter().map(|text| text.as_str()).collect();
-        // Where each text begins in the joined one.
+        // The offset of each text in the joined one.
         let mut begins = Vec::with_capacity(texts.len());
         let mut at = 0;
         for text in texts.iter() {
@@ -319,7 +320,7 @@ impl Secrets {
             let end = begins.get(index + 1).copied().unwrap_or(joined.len());
             text.clear();
             for (range, stand) in stands.iter().filter(|(range, _)| range.start < end && range.end > begin) {
-                // What stands for a value goes where the value begins.
+                // A replacement belongs to the text in which the value begins.
                 if range.start >= at {
                     text.push_str(&joined[at..range.start]);
                     text.push_str(stand);
@@ -330,7 +331,7 @@ impl Secrets {
         }
     }
 
-    /// Returns the replacement of a match; none where it stays.
+    /// Returns the replacement of a match; `None` if it is kept.
     fn stand(&self, table: &Table, captures: &Captures<'_>, value: &str) -> Option<String> {
         if let Some(stand) = table.values.get(value) {
             return Some(stand.text().to_string());
@@ -352,8 +353,8 @@ impl Secrets {
         Some(mark)
     }
 
-    /// `text` with its values put back; none where it has no known mark. A value that holds the key of a provider stays
-    /// a mark.
+    /// Returns `text` with values restored; `None` if it contains no known marker. A value that contains the key of a
+    /// provider is not restored.
     #[must_use]
     pub fn shown(&self, text: &str) -> Option<String> {
         if !text.contains(MARK_START) {
@@ -381,41 +382,41 @@ impl Secrets {
         changed.then_some(out)
     }
 
-    /// `text` without keys of providers; none where it has none. Linear in the text.
+    /// Returns `text` without keys of providers; `None` if it contains none. Runs in linear time.
     #[must_use]
     pub fn without_keys(&self, text: &str) -> Option<String> {
         self.table().keys.hidden(text)
     }
 
-    /// A line of JSON without keys of providers, which are looked for as JSON writes them; none where it has none.
-    /// Linear in the line.
+    /// Returns a line of JSON without keys of providers, which are searched in JSON's encoding; `None` if it contains
+    /// none. Runs in linear time.
     #[must_use]
     pub fn line_without_keys(&self, line: &[u8]) -> Option<Vec<u8>> {
         self.table().keys.hidden_in_json(line)
     }
 
-    /// A piece of JSON without keys of providers.
+    /// Returns a part of JSON without keys of providers; `None` if it contains none.
     fn piece_without_keys(&self, text: &str) -> Option<String> {
         self.line_without_keys(text.as_bytes()).and_then(|line| String::from_utf8(line).ok())
     }
 
-    /// Returns the number of bytes at the end of a text with which the key of a provider may begin.
+    /// Returns the number of bytes at the end of a text that the key of a provider may begin with.
     fn key_begun(&self, text: &str, json: bool) -> usize {
         self.table().keys.begun(text, json)
     }
 
-    /// Returns true if `text` has the key of a provider in it.
+    /// Returns true if `text` contains the key of a provider.
     #[must_use]
     pub fn has_key(&self, text: &str) -> bool {
         self.table().keys.is_in(text)
     }
 
-    /// Hides values in every text of a JSON value, also across texts that stand side by side in a message.
+    /// Hides values in every text of a JSON value, including values that span adjacent texts of a message.
     pub fn hide_json(&self, value: &mut Value) {
         walk::hide_json(self, value);
     }
 
-    /// Returns the mask that keeps values out of a session.
+    /// Returns the mask that hides values in a session.
     #[must_use]
     pub fn mask(self: &Arc<Secrets>) -> Mask {
         let secrets = Arc::clone(self);
@@ -425,13 +426,13 @@ impl Secrets {
             secrets.hide_json(&mut hidden);
             match hidden == written {
                 true => body,
-                // Only texts have changed: it reads back as what it was.
+                // Only texts have changed, so it parses to the same type.
                 false => serde_json::from_value(hidden).unwrap_or(body),
             }
         })
     }
 
-    /// Puts values back in every text of a JSON value, and hides the keys of providers in it.
+    /// Restores values in every text of a JSON value, and hides the keys of providers in it.
     pub fn show_json(&self, value: &mut Value) {
         walk::each_text(value, &mut |text| {
             if let Some(hidden) = self.without_keys(text) {

@@ -1,4 +1,4 @@
-//! A provider that never sees a value.
+//! A provider that never receives secrets.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 use super::stream::Waiting;
 use super::{Secrets, walk};
 
-/// Another provider behind [`Secrets`]: requests go out with marks, answers come back with values.
+/// Wraps another provider with [`Secrets`]: requests contain markers, answers contain the restored values.
 pub struct Hiding {
     inner: Arc<dyn Provider>,
     secrets: Arc<Secrets>,
 }
 
 impl Hiding {
-    /// Hides what `secrets` knows from `inner`.
+    /// Hides the values of `secrets` from `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Provider>, secrets: Arc<Secrets>) -> Hiding {
         Hiding { inner, secrets }
@@ -54,14 +54,14 @@ fn hide(secrets: &Secrets, request: &mut Request) {
     let mut parts: Vec<&mut String> = request.system.iter_mut().map(|part| &mut part.text).collect();
     secrets.hide_joined(&mut parts);
     for message in &mut request.messages {
-        // Most have nothing to hide, and are shared with the session as they are.
+        // Most messages contain nothing to hide, and are shared with the session unchanged.
         if walk::has_value(secrets, message) {
             walk::hide_message(secrets, Arc::make_mut(message));
         }
     }
     for tool in &mut request.tools {
         secrets.hide_joined(&mut [&mut tool.description]);
-        // The name stays: providers refuse every sign that a mark has, and a call must find its tool.
+        // The name is kept: providers reject the characters of a marker, and a call must find its tool.
         walk::hide_free_json(secrets, &mut tool.parameters);
     }
 }

@@ -1,4 +1,4 @@
-//! Marks and keys in the pieces of an answer: one that is cut waits for its end.
+//! Markers and keys in the chunks of an answer: an incomplete one is held until its end arrives.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,16 +6,16 @@ use sinew_llm::event::StreamEvent;
 
 use super::{MARK_LENGTH, MARK_START, Secrets, walk};
 
-/// The text that waits, by block.
+/// The pending text, by block.
 #[derive(Default)]
 pub(super) struct Waiting {
     blocks: HashMap<usize, StreamEvent>,
-    /// Thoughts in which a key was hidden: they are not what the provider has signed.
+    /// Thoughts in which a key was hidden, which therefore differ from the signed ones.
     changed: HashSet<usize>,
 }
 
 impl Waiting {
-    /// The events that stand for one of the provider's, with values put back.
+    /// Returns the events that replace one of the provider's, with values restored.
     pub(super) fn pass(&mut self, secrets: &Secrets, event: StreamEvent) -> Vec<StreamEvent> {
         match event {
             StreamEvent::TextDelta { .. } | StreamEvent::ThinkingDelta { .. } | StreamEvent::ToolCallDelta { .. } => {
@@ -59,7 +59,7 @@ impl Waiting {
         let in_json = matches!(whole, StreamEvent::ToolCallDelta { .. });
         let is_thought = matches!(whole, StreamEvent::ThinkingDelta { .. });
         let text = text(&mut whole)?;
-        // What a key became has no beginning of one in it.
+        // The replacement of a key does not contain the start of another.
         let hidden = if in_json { secrets.piece_without_keys(text) } else { secrets.without_keys(text) };
         if let Some(hidden) = hidden {
             *text = hidden;
@@ -70,7 +70,7 @@ impl Waiting {
         let end = text.len() - cut(text).max(secrets.key_begun(text, in_json));
         let rest = text.split_off(end);
         if let Some(shown) = secrets.shown(text) {
-            // What stands in JSON must be written as JSON has it.
+            // Text inside JSON has to be encoded as JSON.
             *text = if in_json { in_quotes(secrets, text) } else { shown };
         }
         let now = (!text.is_empty()).then(|| whole.clone());
@@ -93,14 +93,14 @@ fn text(event: &mut StreamEvent) -> Option<&mut String> {
     }
 }
 
-/// Returns the number of bytes at the end that may be the beginning of a mark.
+/// Returns the number of bytes at the end that may be the start of a marker.
 fn cut(text: &str) -> usize {
     let from = text.len().saturating_sub(MARK_LENGTH - 1);
     let begins = text.match_indices('<').map(|(at, _)| at).filter(|at| *at >= from);
     begins.map(|at| &text[at..]).find(|end| may_begin(end)).map_or(0, str::len)
 }
 
-/// Returns true if a mark may begin with `text`, which is shorter than one.
+/// Returns true if a marker may begin with `text`, which is shorter than one.
 fn may_begin(text: &str) -> bool {
     let (head, rest) = text.split_at_checked(MARK_START.len()).unwrap_or((text, ""));
     if !MARK_START.starts_with(head) {
@@ -110,7 +110,7 @@ fn may_begin(text: &str) -> bool {
     hex.bytes().all(|byte| byte.is_ascii_hexdigit()) && ">>".starts_with(behind)
 }
 
-/// `text` with values put back as they stand inside a JSON string.
+/// Returns `text` with values restored, encoded as inside a JSON string.
 fn in_quotes(secrets: &Secrets, text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -139,7 +139,7 @@ mod tests {
 
     const KEY: &str = "sk-\"own\\-0123456789";
 
-    /// Returns the shown form of `text` after it came in pieces of `size` characters, as deltas of this kind.
+    /// Returns the result for `text` sent in chunks of `size` characters, as deltas of this kind.
     fn passed(secrets: &Secrets, text: &str, size: usize, delta: impl Fn(String) -> StreamEvent) -> Vec<String> {
         let letters: Vec<char> = text.chars().collect();
         let mut waiting = Waiting::default();
@@ -168,7 +168,7 @@ mod tests {
                 };
                 let pieces = passed(&secrets, &given, size, delta);
                 assert_eq!(pieces.concat(), expect, "{size}");
-                // Nothing of a key has gone out before it was known to be one.
+                // No part of a key was sent before it was recognised.
                 let mut out = String::new();
                 for piece in pieces {
                     out.push_str(&piece);

@@ -36,7 +36,7 @@ fn a_mark_stands_for_a_value_and_is_always_the_same() {
     let hidden = first.hidden(&format!("a {KEY}{KEY} b")).unwrap();
     assert_eq!(hidden, format!("a {mark}{mark} b"));
     assert_eq!(first.shown(&hidden).unwrap(), format!("a {KEY}{KEY} b"));
-    // What is hidden already stays.
+    // A value that is already hidden is not changed.
     assert_eq!(first.hidden(&hidden), None);
     let strange = Secrets::new(Box::new(|| [8; 32]), Vec::new());
     strange.add(KEY);
@@ -93,7 +93,7 @@ fn user(blocks: Vec<Block>) -> Arc<LlmMessage> {
     Arc::new(LlmMessage::from(UserMessage { content: Content::Blocks(blocks), timestamp: 1 }))
 }
 
-/// Returns the request to a provider behind `secrets`, and the events of its answer.
+/// Returns the request to a provider wrapped with `secrets`, and the events of its answer.
 async fn exchanged(
     secrets: &Arc<Secrets>,
     request: Request,
@@ -222,7 +222,7 @@ async fn a_value_is_put_back_in_thoughts_in_calls_and_in_answers_that_fail() {
 
 #[tokio::test]
 async fn the_key_of_a_provider_is_put_back_nowhere() {
-    // The entries that find it too, and the value that is hidden then.
+    // The entries that match it too, and the value that is hidden then.
     let around = format!("Bearer {KEY}");
     for (entries, value) in [
         ("", KEY),
@@ -245,7 +245,7 @@ async fn the_key_of_a_provider_is_put_back_nowhere() {
         let (_, message, told) = exchanged(&secrets, Request::default(), answer).await;
         assert_eq!(told, format!("{mark} another-value"), "{entries}");
         assert_eq!(message.tool_calls().next().unwrap().arguments, arguments(&mark, "another-value"), "{entries}");
-        // A model that has learned a key in some other way does not pass it on.
+        // A model that has learned a key in another way does not reveal it.
         let answer = said(KEY.into(), call(arguments(KEY, &other)));
         let (_, message, _) = exchanged(&secrets, Request::default(), answer).await;
         assert!(!json!(message).to_string().contains(KEY), "{message:?}");
@@ -265,7 +265,7 @@ async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
     let item =
         |text: &str| json!({"type": "reasoning", "encrypted_content": "x", "summary": [{"text": text}]}).to_string();
     let (good, bad) = (item(&mark), item(KEY));
-    // The thought, whether it can be sent again.
+    // Each thought, and whether it can be sent again.
     for (thought, whole) in [
         (sealed("plain", &base64), true),
         (sealed("", &base64), true),
@@ -295,10 +295,10 @@ async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
                 assert_eq!(seen.thinking_signature.as_deref(), Some(""), "{text}");
             }
         }
-        // What the model sent stays as it came, for the next request.
+        // The model's text is kept unchanged for the next request.
         assert_eq!(thought_of(&message), thought);
     }
-    // Nobody is shown the key of a provider, and what it was hidden in cannot be sent again.
+    // The key of a provider is hidden from everyone, and a thought in which it was hidden cannot be sent again.
     secrets.add_key(KEY);
     for thought in [sealed(&format!("it wrote {KEY}"), "sig"), sealed("plain", &bad)] {
         let answer = AssistantMessage { content: vec![Block::Thinking(thought)], ..scripted::text("ok") };
@@ -307,7 +307,7 @@ async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
         assert_eq!(shown.thinking_signature.as_deref(), Some(""));
         assert!(!shown.thinking.contains(KEY), "{shown:?}");
     }
-    // The name under which a thought came seals nothing.
+    // The name of a thought's field is not a signature.
     let named = AssistantMessage {
         content: vec![Block::Thinking(sealed(KEY, "reasoning_content"))],
         ..AssistantMessage::default()
@@ -318,7 +318,7 @@ async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
     assert_eq!(sent.content, [Block::Thinking(sealed(&mark, "reasoning_content"))]);
 }
 
-/// Sends `text` in pieces that end at `cuts`, as text and as the arguments of a call.
+/// Sends `text` in chunks that end at `cuts`, as text and as the arguments of a call.
 async fn streamed(secrets: &Secrets, text: &str, cuts: &[usize]) -> (String, String) {
     let mut waiting = stream::Waiting::default();
     let (mut told, mut json) = (String::new(), String::new());
@@ -382,7 +382,7 @@ async fn a_stream_that_ends_early_loses_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Hiding and showing gives what there was, and nothing of a value is left in between.
+    /// Hiding and restoring yields the original, and the hidden form contains no part of a value.
     #[test]
     fn values_come_back_as_they_were(
         values in prop::collection::vec("[a-c<$>:S\"é]{8,12}", 1..5),

@@ -1,4 +1,4 @@
-//! The texts of messages and of JSON.
+//! Visits the texts of messages and of JSON.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use sinew_llm::message::{Block, Content, LlmMessage, ThinkingBlock};
 
 use super::Secrets;
 
-/// Calls `change` for every text of a value, the names of its fields among them.
+/// Calls `change` for every text of a value, including the names of its fields.
 pub(super) fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
     match value {
         Value::String(text) => change(text),
@@ -20,7 +20,7 @@ pub(super) fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String))
     }
 }
 
-/// Changes the names of fields; their order stays.
+/// Changes the names of fields, keeping their order.
 fn rename(fields: &mut Map<String, Value>, change: &mut impl FnMut(&mut String)) {
     let changed = |name: &String, change: &mut dyn FnMut(&mut String)| {
         let mut new = name.clone();
@@ -33,14 +33,14 @@ fn rename(fields: &mut Map<String, Value>, change: &mut impl FnMut(&mut String))
     }
 }
 
-/// Fields of an entry or a message in which others chose the names: those may be values too.
+/// Fields of an entry or a message whose inner names are arbitrary and may be secrets too.
 const FREE: [&str; 4] = ["arguments", "args", "details", "data"];
 
-/// Fields in which a provider keeps what it wants back as it was.
+/// Fields that a provider needs unchanged.
 const SIGNATURES: [&str; 2] = ["signature", "thoughtSignature"];
 
-/// Hides values in a thought. One that its provider sealed is never changed and sent: it loses its signature, and with
-/// it goes the thinking of its turn.
+/// Hides values in a thought. A signed thought is never changed and sent: it loses its signature, and the thinking of
+/// its turn is dropped.
 fn hide_thought(secrets: &Secrets, thought: &mut ThinkingBlock) {
     let sealed = thought.is_sealed();
     let hidden = secrets.hidden(&thought.thinking);
@@ -52,13 +52,13 @@ fn hide_thought(secrets: &Secrets, thought: &mut ThinkingBlock) {
     }
 }
 
-/// Returns true if a signature that is JSON, and so has the texts of the thought in it, has a value.
+/// Returns true if a signature that is JSON, and therefore contains the texts of the thought, contains a value.
 fn signature_has_value(secrets: &Secrets, thought: &ThinkingBlock) -> bool {
     let signature = thought.thinking_signature.as_deref().unwrap_or_default();
     signature.starts_with(['{', '[']) && secrets.hidden(signature).is_some()
 }
 
-/// As [`hide_thought`]. False: these are not the fields of a sealed thought.
+/// Does the same as [`hide_thought`]. Returns false if these are not the fields of a signed thought.
 fn hide_sealed(secrets: &Secrets, fields: &mut Map<String, Value>) -> bool {
     if fields.get("type").and_then(Value::as_str) != Some("thinking") {
         return false;
@@ -78,12 +78,12 @@ fn hide_sealed(secrets: &Secrets, fields: &mut Map<String, Value>) -> bool {
     true
 }
 
-/// Hides values in what has names of our own: only below the [`FREE`] fields may a name be a value.
+/// Hides values in a structure with fixed field names: only names below the [`FREE`] fields may be secrets.
 pub(super) fn hide_json(secrets: &Secrets, value: &mut Value) {
     hide(secrets, value, false);
 }
 
-/// Hides values in what others have named.
+/// Hides values in a structure with arbitrary field names.
 pub(super) fn hide_free_json(secrets: &Secrets, value: &mut Value) {
     hide(secrets, value, true);
 }
@@ -110,7 +110,7 @@ fn hide(secrets: &Secrets, value: &mut Value, free: bool) {
                 return;
             }
             for (name, value) in fields {
-                // A provider's own bytes: a pattern that fits them finds no value of the user's.
+                // The provider's own bytes: a pattern that matches them does not match a secret of the user.
                 if free || !SIGNATURES.contains(&name.as_str()) {
                     hide(secrets, value, free || FREE.contains(&name.as_str()));
                 }
@@ -121,7 +121,7 @@ fn hide(secrets: &Secrets, value: &mut Value, free: bool) {
     }
 }
 
-/// Returns true if a message has a value somewhere, also one that begins in one text and ends in the next.
+/// Returns true if a message contains a value, including one that spans two texts.
 pub(super) fn has_value(secrets: &Secrets, message: &LlmMessage) -> bool {
     let blocks = match message {
         LlmMessage::User(user) => match &user.content {
@@ -164,7 +164,7 @@ fn joined_has_value(secrets: &Secrets, texts: &[&str]) -> bool {
 fn json_has_value(secrets: &Secrets, value: &Value) -> bool {
     match value {
         Value::String(text) => secrets.finds(text),
-        // Texts of blocks may be joined; whether they have a value together is seen by hiding a copy.
+        // Texts of blocks may be joined; hiding a copy shows whether they contain a value together.
         Value::Array(_) => {
             let mut copy = value.clone();
             hide_free_json(secrets, &mut copy);
@@ -223,14 +223,14 @@ fn hide_blocks(secrets: &Secrets, blocks: &mut Vec<Block>) {
         secrets.hide_joined(&mut std::mem::take(&mut texts));
     }
     secrets.hide_joined(&mut texts);
-    // Servers refuse a text that is empty; one that held the end of a value only is.
+    // Servers reject empty texts, which remain if a text only contained the end of a value.
     if blocks.iter().filter(|block| is_empty(block)).count() > empty {
         blocks.retain(|block| !is_empty(block));
     }
 }
 
-/// Puts values back in what a model has said, keys of providers excepted. A thought that its provider sealed stays as it
-/// came, or loses its seal with the key that is hidden in it.
+/// Restores values in the answer of a model, except keys of providers. A signed thought is kept unchanged, or loses its
+/// signature if a key in it is hidden.
 pub(super) fn show_blocks(secrets: &Secrets, blocks: &mut [Block]) {
     let show = |text: &mut String| {
         if let Some(hidden) = secrets.without_keys(text) {
@@ -246,7 +246,7 @@ pub(super) fn show_blocks(secrets: &Secrets, blocks: &mut [Block]) {
             Block::Thinking(thought) if thought.is_sealed() => {
                 let hidden = secrets.without_keys(&thought.thinking);
                 if hidden.is_some() || thought.thinking_signature.as_ref().is_some_and(|text| secrets.has_key(text)) {
-                    // It is not what the provider has sealed any more.
+                    // It differs from what the provider has signed.
                     if let Some(hidden) = hidden {
                         thought.thinking = hidden;
                     }

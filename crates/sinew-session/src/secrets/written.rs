@@ -1,21 +1,21 @@
-//! Text that goes to a file piece by piece, without values.
+//! Writes text to a file in chunks, with secrets hidden.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use super::Secrets;
 
-/// Bytes that wait until they are looked at: a value may be cut anywhere.
+/// The number of bytes collected before they are searched, because a value may be split anywhere.
 const HELD: usize = 64 << 10;
-/// A find that goes on for longer ends here.
+/// The maximum length of a match.
 const MOST: usize = 1 << 20;
 
-/// Writes text behind [`Secrets`]. Holds the last 64 KB or a little more until [`Written::finish`]; linear in the text.
+/// Writes text with [`Secrets`] hidden. Buffers about the last 64 KB until [`Written::finish`]; runs in linear time.
 pub(crate) struct Written<W> {
     out: W,
     secrets: Arc<Secrets>,
     held: String,
-    /// Bytes from which on what is held is looked at.
+    /// The number of buffered bytes at which they are searched.
     due: usize,
 }
 
@@ -24,7 +24,7 @@ impl<W: Write> Written<W> {
         Written { out, secrets, held: String::new(), due: 2 * HELD }
     }
 
-    /// Takes the next piece, cut between any two characters.
+    /// Adds a chunk, which may be split between any two characters.
     pub(crate) fn push(&mut self, text: &str) -> std::io::Result<()> {
         self.held.push_str(text);
         if self.held.len() < self.due {
@@ -35,12 +35,12 @@ impl<W: Write> Written<W> {
             return self.release();
         }
         self.held.drain(..end);
-        // Where little went, the next look is worth it only once there is twice as much.
+        // If little was written, the next search is only worthwhile with twice as much.
         self.due = (2 * self.held.len()).max(2 * HELD);
         self.out.write_all(hidden.as_bytes())
     }
 
-    /// Writes what was held.
+    /// Writes the buffered rest.
     pub(crate) fn finish(&mut self) -> std::io::Result<()> {
         self.release()?;
         self.out.flush()
@@ -56,7 +56,7 @@ impl<W: Write> Written<W> {
 mod tests {
     use super::*;
 
-    /// Returns the content of a file after `text` came in pieces of `size` bytes.
+    /// Returns the content of a file after `text` was written in chunks of `size` bytes.
     fn written(secrets: &Arc<Secrets>, text: &str, size: usize) -> String {
         let mut file = Vec::new();
         let mut written = Written::new(&mut file, Arc::clone(secrets));

@@ -1,4 +1,4 @@
-//! The bash of this machine.
+//! Finds the bash of this machine.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,14 +11,14 @@ use crate::known_bashes::KnownBashes;
 use crate::output::Encoding;
 use crate::{Engine, Environment, ShellOptions, environment};
 
-/// Asked without quotes, which every system passes on as they stand.
+/// Contains no quotes, so that every system passes it unchanged.
 const QUESTION: &str = "test ${BASH_VERSINFO:-0} -ge 3";
 
-/// The bash that runs the scripts of `shell`.
+/// Returns the bash that runs the scripts of `shell`.
 ///
 /// # Errors
-/// [`ErrorCode::Unsupported`] where there is none or another interpreter is asked for; [`ErrorCode::NotFound`] for one
-/// that is named and is not there, or is no bash.
+/// Returns [`ErrorCode::Unsupported`] if there is no bash or another interpreter is requested, and
+/// [`ErrorCode::NotFound`] if the named one does not exist or is not a bash.
 pub(super) fn find(known: &KnownBashes, shell: &ShellOptions) -> Result<PathBuf> {
     if shell.engine == Engine::Brush {
         let text = "Failed to initialize shell: no engine \"brush\" on this system: use engine \"bash\" or \"auto\"";
@@ -54,7 +54,7 @@ const WAY_OUT: &str = "install Git for Windows, or name a bash in the option `ba
 #[cfg(unix)]
 const WAY_OUT: &str = "install one, or name it in the option `bash`";
 
-/// The files that may be a bash, in the order of choice.
+/// Returns the files that may be a bash, in order of preference.
 fn places(env: &Environment) -> Vec<PathBuf> {
     let path = environment::value(env, "PATH");
     let on_path = |name: &str| environment::find_program(path, Path::new(name)).map(PathBuf::from);
@@ -75,7 +75,7 @@ fn places(env: &Environment) -> Vec<PathBuf> {
     on_path("bash").into_iter().chain(of_system).collect()
 }
 
-/// Tells whether a file is the way into WSL, whose programs see other paths and other files.
+/// Returns true if a file starts WSL, whose programs see different paths and files.
 fn is_of_wsl(file: &Path) -> bool {
     let name = file.to_string_lossy().to_ascii_lowercase().replace('\\', "/");
     cfg!(windows) && ["/system32/", "/sysnative/", "/windowsapps/"].iter().any(|part| name.contains(part))

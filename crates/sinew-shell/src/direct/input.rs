@@ -1,14 +1,14 @@
-//! A standard input that is written while the command runs.
+//! A standard input that can be written while the command runs.
 
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 use sinew_base::{CancelToken, Result};
 
-/// A writer that is faster than the command waits once so many bytes are held.
+/// The number of buffered bytes at which a writer waits for the command.
 const ROOM: usize = 64 * 1024;
 
-/// A pipe into the standard input of a command, written by one caller and closed by any.
+/// A pipe to the standard input of a command, written by one caller and closed by any.
 #[derive(Debug, Default)]
 pub struct InputPipe {
     shared: Arc<Shared>,
@@ -24,28 +24,28 @@ struct Shared {
 struct State {
     held: Vec<u8>,
     closed: bool,
-    // The command takes no more.
+    // True if the command does not read any more.
     gone: bool,
 }
 
 impl InputPipe {
-    /// A pipe that nobody reads yet; hand it to [`super::StreamOptions::input`].
+    /// Creates a pipe without a reader; pass it to [`super::StreamOptions::input`].
     ///
     /// # Errors
-    /// None here: the pipe of the supervised shells needs a descriptor.
+    /// Never fails; the pipe of supervised shells needs a descriptor.
     pub fn new() -> Result<InputPipe> {
         Ok(InputPipe::default())
     }
 
-    /// Writes all of `bytes`, and blocks while the command does not take them. Returns false once the pipe was closed,
-    /// the command has ended or `cancel` was cancelled: nobody takes any more.
+    /// Writes all of `bytes`, and blocks while the buffer is full. Returns false if the pipe was closed, the command
+    /// has ended or `cancel` was cancelled: the rest is then dropped.
     ///
     /// # Errors
-    /// None here.
+    /// Never fails.
     pub fn write(&self, mut bytes: &[u8], cancel: &CancelToken) -> Result<bool> {
         let shared = Arc::clone(&self.shared);
         let _hook = cancel.on_cancel(move || {
-            // The lock makes sure that the writer is either before its check or already waiting.
+            // The lock ensures that the writer is either before its check or already waiting.
             drop(shared.state.lock());
             shared.changed.notify_all();
         });
@@ -68,13 +68,13 @@ impl InputPipe {
         }
     }
 
-    /// Ends the input: the command reads to its end. A write that waits returns false.
+    /// Closes the input: the command reads the end of the file. A blocked write returns false.
     pub fn close(&self) {
         self.shared.state.lock().closed = true;
         self.shared.changed.notify_all();
     }
 
-    /// The next bytes for the command; waits for them. `None` at the end.
+    /// Waits for the next bytes for the command. `None` at the end.
     pub(super) fn take(&self) -> Option<Vec<u8>> {
         let mut state = self.shared.state.lock();
         while state.held.is_empty() && !state.closed && !state.gone {
@@ -85,7 +85,7 @@ impl InputPipe {
         (!bytes.is_empty() && !state.gone).then_some(bytes)
     }
 
-    /// The command takes no more.
+    /// Records that the command does not read any more.
     pub(super) fn abandon(&self) {
         self.shared.state.lock().gone = true;
         self.shared.changed.notify_all();

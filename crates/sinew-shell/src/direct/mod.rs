@@ -1,18 +1,19 @@
-//! Shells without a supervisor: what [`crate::execute_shell`] and [`crate::Shell`] are on Windows and macOS. Linux has
-//! it too, beside the supervised ones, so that the same cases are asked of both.
+//! Shells without a supervisor: the implementation of [`crate::execute_shell`] and [`crate::Shell`] on Windows and
+//! macOS. It is also available on Linux, so that tests can run the same cases against both implementations.
 //!
-//! Scripts are those of a bash, of version 3.2 or later: the one that [`crate::ShellOptions::bash`] names, else that of
-//! Git for Windows, else the first one on `PATH` that is not the one of WSL. Without a bash nothing runs, and the error
-//! says so; there is no embedded interpreter.
+//! Scripts run in a bash of version 3.2 or later: the one that [`crate::ShellOptions::bash`] names, otherwise that of
+//! Git for Windows, otherwise the first one on `PATH` except that of WSL. Without a bash, runs fail; there is no
+//! embedded interpreter.
 //!
-//! - What a run started ends with it, or with its shell: on Windows everything, by a job object; elsewhere its session
-//!   of processes and all that descends from it, but not a process that left both (`setsid` whose parent is gone).
-//! - When the host dies, on Windows everything ends with it; elsewhere nothing is promised.
-//! - A [`Shell`] starts a bash for each run, which reads what the run before left and leaves it to the next one:
-//!   variables, functions, aliases, options, traps, arguments, directories, umask. A run that is stopped leaves
-//!   the shell as it was before. What belongs to a process ends with the run: open descriptors, limits, `$$`, `$!`, and
-//!   the jobs that `wait`, `fg` and `%1` know. A function counts its lines in the file that it was kept in, and a trap
-//!   for every command (`DEBUG`) also runs, with its output thrown away, for the lines that keep the state.
+//! - The processes of a run end with it, or with its shell. On Windows, a job object includes all of them; elsewhere,
+//!   they are the session of processes and all descendants, except a process that left both (`setsid` whose parent is
+//!   gone).
+//! - If the host dies, Windows terminates all processes; other systems guarantee nothing.
+//! - A [`Shell`] starts a bash for each run, which restores the state of the previous run and saves it for the next
+//!   one: variables, functions, aliases, options, traps, arguments, directories, umask. A run that is stopped does not
+//!   change the state. The state of a process ends with the run: open descriptors, limits, `$$`, `$!`, and the jobs of
+//!   `wait`, `fg` and `%1`. Line numbers of a function refer to the file that it was saved in, and a trap for every
+//!   command (`DEBUG`) also runs for the lines that save the state, with its output discarded.
 
 mod find_bash;
 mod input;

@@ -1,4 +1,4 @@
-//! A bash, or a program without one, for one command.
+//! Runs one command in a bash, or one program without a shell.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -15,20 +15,21 @@ use super::state;
 use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Encoding};
 use crate::{OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions, Supervisor, environment, request};
 
-/// The longest script that is passed as an argument. Windows takes 32 K characters in all, and a bash of Cygwin's kind
-/// reads them by rules of its own, so there every script comes from a file.
+/// The maximum length of a script that is passed as an argument. Windows limits command lines to 32 K characters, and a
+/// Cygwin bash parses them by its own rules, so every script is a file there.
 const ARGUMENT: usize = if cfg!(windows) { 0 } else { 24 * 1024 };
 
-/// Runs one command in a shell of its own: `bash -c COMMAND`.
+/// Runs one command in a new shell: `bash -c COMMAND`.
 ///
-/// It blocks its thread until the command is over, its output is handed over and nothing that it started is
-/// left: background jobs end with the shell. `cancel` stops it: TERM for every process, KILL for what is left
-/// after [`crate::GRACE`] (Windows knows no TERM: all end at once); the answer then says so (it is no error). A `cancel`
-/// that is set before starts nothing. While background jobs hold the output, it is read until it is silent for 250 ms, at
-/// most for 2 s. The supervisor is not started; it remembers which file is a bash.
+/// Blocks until the command has ended, its output is delivered and all its processes are gone: background jobs end with
+/// the shell. `cancel` stops the command: every process receives TERM, and KILL after [`crate::GRACE`] (Windows has no
+/// TERM and terminates all at once). The result then reports it; this is not an error. If `cancel` is already set,
+/// nothing is started. While background jobs keep the output open, it is read until it is silent for 250 ms, at most
+/// for 2 s. The supervisor is not started; it only caches which file is a bash.
 ///
 /// # Errors
-/// A command, variable or directory that cannot be used; no bash ([`sinew_base::ErrorCode::Unsupported`]).
+/// Returns an error if the command, a variable or the directory is invalid, and [`sinew_base::ErrorCode::Unsupported`]
+/// if there is no bash.
 pub fn execute_shell(
     supervisor: &Supervisor,
     shell: &ShellOptions,
@@ -40,24 +41,24 @@ pub fn execute_shell(
     execute_streams(supervisor, shell, run, &StreamOptions::default(), cancel, &mut text)
 }
 
-/// The options of [`execute_streams`] beside [`RunOptions`].
+/// The options of [`execute_streams`] in addition to [`RunOptions`].
 #[derive(Debug, Clone, Default)]
 pub struct StreamOptions {
-    /// A program and its arguments, started without any shell, instead of [`RunOptions::command`]. A name is looked up on
-    /// `PATH`. Default: none.
+    /// A program and its arguments, started without a shell, instead of [`RunOptions::command`]. A name is looked up on
+    /// `PATH`. Default: `None`.
     pub argv: Option<Vec<String>>,
-    /// Gives standard error a pipe of its own. The order between the two streams is then that of reading. Default: false.
+    /// Use a separate pipe for standard error. The order of the two streams is then that of reading. Default: false.
     pub separate: bool,
-    /// The form of the chunks.
+    /// The format of the chunks.
     pub encoding: Encoding,
-    /// A standard input that is written meanwhile, instead of [`RunOptions::stdin`]. Default: none.
+    /// A standard input that is written during the run, instead of [`RunOptions::stdin`]. Default: `None`.
     pub input: Option<Arc<InputPipe>>,
 }
 
-/// The same as [`execute_shell`] for a script or a program whose streams are told apart.
+/// Does the same as [`execute_shell`] for a script or a program with separate streams.
 ///
 /// # Errors
-/// As [`execute_shell`]; a program that is not there ([`sinew_base::ErrorCode::NotFound`]).
+/// Returns the errors of [`execute_shell`], and [`sinew_base::ErrorCode::NotFound`] if the program does not exist.
 pub fn execute_streams(
     supervisor: &Supervisor,
     shell: &ShellOptions,
@@ -77,7 +78,7 @@ pub fn execute_streams(
     let name = streams.argv.as_ref().and_then(|argv| argv.first());
     let what = name.map_or("Failed to initialize shell".into(), |name| format!("run: failed to start {name:?}"));
     let failed = |cause: std::io::Error| Error::io(&what, &cause);
-    // Deleted when the command is over.
+    // Deleted when the command has ended.
     let mut folder = None;
     let mut command = match &streams.argv {
         Some(argv) => program(request::program(argv, &env)?, argv),
@@ -105,15 +106,15 @@ pub fn execute_streams(
     })
 }
 
-/// A bash that runs a script and names itself `bash`.
+/// Returns a bash that runs a script with the name `bash`.
 pub(super) fn bash(file: &Path, script: &str) -> Command {
     let mut command = program(file.into(), &["bash", "--noprofile", "--norc", "-c", script, "bash"]);
-    // Git's own start file for programs of Windows, say.
+    // For example the start file of Git for Windows.
     command.env_remove("BASH_ENV");
     command
 }
 
-/// A program with its arguments, the first of which is its name.
+/// Returns a program with its arguments, the first of which is its name.
 fn program(file: OsString, argv: &[impl AsRef<OsStr>]) -> Command {
     let mut command = Command::new(file);
     #[cfg(unix)]
@@ -126,19 +127,19 @@ fn program(file: OsString, argv: &[impl AsRef<OsStr>]) -> Command {
     command
 }
 
-/// Characters that the programs of Git for Windows read for themselves where no quotes are: of patterns, of `@file`, quotes.
+/// Characters that the programs of Git for Windows interpret outside quotes: glob characters, `@file`, quotes.
 #[cfg(windows)]
 const READ: [char; 14] = ['*', '?', '[', ']', '{', '}', '(', ')', '\'', '"', '@', '~', '!', '\n'];
 
-/// Adds arguments, in quotes where a program might read them otherwise. Not all: `cmd.exe` knows no `"/c"`. None holds a NUL:
-/// see [`request`].
+/// Adds arguments, quoted if a program might interpret them. Other arguments are not quoted, because `cmd.exe` does not
+/// accept `"/c"`. None contains a NUL character: see [`request`].
 #[cfg(windows)]
 fn add_args(command: &mut Command, args: &[impl AsRef<OsStr>]) {
     use std::os::windows::process::CommandExt;
     let ending = Path::new(command.get_program()).extension().unwrap_or_default();
     let is_batch = ["bat", "cmd"].into_iter().any(|known| ending.eq_ignore_ascii_case(known));
     for arg in args {
-        // The library adds quotes for blanks, and knows by what rules `cmd.exe` reads those of batch files.
+        // The library quotes blanks, and knows the rules of `cmd.exe` for batch files.
         match arg.as_ref().to_str().filter(|text| !is_batch && text.contains(READ)) {
             Some(text) => command.raw_arg(quoted(text)),
             None => command.arg(arg),
@@ -146,7 +147,7 @@ fn add_args(command: &mut Command, args: &[impl AsRef<OsStr>]) {
     }
 }
 
-/// One argument as programs of Windows read it: a backslash stands for itself but before a quote.
+/// Quotes one argument for Windows programs: a backslash is literal except before a quote.
 #[cfg(windows)]
 fn quoted(text: &str) -> String {
     let mut line = String::from("\"");

@@ -1,8 +1,8 @@
-//! One process from its start to its end, and what it prints meanwhile.
+//! Runs one process from its start to its end, and reads its output.
 //!
-//! A thread each reads, writes and waits, and tells the caller's thread what it heard; no system call of one system
-//! is needed for it. All that was written before the process ended is read: the waiting thread then writes a mark of
-//! random bytes into the same pipe, and what comes before it was written before.
+//! Separate threads read, write and wait, and send events to the caller's thread; this needs no system calls of a
+//! particular system. Everything that was written before the process ended is read: the waiting thread then writes a
+//! marker of random bytes to the same pipe, and everything before the marker was written earlier.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -20,19 +20,19 @@ use crate::delivery::Delivery;
 use crate::output::{Encoding, MERGE_BYTES, Source};
 use crate::{GRACE, OnStreamChunk};
 
-/// The time after the grace in which what was killed is gone.
+/// The maximum time for killed processes to disappear after the grace period.
 pub(super) const GONE: Duration = Duration::from_millis(500);
 
 /// A process to start.
 pub(super) struct Launch {
-    /// Its program, arguments, environment and directory.
+    /// The program, arguments, environment and directory.
     pub(super) command: Command,
     pub(super) input: Input,
     pub(super) separate: bool,
     pub(super) encoding: Encoding,
-    /// After the end of the process what is left of it may still print: until it was silent for so long,
+    /// The output of leftover processes is read after the end of the process until it was silent for this time,
     pub(super) idle: Duration,
-    /// or at most for so long.
+    /// or for at most this time.
     pub(super) most: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Watch<'_> {
     }
 }
 
-/// The way in which a process ended by itself.
+/// How a process ended by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Exit {
     pub(super) code: Option<i32>,
@@ -65,8 +65,8 @@ pub(super) struct Exit {
 }
 
 impl Exit {
-    /// The end of a bash, told as on other systems. That of Git for Windows gives a signal to Windows as an exit code,
-    /// above the eight bits that a script can choose.
+    /// Converts the exit code of Git for Windows' bash, which encodes a signal above the eight bits that a script can
+    /// set.
     pub(super) fn of_bash(self) -> Exit {
         let signal =
             self.code.filter(|code| cfg!(windows) && code & 0xff == 0).and_then(|code| cygwin_signal(code >> 8));
@@ -74,7 +74,7 @@ impl Exit {
     }
 }
 
-/// The name of a signal by its number in Cygwin, which Git's bash comes from.
+/// Returns the name of a Cygwin signal number, which Git's bash uses; `None` if it is unknown.
 fn cygwin_signal(number: i32) -> Option<&'static str> {
     const NAMES: [&str; 31] = [
         "SIGHUP",
@@ -120,13 +120,13 @@ pub(super) enum End {
 
 enum News {
     Read(Source, Vec<u8>),
-    // Everything that was written before the end of the process has been read.
+    // Everything written before the end of the process has been read.
     Caught,
     Closed,
     Exited(Exit),
-    // There is a reason to stop.
+    // The run has to stop.
     Stop,
-    // Nothing is left of a run that was stopped.
+    // All processes of a stopped run are gone.
     Ended,
 }
 
@@ -137,11 +137,11 @@ enum Phase {
     Stopping { why: Aborted, until: Instant },
 }
 
-/// Starts a process and waits for its end. What it left behind is in the tree, which is ended already if the run was
-/// stopped.
+/// Starts a process and waits for its end. The returned tree contains leftover processes; it is already terminated if
+/// the run was stopped.
 ///
 /// # Errors
-/// When the process, a pipe or a thread cannot be started.
+/// Returns an error if the process, a pipe or a thread cannot be created.
 pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>) -> io::Result<(End, Arc<Tree>)> {
     let Launch { mut command, input, separate, encoding, idle, most } = launch;
     let (output, writer) = io::pipe()?;
@@ -161,7 +161,7 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
     command.stdin(if matches!(input, Input::Nothing) { Stdio::null() } else { Stdio::piped() });
     let (tree, stdin) = Tree::spawn(command)?;
     let tree = Arc::new(tree);
-    // A bounded queue: a slow callback holds the readers back, and they the process.
+    // A bounded queue, so that a slow callback blocks the readers, and they block the process.
     let (news, heard) = mpsc::sync_channel(4);
     let mark = Arc::new(Mark { bytes: random(), written: AtomicBool::new(false) });
     let (mut open, mut behind, mut gone) = (pipes.len(), pipes.len(), false);
@@ -177,13 +177,13 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
     let wait = tree.waiter()?;
     let waited = news.clone();
     thread("sinew-shell-wait", move || {
-        // Nobody listens any more after a stop that took too long.
+        // After a stop that was too slow there is no receiver.
         let _ = waited.send(News::Exited(wait()));
         mark.write(writers);
     })?;
     let hooks = [watch.cancel, watch.abort].map(|token| {
         let news = news.clone();
-        // Where the queue is full the other side is awake, and looks.
+        // If the queue is full, the receiver is awake and checks by itself.
         token.on_cancel(move || drop(news.try_send(News::Stop)))
     });
     let mut delivery = Delivery::new(encoding, on_chunk);
@@ -242,7 +242,7 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
     let end = match phase {
         Phase::Draining { exit, .. } => End::Exited(exit),
         Phase::Stopping { why, .. } => End::Stopped(why),
-        // The channel ends only after the thread that tells the exit.
+        // The channel ends only after the thread that reports the exit.
         Phase::Running => End::Exited(Exit::default()),
     };
     Ok((end, tree))
@@ -252,8 +252,7 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.to_string()).spawn(work).map(drop)
 }
 
-/// Reads a pipe to its end. What nobody listens to any more is read and thrown away, so that a process that was left
-/// behind never waits.
+/// Reads a pipe to its end. Without a receiver the data is discarded, so that a leftover process never blocks.
 fn read(mut reader: PipeReader, source: Source, mark: &Mark, news: &SyncSender<News>) {
     let mut buffer = vec![0; MERGE_BYTES];
     let (mut held, mut caught, mut heard) = (Vec::new(), false, true);
@@ -263,7 +262,7 @@ fn read(mut reader: PipeReader, source: Source, mark: &Mark, news: &SyncSender<N
             Ok(0) => break,
             Ok(count) => count,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
-            // There is nothing more to be had of it.
+            // Nothing more can be read.
             Err(_) => break,
         };
         held.extend_from_slice(&buffer[..count]);
@@ -290,10 +289,10 @@ fn read(mut reader: PipeReader, source: Source, mark: &Mark, news: &SyncSender<N
 
 const MARK: usize = 16;
 
-/// Ends what was written before the end of the process.
+/// Marks the end of the data that was written before the end of the process.
 struct Mark {
     bytes: [u8; MARK],
-    // Nothing before is taken for it.
+    // Earlier data cannot match the marker.
     written: AtomicBool,
 }
 
@@ -301,7 +300,7 @@ impl Mark {
     fn write(&self, writers: Vec<PipeWriter>) {
         self.written.store(true, Ordering::Release);
         for mut writer in writers {
-            // It fails only where the reader has ended, which has then told so.
+            // This only fails if the reader has ended and reported it.
             let _ = writer.write_all(&self.bytes);
         }
     }
@@ -315,7 +314,7 @@ fn random() -> [u8; MARK] {
     bytes
 }
 
-/// Writes the input. A command need not read all of it.
+/// Writes the input. The command may not read all of it.
 fn feed(mut stdin: ChildStdin, input: Input) {
     #[cfg(unix)]
     super::tree::block_sigpipe();

@@ -1,4 +1,4 @@
-//! A shell that lives on from command to command.
+//! A shell that keeps its state between commands.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::output::{Chunk, Encoding};
 use crate::queue::{RunQueue, Ticket};
 use crate::{Engine, GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, Supervisor, request};
 
-/// The time for which output is read that background jobs may still write.
+/// The time during which output of background jobs is still read.
 const LINGER: Duration = Duration::from_millis(80);
 
-/// A shell whose variables, functions, options, directory and background jobs persist from run to run; what else
-/// does and what does not, see [`super`].
+/// A shell whose variables, functions, options, directory and background jobs persist from run to run; [`super`] lists
+/// the exceptions.
 ///
-/// Nothing is started before the first run. Dropping it, or [`Shell::close`], ends everything that it started. What it
-/// keeps between runs lies in a folder of its own that only this user may read, below `TMPDIR` or `TEMP` of its
-/// environment, and is deleted with it. All methods may be called from any thread.
+/// Nothing is started before the first run. Dropping it, or [`Shell::close`], terminates all its processes. Its state
+/// between runs is stored in a private directory below `TMPDIR` or `TEMP` of its environment, which is deleted with it.
+/// All methods may be called from any thread.
 #[derive(Debug)]
 pub struct Shell {
     supervisor: Supervisor,
@@ -37,12 +37,12 @@ pub struct Shell {
 #[derive(Debug, Default)]
 struct Session {
     state: Option<State>,
-    // What earlier runs left running.
+    // The processes left running by earlier runs.
     trees: Vec<Arc<Tree>>,
 }
 
 impl Shell {
-    /// A shell that is not started yet. The supervisor never is; it remembers which file is a bash.
+    /// Creates a shell that is not started yet. The supervisor is never started; it only caches which file is a bash.
     pub fn new(supervisor: Supervisor, options: ShellOptions) -> Shell {
         Shell {
             supervisor,
@@ -53,8 +53,8 @@ impl Shell {
         }
     }
 
-    /// Returns the interpreter that runs the scripts: [`Engine::Bash`]. [`Engine::Brush`] where the options ask for it:
-    /// then every run is an error.
+    /// Returns the interpreter of scripts: [`Engine::Bash`]. [`Engine::Brush`] if the options request it: every run
+    /// then fails.
     pub fn engine(&self) -> Engine {
         match self.options.engine {
             Engine::Brush => Engine::Brush,
@@ -62,30 +62,30 @@ impl Shell {
         }
     }
 
-    /// Runs one command, after those that were asked for before it. Blocks its thread until the command is over
-    /// and its output handed over; a background job goes on.
+    /// Runs one command, after the ones queued before it. Blocks until the command has ended and its output is
+    /// delivered; background jobs continue.
     ///
-    /// `cancel` and [`Shell::abort`] stop it: what the command started gets TERM, and KILL after [`GRACE`] (on Windows it
-    /// ends at once); jobs of earlier runs go on, and the shell is as it was before the run. While background
-    /// jobs hold the output, it is read for 80 ms more.
+    /// `cancel` and [`Shell::abort`] stop it: its processes receive TERM, and KILL after [`GRACE`] (on Windows they are
+    /// terminated at once); jobs of earlier runs continue, and the state of the shell is as before the run. While
+    /// background jobs keep the output open, it is read for another 80 ms.
     ///
     /// # Errors
-    /// A command, variable, directory or snapshot that cannot be used; no bash ([`ErrorCode::Unsupported`]); a shell that
-    /// is closed.
+    /// Returns an error if the command, a variable, the directory or the snapshot is invalid, if the shell is closed,
+    /// and [`ErrorCode::Unsupported`] if there is no bash.
     pub fn run(&self, run: &RunOptions, cancel: &CancelToken, on_chunk: OnChunk<'_>) -> Result<RunResult> {
         self.run_at(&self.line_up(), run, cancel, on_chunk)
     }
 
-    /// Takes a ticket of the queue of commands, for a caller that runs the command on another thread: runs come in the order
-    /// in which their tickets were taken, and [`Shell::abort`] knows them from here on.
+    /// Returns a ticket in the queue of commands, for callers that run the command on another thread: runs are executed
+    /// in the order of their tickets, and [`Shell::abort`] includes them from here on.
     pub fn line_up(&self) -> Ticket {
         self.queue.line_up()
     }
 
-    /// The same as [`Shell::run`] with a ticket of the queue, which is left when the ticket is dropped.
+    /// Does the same as [`Shell::run`] with a ticket of the queue, which is dropped afterwards.
     ///
     /// # Errors
-    /// As [`Shell::run`].
+    /// Returns the errors of [`Shell::run`].
     pub fn run_at(
         &self,
         ticket: &Ticket,
@@ -106,26 +106,25 @@ impl Shell {
             return Ok(RunResult::stopped(why));
         }
         request::check_cwd(run.cwd.as_deref())?;
-        // Nobody else has the turn.
+        // No other caller has the turn.
         self.session.lock().run(self.supervisor.known_bashes(), &self.options, run, &watch, on_chunk)
     }
 
-    /// Stops the running command, if there is one, and waits until it has settled. Waiting commands go on.
+    /// Stops the running command, if there is one, and waits for its end. Queued commands continue.
     pub fn abort(&self) {
         self.aborting()();
     }
 
-    /// The same in two steps: the command that runs now is stopped here, and what this gives waits until it has
-    /// settled.
+    /// Does the same in two steps: the running command is stopped now, and the returned function waits for its end.
     pub fn aborting(&self) -> impl FnOnce() + Send + 'static {
         self.queue.abort()
     }
 
-    /// The processes of earlier runs that still live. Their commands are command lines on Linux and files of programs
+    /// Returns the running processes of earlier runs. Their commands are command lines on Linux, and program files
     /// elsewhere.
     ///
     /// # Errors
-    /// None here.
+    /// Never fails.
     pub fn jobs(&self) -> Result<Vec<Job>> {
         let ticket = self.line_up();
         if ticket.wait(&CancelToken::never()).is_err() {
@@ -142,8 +141,8 @@ impl Shell {
         Ok(jobs)
     }
 
-    /// Ends the running command and every job: TERM, and KILL after [`GRACE`]. Returns when all are gone. Later
-    /// runs are errors.
+    /// Terminates the running command and every job: TERM, and KILL after [`GRACE`]. Returns when all are gone. Later
+    /// runs fail.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.abort();
@@ -159,10 +158,10 @@ impl Shell {
         });
     }
 
-    /// Runs one command and returns its result with everything that it printed, without limit.
+    /// Runs one command and returns its result with its complete output.
     ///
     /// # Errors
-    /// As [`Shell::run`].
+    /// Returns the errors of [`Shell::run`].
     pub fn output(&self, command: &str) -> Result<(RunResult, String)> {
         let mut text = String::new();
         let run = RunOptions { command: command.to_string(), ..RunOptions::default() };
@@ -203,7 +202,7 @@ impl Session {
             }
             return result;
         }
-        // Everything of it ends with the shell.
+        // All its processes end with the shell.
         *self = Session::default();
         let why = match exit.signal {
             Some(_) => "a signal killed the shell",

@@ -1,8 +1,8 @@
-//! The state that one run of a session leaves to the next.
+//! The state that one run of a session passes to the next.
 //!
-//! The bash of a run reads a file of ours (`run`), evaluates the command and writes what it has into files again
-//! (`session.bash`, `save.bash`). There are two sets of them, and the new one counts once its report is complete: a
-//! run that is killed at any moment leaves what was there before.
+//! The bash of a run reads a generated file (`run`), evaluates the command and writes its state to files again
+//! (`session.bash`, `save.bash`). There are two sets of files, and a new set becomes valid once its report is complete:
+//! a run that is killed at any moment leaves the previous state.
 
 use std::fmt::Write as _;
 use std::io;
@@ -21,7 +21,7 @@ use crate::{Environment, RunOptions, RunResult, ShellOptions, environment};
 const SESSION: &str = include_str!("session.bash");
 const SAVE: &str = include_str!("save.bash");
 
-/// Git's bash knows the names of Windows, Cygwin's has a program for it.
+/// Git's bash returns Windows paths, Cygwin has a program for it.
 const PWD: &str = match cfg!(windows) {
     true => "builtin pwd -W || cygpath -m . || builtin pwd",
     false => "builtin pwd",
@@ -35,13 +35,13 @@ pub(super) struct State {
     folder: TempDir,
     bash: PathBuf,
     script: String,
-    // The set that counts, once there is one, and what its report says.
+    // The valid set, once there is one, and its report.
     set: Option<usize>,
     report: Report,
 }
 
 impl State {
-    /// The state before the first run.
+    /// Returns the state before the first run.
     pub(super) fn new(known: &KnownBashes, shell: &ShellOptions) -> Result<State> {
         let failed = |cause: io::Error| Error::io("Failed to initialize shell: cannot keep its state", &cause);
         let bash = find_bash::find(known, shell)?;
@@ -57,23 +57,23 @@ impl State {
         Ok(State { folder, bash, script, set: None, report: Report::default() })
     }
 
-    /// The directory that the shell is in, once a run has told it.
+    /// Returns the directory of the shell; `None` before the first report.
     pub(super) fn directory(&self) -> Option<PathBuf> {
         self.report.directory()
     }
 
-    /// The bash of the next run.
+    /// Returns the bash of the next run.
     pub(super) fn prepare(&self, shell: &ShellOptions, run: &RunOptions) -> Result<Command> {
         let failed = |cause: io::Error| Error::io("shell: failed to prepare the command", &cause);
         let env = environment::inherited(&shell.env);
-        // They are there before the run, so that a umask of the script does not count.
+        // They are created before the run, so that a umask of the script has no effect.
         for name in FILES {
             std::fs::write(self.file(self.next(), name), "").map_err(failed)?;
         }
         let mut text = String::new();
         match self.set {
             Some(set) => {
-                // What the script took away stays away.
+                // Variables that the script removed stay removed.
                 let names = env.iter().filter_map(|(name, _)| name.to_str()).filter(|name| is_name(name));
                 let names: Vec<String> = match cfg!(windows) {
                     true => names.flat_map(|name| [name.to_string(), name.to_ascii_uppercase()]).collect(),
@@ -91,7 +91,7 @@ impl State {
         if let Some(set) = self.set {
             line(&mut text, format_args!("builtin . {}", path(&self.file(set, "traps"))?));
             line(&mut text, format_args!("builtin . {}", path(&self.file(set, "options"))?));
-            // Set again inside the command, so that no line of ours is traced.
+            // Restored inside the command, so that no generated line is traced.
             line(&mut text, format_args!("builtin set +xv"));
             line(&mut text, format_args!("builtin return {}", self.report.next_status()));
         }
@@ -104,11 +104,11 @@ impl State {
         Ok(command)
     }
 
-    /// Takes over what the run has left, and gives its result; `None` if it left nothing: it ended the shell.
+    /// Adopts the state after a run and returns its result; `None` if it left no report because it ended the shell.
     pub(super) fn take_over(&mut self, run: &RunOptions) -> Result<Option<Result<RunResult>>> {
         let failed = |cause: io::Error| Error::io("shell: failed to read what the command left", &cause);
         let read = |name: &str| match std::fs::read(self.file(self.next(), name)) {
-            // The command has taken our folder away.
+            // The command deleted the session's directory.
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             other => other.map_err(failed),
         };
@@ -119,7 +119,8 @@ impl State {
         Ok(Some(self.report.result(run)))
     }
 
-    /// The command as it is evaluated, with the traps and options of the script that must not meet lines of ours.
+    /// Returns the command as it is evaluated, with the traps and options of the script that must not affect generated
+    /// lines.
     fn command(&self, run: &RunOptions) -> io::Result<String> {
         let mut script = String::new();
         let debug = match self.set {
@@ -136,11 +137,12 @@ impl State {
         }
         let status = self.report.next_status();
         if !script.is_empty() && status != 0 {
-            // A subshell by itself runs no trap for every command, and what it does inside is not seen.
+            // A plain subshell runs no trap for every command, and its actions are not visible.
             let _ = write!(script, "(exit {status}) >/dev/null 2>&1;");
         }
         script.push_str(&run.command);
-        // The ERR trap would run once more for the `eval` of a command that fails. Not where the text could go on.
+        // The ERR trap would run a second time for the `eval` of a command that fails. Not added if the text could
+        // continue on the next line.
         let traps_errors = self.report.has_error_trap || run.command.contains("ERR");
         let goes_on = run.command.ends_with('\\') || run.command.contains("<<");
         if traps_errors && debug.is_empty() && !goes_on {
@@ -158,7 +160,7 @@ impl State {
     }
 }
 
-/// The lines for the variables and the directory of one run, and by which they are taken back.
+/// Writes the lines that set the variables and the directory of one run, and those that restore them.
 fn for_this_run(text: &mut String, run: &RunOptions) -> Result<()> {
     if !run.env.is_empty() {
         let names: Vec<&str> = run.env.iter().map(|(name, _)| name.as_str()).collect();
@@ -176,7 +178,7 @@ fn for_this_run(text: &mut String, run: &RunOptions) -> Result<()> {
     Ok(())
 }
 
-/// The report of a run: its status or failure, its options, its directory with a line end.
+/// The report of a run: its status or error, its options, its directory with a line end.
 #[derive(Debug, Default)]
 struct Report {
     fields: [Vec<u8>; 3],
@@ -215,7 +217,7 @@ impl Report {
         })
     }
 
-    /// A failed command before the next one would run the ERR trap or end a shell with `set -e` once more.
+    /// A failed command before the next one would run the ERR trap, or end a shell with `set -e`, a second time.
     fn next_status(&self) -> i32 {
         match self.has_error_trap || self.options().contains('e') {
             true => 0,
@@ -224,7 +226,7 @@ impl Report {
     }
 }
 
-/// The fields of a report that is complete; each ends with NUL.
+/// Splits a complete report into its fields; each ends with NUL. `None` if it is incomplete.
 fn fields(report: &[u8]) -> Option<[Vec<u8>; 3]> {
     let mut parts = report.split(|byte| *byte == 0).map(<[u8]>::to_vec);
     let fields = [parts.next()?, parts.next()?, parts.next()?];
@@ -235,21 +237,21 @@ fn has_error_trap(listing: &str) -> bool {
     listing.lines().any(|line| line.ends_with(" ERR"))
 }
 
-/// Tells whether a shell can have a variable of that name.
+/// Returns true if a name is valid for a shell variable.
 fn is_name(name: &str) -> bool {
     name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = writeln!(text, "{line}");
 }
 
-/// A path as one word of a script.
+/// Quotes a path as one word of a script.
 ///
 /// # Errors
-/// A path that is no text.
+/// Returns an error if the path is not valid text.
 pub(super) fn path(path: &Path) -> Result<String> {
     let text = path.to_str().ok_or_else(|| {
         Error::invalid(format!("shell: the path {} is not UTF-8: no script can name it", path.display()))
@@ -257,7 +259,7 @@ pub(super) fn path(path: &Path) -> Result<String> {
     Ok(if cfg!(windows) { quote(&text.replace('\\', "/")) } else { quote(text) })
 }
 
-/// A new folder that only this user may read, in the place for temporary files that `env` names.
+/// Creates a private directory in the temporary directory that `env` names.
 pub(super) fn folder(env: &Environment) -> io::Result<TempDir> {
     let names: &[&str] = if cfg!(windows) { &["TEMP", "TMP"] } else { &["TMPDIR"] };
     let named = names.iter().filter_map(|name| environment::value(env, name)).map(PathBuf::from);

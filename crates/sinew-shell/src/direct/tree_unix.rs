@@ -1,6 +1,6 @@
-//! A process and all that came of it: its session, and what descends from that.
+//! A process and everything it started: its session, and all descendants.
 //!
-//! The process is collected last, so that its number names this session and no other one as long as the tree is known.
+//! The process itself is reaped last, so that its id identifies this session as long as the tree exists.
 
 use std::collections::HashSet;
 use std::io;
@@ -20,10 +20,10 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Starts a process in a session of its own, without a terminal and with the usual signals, and the pipe to its input
-    /// if it was asked for one.
+    /// Starts a process in a new session, without a terminal and with default signal handling, and returns the pipe to
+    /// its input if one was requested.
     pub(super) fn spawn(mut command: Command) -> io::Result<(Tree, Option<ChildStdin>)> {
-        // SAFETY: the calls may be made between fork and exec, and allocate nothing.
+        // SAFETY: the calls are allowed between fork and exec, and do not allocate.
         unsafe {
             command.pre_exec(|| {
                 libc::setsid();
@@ -33,13 +33,13 @@ impl Tree {
                 Ok(())
             });
         }
-        // The writing ends of its pipes go with the command: the end of the output is seen.
+        // Dropping the command closes the write ends of its pipes, so that the end of the output is detected.
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
         Ok((Tree { child }, stdin))
     }
 
-    /// Waits for the end of the process, and leaves it to be collected.
+    /// Returns a function that waits for the end of the process without reaping it.
     pub(super) fn waiter(&self) -> io::Result<impl FnOnce() -> Exit + Send + 'static> {
         let pid = Pid::from_raw(self.child.id().cast_signed()).ok_or(io::ErrorKind::NotFound)?;
         Ok(move || {
@@ -50,23 +50,23 @@ impl Tree {
                         return Exit { code: status.exit_status(), signal };
                     }
                     Ok(None) | Err(rustix::io::Errno::INTR) => {}
-                    // Collected by the drop, after a stop that took too long.
+                    // Reaped on drop, after a stop that was too slow.
                     Err(_) => return Exit::default(),
                 }
             }
         })
     }
 
-    /// The processes that live.
+    /// Returns the running processes.
     pub(super) fn jobs(&self) -> Vec<Job> {
         session_members(self.child.id(), &[]).iter().filter_map(job).collect()
     }
 
-    /// Ends all of it: TERM, and KILL after `grace` until nothing is left. Gives up 500 ms after the first KILL, and not before
-    /// it came to a third: on a machine that is busy the time may pass between two looks.
+    /// Terminates everything: TERM, and KILL after `grace` until nothing is left. Stops waiting 500 ms after the first
+    /// KILL, but not before the third KILL, because on a busy machine that time may pass between two checks.
     pub(super) fn end(&self, grace: Duration) {
         let started = Instant::now();
-        // Also those that are gone: what they started in a session of their own is still found by it.
+        // Includes ended processes, because they identify the sessions that they started.
         let (mut known, mut asked, mut pause) = (Vec::new(), HashSet::new(), Duration::from_millis(1));
         let (mut kills, mut first_kill) = (0, None);
         loop {
@@ -100,7 +100,7 @@ impl Tree {
 impl Drop for Tree {
     fn drop(&mut self) {
         self.end(Duration::ZERO);
-        // One that cannot be ended even so, in the midst of a read from a disk, is not waited for.
+        // A process that cannot be killed, for example during a disk read, is not waited for.
         let _ = self.child.try_wait();
     }
 }
@@ -111,7 +111,7 @@ fn job(process: &Process) -> Option<Job> {
     Some(Job { pid: process.pid().cast_signed(), command })
 }
 
-/// Lets writes to a pipe that nobody reads fail, instead of ending the host where that has not said so.
+/// Makes writes to a pipe without a reader fail instead of killing a host that does not ignore SIGPIPE.
 pub(super) fn block_sigpipe() {
     // SAFETY: the set is initialised before it is used.
     unsafe {

@@ -1,4 +1,4 @@
-//! A process and all that came of it: a job object, which ends with its last handle, and so with the host.
+//! A process and everything it started: a job object that ends with its last handle, and so with the host.
 
 use std::io;
 use std::mem::size_of;
@@ -25,7 +25,7 @@ use windows_sys::Win32::System::Threading::{
 use super::run::{Exit, GONE};
 use crate::Job;
 
-/// The most processes of a tree that are named.
+/// The maximum number of listed processes of a tree.
 const MOST_JOBS: usize = 1024;
 
 #[derive(Debug)]
@@ -35,20 +35,20 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Starts a process in a job object of its own, and the pipe to its input if it was asked for one. It runs only once
-    /// it is in there, so that nothing of it escapes.
+    /// Starts a process in a new job object, and returns the pipe to its input if one was requested. The process is
+    /// resumed only after it was added, so that none of its children can escape.
     pub(super) fn spawn(mut command: Command) -> io::Result<(Tree, Option<ChildStdin>)> {
-        // SAFETY: neither attributes nor a name are given.
+        // SAFETY: no attributes and no name are passed.
         let job = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
         if job.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the handle is open and ours alone.
+        // SAFETY: the handle is open and owned by us only.
         let job = unsafe { OwnedHandle::from_raw_handle(job.cast()) };
-        // SAFETY: a structure of numbers may be zero.
+        // SAFETY: a struct of integers may be zero.
         let mut limits: JOBOBJECT_EXTENDED_LIMIT_INFORMATION = unsafe { std::mem::zeroed() };
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
-        // SAFETY: the handle is open, the structure is the one that goes with the name and as long as it is said to be.
+        // SAFETY: the handle is open, and the struct matches the information class and the size.
         check(unsafe {
             SetInformationJobObject(
                 raw(&job),
@@ -63,7 +63,7 @@ impl Tree {
         let started = check(unsafe { AssignProcessToJobObject(raw(&tree.job), tree.child.as_raw_handle().cast()) })
             .and_then(|()| resume(tree.child.id()));
         if let Err(cause) = started {
-            // It has not begun, and may be in no job that ends it.
+            // It has not started, and may not be in a job that terminates it.
             tree.child.kill()?;
             return Err(cause);
         }
@@ -76,7 +76,7 @@ impl Tree {
         let process = self.child.as_handle().try_clone_to_owned()?;
         Ok(move || {
             let mut code = 0;
-            // SAFETY: the handle is open, the place can be written.
+            // SAFETY: the handle is open, and the destination is writable.
             let known = unsafe {
                 WaitForSingleObject(raw(&process), INFINITE);
                 GetExitCodeProcess(raw(&process), &mut code) != 0
@@ -85,7 +85,7 @@ impl Tree {
         })
     }
 
-    /// The processes that live.
+    /// Returns the running processes.
     pub(super) fn jobs(&self) -> Vec<Job> {
         let named = |pid: u32| {
             let program = Process::from_pid(pid)?.program()?;
@@ -94,7 +94,7 @@ impl Tree {
         self.pids().into_iter().filter(|pid| *pid != self.child.id()).filter_map(named).collect()
     }
 
-    /// Ends all of it at once: there are no signals, so `grace` means nothing. Gives up after 500 ms.
+    /// Terminates everything at once: there are no signals, so `grace` is ignored. Stops waiting after 500 ms.
     pub(super) fn end(&self, _grace: Duration) {
         let until = Instant::now() + GONE;
         // SAFETY: the handle is open.
@@ -108,14 +108,14 @@ impl Tree {
         const HEAD: usize = std::mem::offset_of!(JOBOBJECT_BASIC_PROCESS_ID_LIST, ProcessIdList) / size_of::<usize>();
         let mut list = vec![0usize; HEAD + MOST_JOBS];
         let bytes = (list.len() * size_of::<usize>()) as u32;
-        // SAFETY: the handle is open, the buffer is as long as it is said to be and aligned as the list asks for.
+        // SAFETY: the handle is open, and the buffer has the given size and the required alignment.
         let known = unsafe {
             let list = list.as_mut_ptr().cast();
             QueryInformationJobObject(raw(&self.job), JobObjectBasicProcessIdList, list, bytes, std::ptr::null_mut())
         };
-        // More than fit: those that do are there.
+        // If there are more than fit, the list contains those that do.
         let _ = known;
-        // SAFETY: the buffer begins with the structure, of which all bits are valid.
+        // SAFETY: the buffer begins with the struct, for which every bit pattern is valid.
         let count = unsafe { (*list.as_ptr().cast::<JOBOBJECT_BASIC_PROCESS_ID_LIST>()).NumberOfProcessIdsInList };
         list.into_iter().skip(HEAD).take(count as usize).map(|pid| pid as u32).collect()
     }
@@ -127,19 +127,19 @@ impl Drop for Tree {
     }
 }
 
-/// Lets a process begin that was started asleep: it has one thread.
+/// Resumes a process that was started suspended: it has one thread.
 fn resume(pid: u32) -> io::Result<()> {
-    // SAFETY: takes no pointer.
+    // SAFETY: no pointer is passed.
     let snapshot = unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0) };
     if snapshot == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the handle is open and ours alone.
+    // SAFETY: the handle is open and owned by us only.
     let snapshot = unsafe { OwnedHandle::from_raw_handle(snapshot.cast()) };
-    // SAFETY: a structure of numbers may be zero.
+    // SAFETY: a struct of integers may be zero.
     let mut line: THREADENTRY32 = unsafe { std::mem::zeroed() };
     line.dwSize = size_of::<THREADENTRY32>() as u32;
-    // SAFETY: the snapshot is open, `line` says its size.
+    // SAFETY: the snapshot is open, and `line` contains its size.
     let mut more = unsafe { Thread32First(raw(&snapshot), &mut line) };
     while more != 0 && line.th32OwnerProcessID != pid {
         // SAFETY: as above.
@@ -148,12 +148,12 @@ fn resume(pid: u32) -> io::Result<()> {
     if more == 0 {
         return Err(io::Error::other("the first thread of the new process is not to be found"));
     }
-    // SAFETY: takes no pointer.
+    // SAFETY: no pointer is passed.
     let thread = unsafe { OpenThread(THREAD_SUSPEND_RESUME, 0, line.th32ThreadID) };
     if thread.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the handle is open and ours alone.
+    // SAFETY: the handle is open and owned by us only.
     let thread = unsafe { OwnedHandle::from_raw_handle(thread.cast()) };
     // SAFETY: the handle is open.
     match unsafe { ResumeThread(raw(&thread)) } {

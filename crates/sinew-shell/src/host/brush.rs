@@ -1,10 +1,9 @@
-//! The embedded interpreter in a process of its own, in the place of a bash.
+//! The embedded interpreter in a separate process, used instead of a bash.
 //!
-//! `brush -c SCRIPT` and `brush long` (the script at `SCRIPT`) run one script. `brush session REQUEST REPORT
-//! FIRST` runs the script FIRST, then answers the same requests with the same reports as the bash of a session, one for
-//! each byte on its standard input.
-//! A fault that a script causes in the interpreter (a stack without end, a list that fills memory) ends this process and
-//! nothing else.
+//! `brush -c SCRIPT` and `brush long` (the script at `SCRIPT`) run one script. `brush session REQUEST REPORT FIRST`
+//! runs the script FIRST and then answers the same requests with the same reports as the bash of a session, one for
+//! each byte on its standard input. If a script crashes the interpreter (infinite recursion, a list that fills memory),
+//! only this process ends.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -25,28 +24,28 @@ use brush_core::{
 use parking_lot::{Condvar, Mutex};
 use tokio::runtime::Runtime;
 
-/// The stack of the thread that runs a script. Only what is used costs memory.
+/// The stack size of the thread that runs a script. Only the used part consumes memory.
 const STACK: usize = 1 << 30;
 
-/// The stack of the threads that run parts of pipelines and background jobs.
+/// The stack size of the threads that run pipeline parts and background jobs.
 const WORKER_STACK: usize = 128 << 20;
 
-/// The number of parts of a script that can wait for each other at once.
+/// The maximum number of parts of a script that can wait for each other.
 const WORKERS: usize = 24;
 
-/// The depth to which functions may call each other; an error beyond, as bash with `FUNCNEST`.
+/// The maximum depth of function calls; deeper calls are errors, as in bash with `FUNCNEST`.
 const CALLS: usize = 2_000;
 
-/// The longest text that is tried line by line: each line more is one parse more.
+/// The maximum length of a text that is parsed line by line: each further line needs another parse.
 const BY_LINES: usize = 16 * 1024;
 
-/// The most memory of the interpreter itself; its children are not counted.
+/// The maximum memory of the interpreter itself, without its children.
 const MEMORY: u64 = 2 << 30;
 
-/// Runs what `args` (after the word `brush`) ask for. Returns the exit code of the process.
+/// Runs the command in `args` (after the word `brush`). Returns the exit code of the process.
 pub(super) fn run(args: &[CString]) -> i32 {
-    // Every builtin runs in this process: one that writes to a closed pipe gets an error, its children the signal.
-    // SAFETY: no handler is set, and no other thread runs yet.
+    // Every builtin runs in this process: writing to a closed pipe is an error here and a signal in child processes.
+    // SAFETY: no handler is set, and no other thread is running yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let worker = std::thread::Builder::new().stack_size(STACK).spawn(move || {
@@ -55,7 +54,7 @@ pub(super) fn run(args: &[CString]) -> i32 {
             ["-c", script] => once(script),
             ["long"] => {
                 let mut script = String::new();
-                // SAFETY: the descriptor was passed for this, and nobody else uses it.
+                // SAFETY: the descriptor was passed for this purpose, and no other code uses it.
                 let read = unsafe { File::from_raw_fd(crate::wire::SCRIPT) }.read_to_string(&mut script);
                 read.map_or(126, |_| once(&script))
             }
@@ -63,7 +62,7 @@ pub(super) fn run(args: &[CString]) -> i32 {
             _ => 2,
         }
     });
-    // A panic of the interpreter has printed its message.
+    // A panic of the interpreter has already printed its message.
     worker.ok().and_then(|worker| worker.join().ok()).unwrap_or(134)
 }
 
@@ -76,7 +75,7 @@ fn once(script: &str) -> i32 {
     let _ = shell.set_env_global("BASH_EXECUTION_STRING", ShellVariable::new(ShellValue::String(script.to_string())));
     let result = runtime.block_on(run_text(&mut shell, script, "-c", &mut false));
     let code = match result {
-        // What bash answers with `-c`, and only there.
+        // bash returns this with `-c` only.
         Ok(result) if u8::from(result.exit_code) == 1 && words.fatal.load(Ordering::Relaxed) => 127,
         Ok(result) => u8::from(result.exit_code).into(),
         Err(error) => {
@@ -85,14 +84,14 @@ fn once(script: &str) -> i32 {
         }
     };
     let code = leave(&runtime, &mut shell, code);
-    // Jobs in the background end with the process.
+    // Background jobs end with the process.
     std::mem::forget(runtime);
     code
 }
 
-/// Runs a text. One that sets `extglob` is read as far as it can be understood, line by line, as what follows is
-/// read otherwise then. `chosen` remembers for the next text that a script has set the option: as long as none has, it
-/// is on, for the patterns inside `[[ ]]`, which need no option in bash, but here.
+/// Runs a text. A text that sets `extglob` is parsed line by line as far as possible, because the option changes how
+/// later lines are parsed. `chosen` records for later texts whether a script has set the option. Until then it is on,
+/// because bash allows such patterns inside `[[ ]]` without the option, but this interpreter does not.
 async fn run_text(
     shell: &mut Shell,
     text: &str,
@@ -168,7 +167,7 @@ fn session(request: &Path, report: &Path, first: &str) -> i32 {
     0
 }
 
-/// Answers one request. Gives the exit code when the command has ended the shell.
+/// Answers one request. Returns the exit code if the command has ended the shell.
 fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, report: &Path) -> Option<i32> {
     let text = std::fs::read(request).unwrap_or_default();
     let mut fields = text.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
@@ -197,7 +196,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, 
         }
     }
     let mut ended = None;
-    // The interpreter takes a text that it cannot parse for the end of the shell.
+    // The interpreter ends the shell for a text that it cannot parse.
     if failure.is_none()
         && let Err(cause) = deferred_expansion::parse(shell, &command)
     {
@@ -240,7 +239,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, 
     }
 }
 
-/// A shell whose standard descriptors are those of the process (`standard`) or nothing.
+/// Creates a shell whose standard descriptors are those of the process (`standard`) or closed.
 fn start(standard: bool, words: Words) -> Option<(Runtime, Shell)> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -267,15 +266,15 @@ fn start(standard: bool, words: Words) -> Option<(Runtime, Shell)> {
             .build(),
     );
     let mut shell = shell.ok()?;
-    // As in a bash that nobody types into.
+    // As in a non-interactive bash.
     shell.options_mut().expand_aliases = false;
     Some((runtime, shell))
 }
 
-/// Copies of the descriptors 0, 1 and 2. The numbers themselves lead nowhere from then on: the interpreter opens and
-/// closes files while it starts processes, and none of them may get such a number.
+/// Returns copies of the descriptors 0, 1 and 2, and redirects the numbers to nothing: the interpreter opens and closes
+/// files while it starts processes, and none of these files may get such a number.
 fn standard_files() -> Option<[File; 3]> {
-    // SAFETY: the calls take numbers; the copies are new and owned by nobody else.
+    // SAFETY: only integers are passed; the copies are new and owned by no other code.
     let files = [0, 1, 2].map(|fd| unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 10) });
     let null = crate::supervisor::null().ok()?;
     for fd in 0..3 {
@@ -307,7 +306,7 @@ fn open(path: &str, write: bool) -> std::io::Result<File> {
     File::options().read(!write).write(write).open(path)
 }
 
-/// Ends the process when a script makes the interpreter take too much memory. It looks only while a script runs.
+/// Terminates the process if a script makes the interpreter use too much memory. Only active while a script runs.
 struct MemoryWatch {
     running: Arc<(Mutex<bool>, Condvar)>,
 }
@@ -316,14 +315,14 @@ impl MemoryWatch {
     fn start() -> MemoryWatch {
         let running = Arc::new((Mutex::new(false), Condvar::new()));
         let watched = Arc::clone(&running);
-        // Without the watch the system's own limits are what is left.
+        // Without the watch only the system's limits apply.
         let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
             let (flag, changed) = &*watched;
             loop {
                 changed.wait_while(&mut flag.lock(), |running| !*running);
                 if resident() > MEMORY {
-                    // As the system would do it: the host is told the signal.
-                    // SAFETY: the calls take numbers only.
+                    // As the system would do it, so that the host sees the signal.
+                    // SAFETY: only integers are passed.
                     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
                 }
                 std::thread::sleep(Duration::from_millis(20));

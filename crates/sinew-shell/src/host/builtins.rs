@@ -1,4 +1,4 @@
-//! Builtins of the embedded interpreter that answer otherwise than bash's, done again.
+//! Replacements for builtins of the embedded interpreter that differ from bash's.
 
 mod arguments;
 mod declare;
@@ -26,7 +26,7 @@ use super::interpreter::{Plain, Shell};
 use arguments::{content, fail};
 use original::{Running, THEIRS, theirs};
 
-/// All builtins, ours in the place of theirs.
+/// Returns all builtins, with replacements where they exist.
 pub(super) fn all() -> HashMap<String, Registration<Plain>> {
     let mut builtins = THEIRS.clone();
     builtins.insert("kill".into(), simple_builtin::<Kill, Plain>());
@@ -60,7 +60,7 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
     builtins
 }
 
-/// Registers the builtins of rewritten programs: no list of builtins shows them otherwise.
+/// Registers the builtins of rewritten programs, without adding them to any list of builtins.
 pub(super) fn hidden(shell: &mut Shell) {
     for (name, execute) in deferred_expansion::builtins() {
         if let Some(colon) = THEIRS.get(":") {
@@ -71,7 +71,7 @@ pub(super) fn hidden(shell: &mut Shell) {
     }
 }
 
-/// `cd ""` stays where it is, and `CDPATH` is searched.
+/// Makes `cd ""` stay in the directory, and searches `CDPATH`.
 fn cd(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Running<'_> {
     if let Some(CommandArg::String(word)) = args.last()
         && args.len() > 1
@@ -96,7 +96,7 @@ fn cd(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Runnin
     }
 }
 
-/// A number that is none is a wrong usage (2), not a difference (1).
+/// Makes an invalid number a usage error (2) instead of a comparison result (1).
 fn test(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let words: Vec<String> = args.iter().map(CommandArg::to_string).collect();
     let is_number = |word: &String| word.trim().parse::<i64>().is_ok();
@@ -105,7 +105,7 @@ fn test(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
         _ => None,
     });
     match wrong {
-        // Only the simple form: with more words these may be plain texts.
+        // Only the simple form: with more words these may be plain strings.
         Some(word) if words.iter().skip(1).filter(|word| *word != "]").count() == 3 => {
             let result = fail(&context, &format!("{word}: integer expression expected"), 2);
             Box::pin(ready(Ok(result)))
@@ -124,7 +124,7 @@ fn formatted(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Run
     theirs(context, args)
 }
 
-/// The shell ends also where the program cannot be run, and so does a subshell, which theirs goes on with.
+/// Ends the shell even if the program cannot be run, as well as a subshell, which the original continues.
 fn exec(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let runs = args.iter().skip(1).map(CommandArg::to_string).find(|word| !word.starts_with('-'));
     let stays = runs.is_none() || (!context.shell.is_subshell() && context.shell.options().exit_on_exec_fail);
@@ -144,7 +144,7 @@ fn exec(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
     })
 }
 
-/// A count of loops that is no number ends the shell.
+/// Ends the shell if the loop count is not a number.
 fn leave(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let wrong =
         args.iter().skip(1).map(CommandArg::to_string).find(|word| word != "--" && word.parse::<i64>().is_err());
@@ -158,14 +158,14 @@ fn leave(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running
     }
 }
 
-/// As theirs, rewritten first.
+/// Rewrites the text and runs the original builtin.
 fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     if words.is_empty() || words[0].starts_with('-') {
         return theirs(context, args);
     }
     let text = words.join(" ");
-    // The interpreter takes a text that it cannot parse for the end of the shell.
+    // The interpreter ends the shell for a text that it cannot parse.
     if let Err(cause) = deferred_expansion::parse(context.shell, &text) {
         return Box::pin(ready(Ok(fail(&context, &cause.to_string(), 2))));
     }
@@ -176,7 +176,7 @@ fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
     })
 }
 
-/// `unset -n` removes references, which theirs cannot.
+/// Removes references with `unset -n`, which the original does not support.
 fn unset(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     if words.first().is_none_or(|flag| flag != "-n") {
@@ -233,7 +233,7 @@ impl SimpleCommand for Kill {
                 result = fail(&context, &format!("{arg}: arguments must be process or job IDs"), 1);
                 continue;
             };
-            // SAFETY: the call takes numbers only.
+            // SAFETY: only integers are passed.
             if unsafe { libc::kill(target, signal) } != 0 {
                 let cause = std::io::Error::last_os_error();
                 result = fail(&context, &format!("({arg}) - {}", brief(&cause)), 1);
@@ -243,7 +243,7 @@ impl SimpleCommand for Kill {
     }
 }
 
-/// Gives the end of a subshell that a signal kills.
+/// Returns the result of a subshell that was killed by a signal.
 fn ended_by(signal: i32) -> ExecutionResult {
     if matches!(signal, 0 | libc::SIGCHLD | libc::SIGCONT | libc::SIGURG | libc::SIGWINCH) {
         return ExecutionResult::success();
@@ -286,7 +286,7 @@ impl SimpleCommand for Logout {
     }
 }
 
-/// The signal and the targets that `kill` is called with; else the fault and the exit code.
+/// Returns the signal and the targets of `kill`; otherwise the error and the exit code.
 fn wish(args: &[String]) -> Result<(i32, &[String]), (String, u8)> {
     let mut rest = args;
     let mut signal = libc::SIGTERM;
@@ -314,7 +314,7 @@ fn wish(args: &[String]) -> Result<(i32, &[String]), (String, u8)> {
     }
 }
 
-/// A signal to the shell itself runs its trap, which theirs only keeps.
+/// Runs the trap for a signal to the shell itself, which the original only stores.
 fn kill(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     let own = std::process::id().to_string();
@@ -340,7 +340,7 @@ fn kill(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
     })
 }
 
-/// `kill -l`: all names, or names for numbers and numbers for names.
+/// `kill -l`: lists all names, or converts between numbers and names.
 fn list(context: &ExecutionContext<'_, impl ShellExtensions>, args: &[String]) -> ExecutionResult {
     let mut out = context.stdout();
     let short = |number: i32| crate::signals::name(number).trim_start_matches("SIG").to_string();
@@ -352,7 +352,7 @@ fn list(context: &ExecutionContext<'_, impl ShellExtensions>, args: &[String]) -
     let mut result = ExecutionResult::success();
     for arg in args {
         match (arg.parse::<i32>(), number(arg)) {
-            // A status above 128 is that of a process that a signal ended.
+            // A status above 128 is that of a process ended by a signal.
             (Ok(status), _) if (1..=31).contains(&status) || (129..=159).contains(&status) => {
                 let _ = writeln!(out, "{}", short(status & 127));
             }
@@ -368,7 +368,7 @@ fn list(context: &ExecutionContext<'_, impl ShellExtensions>, args: &[String]) -
     result
 }
 
-/// The number of a signal that is given as number or name, with or without `SIG`.
+/// Parses a signal number or name, with or without `SIG`; `None` if it is unknown.
 fn number(word: &str) -> Option<i32> {
     match word.parse::<i32>() {
         Ok(number) => (0..=64).contains(&number).then_some(number),

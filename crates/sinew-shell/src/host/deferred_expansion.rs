@@ -1,16 +1,16 @@
-//! Programs rewritten before they run, where the interpreter answers otherwise than bash.
+//! Rewrites programs before they run, where the interpreter differs from bash.
 //!
-//! A command whose meaning is settled only when it runs stands in the program as a call of one of our builtins with the
-//! number of the command in [`Parts`]:
-//! - [`COMMAND`] writes the targets of references (`declare -n`) in the place of their names, calculates what is
-//!   assigned to integers (`declare -i`), expands `**`, and runs the result;
-//! - [`ASSIGN`] runs assignments under `set -x`, after which the interpreter keeps the status from before;
-//! - [`LOOP_VARIABLE`] begins the body of a `for` whose variable is an integer;
-//! - [`SUBSHELL`] runs a subshell that sets traps: what it inherits of them is gone at its begin, and its own run at
+//! A command whose meaning is only known when it runs is replaced by a call of an internal builtin with the number of
+//! the command in [`Parts`]:
+//! - [`COMMAND`] replaces references (`declare -n`) by their targets, evaluates values assigned to integers (`declare
+//!   -i`), expands `**`, and runs the result;
+//! - [`ASSIGN`] runs assignments under `set -x`, after which the interpreter would keep the previous status;
+//! - [`LOOP_VARIABLE`] starts the body of a `for` whose variable is an integer;
+//! - [`SUBSHELL`] runs a subshell that sets traps: inherited traps are removed at its start, and its own traps run at
 //!   its end;
 //! - [`select::SELECT`] runs a menu.
 //!
-//! Words are rewritten in their place: ranges with zeros ([`ranges`]), lengths ([`lengths`]).
+//! Other words are rewritten in place: ranges with leading zeros ([`ranges`]) and lengths ([`lengths`]).
 
 mod globstar;
 mod lengths;
@@ -42,7 +42,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::interpreter::{Plain, Shell};
 
-/// The builtin that runs a command with its references followed.
+/// The builtin that runs a command after resolving its references.
 pub(super) const COMMAND: &str = "__sinew_command";
 
 /// The builtin that runs the list of a subshell.
@@ -51,36 +51,36 @@ pub(super) const SUBSHELL: &str = "__sinew_subshell";
 /// The builtin that runs a command of assignments.
 const ASSIGN: &str = "__sinew_assign";
 
-/// The builtin that gives an integer the next word of a `for`.
+/// The builtin that assigns the next word of a `for` to an integer.
 const LOOP_VARIABLE: &str = "__sinew_loop_variable";
 
-/// The prefix of the variable that a `for` counts with in the place of an integer.
+/// The prefix of the variable that replaces an integer in a `for`.
 const LOOP_PREFIX: &str = "__sinew_loop_";
 
-/// The descriptor at which a call that no trace shows keeps the standard error of its command.
+/// The descriptor of the command's standard error in a call that is hidden from the trace.
 const ERRORS: i32 = 59;
 
-/// The name by which a subshell's `kill` means the subshell itself, which is no process.
+/// The target of `kill` that means the subshell itself, which is not a process.
 pub(super) const SELF: &str = "__sinew_self";
 
-/// The longest chain of references.
+/// The maximum length of a chain of references.
 const CHAIN: usize = 8;
 
-/// Builtins are functions without state, so what they look up by number stands here. The process is the shell.
+/// Builtins are functions without state, so the parts that they look up by number are static. The process is the shell.
 static PARTS: Mutex<Parts> =
     Mutex::new(Parts { names: Vec::new(), integers: Vec::new(), lists: Vec::new(), traced: false, globstar: false });
 
 struct Parts {
-    // References and integers.
+    // The names of references and integers.
     names: Vec<String>,
     integers: Vec<String>,
     lists: Vec<Arc<CompoundList>>,
-    // Some text sets the option.
+    // True if some text sets the option.
     traced: bool,
     globstar: bool,
 }
 
-/// The builtins that only rewritten programs have.
+/// Returns the builtins that only rewritten programs use.
 pub(super) fn builtins() -> [(&'static str, CommandExecuteFunc<Plain>); 6] {
     [
         (COMMAND, |context, args| Box::pin(command(context, args))),
@@ -98,7 +98,7 @@ pub(super) fn builtins() -> [(&'static str, CommandExecuteFunc<Plain>); 6] {
     ]
 }
 
-/// The program of `text`, which may have menus.
+/// Parses `text`, which may contain menus.
 pub(super) fn parse(shell: &Shell, text: &str) -> Result<Program, ParseError> {
     shell.parse_string(text).or_else(|cause| match select::as_loops(text) {
         Some(text) => shell.parse_string(text),
@@ -106,7 +106,7 @@ pub(super) fn parse(shell: &Shell, text: &str) -> Result<Program, ParseError> {
     })
 }
 
-/// Runs `text`, rewritten where it has to be.
+/// Runs `text`, rewritten where necessary.
 pub(super) async fn run_string(
     shell: &mut Shell,
     text: &str,
@@ -178,8 +178,8 @@ async fn assign(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> 
     run_assignments(context.shell, program, &parameters).await
 }
 
-/// Runs a command of assignments. Under `set -x` the interpreter takes the expansion of `PS4` for one of the command,
-/// and so keeps the status that was there; it is 0 where no substitution has set one.
+/// Runs a command of assignments. Under `set -x` the interpreter confuses the expansion of `PS4` with the command and
+/// keeps the previous status; the status has to be 0 unless a substitution has set one.
 async fn run_assignments(
     shell: &mut Shell,
     mut program: Program,
@@ -214,8 +214,8 @@ async fn run_assignments(
     Ok(result)
 }
 
-/// Runs the builtin [`LOOP_VARIABLE`]: `NAME WORD` assigns the word, or what it calculates to where the name is an integer.
-/// The status stays as it was.
+/// Runs the builtin [`LOOP_VARIABLE`]: `NAME WORD` assigns the word, or its value if the name is an integer. Does not
+/// change the status.
 async fn loop_variable(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Result<ExecutionResult, Error> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     let [name, word] = &words[..] else { return Ok(ExecutionResult::new(127)) };
@@ -233,12 +233,12 @@ async fn loop_variable(context: ExecutionContext<'_, Plain>, args: Vec<CommandAr
         EnvironmentLookup::Anywhere,
         EnvironmentScope::Global,
     )?;
-    // With the trap for errors it would be one.
+    // With the trap for errors this would count as an error.
     let quiet = context.shell.traps().handles(TrapSignal::Err);
     Ok(ExecutionResult::new(if quiet { 0 } else { status }))
 }
 
-/// The parameters of the command that a call stands for: its standard error is not the one of the call.
+/// Returns the parameters of the command that a call replaces: its standard error is not that of the call.
 fn with_errors(context: &ExecutionContext<'_, Plain>) -> ExecutionParameters {
     let Some(errors) = context.try_fd(ERRORS) else { return context.params.clone() };
     let mut parameters = ExecutionParameters::default();
@@ -251,7 +251,7 @@ fn with_errors(context: &ExecutionContext<'_, Plain>) -> ExecutionParameters {
     parameters
 }
 
-/// Puts the numbers in the place of what is assigned to integers. A name that is read-only is the error: it ends the
+/// Evaluates the values assigned to integers. Returns the name of a read-only variable as the error, which ends the
 /// script.
 async fn calculate(
     shell: &mut Shell,
@@ -310,7 +310,7 @@ async fn subshell(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -
     Ok(result)
 }
 
-/// Follows the references that begin with `name`; `None` when it is none.
+/// Returns the target of the reference `name`; `None` if it is not a reference.
 fn target(shell: &Shell, name: &str) -> Option<String> {
     let mut at = name.to_string();
     for _ in 0..=CHAIN {
@@ -324,7 +324,7 @@ fn target(shell: &Shell, name: &str) -> Option<String> {
         }
         at = next;
     }
-    // A circle: a name that nobody has.
+    // A cycle: returns a name that does not exist.
     Some("__sinew_nothing".to_string())
 }
 
@@ -337,7 +337,7 @@ fn parts() -> MutexGuard<'static, Parts> {
     PARTS.lock()
 }
 
-/// Remembers the names that `text` declares as references or integers, and the options that it sets.
+/// Records the names that `text` declares as references or integers, and the options that it sets.
 fn collect(text: &str) {
     let mut parts = parts();
     parts.globstar |= text.contains("globstar");
@@ -391,7 +391,7 @@ fn prepare(list: &mut CompoundList, source: &str) {
     }
 }
 
-/// Puts a call in the place of a command that is settled when it runs.
+/// Replaces a command by a call that is resolved when it runs.
 fn defer(command: &mut Command) {
     let (names, traced, globstar) = {
         let parts = parts();
@@ -422,7 +422,7 @@ fn defer(command: &mut Command) {
     *command = call;
 }
 
-/// Redirections that keep a call out of the trace: what it is for finds the standard error at [`ERRORS`].
+/// Returns redirections that hide a call from the trace: the command's standard error is at [`ERRORS`].
 fn untraced() -> Vec<CommandPrefixOrSuffixItem> {
     let file = |fd, kind, target| CommandPrefixOrSuffixItem::IoRedirect(IoRedirect::File(Some(fd), kind, target));
     vec![
@@ -431,7 +431,7 @@ fn untraced() -> Vec<CommandPrefixOrSuffixItem> {
     ]
 }
 
-/// A `for` over an integer counts with a variable of its own, whose words [`LOOP_VARIABLE`] calculates.
+/// Replaces the variable of a `for` over an integer by an internal one, whose words [`LOOP_VARIABLE`] evaluates.
 fn count_with_another(command: &mut Command) {
     let Command::Compound(CompoundCommand::ForClause(clause), _) = command else { return };
     if !parts().integers.contains(&clause.variable_name) {
@@ -452,7 +452,7 @@ fn count_with_another(command: &mut Command) {
     clause.body.list.0.splice(0..0, list_of(Command::Simple(call)).0);
 }
 
-/// Goes on with the lists that are part of a command.
+/// Continues with the lists inside a command.
 fn inner(command: &mut Command, source: &str) {
     let compound = match command {
         Command::Compound(compound, _) => compound,
@@ -464,7 +464,7 @@ fn inner(command: &mut Command, source: &str) {
         CompoundCommand::Subshell(sub) => {
             prepare(&mut sub.list, source);
             name_itself(&mut sub.list);
-            // One that only lists traps lists those of its parent.
+            // A subshell that only lists traps lists those of its parent.
             if sub.list.to_string().split("trap ").skip(1).any(|after| !after.starts_with("-p")) {
                 let whole = std::mem::replace(&mut sub.list, CompoundList(Vec::new()));
                 sub.list = list_of(Command::Simple(call(SUBSHELL, keep(whole))));
@@ -491,7 +491,7 @@ fn inner(command: &mut Command, source: &str) {
     }
 }
 
-/// The words of a simple command, and those of a `for`, with their ranges written out.
+/// Expands ranges in the words of a simple command or a `for`.
 fn write_out_ranges(command: &mut Command) {
     match command {
         Command::Simple(simple) => {
@@ -509,7 +509,7 @@ fn write_out_ranges(command: &mut Command) {
     }
 }
 
-/// The commands of a subshell that kill it.
+/// Replaces the target of commands in a subshell that kill it.
 fn name_itself(list: &mut CompoundList) {
     for command in list.0.iter_mut().flat_map(|item| &mut item.0.first.seq) {
         let Command::Simple(simple) = command else { continue };

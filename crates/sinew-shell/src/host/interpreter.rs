@@ -1,4 +1,4 @@
-//! The type of the embedded interpreter.
+//! The configuration of the embedded interpreter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +10,7 @@ pub(super) type Plain = ShellExtensionsImpl<Words>;
 
 pub(super) type Shell = brush_core::Shell<Plain>;
 
-/// Error messages that begin as bash's do. It remembers whether the last one was about an expansion that ends a
-/// script.
+/// Formats error messages like bash. Records whether the last one was about an expansion that ends a script.
 #[derive(Clone, Default)]
 pub(super) struct Words {
     pub(super) fatal: Arc<AtomicBool>,

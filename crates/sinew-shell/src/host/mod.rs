@@ -1,15 +1,13 @@
-//! The supervisor: the process that stands between the host and a script.
+//! The supervisor: the process between the host and a script.
 //!
-//! It is started with its role as first argument. `supervise FOLDER PROGRAM ARGV0 ARGS…` runs the program with the
-//! descriptors 0, 1 and 2 that it was given and speaks records over the packet socket at descriptor 3.
-//! `pty FOLDER PROGRAM ARGV0 ARGS…` does the same with a terminal as descriptor 0, which becomes the program's own.
-//! `sandbox` before one of these two has the program run in the sandbox at descriptor 5.
-//! `brush …` is the embedded interpreter, started by a supervisor like any other shell; there only with the feature
-//! `interpreter`.
+//! Its first argument is its role. `supervise FOLDER PROGRAM ARGV0 ARGS…` runs the program with the descriptors 0, 1
+//! and 2 of the supervisor and exchanges records over the packet socket at descriptor 3. `pty FOLDER PROGRAM ARGV0
+//! ARGS…` does the same with a terminal as descriptor 0, which becomes the program's controlling terminal. `sandbox`
+//! before one of these two runs the program in the sandbox at descriptor 5. `brush …` is the embedded interpreter,
+//! started by a supervisor like any other shell; only with the feature `interpreter`.
 //!
-//! Three processes stand in a row: the supervisor, which every orphan of the script comes back to; a middle
-//! process, which is the script's parent, so that a script that kills its parent hits no more than that; and
-//! the shell.
+//! There are three processes: the supervisor, which adopts every orphan of the script; a middle process, which is the
+//! script's parent, so that a script that kills its parent only kills this process; and the shell.
 
 #[cfg(feature = "interpreter")]
 mod brush;
@@ -24,8 +22,8 @@ mod tree;
 
 use std::ffi::CString;
 
-/// Runs the role that `args` (without the program's name) ask for and returns the exit code. A process calls
-/// it before it starts a thread or opens a file, and exits with the code.
+/// Runs the role in `args` (without the program's name) and returns the exit code. Must be called before the process
+/// starts a thread or opens a file, and the process must exit with the code.
 #[must_use]
 pub fn main(args: &[CString]) -> i32 {
     let (in_sandbox, args) = match args.split_first() {

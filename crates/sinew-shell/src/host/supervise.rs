@@ -1,4 +1,4 @@
-//! The supervisor: starts one shell, sees every process that comes from it, and ends them.
+//! The supervisor: starts one shell, tracks every process that it creates, and terminates them.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -10,45 +10,45 @@ use sinew_sandbox::handoff::{Received, receive as receive_sandbox};
 use super::tree;
 use crate::wire::{Ask, LEAVE, MOST, SANDBOX, SCRIPT, SOCKET, Tell};
 
-/// The interval at which a supervisor that is ending processes looks what is left.
+/// The interval between two checks while processes are being terminated.
 const TICK: Duration = Duration::from_millis(4);
 
-/// The interval at which the shell is asked to leave its command.
+/// The interval at which the shell is asked to abort its command.
 const NUDGE: Duration = Duration::from_millis(20);
 
-/// The way in which a shell starts.
+/// How a shell is started.
 #[derive(Clone, Copy)]
 pub(super) struct Start {
-    /// Descriptor 0 becomes the controlling terminal of the shell, which leads a session of its own.
+    /// Descriptor 0 becomes the controlling terminal of the shell, which leads a new session.
     pub(super) terminal: bool,
     /// The shell runs in the sandbox at descriptor [`SANDBOX`].
     pub(super) in_sandbox: bool,
 }
 
-/// Starts the shell and serves the host until it goes away. Returns the exit code of the supervisor.
+/// Starts the shell and serves the host until it disconnects. Returns the exit code of the supervisor.
 ///
-/// An empty `cwd` is the folder of the host.
+/// An empty `cwd` means the directory of the host.
 pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) -> i32 {
     let terminal = start.terminal;
     let Ok(sandbox) = start.in_sandbox.then(Sandboxed::read).transpose() else { return 3 };
-    // Everything that can be blocked is: a script that signals its whole session leaves the supervisor alone.
-    // What the host itself has inherited without knowing is not for scripts.
+    // All signals that can be blocked are blocked, so that a script that signals its whole session does not affect the
+    // supervisor. Descriptors that the host inherited by accident are closed.
     let lowest = SCRIPT + i32::from(!terminal);
     let first = sandbox.as_ref().map_or(lowest, |sandbox| sandbox.above);
-    // SAFETY: beside the sandbox nothing has been opened yet.
+    // SAFETY: apart from the sandbox nothing has been opened yet.
     unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
     let Ok(channel) = sandbox.as_ref().map(Sandboxed::channel).transpose().map(Option::flatten) else { return 3 };
     let signals = match block_signals() {
         Ok(signals) => signals,
         Err(_) => return 3,
     };
-    // SAFETY: these calls take numbers only.
+    // SAFETY: only integers are passed.
     unsafe {
         libc::fcntl(SOCKET, libc::F_SETFD, libc::FD_CLOEXEC);
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
     }
     if !cwd.is_empty() {
-        // SAFETY: a string that ends with a zero.
+        // SAFETY: the string is zero-terminated.
         if unsafe { libc::chdir(cwd.as_ptr()) } != 0 {
             tell(&Tell::Failed { errno: last_errno() });
             return 3;
@@ -67,15 +67,15 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) ->
     let mut stacks = [vec![0u128; STACK / size_of::<u128>()], vec![0u128; STACK / size_of::<u128>()]];
     let [first, second] = stacks.each_mut().map(|stack| stack.as_mut_ptr_range().end);
     let start = MiddleStart { shell: &shell, stack: second };
-    // The middle process shares the memory, which costs less than a copy. It allocates nothing, as the two run at the
-    // same time, and none of its calls fails while calls of the supervisor do: the number of the last error is shared.
+    // The middle process shares the memory, which is cheaper than a copy. It does not allocate, because both processes
+    // run at the same time, and none of its calls fails while the supervisor makes calls, because errno is shared.
     let begin = |sharing: libc::c_int| {
         let start = (&raw const start).cast_mut().cast();
-        // SAFETY: the process has one thread. The stacks are long enough, and nothing here goes away before the process.
+        // SAFETY: the process has one thread. The stacks are large enough, and everything here outlives the process.
         unsafe { libc::clone(middle, first.cast(), sharing | libc::SIGCHLD, start) }
     };
     let middle = match begin(libc::CLONE_VM) {
-        // Emulators of user programs know no such process (qemu). A copy does the same.
+        // User-mode emulators (qemu) do not support shared memory. A copy works too.
         -1 if last_errno() == libc::EINVAL => begin(0),
         pid => pid,
     };
@@ -107,13 +107,13 @@ struct Shell<'a> {
 /// The sandbox of a shell.
 struct ShellSandbox<'a> {
     received: &'a Received,
-    /// Descriptors from here on are not for the shell.
+    /// Descriptors from here on are closed in the shell.
     lowest: i32,
-    /// The end of a socket that the listener of notifications is sent to.
+    /// The end of a socket that receives the notification listener.
     channel: Option<i32>,
 }
 
-/// A sandbox that the host has passed on.
+/// A sandbox that the host has passed.
 struct Sandboxed {
     received: Received,
     /// The number after its last descriptor.
@@ -122,9 +122,9 @@ struct Sandboxed {
 
 impl Sandboxed {
     /// # Errors
-    /// Returns an error if the bytes are missing or of another build.
+    /// Returns an error if the data is missing or from another build.
     fn read() -> io::Result<Sandboxed> {
-        // SAFETY: the host passes this descriptor and nobody else has it.
+        // SAFETY: the host passes this descriptor, and no other code owns it.
         let mut file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(SANDBOX) });
         let mut bytes = Vec::new();
         io::Seek::rewind(&mut file)?;
@@ -134,25 +134,26 @@ impl Sandboxed {
         Ok(Sandboxed { received, above })
     }
 
-    /// Makes the socket over which the shell sends its listener: our end, and its end. `None` if nothing is supervised.
+    /// Creates the socket over which the shell sends its listener: the supervisor's end, and the shell's end. `None` if
+    /// no calls are supervised.
     ///
     /// # Errors
-    /// Returns an error if the system refuses.
+    /// Returns an error if the system cannot create the socket.
     fn channel(&self) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
         use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
         if !self.received.has_supervisor() {
             return Ok(None);
         }
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        // Away from the numbers that the shell has, which the supervisor closes.
+        // Uses numbers above those of the shell, which the supervisor closes.
         let lift = |fd: OwnedFd| rustix::io::fcntl_dupfd_cloexec(&fd, self.above);
         Ok(Some((lift(ours)?, lift(theirs)?)))
     }
 
-    /// Starts the thread that answers calls of the programs. Tells whether it could be started.
+    /// Starts the thread that answers the calls of programs. Returns true if it could be started.
     fn answer_calls(self, channel: OwnedFd) -> bool {
         let work = move || {
-            // A shell that ended before it was in its sandbox makes no calls.
+            // A shell that ended before it entered its sandbox makes no calls.
             let _ = self.received.serve(channel.as_fd(), &mut |refusal| tell(&Tell::Refused(refusal)));
         };
         std::thread::Builder::new().name("sinew-sandbox".to_string()).spawn(work).is_ok()
@@ -172,17 +173,18 @@ struct ShellStart<'a> {
     parent: i32,
 }
 
-/// Room for the calls of [`middle`], and for those of [`become_shell`]. A stack begins at an address that 16 divides.
+/// The stack size of [`middle`] and of [`become_shell`]. A stack has to begin at a multiple of 16.
 const STACK: usize = 64 * 1024;
 
-/// The parent of the shell, in the memory of the supervisor. It waits for the shell and tells how it ended.
+/// The parent of the shell, in the memory of the supervisor. It waits for the shell and reports how it ended.
 extern "C" fn middle(start: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: `run` passes this and keeps it. The calls take numbers, or what is ours and lives during the call.
+    // SAFETY: `run` passes this value and keeps it alive. The calls only receive integers, or memory that is ours and
+    // outlives the call.
     unsafe {
         let start = &*start.cast_const().cast::<MiddleStart<'_>>();
         die_with_parent(start.shell.supervisor);
         let child = ShellStart { shell: start.shell, parent: own_pid() };
-        // As `vfork`, but with a stack of its own: the child becomes another program at once.
+        // Like `vfork`, but with a separate stack: the child executes another program at once.
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         match libc::clone(become_shell, start.stack.cast(), flags, (&raw const child).cast_mut().cast()) {
             -1 => send(&Tell::failed(last_errno())),
@@ -190,11 +192,11 @@ extern "C" fn middle(start: *mut libc::c_void) -> libc::c_int {
                 if start.shell.terminal {
                     send(&Tell::started(shell));
                 }
-                // The supervisor notices by this end whether the shell has sent its listener.
+                // Closing this end tells the supervisor whether the shell has sent its listener.
                 if let Some(channel) = start.shell.sandbox.as_ref().and_then(|sandbox| sandbox.channel) {
                     libc::close(channel);
                 }
-                // Its copies of the descriptors: those of the supervisor are its own.
+                // Closes the copies of the descriptors; those of the supervisor are separate.
                 for fd in 0..3 {
                     libc::close(fd);
                 }
@@ -207,9 +209,9 @@ extern "C" fn middle(start: *mut libc::c_void) -> libc::c_int {
     }
 }
 
-/// The child of [`middle`], in its memory, until it is the shell.
+/// The child of [`middle`], in its memory, until it becomes the shell.
 extern "C" fn become_shell(start: *mut libc::c_void) -> libc::c_int {
-    // SAFETY: `middle` passes this, and waits. The strings and the list end with zeros.
+    // SAFETY: `middle` passes this value and waits. The strings and the list are zero-terminated.
     unsafe {
         let ShellStart { shell, parent } = &*start.cast_const().cast::<ShellStart<'_>>();
         die_with_parent(*parent);
@@ -228,7 +230,7 @@ extern "C" fn become_shell(start: *mut libc::c_void) -> libc::c_int {
                 send(&Tell::failed(error.raw_os_error().unwrap_or(libc::EPERM)));
                 libc::_exit(127);
             }
-            // Other capabilities make the system forget the signal.
+            // A change of capabilities resets the death signal.
             die_with_parent(*parent);
         }
         libc::execv(shell.program.as_ptr(), shell.argv.as_ptr());
@@ -237,16 +239,16 @@ extern "C" fn become_shell(start: *mut libc::c_void) -> libc::c_int {
     }
 }
 
-/// Processes are being ended.
+/// A termination in progress.
 struct Stop {
     since: u64,
-    // KILL from this time on.
+    // The time from which KILL is sent.
     until: Instant,
-    // The shell too, and then the supervisor is done.
+    // True if the shell is terminated too, after which the supervisor exits.
     all: bool,
     settled: bool,
     nudged: Option<Instant>,
-    // Who got TERM already, by number and start.
+    // The processes that received TERM, by id and start time.
     told: Vec<(i32, u64)>,
 }
 
@@ -268,16 +270,16 @@ impl Supervisor {
                 .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
                 .collect();
             let wait = if self.stop.is_some() { TICK.as_millis() as i32 } else { -1 };
-            // SAFETY: the list is ours and as long as said.
+            // SAFETY: the list is ours and has the given length.
             unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, wait) };
             if fds[1].revents != 0 {
                 drain_signals(&self.signals);
-                // A middle process that was killed has told nothing; the host learns it from our end.
+                // A middle process that was killed has reported nothing; the host detects it from the closed socket.
                 let reaped = reap(self.middle);
                 if reaped.killed {
                     return destroy(self.own, &self.signals);
                 }
-                // Nothing is left, and nothing can come any more.
+                // Nothing is left, and nothing can be created any more.
                 if !reaped.left {
                     return;
                 }
@@ -318,12 +320,12 @@ impl Supervisor {
                 tell(&Tell::Jobs(jobs.collect()));
             }
             Some(Ask::Adopt) => self.adopted.extend(fd),
-            // A record of another version: nothing that we could do would be right.
+            // A record of another version: no other reaction would be safe.
             None => self.stop = Some(Stop::new(0, 0, true)),
         }
     }
 
-    /// Goes on with ending processes, if that is under way. Tells whether only the killing is left to do.
+    /// Continues a termination, if one is in progress. Returns true if only killing is left to do.
     fn tick(&mut self) -> bool {
         let Some(mut stop) = self.stop.take() else { return false };
         let now = Instant::now();
@@ -335,7 +337,8 @@ impl Supervisor {
         if stop.all && targets.is_empty() {
             return true;
         }
-        // The shell first: a command whose child dies before the shell knows that it is to leave goes on with the next.
+        // The shell first: if a child dies before the shell knows that it has to abort, the shell runs the next
+        // command.
         if !stop.all && !stop.settled && stop.nudged.is_none_or(|last| now >= last + NUDGE) {
             stop.nudged = Some(now);
             if let Some(shell) = tree::look(self.shell()) {
@@ -348,7 +351,7 @@ impl Supervisor {
                 tree::signal(*process, libc::SIGSTOP);
             } else if !stop.told.contains(&name) {
                 stop.told.push(name);
-                // A stopped process takes TERM only after it goes on.
+                // A stopped process only handles TERM after it continues.
                 tree::signal(*process, libc::SIGTERM);
                 tree::signal(*process, libc::SIGCONT);
             }
@@ -366,7 +369,7 @@ impl Supervisor {
         false
     }
 
-    /// Lists the processes that a stop is meant for: all, or those that are neither the shell nor come from an older job.
+    /// Returns the processes to terminate: all, or those that are neither the shell nor part of an earlier job.
     fn targets(&self, stop: &Stop) -> Vec<tree::Process> {
         let mut spared = Vec::new();
         let mut targets = Vec::new();
@@ -383,7 +386,7 @@ impl Supervisor {
         targets
     }
 
-    /// The shell, or 0 when it is gone.
+    /// Returns the process id of the shell, or 0 if it is gone.
     fn shell(&self) -> i32 {
         let below = tree::below(self.middle);
         below.iter().find(|process| process.parent == self.middle).map_or(0, |process| process.pid)
@@ -397,7 +400,7 @@ impl Stop {
     }
 }
 
-/// Ends everything below us, also what forks faster than we look: first all of it is frozen, then killed.
+/// Terminates all descendants, including those that fork quickly: first everything is frozen, then killed.
 fn destroy(own: i32, signals: &OwnedFd) {
     while reap(0).left {
         let mut frozen: Vec<(i32, u64)> = Vec::new();
@@ -417,22 +420,22 @@ fn destroy(own: i32, signals: &OwnedFd) {
         for process in all {
             tree::signal(process, libc::SIGKILL);
         }
-        // Woken by the first of them that is dead, so that a last one costs no wait.
+        // The first death wakes it, so that the last process needs no further wait.
         let mut dead = libc::pollfd { fd: signals.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the list is ours and as long as said.
+        // SAFETY: the list is ours and has the given length.
         unsafe { libc::poll(&mut dead, 1, 1) };
         drain_signals(signals);
     }
 }
 
 struct Reaped {
-    /// There are children still.
+    /// True if there are still children.
     left: bool,
-    /// The watched one was among the dead, and a signal killed it.
+    /// True if the watched process was reaped and had been killed by a signal.
     killed: bool,
 }
 
-/// Collects the dead.
+/// Reaps dead children.
 fn reap(watched: i32) -> Reaped {
     let mut killed = false;
     loop {
@@ -457,7 +460,7 @@ fn block_signals() -> io::Result<OwnedFd> {
         libc::sigemptyset(&mut child);
         libc::sigaddset(&mut child, libc::SIGCHLD);
         let fd = libc::signalfd(-1, &child, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-        // Away from the numbers that the shell has.
+        // Above the numbers of the shell.
         let high = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 10);
         libc::close(fd);
         match high {
@@ -469,23 +472,23 @@ fn block_signals() -> io::Result<OwnedFd> {
 
 fn drain_signals(signals: &OwnedFd) {
     let mut records = [0u8; 1024];
-    // SAFETY: the buffer is ours and as long as said.
+    // SAFETY: the buffer is ours and has the given length.
     while unsafe { libc::read(signals.as_raw_fd(), records.as_mut_ptr().cast(), records.len()) } > 0 {}
 }
 
-/// Reads and drops what is there. Tells whether more can come.
+/// Reads and discards the available data. Returns true if more can follow.
 fn swallow(fd: &OwnedFd) -> bool {
     let mut bytes = [0u8; 16 * 1024];
-    // SAFETY: the buffer is ours and as long as said.
+    // SAFETY: the buffer is ours and has the given length.
     let len = unsafe { libc::read(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len()) };
     len > 0 || (len == -1 && matches!(last_errno(), libc::EINTR | libc::EAGAIN))
 }
 
-/// One record and the descriptor that comes with it; `None` when the host is gone.
+/// Receives one record and its descriptor; `None` if the host is gone.
 fn receive(record: &mut [u8]) -> Option<(usize, Option<OwnedFd>)> {
     let mut space = [0u64; 4];
-    // SAFETY: all pointers are to our own buffers, as long as said, and live during the call. What the kernel
-    // wrote is read through its own macros, and a passed descriptor is new and ours.
+    // SAFETY: all pointers are to our own buffers, have the given length, and outlive the call. The kernel's data is
+    // read with its own macros, and a passed descriptor is new and ours.
     unsafe {
         let mut part = libc::iovec { iov_base: record.as_mut_ptr().cast(), iov_len: record.len() };
         let mut message: libc::msghdr = std::mem::zeroed();
@@ -516,22 +519,22 @@ fn tell(tell: &Tell) {
     send(&record);
 }
 
-/// Sends a record. It allocates nothing.
+/// Sends a record. Does not allocate.
 fn send(record: &[u8]) {
-    // SAFETY: the buffer is as long as said. A host that is gone is noticed where records are read.
+    // SAFETY: the buffer has the given length. If the host is gone, reading records reports it.
     unsafe { libc::send(SOCKET, record.as_ptr().cast(), record.len(), libc::MSG_NOSIGNAL) };
 }
 
-/// The output pipe must end when the script lets go of it, so nobody else may hold it.
+/// Closes the standard descriptors, because the output pipe has to end when the script closes it.
 fn close_standard() {
     for fd in [0, 1, 2, SCRIPT] {
-        // SAFETY: nothing of ours uses these descriptors.
+        // SAFETY: no other code uses these descriptors.
         unsafe { libc::close(fd) };
     }
 }
 
 fn die_with_parent(parent: i32) {
-    // SAFETY: the calls take numbers only.
+    // SAFETY: only integers are passed.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != parent {
@@ -540,9 +543,10 @@ fn die_with_parent(parent: i32) {
     }
 }
 
-/// Makes the script, and not the host, the system's choice when memory runs out.
+/// Makes the kernel kill the script instead of the host when memory runs out.
 fn prefer_as_victim() {
-    // SAFETY: the strings end with a zero and are as long as said. A system that refuses stays as it is.
+    // SAFETY: the strings are zero-terminated and have the given length. If the system refuses the change, nothing else
+    // depends on it.
     unsafe {
         let fd = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         if fd >= 0 {
@@ -553,7 +557,7 @@ fn prefer_as_victim() {
 }
 
 fn own_pid() -> i32 {
-    // SAFETY: the call takes nothing.
+    // SAFETY: nothing is passed.
     unsafe { libc::getpid() }
 }
 

@@ -1,4 +1,4 @@
-//! The processes below one process, as `/proc` tells them.
+//! The descendants of a process, read from `/proc`.
 
 use std::fs;
 
@@ -7,20 +7,20 @@ use std::fs;
 pub(super) struct Process {
     pub(super) pid: i32,
     pub(super) parent: i32,
-    /// Clock ticks after boot.
+    /// The start time in clock ticks after boot.
     pub(super) start: u64,
-    /// Dead, not yet collected by its parent.
+    /// True if it is dead but not yet reaped by its parent.
     pub(super) zombie: bool,
 }
 
-/// Every process below `root`, parents before children.
+/// Returns every descendant of `root`, parents before children.
 pub(super) fn below(root: i32) -> Vec<Process> {
     let mut found: Vec<Process> = Vec::new();
     let mut parents = vec![root];
     while let Some(parent) = parents.pop() {
         let Some(children) = children(parent) else { return below_by_listing(root) };
         for pid in children {
-            // A child that has moved to another parent since is found there.
+            // A child that has a different parent by now is found there.
             if let Some(process) = look(pid).filter(|process| process.parent == parent)
                 && found.iter().all(|known| known.pid != pid)
             {
@@ -32,25 +32,25 @@ pub(super) fn below(root: i32) -> Vec<Process> {
     found
 }
 
-/// One process, if it is there.
+/// Returns one process; `None` if it does not exist.
 pub(super) fn look(pid: i32) -> Option<Process> {
     parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Sends `signal` to the process that was seen, and to no other that has got its number since.
+/// Sends `signal` to this process, and to no other process that has reused its id.
 pub(super) fn signal(process: Process, signal: i32) {
-    // SAFETY: the call takes numbers and returns a new descriptor or -1.
+    // SAFETY: only integers are passed; the result is a new descriptor or -1.
     let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, process.pid, 0) };
     let same = look(process.pid).is_some_and(|now| now.start == process.start);
     if handle < 0 {
-        // An old kernel has no handles; the look just before is the best there is.
+        // An old kernel has no process handles; the check just before is the best alternative.
         if same && std::io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS) {
-            // SAFETY: the call takes numbers only.
+            // SAFETY: only integers are passed.
             unsafe { libc::kill(process.pid, signal) };
         }
         return;
     }
-    // SAFETY: the descriptor is ours, and the call takes no pointer besides a null one.
+    // SAFETY: the descriptor is ours, and the only pointer is null.
     unsafe {
         if same {
             libc::syscall(libc::SYS_pidfd_send_signal, handle, signal, std::ptr::null::<u8>(), 0);
@@ -59,7 +59,7 @@ pub(super) fn signal(process: Process, signal: i32) {
     }
 }
 
-/// The command line with spaces between the arguments, or the name of the program.
+/// Returns the command line with spaces between the arguments, or the name of the program.
 pub(super) fn command(pid: i32) -> String {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = String::from_utf8_lossy(&line).trim_end_matches('\0').replace('\0', " ");
@@ -69,14 +69,14 @@ pub(super) fn command(pid: i32) -> String {
     }
 }
 
-/// The children of all threads of a process; `None` where the kernel keeps no such lists.
+/// Returns the children of all threads of a process; `None` if the kernel does not provide these lists.
 fn children(parent: i32) -> Option<Vec<i32>> {
     let mut pids = Vec::new();
     let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { return Some(pids) };
     for thread in threads.flatten() {
         match fs::read_to_string(thread.path().join("children")) {
             Ok(list) => pids.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok())),
-            // The thread may be gone; its own files are there as long as it is.
+            // The thread may be gone; its own files exist as long as it does.
             Err(_) if thread.path().join("stat").exists() => return None,
             Err(_) => {}
         }
@@ -99,7 +99,7 @@ fn below_by_listing(root: i32) -> Vec<Process> {
     found
 }
 
-/// The fields of a `stat` file. The name of the program stands in parentheses and may hold anything.
+/// Parses the fields of a `stat` file. The program name is in parentheses and may contain any character.
 fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn both_ways_find_the_same_processes() {
-        // The child reports and stops itself: it stands still when it is looked at, and not in the midst of
-        // a start, where a process has no command line for a moment.
+        // The child reports and stops itself, so that it is not inspected while it starts, when a process has no
+        // command line for a moment.
         let script = "sh -c 'echo up; kill -STOP $$' & wait";
         let mut child = Command::new("/bin/sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = [0; 3];

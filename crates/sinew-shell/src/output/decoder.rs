@@ -1,16 +1,16 @@
-//! UTF-8 out of a stream of bytes that is cut anywhere.
+//! Decodes UTF-8 from a byte stream that is split anywhere.
 
-/// Decodes UTF-8 piece by piece: a character that is cut by the border of two pieces comes out whole, and
-/// what is not UTF-8 becomes U+FFFD exactly as [`String::from_utf8_lossy`] of the whole stream would have it.
+/// A streaming UTF-8 decoder: a character that is split between two chunks is decoded correctly, and invalid bytes
+/// become U+FFFD exactly as in [`String::from_utf8_lossy`] of the whole stream.
 #[derive(Debug, Default, Clone)]
 pub struct Decoder {
-    // The begun character at the end of the last piece: at most three bytes, one more while it is looked at.
+    // The incomplete character at the end of the last chunk: at most three bytes, plus one during a check.
     begun: [u8; 4],
     len: usize,
 }
 
 impl Decoder {
-    /// Appends the text of `bytes` to `out`. Linear; holds back at most three bytes.
+    /// Appends the text of `bytes` to `out`. Runs in linear time; keeps at most three bytes.
     pub fn push(&mut self, mut bytes: &[u8], out: &mut String) {
         while self.len > 0 {
             let Some((&first, rest)) = bytes.split_first() else { return };
@@ -25,7 +25,7 @@ impl Decoder {
                     self.len += 1;
                     bytes = rest;
                 }
-                // The byte does not go on with the character, so it is looked at again on its own.
+                // The byte does not continue the character, so it is decoded again separately.
                 Err(_) => {
                     out.push(char::REPLACEMENT_CHARACTER);
                     self.len = 0;
@@ -35,7 +35,7 @@ impl Decoder {
         for chunk in bytes.utf8_chunks() {
             out.push_str(chunk.valid());
             let invalid = chunk.invalid();
-            // Only the last chunk can be a character that goes on in the next piece.
+            // Only the last chunk can end with a character that continues in the next one.
             let at_end = invalid.as_ptr_range().end == bytes.as_ptr_range().end;
             if at_end && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none()) {
                 self.begun[..invalid.len()].copy_from_slice(invalid);
@@ -46,7 +46,7 @@ impl Decoder {
         }
     }
 
-    /// The stream is over: a begun character becomes U+FFFD.
+    /// Ends the stream: an incomplete character becomes U+FFFD.
     pub fn finish(&mut self, out: &mut String) {
         if std::mem::take(&mut self.len) > 0 {
             out.push(char::REPLACEMENT_CHARACTER);

@@ -1,17 +1,17 @@
-//! Few large chunks out of many small reads.
+//! Merges many small reads into few large chunks.
 
 use std::time::{Duration, Instant};
 
 use super::Decoder;
 
-/// The least time between two chunks, unless the first of these is full.
+/// The minimum time between two chunks, unless the first one is full.
 pub const MERGE_INTERVAL: Duration = Duration::from_millis(8);
 
-/// Number of bytes of text that make a chunk full.
+/// The size at which a chunk is full, in bytes.
 pub const MERGE_BYTES: usize = 64 * 1024;
 
-/// Collects decoded output and tells when a chunk is due: at once after a pause of [`MERGE_INTERVAL`], else when
-/// that time is over or [`MERGE_BYTES`] are there. It holds no clock and does not wait; who owns it does.
+/// Collects decoded output and reports when a chunk is due: at once after a pause of [`MERGE_INTERVAL`], otherwise when
+/// that time has passed or [`MERGE_BYTES`] are collected. It has no clock and does not wait; the owner does.
 #[derive(Debug, Default)]
 pub struct Merger {
     decoder: Decoder,
@@ -20,14 +20,13 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// Takes in what was read. Call [`Merger::take`] after every push, so that it never holds more than one
-    /// chunk and one read.
+    /// Adds bytes that were read. Call [`Merger::take`] after every push, so that it never contains more than one chunk
+    /// and one read.
     pub fn push(&mut self, bytes: &[u8]) {
         self.decoder.push(bytes, &mut self.text);
     }
 
-    /// Returns the time at which [`Merger::take`] will give a chunk: `None` while there is none, a time in the past
-    /// when it is due.
+    /// Returns when [`Merger::take`] will return a chunk: `None` if there is none, a time in the past if it is due.
     #[must_use]
     pub fn due(&self, now: Instant) -> Option<Instant> {
         match self.last {
@@ -37,7 +36,7 @@ impl Merger {
         }
     }
 
-    /// The chunk that is due at `now`, if any.
+    /// Returns the chunk that is due at `now`; `None` if none is.
     pub fn take(&mut self, now: Instant) -> Option<String> {
         let due = self.due(now)?;
         if due > now {
@@ -47,7 +46,7 @@ impl Merger {
         Some(std::mem::take(&mut self.text))
     }
 
-    /// Everything that is left, due or not: the stream is over.
+    /// Ends the stream and returns everything that is left; `None` if nothing is.
     pub fn finish(&mut self) -> Option<String> {
         self.decoder.finish(&mut self.text);
         (!self.text.is_empty()).then(|| std::mem::take(&mut self.text))

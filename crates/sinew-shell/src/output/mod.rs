@@ -1,5 +1,5 @@
-//! The output of a program on its way to a reader: decoded ([`Decoder`]), merged into few and large
-//! chunks ([`Merger`]), carried from a descriptor ([`pump`]), kept within a limit ([`OutputSink`]).
+//! The output of a program on its way to a reader: decoded ([`Decoder`]), merged into few large chunks ([`Merger`]),
+//! read from a descriptor ([`pump`]), and stored within a limit ([`OutputSink`]).
 
 mod decoder;
 mod merger;
@@ -22,8 +22,8 @@ pub use sink::{OutputDump, OutputSink, SinkOptions, TAIL_BYTES};
 pub use streams::{Chunk, ChunkData, Encoding, Source, StreamMerger};
 pub(crate) use waker::Waker;
 
-/// The silence after which a drain is over.
+/// The silence that ends a drain.
 pub const DRAIN_IDLE: Duration = Duration::from_millis(250);
 
-/// The longest time that a drain lasts.
+/// The maximum duration of a drain.
 pub const DRAIN_MOST: Duration = Duration::from_secs(2);

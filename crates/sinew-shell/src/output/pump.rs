@@ -1,4 +1,4 @@
-//! From a descriptor to a callback, until the end of the stream or until somebody says that it is enough.
+//! Reads from a descriptor to a callback, until the end of the stream or a request to stop.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -12,19 +12,19 @@ use rustix::io::Errno;
 
 use super::{Merger, Waker};
 
-// Two fills of a pipe: what was written before `stop` is read, a writer that never ends is not.
+// Twice the capacity of a pipe: what was written before `stop` is read, an endless writer is not.
 const STOP_BYTES: usize = 2 * 1024 * 1024;
 
-/// The reason why [`pump`] returned.
+/// Why [`pump`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PumpEnd {
-    /// Nobody holds the other end any more.
+    /// The other end was closed.
     Eof,
-    /// [`Ending::drain`] was called and the stream fell silent, or the time for that was up.
+    /// [`Ending::drain`] was called and the stream was silent, or the drain time had passed.
     Drained,
     /// [`Ending::stop`] was called.
     Stopped,
-    /// The callback broke off.
+    /// The callback returned `Break`.
     Broken,
 }
 
@@ -35,23 +35,23 @@ enum Wish {
     Stop,
 }
 
-/// The other side of a [`pump`]: tells it from any thread that the stream is to end. Clones share it.
+/// A handle that ends a [`pump`] from any thread. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Ending {
     shared: Arc<(Mutex<Wish>, Waker)>,
 }
 
 impl Ending {
-    /// One that lets the pump read until the end of the stream.
+    /// Creates a handle; the pump reads until the end of the stream.
     ///
     /// # Errors
-    /// When the process has no descriptor left.
+    /// Returns an error if the process has no free descriptors.
     pub fn new() -> io::Result<Ending> {
         Ok(Ending { shared: Arc::new((Mutex::new(Wish::Read), Waker::new()?)) })
     }
 
-    /// The command is over: read on until the stream is silent for `idle` or `most` is over, as
-    /// [`super::DRAIN_IDLE`] and [`super::DRAIN_MOST`].
+    /// Starts to drain after the end of the command: reads until the stream is silent for `idle` or `most` has passed,
+    /// see [`super::DRAIN_IDLE`] and [`super::DRAIN_MOST`].
     pub fn drain(&self, idle: Duration, most: Duration) {
         let mut wish = self.wish();
         if matches!(*wish, Wish::Read) {
@@ -60,7 +60,7 @@ impl Ending {
         }
     }
 
-    /// Read what is there and return.
+    /// Reads the available data and returns.
     pub fn stop(&self) {
         *self.wish() = Wish::Stop;
         self.shared.1.wake();
@@ -71,14 +71,14 @@ impl Ending {
     }
 }
 
-/// Reads `source` and hands its text to `on_chunk`, at most one chunk per [`super::MERGE_INTERVAL`] or
+/// Reads `source` and passes its text to `on_chunk`, at most one chunk per [`super::MERGE_INTERVAL`] or
 /// [`super::MERGE_BYTES`], the last one before it returns.
 ///
-/// It blocks its thread and sleeps while nothing happens. While `on_chunk` runs nothing is read, so a slow
-/// callback slows the writer down instead of filling memory: at most two chunks are held.
+/// Blocks, and sleeps while there is no data. Nothing is read while `on_chunk` runs, so a slow callback slows the
+/// writer down instead of filling memory: at most two chunks are in memory.
 ///
 /// # Errors
-/// When the system refuses to read. What was read until then has been handed over.
+/// Returns an error if the system cannot read. Everything read before has been delivered.
 pub fn pump(
     source: impl AsFd,
     ending: &Ending,
@@ -122,7 +122,7 @@ fn carry(
         let readable = ready(source, &ending.shared.1, wait)?;
         if readable {
             match rustix::io::read(source, &mut buffer) {
-                // A terminal reports EIO when its other side is closed.
+                // A terminal reports EIO when its other end is closed.
                 Ok(0) | Err(Errno::IO) => return Ok(PumpEnd::Eof),
                 Ok(count) => {
                     merger.push(&buffer[..count]);
@@ -148,7 +148,7 @@ fn carry(
     }
 }
 
-/// Waits until `source` can be read, somebody wakes us or `until`. Tells whether `source` can be read.
+/// Waits until `source` is readable, until a wake-up, or until `until`. Returns true if `source` is readable.
 fn ready(source: &impl AsFd, wake: &Waker, until: Option<Instant>) -> io::Result<bool> {
     let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
     let mut fds = [PollFd::new(source, PollFlags::IN), PollFd::new(wake, PollFlags::IN)];
@@ -163,7 +163,7 @@ fn ready(source: &impl AsFd, wake: &Waker, until: Option<Instant>) -> io::Result
 }
 
 pub(crate) fn timespec(wait: Duration) -> Timespec {
-    // Days are as good as for ever, and always fit.
+    // A wait of many days is practically unlimited, and always fits.
     Timespec::try_from(wait.min(Duration::from_secs(1_000_000))).unwrap_or_default()
 }
 

@@ -1,19 +1,19 @@
-//! Output within a limit: its end in memory, all of it in a file once it is more than that.
+//! Limits output: the end stays in memory, and everything goes to a file once it is longer.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The part of the end that stays in memory by default: 50 KiB.
+/// The default size of the end that stays in memory: 50 KiB.
 pub const TAIL_BYTES: usize = 50 * 1024;
 
-/// Options of an [`OutputSink`]: the part that it keeps, and its file.
+/// The options of an [`OutputSink`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinkOptions {
-    /// Number of bytes of the end that stay in memory. Default [`TAIL_BYTES`].
+    /// The size of the end that stays in memory, in bytes. Default [`TAIL_BYTES`].
     pub tail_bytes: usize,
-    /// The file that gets everything once there is more than `tail_bytes`; it is created then, readable by its
-    /// owner alone, and what stood in it is lost. Default `None`: only the end is kept.
+    /// The file for the complete output once it exceeds `tail_bytes`; it is created then, readable by its owner only,
+    /// and replaces existing content. Default `None`: only the end is kept.
     pub spill: Option<PathBuf>,
 }
 
@@ -26,24 +26,24 @@ impl Default for SinkOptions {
 /// The result of [`OutputSink::dump`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputDump {
-    /// The end of the output; all of it when not `truncated`. Begins with a whole character; what is not UTF-8
-    /// is U+FFFD.
+    /// The end of the output, or all of it if not `truncated`. Begins with a complete character; invalid UTF-8 becomes
+    /// U+FFFD.
     pub text: String,
-    /// True when `text` lacks the beginning.
+    /// True if the beginning is missing in `text`.
     pub truncated: bool,
-    /// True when `text` begins inside a line.
+    /// True if `text` begins inside a line.
     pub partial_line: bool,
-    /// Number of bytes in all.
+    /// The total number of bytes.
     pub total_bytes: u64,
-    /// Number of lines in all; a last one without a line end counts.
+    /// The total number of lines, including a last one without a line end.
     pub total_lines: u64,
-    /// Number of bytes of the output that `text` stands for.
+    /// The number of output bytes that `text` represents.
     pub shown_bytes: u64,
-    /// Number of lines of `text`.
+    /// The number of lines in `text`.
     pub shown_lines: u64,
-    /// The file with the whole output, if there is one.
+    /// The file with the complete output; `None` if there is none.
     pub spill_path: Option<PathBuf>,
-    /// The reason why the whole output is not in a file although that was asked for.
+    /// Why the complete output is not in a file although it was requested; `None` otherwise.
     pub spill_error: Option<String>,
 }
 
@@ -54,13 +54,13 @@ enum Spill {
     Failed(String),
 }
 
-/// Takes output of any size and keeps its end in memory and, if asked, all of it in a file.
+/// Receives output of any size and stores its end in memory and, if requested, all of it in a file.
 ///
-/// Memory stays below twice [`SinkOptions::tail_bytes`] and one push. A file that cannot be written loses the
-/// file, never the end: the failure stands in [`OutputDump::spill_error`].
+/// Memory stays below twice [`SinkOptions::tail_bytes`] plus one push. If the file cannot be written, the end is still
+/// kept and [`OutputDump::spill_error`] contains the error.
 pub struct OutputSink {
     limit: usize,
-    // The end of the output, and before it some more that the next cut takes away.
+    // The end of the output, preceded by some bytes that the next cut removes.
     tail: Vec<u8>,
     total: u64,
     line_ends: u64,
@@ -70,7 +70,7 @@ pub struct OutputSink {
 }
 
 impl OutputSink {
-    /// An empty sink. Touches no file yet.
+    /// Creates an empty sink. Opens no file yet.
     #[must_use]
     pub fn new(options: SinkOptions) -> OutputSink {
         OutputSink {
@@ -84,7 +84,7 @@ impl OutputSink {
         }
     }
 
-    /// Takes in more output, cut anywhere. Linear over all pushes.
+    /// Adds output, which may be split anywhere. Runs in linear time over all pushes.
     pub fn push(&mut self, bytes: &[u8]) {
         let Some(&last) = bytes.last() else { return };
         self.last = last;
@@ -108,7 +108,7 @@ impl OutputSink {
         }
     }
 
-    /// The end of the output and the facts about the rest. May be called any number of times, between pushes too.
+    /// Returns the end of the output and the totals. May be called any number of times, even between pushes.
     pub fn dump(&mut self) -> OutputDump {
         if let Spill::Open(path, file) = &mut self.spill
             && let Err(error) = file.flush()
@@ -282,7 +282,7 @@ mod tests {
         let mut sink = sink(1, Some(&path));
         sink.push(b"abc");
         let error = sink.dump().spill_error.unwrap();
-        // What follows is the system's own word.
+        // The system's own message follows.
         let begin = format!("failed to write the whole output to \"{}\": ", path.display());
         let cause = error.strip_prefix(&begin).unwrap_or_else(|| panic!("{error}"));
         assert!(!cause.is_empty(), "{error}");

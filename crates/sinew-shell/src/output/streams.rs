@@ -1,4 +1,4 @@
-//! The output of a program as pieces that tell where they come from.
+//! The output of a program as chunks that name their stream.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -8,49 +8,49 @@ use super::{Decoder, MERGE_BYTES, MERGE_INTERVAL};
 /// A stream of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Source {
-    /// Standard output, and whatever shares a descriptor with it.
+    /// Standard output, and every stream that shares its descriptor.
     #[default]
     Stdout,
-    /// Standard error, where it has a descriptor of its own.
+    /// Standard error, if it has a separate descriptor.
     Stderr,
 }
 
-/// The form of the output.
+/// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encoding {
-    /// Text: UTF-8 is decoded across the borders of pieces, what is not becomes U+FFFD.
+    /// Text: UTF-8 is decoded across chunk boundaries, invalid bytes become U+FFFD.
     #[default]
     Text,
-    /// The bytes as they were written.
+    /// The raw bytes.
     Bytes,
 }
 
-/// A piece of output.
+/// A chunk of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// The stream that it was read from.
     pub source: Source,
-    /// The piece itself.
+    /// The content.
     pub data: ChunkData,
 }
 
 /// The contents of a [`Chunk`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChunkData {
-    /// With [`Encoding::Text`].
+    /// Text, with [`Encoding::Text`].
     Text(String),
-    /// With [`Encoding::Bytes`].
+    /// Raw bytes, with [`Encoding::Bytes`].
     Bytes(Vec<u8>),
 }
 
 impl Chunk {
-    /// A piece of text from standard output.
+    /// Creates a chunk of text from standard output.
     #[must_use]
     pub fn text(text: String) -> Chunk {
         Chunk { source: Source::Stdout, data: ChunkData::Text(text) }
     }
 
-    /// The piece as text, whatever its form.
+    /// Returns the chunk as text in either format.
     #[must_use]
     pub fn into_text(self) -> String {
         match self.data {
@@ -67,7 +67,7 @@ impl Chunk {
     }
 }
 
-/// Merges small reads of two streams into few pieces, in the order in which they were read; the times are those of a
+/// Merges small reads of two streams into few chunks, in the order in which they were read, with the timing of a
 /// [`super::Merger`].
 #[derive(Debug, Default)]
 pub struct StreamMerger {
@@ -79,13 +79,13 @@ pub struct StreamMerger {
 }
 
 impl StreamMerger {
-    /// A merger whose pieces have this form.
+    /// Creates a merger with this format.
     #[must_use]
     pub fn new(encoding: Encoding) -> StreamMerger {
         StreamMerger { encoding, ..StreamMerger::default() }
     }
 
-    /// Takes in what was read. Take what is due after every push.
+    /// Adds bytes that were read. Call [`StreamMerger::take`] after every push.
     pub fn push(&mut self, source: Source, bytes: &[u8]) {
         if self.queue.back().is_none_or(|last| last.source != source) {
             let data = match self.encoding {
@@ -103,7 +103,7 @@ impl StreamMerger {
         self.len += last.len() - before;
     }
 
-    /// Returns the time at which [`StreamMerger::take`] will give something: `None` while there is nothing.
+    /// Returns when [`StreamMerger::take`] will return something: `None` if there is nothing.
     #[must_use]
     pub fn due(&self, now: Instant) -> Option<Instant> {
         match self.last {
@@ -113,7 +113,7 @@ impl StreamMerger {
         }
     }
 
-    /// The pieces that are due at `now`.
+    /// Returns the chunks that are due at `now`.
     pub fn take(&mut self, now: Instant) -> VecDeque<Chunk> {
         if self.due(now).is_none_or(|due| due > now) {
             return VecDeque::new();
@@ -122,14 +122,14 @@ impl StreamMerger {
         self.all()
     }
 
-    /// Everything that is left, due or not: the streams are over.
+    /// Ends the streams and returns everything that is left.
     pub fn finish(&mut self) -> VecDeque<Chunk> {
         if self.encoding == Encoding::Text {
             for source in [Source::Stdout, Source::Stderr] {
                 let mut rest = String::new();
                 self.decoders[source as usize].finish(&mut rest);
                 if !rest.is_empty() {
-                    // Behind what was read of its stream; a stream that is over has no more.
+                    // After the data read from its stream, which has ended.
                     self.push(source, rest.as_bytes());
                 }
             }
@@ -140,7 +140,7 @@ impl StreamMerger {
     fn all(&mut self) -> VecDeque<Chunk> {
         self.len = 0;
         let mut all = std::mem::take(&mut self.queue);
-        // A read that holds no more than the begin of a character leaves an empty piece.
+        // A read that only contains the start of a character yields an empty chunk.
         all.retain(|chunk| chunk.len() > 0);
         all
     }

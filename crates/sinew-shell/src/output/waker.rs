@@ -1,9 +1,9 @@
-//! A descriptor that becomes readable when another thread wants attention.
+//! A descriptor that becomes readable when another thread calls `wake`.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Wakes a thread that waits in `poll`. A wake-up that comes before the wait is not lost.
+/// Wakes a thread that waits in `poll`. A wake-up before the wait is not lost.
 #[derive(Debug)]
 pub(crate) struct Waker {
     #[cfg(target_os = "linux")]
@@ -14,7 +14,7 @@ pub(crate) struct Waker {
 
 impl Waker {
     /// # Errors
-    /// When the process has no descriptor left.
+    /// Returns an error if the process has no free descriptors.
     pub(crate) fn new() -> io::Result<Waker> {
         #[cfg(target_os = "linux")]
         {
@@ -38,11 +38,11 @@ impl Waker {
         let end = &self.event;
         #[cfg(not(target_os = "linux"))]
         let end = &self.ends.1;
-        // It can only fail when the descriptor is readable already.
+        // It can only fail if the descriptor is already readable.
         let _ = rustix::io::write(end, &1u64.to_ne_bytes());
     }
 
-    /// Takes the wake-ups so far back.
+    /// Clears the wake-ups so far.
     pub(crate) fn clear(&self) {
         let mut bytes = [0u8; 64];
         while rustix::io::read(self.as_fd(), &mut bytes).is_ok_and(|n| n == bytes.len()) {}

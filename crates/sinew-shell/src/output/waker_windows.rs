@@ -4,10 +4,10 @@ use std::io;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Wakes a thread. A wake-up that comes before the wait is not lost.
+/// Wakes a thread. A wake-up before the wait is not lost.
 #[derive(Debug, Default)]
 pub(crate) struct Waker {
-    // Woken, closed.
+    // Whether it was woken, and whether it was closed.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
@@ -22,13 +22,13 @@ impl Waker {
         self.changed.notify_all();
     }
 
-    /// Lets every wait return false.
+    /// Makes every wait return false.
     pub(crate) fn close(&self) {
         self.state.lock().1 = true;
         self.changed.notify_all();
     }
 
-    /// Waits for the next wake-up. False once it is closed.
+    /// Waits for the next wake-up. Returns false once it is closed.
     pub(crate) fn wait(&self) -> bool {
         let mut state = self.state.lock();
         while !state.0 && !state.1 {

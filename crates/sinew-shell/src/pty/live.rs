@@ -9,18 +9,18 @@ use sinew_base::{Error, ErrorCode, Result};
 
 use crate::output::Waker;
 
-/// Number of bytes that may wait to be typed: 16 MiB.
+/// The maximum number of queued input bytes: 16 MiB.
 pub const INPUT_LIMIT: usize = 16 * 1024 * 1024;
 
-/// Ends the program without the session's thread, which may be inside a slow callback.
+/// Terminates the program without the session's thread, which may be inside a slow callback.
 type Killer = Box<dyn Fn() + Send>;
-/// Tells the terminal its size.
+/// Sets the size of the terminal.
 type Resizer = Box<dyn Fn((u16, u16)) + Send>;
 
 pub(super) struct Live {
     pub(super) wake: Waker,
     inner: Mutex<Inner>,
-    // The program was started, or will never be.
+    // Notified once the program was started or failed to start.
     settled: Condvar,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Live {
 pub struct Terminal {
     /// The process id of the program.
     pub pid: u32,
-    /// The number of our end of the terminal. It is closed with the session.
+    /// The descriptor of our end of the terminal. It is closed with the session.
     pub fd: i32,
     /// The path of the program's end.
     pub name: String,
@@ -42,7 +42,7 @@ struct Inner {
     paused: bool,
     started: Option<Terminal>,
     over: bool,
-    // Both are there from the program's start to its end.
+    // Both are set while the program runs.
     killer: Option<Killer>,
     resizer: Option<Resizer>,
 }
@@ -91,7 +91,7 @@ impl Live {
     pub(super) fn kill(&self) {
         let mut inner = self.inner.lock();
         inner.killed = true;
-        // What it has printed is still handed over.
+        // Its remaining output is still delivered.
         inner.paused = false;
         if let Some(killer) = &inner.killer {
             killer();
@@ -116,24 +116,24 @@ impl Live {
         self.inner.lock().paused
     }
 
-    /// The program runs.
+    /// Records that the program was started.
     pub(super) fn set_started(&self, terminal: Terminal) {
         self.inner.lock().started = Some(terminal);
         self.settled.notify_all();
     }
 
-    /// The session is over.
+    /// Records that the session has ended.
     pub(super) fn set_over(&self) {
         self.inner.lock().over = true;
         self.settled.notify_all();
     }
 
-    /// The program, if it was started.
+    /// Returns the program; `None` if it was not started.
     pub(super) fn started(&self) -> Option<Terminal> {
         self.inner.lock().started.clone()
     }
 
-    /// The same; waits until it is known, at most for `most`.
+    /// Does the same, but waits until it is known, at most for `most`.
     pub(super) fn wait_started(&self, most: Duration) -> Option<Terminal> {
         let until = Instant::now() + most;
         let mut inner = self.inner.lock();
@@ -153,7 +153,7 @@ impl Live {
         self.inner.lock().size
     }
 
-    /// The program runs: what was asked for before is done now.
+    /// Attaches a running program and applies earlier requests.
     pub(super) fn attach(&self, killer: Killer, resizer: Resizer) {
         let mut inner = self.inner.lock();
         resizer(inner.size);
@@ -164,18 +164,18 @@ impl Live {
         inner.resizer = Some(resizer);
     }
 
-    /// The program is over: nothing may be signalled or resized any more.
+    /// Detaches an ended program, which must not be signalled or resized any more.
     pub(super) fn detach(&self) {
         let (killer, resizer) = {
             let mut inner = self.inner.lock();
             inner.queue = VecDeque::new();
             (inner.killer.take(), inner.resizer.take())
         };
-        // They hold the terminal, and closing it takes a while on Windows: nobody should have to wait for the lock.
+        // They own the terminal, and closing it is slow on Windows, so the lock must be released first.
         drop((killer, resizer));
     }
 
-    /// Hands the front of the queue to `write`, which tells how much it took.
+    /// Passes the front of the queue to `write`, which returns the number of bytes written.
     pub(super) fn type_with<E>(&self, write: impl FnOnce(&[u8]) -> Result<usize, E>) -> Result<(), E> {
         let mut inner = self.inner.lock();
         let (front, _) = inner.queue.as_slices();

@@ -1,10 +1,9 @@
-//! Programs that need a terminal: a pseudo-terminal, what is typed into it and what it prints.
+//! Programs that need a terminal: a pseudo-terminal, its input and its output.
 //!
-//! One thread per running session sleeps until the terminal, the program or the caller does something. The
-//! program runs under the supervisor process where [`PtyOptions::supervisor`] names it: the supervisor is told of
-//! the host's end by a closed socket, collects every orphan of the session and leaves none of them behind.
-//! Without a supervisor the program itself gets a death signal (Linux), and what it started is ended as far as
-//! descent leads.
+//! One thread per running session sleeps until the terminal, the program or the caller needs it. With
+//! [`PtyOptions::supervisor`] the program runs under the supervisor process: a closed socket tells the supervisor that
+//! the host has ended, and it adopts and terminates every orphan of the session. Without a supervisor the program
+//! itself gets a death signal (Linux), and its descendants are terminated as far as they can be found.
 
 mod live;
 mod options;
@@ -42,14 +41,14 @@ enum State {
     Over,
 }
 
-/// A pseudo-terminal session: one program at a time. Clones share it.
+/// A pseudo-terminal session for one program at a time. Clones share it.
 #[derive(Clone, Default)]
 pub struct PtySession {
     state: Arc<Mutex<State>>,
 }
 
 impl PtySession {
-    /// A session without a program.
+    /// Creates a session without a program.
     #[must_use]
     pub fn new() -> PtySession {
         PtySession::default()
@@ -57,15 +56,15 @@ impl PtySession {
 
     /// Starts a program. [`PtySession::write`], [`PtySession::resize`] and [`PtySession::kill`] work from now on.
     ///
-    /// `on_chunk` gets the decoded output, at most once per [`crate::output::MERGE_INTERVAL`] or
-    /// [`crate::output::MERGE_BYTES`]; while it runs nothing is read, and when it breaks off the program is
-    /// killed. `on_end` gets the result after the last chunk. Both run on the session's thread.
+    /// `on_chunk` receives the decoded output, at most once per [`crate::output::MERGE_INTERVAL`] or
+    /// [`crate::output::MERGE_BYTES`]. Nothing is read while it runs, and if it returns `Break` the program is killed.
+    /// `on_end` receives the result after the last chunk. Both run on the session's thread.
     ///
-    /// `cancel` ends the program as [`PtySession::kill`] does.
+    /// `cancel` terminates the program as [`PtySession::kill`] does.
     ///
     /// # Errors
-    /// `PTY session already running`; no thread or descriptor left. A program that cannot be started is an error
-    /// of `on_end`.
+    /// Returns `PTY session already running`, or an error if there are no free threads or descriptors. If the program
+    /// cannot be started, `on_end` receives the error.
     pub fn start(
         &self,
         options: PtyOptions,
@@ -76,10 +75,10 @@ impl PtySession {
         self.start_chunks(options, cancel, move |chunk| on_chunk(chunk.into_text()), on_end)
     }
 
-    /// The same with chunks in the form that [`PtyOptions::encoding`] asks for.
+    /// Does the same with chunks in the format of [`PtyOptions::encoding`].
     ///
     /// # Errors
-    /// As [`PtySession::start`].
+    /// Returns the errors of [`PtySession::start`].
     pub fn start_chunks(
         &self,
         options: PtyOptions,
@@ -98,7 +97,7 @@ impl PtySession {
         };
         let (session, cancel) = (self.clone(), cancel.clone());
         let thread = std::thread::Builder::new().name("sinew-pty".to_string()).spawn(move || {
-            // A panic, of a callback for instance, is an error of this session alone.
+            // A panic, for example of a callback, is an error of this session only.
             let end = catch_unwind(AssertUnwindSafe(|| run::run(&live, &options, &cancel, on_chunk)));
             let end = end.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "PTY session: a fault ended it")));
             *session.state.lock() = State::Over;
@@ -112,10 +111,10 @@ impl PtySession {
         Ok(())
     }
 
-    /// [`PtySession::start`] that waits for the end.
+    /// Does the same as [`PtySession::start`] and waits for the end.
     ///
     /// # Errors
-    /// Those of `start`, and a program that cannot be started.
+    /// Returns the errors of [`PtySession::start`], and an error if the program cannot be started.
     pub fn run(
         &self,
         options: PtyOptions,
@@ -130,18 +129,19 @@ impl PtySession {
         receive.recv().unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "PTY session ended without a result")))
     }
 
-    /// Queues what is typed. Never blocks: see [`PtySession::pending_bytes`].
+    /// Queues input. Never blocks: see [`PtySession::pending_bytes`].
     ///
     /// # Errors
-    /// `PTY session is not running`; more than [`INPUT_LIMIT`] bytes waiting, of which then none is queued.
+    /// Returns `PTY session is not running`, or an error if more than [`INPUT_LIMIT`] bytes would be queued; the input
+    /// is then dropped.
     pub fn write(&self, data: &[u8]) -> Result<()> {
         self.running()?.write(data)
     }
 
-    /// Gives the terminal another size, clamped to 20–400 columns and 5–200 rows. Does nothing after the end.
+    /// Resizes the terminal, clamped to 20–400 columns and 5–200 rows. Does nothing after the end.
     ///
     /// # Errors
-    /// `PTY session is not running` when nothing was ever started.
+    /// Returns `PTY session is not running` if no program was started.
     pub fn resize(&self, cols: u32, rows: u32) -> Result<()> {
         match &*self.state.lock() {
             State::New => Err(not_running()),
@@ -153,21 +153,21 @@ impl PtySession {
         }
     }
 
-    /// Ends the program and all that descends from it: hang-up and `SIGTERM`, soon after `SIGKILL`. The session
-    /// ends as cancelled. It does not wait behind queued input or a slow callback.
+    /// Terminates the program and all its descendants: hang-up and `SIGTERM`, then `SIGKILL`. The session ends as
+    /// cancelled. Does not wait for queued input or a slow callback.
     ///
     /// # Errors
-    /// `PTY session is not running`.
+    /// Returns `PTY session is not running` if no program is running.
     pub fn kill(&self) -> Result<()> {
         self.running()?.kill();
         Ok(())
     }
 
-    /// Stops reading the terminal, or goes on. While it is paused the program runs until the terminal holds no more, and a
-    /// session whose program ends waits: [`PtySession::kill`] and `cancel` end that. Does nothing after the end.
+    /// Pauses or resumes reading the terminal. While paused, the program runs until the terminal's buffer is full, and
+    /// a session whose program ends waits until it is resumed, killed or cancelled. Does nothing after the end.
     ///
     /// # Errors
-    /// `PTY session is not running` when nothing was ever started.
+    /// Returns `PTY session is not running` if no program was started.
     pub fn pause(&self, paused: bool) -> Result<()> {
         match &*self.state.lock() {
             State::New => Err(not_running()),
@@ -179,26 +179,26 @@ impl PtySession {
         }
     }
 
-    /// The running program and its terminal, once it was started.
+    /// Returns the running program and its terminal; `None` before it is started.
     #[must_use]
     pub fn terminal(&self) -> Option<Terminal> {
         self.running().ok()?.started()
     }
 
-    /// The same; blocks until the program was started or could not be, at most for `most`.
+    /// Does the same, but blocks until the program was started or failed to start, at most for `most`.
     #[must_use]
     pub fn wait_terminal(&self, most: Duration) -> Option<Terminal> {
         self.running().ok()?.wait_started(most)
     }
 
-    /// Returns what waits as [`PtySession::wait_terminal`] does for the program of now, and knows it also when it has ended
-    /// meanwhile.
+    /// Returns a function that waits as [`PtySession::wait_terminal`] does for the current program, and returns it even
+    /// if it has ended in the meantime.
     pub fn terminal_waiter(&self) -> impl FnOnce(Duration) -> Option<Terminal> + Send + use<> {
         let live = self.running().ok();
         move |most| live?.wait_started(most)
     }
 
-    /// Number of bytes that wait to be typed; 0 without a program.
+    /// Returns the number of queued input bytes; 0 without a program.
     #[must_use]
     pub fn pending_bytes(&self) -> usize {
         self.running().map_or(0, |live| live.pending())
@@ -212,10 +212,11 @@ impl PtySession {
     }
 }
 
-/// Both ends of a new terminal without a program, and the path of the program's end. A size as of [`clamped`].
+/// Opens a terminal without a program: both ends, and the path of the program's end. The size is limited as in
+/// [`clamped`].
 ///
 /// # Errors
-/// When the system has no terminal left.
+/// Returns an error if the system has no free terminals.
 #[cfg(unix)]
 pub fn open_pair(cols: u32, rows: u32) -> Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd, String)> {
     let failed = |error: std::io::Error| Error::io("open: failed to open a terminal", &error);

@@ -1,4 +1,4 @@
-//! Options and results of a session on a pseudo-terminal.
+//! The options and results of a pseudo-terminal session.
 
 use std::path::PathBuf;
 
@@ -13,29 +13,29 @@ pub struct PtyOptions {
     pub command: String,
     /// The shell, run as `SHELL -lc COMMAND`. Default `sh`.
     pub shell: String,
-    /// The shell reads its login files first (`-lc`, not `-c`). Default true.
+    /// Run a login shell (`-lc` instead of `-c`). Default true.
     pub login: bool,
-    /// A program and its arguments, started without any shell, instead of `command`. Default: none.
+    /// A program and its arguments, started without a shell, instead of `command`. Default: `None`.
     pub argv: Option<Vec<String>>,
-    /// The form of the output. Default: text.
+    /// The format of the output. Default: text.
     pub encoding: Encoding,
-    /// The working directory. Default: the process's own.
+    /// The working directory. Default: that of the process.
     pub cwd: Option<PathBuf>,
-    /// The whole environment of the program. Default: empty.
+    /// The complete environment of the program. Default: empty.
     pub env: crate::Environment,
     /// Columns of the terminal, clamped to 20–400. Default 120.
     pub cols: u32,
     /// Rows of the terminal, clamped to 5–200. Default 40.
     pub rows: u32,
-    /// The program that supervises the session: the one of [`crate::Supervisor`]. Used on Linux. Default: none, the
-    /// session is on its own.
+    /// The supervisor program of the session, that of [`crate::Supervisor`]; only used on Linux. Default: `None`, the
+    /// session runs without a supervisor.
     pub supervisor: Option<PathBuf>,
-    /// The sandbox of the program. It needs a supervisor. Default: none.
+    /// The sandbox of the program, which requires a supervisor. Default: `None`.
     pub sandbox: Option<Sandbox>,
 }
 
 impl PtyOptions {
-    /// The defaults for `command`.
+    /// Creates the default options for `command`.
     #[must_use]
     pub fn new(command: impl Into<String>) -> PtyOptions {
         PtyOptions {
@@ -53,7 +53,7 @@ impl PtyOptions {
         }
     }
 
-    /// The program and its arguments.
+    /// Returns the program and its arguments.
     pub(super) fn command_line(&self) -> Vec<String> {
         match &self.argv {
             Some(argv) => argv.clone(),
@@ -68,18 +68,17 @@ impl PtyOptions {
 /// The end of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PtyEnd {
-    /// The program's exit code, 128 and the signal's number when a signal ended it; `None` when it was killed
-    /// by the session.
+    /// The program's exit code, or 128 plus the signal number if a signal ended it; `None` if the session killed it.
     pub exit_code: Option<i32>,
-    /// The number of the signal that ended the program, where one did.
+    /// The number of the signal that ended the program; `None` if no signal did.
     pub signal: Option<i32>,
-    /// True when it was killed, by [`super::PtySession::kill`], a signal of the caller's or a broken callback.
+    /// True if it was terminated by [`super::PtySession::kill`], a cancellation, or a callback that returned `Break`.
     pub cancelled: bool,
-    /// True when the time was up.
+    /// True if the time limit was reached.
     pub timed_out: bool,
 }
 
-/// A size that programs can live with: 20–400 columns, 5–200 rows.
+/// Clamps a size to 20–400 columns and 5–200 rows.
 #[must_use]
 pub fn clamped(cols: u32, rows: u32) -> (u16, u16) {
     let fit = |value: u32, least: u16, most: u16| u16::try_from(value).unwrap_or(most).clamp(least, most);

@@ -1,4 +1,4 @@
-//! The program on a terminal: started by ourselves or by the supervisor, ended with all that came from it.
+//! The program in a terminal: started directly or by the supervisor, and terminated with all its descendants.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,17 +14,17 @@ use sinew_process::kill_tree;
 use super::{PtyEnd, PtyOptions, terminal};
 use crate::output::Waker;
 
-/// The time that programs have to obey before they are killed.
+/// The time between termination and kill, in milliseconds.
 pub(super) const GRACE_MS: u32 = 500;
 
-// How long the supervisor may take to end what is left.
+// The maximum time for the supervisor to terminate what is left.
 #[cfg(target_os = "linux")]
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A running program.
 pub(super) struct Program {
     kind: Kind,
-    // The program itself, or the supervisor: what is killed when nothing else helps.
+    // The program itself, or the supervisor: killed as the last resort.
     root: u32,
 }
 
@@ -49,18 +49,18 @@ struct Exit {
 
 /// A change of a program's state.
 pub(super) enum News {
-    /// It runs, with this process id.
+    /// It was started with this process id.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor tells it there"))]
     Started(u32),
-    /// It is over.
+    /// It has ended.
     Ended(Ended),
 }
 
-/// The end of a program.
+/// How a program ended.
 pub(super) enum Ended {
-    /// Of its own, or by a signal.
+    /// By itself, or by a signal.
     Status(ExitStatus),
-    /// The supervisor was killed under it.
+    /// Its supervisor was killed.
     Lost,
     /// It could not be started.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor tells it there"))]
@@ -68,8 +68,8 @@ pub(super) enum Ended {
 }
 
 impl Program {
-    /// Starts the program on `slave`. The calling thread lives as long as the session: the death signal of the
-    /// program is tied to it.
+    /// Starts the program on `slave`. The calling thread must live as long as the session, because the program's death
+    /// signal is tied to it.
     pub(super) fn start(options: &PtyOptions, slave: &OwnedFd) -> Result<Program> {
         if let Some(cwd) = &options.cwd {
             check_folder(cwd)?;
@@ -97,13 +97,13 @@ impl Program {
         prepare(&mut command, options, slave).map_err(failed)?;
         terminal::lead(&mut command);
         let mut child = command.spawn().map_err(failed)?;
-        // The command holds the terminal too.
+        // The command has the terminal open too.
         drop(command);
         let root = child.id();
         let exit = Arc::new(Exit { status: Mutex::new(None), wake: Waker::new().map_err(failed)? });
         let shared = Arc::clone(&exit);
         let waiting = std::thread::Builder::new().name("sinew-pty-wait".to_string()).spawn(move || {
-            // A child of ours can always be waited for.
+            // A child process can always be waited for.
             let status = child.wait().unwrap_or_default();
             *shared.status.lock() = Some(status);
             shared.wake.wake();
@@ -115,7 +115,7 @@ impl Program {
         Ok(Program { kind: Kind::Alone { exit }, root })
     }
 
-    /// The process id, where it is known at once.
+    /// Returns the process id; `None` if it is not known yet.
     pub(super) fn pid(&self) -> Option<u32> {
         match &self.kind {
             Kind::Alone { .. } => Some(self.root),
@@ -124,7 +124,7 @@ impl Program {
         }
     }
 
-    /// Readable when [`Program::next`] may have something to say.
+    /// Returns a descriptor that is readable when [`Program::next`] may return something.
     pub(super) fn news(&self) -> BorrowedFd<'_> {
         match &self.kind {
             Kind::Alone { exit } => exit.wake.as_fd(),
@@ -133,7 +133,7 @@ impl Program {
         }
     }
 
-    /// Gives what the program has done, if there is something new. Does not wait.
+    /// Returns a change of the program's state; `None` if there is none. Does not wait.
     pub(super) fn next(&self) -> Option<News> {
         match &self.kind {
             Kind::Alone { exit } => {
@@ -145,13 +145,13 @@ impl Program {
         }
     }
 
-    /// Something that asks the whole tree to end, from any thread.
+    /// Returns a function that asks the whole tree to end, from any thread.
     pub(super) fn killer(&self) -> Box<dyn Fn() + Send> {
         match &self.kind {
             Kind::Alone { exit } => {
                 let (exit, root) = (Arc::clone(exit), self.root);
                 Box::new(move || {
-                    // Once it was collected, its number may be somebody else's.
+                    // Once it was reaped, its process id may be reused.
                     if exit.status.lock().is_none() {
                         kill_tree(root, libc::SIGHUP);
                         kill_tree(root, libc::SIGTERM);
@@ -167,7 +167,7 @@ impl Program {
         }
     }
 
-    /// Kills all of it.
+    /// Kills the whole tree.
     pub(super) fn destroy(&self) {
         if let Kind::Alone { exit } = &self.kind
             && exit.status.lock().is_some()
@@ -177,17 +177,17 @@ impl Program {
         kill_tree(self.root, libc::SIGKILL);
     }
 
-    /// The program is over: ends what it left behind.
+    /// Terminates what an ended program left behind.
     pub(super) fn sweep(&self) {
         match &self.kind {
-            // The system hangs up on whoever is left on the terminal.
+            // The system sends a hang-up to all processes on the terminal.
             Kind::Alone { .. } => {}
             #[cfg(target_os = "linux")]
             Kind::Supervised { socket, .. } => close(socket, 0),
         }
     }
 
-    /// Waits until nothing is left of it.
+    /// Waits until nothing is left.
     pub(super) fn finish(self) {
         self.sweep();
         match self.kind {
@@ -201,14 +201,14 @@ impl Program {
                     kill_tree(supervisor.cast_unsigned(), libc::SIGKILL);
                 }
                 crate::supervisor::wait(supervisor);
-                // Nothing writes any more: protected paths that were created are taken back.
+                // All writers are gone: protected paths that were created are removed.
                 drop(entry);
             }
         }
     }
 }
 
-/// The folder, the environment and the terminal of a program.
+/// Sets the directory, the environment and the terminal of a program.
 fn prepare(command: &mut Command, options: &PtyOptions, slave: &OwnedFd) -> io::Result<()> {
     if let Some(cwd) = &options.cwd {
         command.current_dir(cwd);
@@ -226,7 +226,7 @@ fn check_folder(cwd: &Path) -> Result<()> {
     }
 }
 
-/// The end of a session whose program ended with `status`.
+/// Returns the result of a session whose program ended with `status`.
 pub(super) fn end_of(status: ExitStatus) -> PtyEnd {
     let signal = status.signal();
     let exit_code = status.code().unwrap_or_else(|| 128 + signal.unwrap_or(0));
@@ -250,7 +250,7 @@ fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &
         .map_err(|error| failed(error.into()))?;
     rustix::io::ioctl_fionbio(&ours, true).map_err(|error| failed(error.into()))?;
     let args: Vec<_> = line.iter().map(std::ffi::OsString::from).collect();
-    // The last of equal names counts.
+    // The last of equal names is used.
     let env: std::collections::BTreeMap<_, _> =
         options.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
     let env: Vec<_> = env.into_iter().collect();
@@ -270,7 +270,7 @@ fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &
     Ok(Program { kind: Kind::Supervised { supervisor: pid, socket: Arc::new(ours), entry }, root: pid.cast_unsigned() })
 }
 
-/// Reads what the supervisor has reported.
+/// Reads what the supervisor reported; `None` if there is nothing.
 #[cfg(target_os = "linux")]
 fn told(socket: &OwnedFd) -> Option<News> {
     use crate::wire::Tell;
@@ -299,6 +299,6 @@ fn told(socket: &OwnedFd) -> Option<News> {
 #[cfg(target_os = "linux")]
 fn close(socket: &OwnedFd, grace_ms: u32) {
     use rustix::net::{SendFlags, send};
-    // A supervisor that is gone has ended everything already.
+    // A supervisor that is gone has already terminated everything.
     let _ = send(socket, &crate::wire::Ask::Close { grace_ms }.encode(), SendFlags::NOSIGNAL);
 }

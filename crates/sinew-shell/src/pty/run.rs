@@ -1,4 +1,4 @@
-//! The thread of a running session: it sleeps in one `poll` for the terminal, the program and the caller.
+//! The thread of a running session, which waits in one `poll` for the terminal, the program and the caller.
 
 use std::ops::ControlFlow;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,13 +14,13 @@ use super::program::{Ended, GRACE_MS, News, Program, end_of};
 use super::{PtyEnd, PtyOptions, terminal};
 use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Source, StreamMerger, timespec};
 
-// A supervisor kills by itself after the grace; if it does not, it was stopped.
+// A supervisor kills after the grace period; if it does not, it was stopped.
 const DESTROY: Duration = Duration::from_millis(GRACE_MS as u64 + 700);
 
-// The leader of the session is gone: how long the supervisor may take to say so. If it does not, it was killed.
+// The maximum time for the supervisor to report the end of the session's leader. If it does not, it was killed.
 const LATE: Duration = Duration::from_secs(1);
 
-// So many full reads before the loop looks at everything else again.
+// The number of full reads before the loop checks everything else again.
 const READS: usize = 16;
 const SMALL: usize = 2048;
 
@@ -42,7 +42,7 @@ pub(super) fn run(
     live.attach(
         program.killer(),
         Box::new(move |size| {
-            // The terminal is open; a size within the limits is never refused.
+            // The terminal is open; a size within the limits is always accepted.
             let _ = terminal::resize(&resizer, size);
         }),
     );
@@ -71,7 +71,7 @@ pub(super) fn run(
     let ended = session.serve(&program);
     drop(hook);
     live.detach();
-    // What is left of the session must not outlive it, however it ended.
+    // No process of the session may outlive it, however it ended.
     if ended.is_err() {
         program.destroy();
     }
@@ -84,24 +84,25 @@ struct Session<'a, F> {
     cancel: &'a CancelToken,
     on_chunk: F,
     master: OwnedFd,
-    // Enforcement while the program runs: without any holder the terminal would report its end over and over.
+    // Kept open while the program runs: otherwise the terminal would report its end repeatedly.
     slave: Option<OwnedFd>,
     merger: StreamMerger,
     buffer: Vec<u8>,
-    // Why the program is being ended.
+    // Why the program is being terminated.
     stop: Option<Aborted>,
     destroy_at: Option<Instant>,
-    // The program runs. Nothing is read before: whoever waits for its number may be who takes the chunks.
+    // True once the program runs. Nothing is read before, because the consumer of the chunks may be waiting for its
+    // process id.
     started: bool,
-    // Somebody wants no output now.
+    // True while the output is paused.
     paused: bool,
-    // Since when the program is over, and when the last output came.
+    // When the program ended, and when the last output arrived.
     drain: Option<(Instant, Instant)>,
     // When the supervisor is late.
     sweep_at: Option<Instant>,
-    // The terminal has reported its end.
+    // True once the terminal has reported its end.
     closed: bool,
-    // The callback does not want any more.
+    // True if the callback returned `Break`.
     broken: bool,
 }
 
@@ -127,7 +128,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
                     None => {}
                 }
                 if ended.is_some() {
-                    // One that could not be started has printed nothing, and may be read.
+                    // A program that could not be started has no output, so reading may begin.
                     self.started = true;
                     program.sweep();
                     self.slave = None;
@@ -143,12 +144,12 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
 
     fn set_started(&mut self, pid: u32) {
         self.started = true;
-        // A terminal that is open has a name.
+        // An open terminal has a name.
         let name = terminal::name(&self.master).unwrap_or_default();
         self.live.set_started(Terminal { pid, fd: self.master.as_raw_fd(), name });
     }
 
-    /// Hands over the chunk that is due.
+    /// Delivers the chunk that is due.
     fn deliver(&mut self) {
         if self.paused {
             return;
@@ -168,18 +169,18 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
     fn look_at_pause(&mut self) {
         let before = std::mem::replace(&mut self.paused, self.live.is_paused());
         if before && !self.paused && self.drain.is_some() {
-            // What is left in the terminal has waited for this.
+            // The remaining output was waiting for this.
             let now = Instant::now();
             self.drain = Some((now, now));
         }
     }
 
-    /// Tells whether the terminal is read.
+    /// Returns true if the terminal is being read.
     fn is_reading(&self) -> bool {
         self.started && !self.paused && !self.closed
     }
 
-    /// Ends the program when somebody wants that or the time is up.
+    /// Terminates the program if the caller requested it or the time limit was reached.
     fn look_at_wishes(&mut self, program: &Program) {
         let now = Instant::now();
         if self.stop.is_none() {
@@ -205,7 +206,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
         }
     }
 
-    /// Waits for whatever comes first. Tells whether the program may have ended.
+    /// Waits for the first event. Returns true if the program may have ended.
     fn sleep(&mut self, program: &Program) -> Result<bool> {
         let now = Instant::now();
         let deadline = self.cancel.deadline().filter(|_| self.stop.is_none());
@@ -216,7 +217,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
         let timeout = until.map(|until| timespec(until.saturating_duration_since(now)));
         let news = program.news();
         let mut fds = vec![PollFd::new(&self.live.wake, PollFlags::IN)];
-        // Asked for nothing, it still reports that the terminal was hung up.
+        // Even without requested events, it reports a hang-up of the terminal.
         fds.extend(self.slave.iter().map(|slave| PollFd::new(slave, PollFlags::empty())));
         let typing = self.live.pending() > 0 && self.drain.is_none();
         let mut interest = PollFlags::empty();
@@ -259,7 +260,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
                         *heard = Instant::now();
                     }
                     self.deliver();
-                    // So little was all there was: asking again would cost as much as this read.
+                    // A short read means that nothing is left: another read would cost as much as this one.
                     if count < SMALL {
                         break;
                     }
@@ -273,7 +274,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
     }
 
     fn type_queue(&self) {
-        // A terminal that takes nothing now says so; one that is closed is noticed where it is read.
+        // A terminal that accepts nothing now reports it; a closed one is detected by reading.
         let _ = self.live.type_with(|bytes| rustix::io::write(&self.master, bytes));
     }
 
@@ -312,7 +313,7 @@ fn stopped(aborted: Aborted) -> PtyEnd {
     }
 }
 
-/// Waits until `fd` is readable, until `end` at most.
+/// Waits until `fd` is readable, at most until `end`.
 #[cfg(target_os = "linux")]
 pub(super) fn readable(fd: impl std::os::fd::AsFd, end: Instant) -> bool {
     loop {

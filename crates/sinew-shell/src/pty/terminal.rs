@@ -1,4 +1,4 @@
-//! A pseudo-terminal of a Unix system, and a program on it.
+//! A pseudo-terminal of a Unix system, and a program in it.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// Both ends of a new pseudo-terminal; neither goes on to programs by itself.
+/// Opens a pseudo-terminal and returns both ends; programs inherit neither of them automatically.
 pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
     #[cfg(target_os = "linux")]
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
@@ -32,7 +32,7 @@ pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
     rustix::io::ioctl_fionbio(&master, true)?;
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
-        // What is typed is UTF-8: the erase key takes a whole character back.
+        // The input is UTF-8: the erase key removes a complete character.
         let mut modes = rustix::termios::tcgetattr(&slave)?;
         modes.input_modes |= rustix::termios::InputModes::IUTF8;
         rustix::termios::tcsetattr(&slave, rustix::termios::OptionalActions::Now, &modes)?;
@@ -40,18 +40,18 @@ pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((master, slave))
 }
 
-/// Gives the terminal its size; the programs in its foreground get `SIGWINCH`.
+/// Sets the size of the terminal; its foreground programs receive `SIGWINCH`.
 pub(super) fn resize(master: impl AsFd, (cols, rows): (u16, u16)) -> io::Result<()> {
     Ok(tcsetwinsize(master, Winsize { ws_row: rows, ws_col: cols, ws_xpixel: 0, ws_ypixel: 0 })?)
 }
 
-/// The path of the terminal, such as `/dev/pts/3`.
+/// Returns the path of the terminal, such as `/dev/pts/3`.
 pub(super) fn name(master: impl AsFd) -> io::Result<String> {
     let name = rustix::pty::ptsname(master, Vec::new())?;
     Ok(name.to_string_lossy().into_owned())
 }
 
-/// Puts the three standard streams of `command` on the terminal.
+/// Connects the three standard streams of `command` to the terminal.
 pub(super) fn attach(command: &mut Command, slave: &OwnedFd) -> io::Result<()> {
     command.stdin(Stdio::from(slave.try_clone()?));
     command.stdout(Stdio::from(slave.try_clone()?));
@@ -59,8 +59,8 @@ pub(super) fn attach(command: &mut Command, slave: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the program the leader of a session of its own whose terminal is its standard input, with the signals
-/// as a login would give them. It is killed when the thread that starts it ends.
+/// Makes the program the leader of a new session with its standard input as controlling terminal, and with default
+/// signal handling. It is killed when the thread that starts it ends.
 pub(super) fn lead(command: &mut Command) {
     // SAFETY: the closure only makes system calls that are allowed between fork and exec.
     unsafe {
@@ -76,8 +76,8 @@ pub(super) fn lead(command: &mut Command) {
 }
 
 fn default_signals() {
-    // SAFETY: both calls are allowed between fork and exec; a signal that has no other action is refused, which
-    // leaves it as it is.
+    // SAFETY: both calls are allowed between fork and exec; for a signal without a settable action the call fails and
+    // changes nothing.
     unsafe {
         for signal in 1..32 {
             if signal != libc::SIGKILL && signal != libc::SIGSTOP {

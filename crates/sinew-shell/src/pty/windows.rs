@@ -1,5 +1,5 @@
-//! The session's thread on Windows: a ConPTY, with a thread each for reading, typing and waiting. Run
-//! under wine; not yet on Windows.
+//! The session's thread on Windows: a ConPTY, with separate threads for reading, writing and waiting. Run under wine;
+//! not yet on Windows.
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use super::{PtyEnd, PtyOptions};
 use crate::environment;
 use crate::output::{Chunk, Merger};
 
-// How long the terminal may take to close after the program's end. It then reports the end of its output.
+// The maximum time for the terminal to close after the program's end. It then reports the end of its output.
 const DRAIN: Duration = Duration::from_secs(5);
 
 enum News {
@@ -56,7 +56,7 @@ pub(super) fn run(
         command.cwd(cwd);
     }
     let mut child = pair.slave.spawn_command(command).map_err(|error| {
-        // The terminal's library does not tell why.
+        // The terminal library does not report the reason.
         let path = environment::value(&options.env, "PATH");
         match environment::find_program(path, Path::new(&name)) {
             Some(_) => failed(error.to_string()),
@@ -69,7 +69,7 @@ pub(super) fn run(
     let mut writer = pair.master.take_writer().map_err(|error| failed(error.to_string()))?;
     drop(pair.slave);
 
-    // A bounded queue: a slow callback holds the reader back, and it the program.
+    // A bounded queue, so that a slow callback blocks the reader, and the reader blocks the program.
     let (send, news) = mpsc::sync_channel(4);
     let (read, waited) = (send.clone(), send);
     let thread = |name: &str| std::thread::Builder::new().name(name.to_string());
@@ -77,7 +77,7 @@ pub(super) fn run(
         .spawn(move || {
             let mut buffer = vec![0; 64 * 1024];
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
-                // A receiver that is gone has no use for it, but a terminal is closed only once all of it was read.
+                // Without a receiver the data is dropped, but a terminal is closed only once all of it was read.
                 let _ = read.send(News::Read(buffer[..count].to_vec()));
             }
             let _ = read.send(News::Closed);
@@ -105,7 +105,7 @@ pub(super) fn run(
     live.attach(
         Box::new(move || _ = sinew_process::kill_tree(root, 9)),
         Box::new(move |cells| {
-            // A program that is gone needs no size.
+            // A program that has ended needs no size.
             let _ = master.lock().resize(size(cells));
         }),
     );
@@ -114,16 +114,17 @@ pub(super) fn run(
     let end = serve(live, cancel, &news, &mut on_chunk);
     drop(hook);
     live.wake.close();
-    // The reader must not wait for us while the terminal is closed, which waits for the reader.
+    // The reader must not wait for this thread while the terminal is being closed, because closing waits for the
+    // reader.
     drop(news);
     live.detach();
     Ok(end)
 }
 
-/// Closes the terminal, in a thread: that takes until all of its output was read, which is for [`serve`] to do.
+/// Closes the terminal on a separate thread, because that waits until [`serve`] has read all its output.
 fn close(live: &Arc<Live>) {
     let live = Arc::clone(live);
-    // Without a thread the terminal closes behind the session.
+    // Without a thread the terminal is closed after the session.
     let _ = std::thread::Builder::new().name("sinew-pty-close".to_string()).spawn(move || live.detach());
 }
 
@@ -168,7 +169,7 @@ fn serve(
         }
     }
     if let Some(text) = merger.finish() {
-        // Nothing is left to be stopped.
+        // Nothing is left to stop.
         let _ = on_chunk(Chunk::text(text));
     }
     stop.map_or(PtyEnd { exit_code: exit, ..PtyEnd::default() }, stopped)

@@ -1,9 +1,9 @@
-//! The bash of a session and the lines that drive it.
+//! The bash of a session and the script that drives it.
 //!
-//! It is a `bash -c` whose script is made of the same two lines over and over (`runs.bash`): wait for a request, run it
-//! and report. So a script ends with the status that `bash -c` gives it, also where an expansion or `set -n` ends it.
-//! Everything it reads and writes it opens by name ([`Names`]) when it needs it, so that no command inherits a descriptor
-//! of ours and no command can be mistaken for a report.
+//! It is a `bash -c` whose script repeats the same two lines (`runs.bash`): wait for a request, run it and report. So a
+//! command ends with the status that `bash -c` would return, even if an expansion or `set -n` ends it. Files and pipes
+//! are opened by name ([`Names`]) when they are needed, so that no command inherits a descriptor of the session and no
+//! command output can be mistaken for a report.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,40 +22,41 @@ use crate::supervisor::{Link, Start, Supervisor, null, write_at_start};
 use crate::wire::{Ask, Tell};
 use crate::{GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, environment, request};
 
-/// The time that the shell may take to leave a command after everything that the command started is gone; longer on a busy machine.
+/// The maximum time for the shell to abort a command after all processes of the command are gone; extended on a busy
+/// machine.
 const LEAVE: Duration = Duration::from_millis(400);
 
-/// The time for which output is read that background jobs may still write.
+/// The time during which output of background jobs is still read.
 const LINGER: Duration = Duration::from_millis(80);
 
 const BOOT: &str = include_str!("boot.bash");
 
 const RUNS: &str = include_str!("runs.bash");
 
-/// The number of runs that one text of lines is good for; its last line reads it again.
+/// The number of runs in one script text; its last line reads it again.
 const RUNS_AT_ONCE: usize = 400;
 
 /// A running shell between two commands.
 #[derive(Debug)]
 pub(super) struct Session {
     link: Link,
-    // One byte for each request that is there to be read.
+    // One byte for each pending request.
     wishes: OwnedFd,
     request: Named,
     reports: OwnedFd,
-    // The shell opens these by their names: the end of the pipe that it reports to, the one that it waits at (open as
-    // long as the session, so that writing to a dead shell never raises SIGPIPE), and its script.
+    // The shell opens these by name: the end of the pipe that it reports to, the one that it waits at (open as long as
+    // the session, so that writing to a dead shell never raises SIGPIPE), and its script.
     _named: [Named; 4],
     names: Names,
-    // What `$?` shall be when the next command begins.
+    // The value of `$?` at the start of the next command.
     status: i32,
     handlers: traps::Handlers,
-    // A function of the script may list all traps.
+    // True if a function of the script may list all traps.
     lists_traps: bool,
-    // The supervisor has told that the shell is gone.
+    // True if the supervisor has reported that the shell is gone.
     gone: bool,
     brush: bool,
-    // The sandbox of the shell. It is left after the supervisor is gone.
+    // The sandbox of the shell, which is released after the supervisor is gone.
     entry: Option<Entry>,
 }
 
@@ -119,7 +120,7 @@ impl Session {
         })
     }
 
-    /// Tells whether the shell was there when it was last heard of.
+    /// Returns true if the shell was running at the last report.
     pub(super) fn is_alive(&mut self) -> bool {
         while let Some(tell) = self.link.pending() {
             self.gone |= matches!(tell, None | Some(Tell::Exited { .. } | Tell::Failed { .. }));
@@ -157,7 +158,7 @@ impl Session {
         self.link.close(grace);
     }
 
-    /// Runs one command. Gives the session back if it goes on.
+    /// Runs one command. Returns the session if it continues.
     pub(super) fn run(
         mut self,
         run: &RunOptions,
@@ -222,14 +223,14 @@ impl Session {
             self.link.adopt(pipe.as_fd());
         }
         self.status = report.next_status();
-        // A shell that was stopped has a trap of ours there.
+        // A shell that was stopped has an internal trap set.
         if told {
             self.handlers = report.handlers();
         }
         Ok((result.map(|result| RunResult { working_dir: report.directory(), refused, ..result }), Some(self)))
     }
 
-    /// Returns what the sandbox refused to the command that has ended.
+    /// Returns the operations that the sandbox refused to the command that has ended.
     fn refused(&mut self) -> Result<Vec<Refusal>> {
         if self.entry.is_none() {
             return Ok(Vec::new());
@@ -238,10 +239,10 @@ impl Session {
         Ok(self.entry.iter().flat_map(|entry| entry.pause(has_jobs)).collect())
     }
 
-    /// Ends what the command started and waits until the shell is back, or gives it up.
+    /// Terminates the command's processes and waits for the shell to return, or gives the shell up.
     fn stop(&self, why: Aborted, since: u64, relay: &mut OutputRelay<'_>, report: &mut Report) -> std::io::Result<End> {
         let grace_ms = GRACE.as_millis() as u32;
-        // The embedded interpreter cannot leave a command.
+        // The embedded interpreter cannot abort a command.
         self.link.ask(if self.brush { Ask::Close { grace_ms } } else { Ask::Stop { since, grace_ms } });
         let mut deadline = self.link.deadline(GRACE + LEAVE);
         let (mut back, mut clean) = (false, false);
@@ -295,7 +296,7 @@ enum End {
     Gone(RunResult),
 }
 
-/// The report of the shell: its traps for ERR and DEBUG, status or failure, options, directory; each ends with NUL.
+/// The report of the shell: its traps for ERR and DEBUG, status or error, options, directory; each ends with NUL.
 #[derive(Default)]
 struct Report {
     bytes: Vec<u8>,
@@ -304,7 +305,7 @@ struct Report {
 impl Report {
     const FIELDS: usize = 4;
 
-    /// Takes in what is there. Tells whether the report is complete.
+    /// Reads the available data. Returns true if the report is complete.
     fn read(&mut self, from: &OwnedFd) -> std::io::Result<bool> {
         let mut buffer = [0; 4096];
         match rustix::io::read(from, &mut buffer) {
@@ -342,7 +343,7 @@ impl Report {
         (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(path)))
     }
 
-    /// A failed command before the next one would run the ERR trap or end a shell with `set -e` once more.
+    /// A failed command before the next one would run the ERR trap, or end a shell with `set -e`, a second time.
     fn next_status(&self) -> i32 {
         match self.field(2).contains(&b'e') || self.handlers().error.is_some() {
             true => 0,
@@ -364,7 +365,7 @@ impl Report {
     }
 }
 
-/// The clock that processes are dated with.
+/// Returns the clock of process start times.
 fn ticks_since_boot() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let rate = rustix::param::clock_ticks_per_second();

@@ -1,4 +1,4 @@
-//! A shell that lives on from command to command.
+//! A shell that keeps its state between commands.
 
 mod bash;
 mod names;
@@ -19,9 +19,9 @@ use bash::Session;
 
 /// A shell whose variables, functions, options, directory and background jobs persist from run to run.
 ///
-/// Nothing is started before the first run. Dropping it, or [`Shell::close`], ends everything that it started.
-/// All methods may be called from any thread. A host that is marked as not dumpable keeps its files for the shell in a
-/// temporary folder, which only this user may enter.
+/// Nothing is started before the first run. Dropping it, or [`Shell::close`], terminates all its processes. All methods
+/// may be called from any thread. If the host is marked as not dumpable, the files for the shell are stored in a
+/// private temporary directory.
 #[derive(Debug)]
 pub struct Shell {
     supervisor: Supervisor,
@@ -33,7 +33,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// A shell that is not started yet.
+    /// Creates a shell that is not started yet.
     pub fn new(supervisor: Supervisor, options: ShellOptions) -> Shell {
         Shell {
             supervisor,
@@ -45,12 +45,11 @@ impl Shell {
         }
     }
 
-    /// Returns the interpreter that runs the scripts: [`Engine::Bash`] or [`Engine::Brush`]. The first call may start
-    /// a bash
-    /// to learn its version.
+    /// Returns the interpreter of scripts: [`Engine::Bash`] or [`Engine::Brush`]. The first call may start a bash to
+    /// check its version.
     pub fn engine(&self) -> Engine {
         *self.engine.get_or_init(|| match self.options.engine {
-            // A bash that is named and missing is an error, not a reason to take another interpreter.
+            // A missing bash that was explicitly named is an error, not a reason to use another interpreter.
             Engine::Auto if self.options.bash.is_some() || bash_of(&self.supervisor, &self.options).is_some() => {
                 Engine::Bash
             }
@@ -59,30 +58,30 @@ impl Shell {
         })
     }
 
-    /// Runs one command, after those that were asked for before it. Blocks its thread until the command is over
-    /// and its output handed over; a background job goes on.
+    /// Runs one command, after the ones queued before it. Blocks until the command has ended and its output is
+    /// delivered; background jobs continue.
     ///
-    /// `cancel` and [`Shell::abort`] stop it: what the command started gets TERM, and KILL after [`GRACE`]; jobs of
-    /// earlier runs go on. The shell keeps its state where that is possible and says so where it is not
-    /// ([`RunResult::state_lost`]). While background jobs hold the output, it is read for 80 ms more.
+    /// `cancel` and [`Shell::abort`] stop it: its processes receive TERM, and KILL after [`GRACE`]; jobs of earlier
+    /// runs continue. The shell keeps its state if possible, and otherwise reports the loss in
+    /// [`RunResult::state_lost`]. While background jobs keep the output open, it is read for another 80 ms.
     ///
     /// # Errors
-    /// A command, variable, directory or snapshot that cannot be used; a shell that cannot be started; a shell that
-    /// is closed.
+    /// Returns an error if the command, a variable, the directory or the snapshot is invalid, if the shell cannot be
+    /// started, or if it is closed.
     pub fn run(&self, run: &RunOptions, cancel: &CancelToken, on_chunk: OnChunk<'_>) -> Result<RunResult> {
         self.run_at(&self.line_up(), run, cancel, on_chunk)
     }
 
-    /// Takes a ticket of the queue of commands, for a caller that runs the command on another thread: runs come in the order
-    /// in which their tickets were taken, and [`Shell::abort`] knows them from here on.
+    /// Returns a ticket in the queue of commands, for callers that run the command on another thread: runs are executed
+    /// in the order of their tickets, and [`Shell::abort`] includes them from here on.
     pub fn line_up(&self) -> Ticket {
         self.queue.line_up()
     }
 
-    /// The same as [`Shell::run`] with a ticket of the queue, which is left when the ticket is dropped.
+    /// Does the same as [`Shell::run`] with a ticket of the queue, which is dropped afterwards.
     ///
     /// # Errors
-    /// As [`Shell::run`].
+    /// Returns the errors of [`Shell::run`].
     pub fn run_at(
         &self,
         ticket: &Ticket,
@@ -106,21 +105,20 @@ impl Shell {
         self.run_now(run, &watch, on_chunk)
     }
 
-    /// Stops the running command, if there is one, and waits until it has settled. Waiting commands go on.
+    /// Stops the running command, if there is one, and waits for its end. Queued commands continue.
     pub fn abort(&self) {
         self.aborting()();
     }
 
-    /// The same in two steps: the command that runs now is stopped here, and what this gives waits until it has
-    /// settled.
+    /// Does the same in two steps: the running command is stopped now, and the returned function waits for its end.
     pub fn aborting(&self) -> impl FnOnce() + Send + 'static {
         self.queue.abort()
     }
 
-    /// The processes of earlier runs that still live.
+    /// Returns the running processes of earlier runs.
     ///
     /// # Errors
-    /// When the supervisor does not answer.
+    /// Returns an error if the supervisor does not answer.
     pub fn jobs(&self) -> Result<Vec<Job>> {
         let ticket = self.line_up();
         if ticket.wait(&CancelToken::never()).is_err() {
@@ -132,8 +130,8 @@ impl Shell {
         }
     }
 
-    /// Ends the running command and every job: TERM, and KILL after [`GRACE`]. Returns when all are gone. Later
-    /// runs are errors.
+    /// Terminates the running command and every job: TERM, and KILL after [`GRACE`]. Returns when all are gone. Later
+    /// runs fail.
     pub fn close(&self) {
         self.closed.store(true, std::sync::atomic::Ordering::Release);
         self.abort();
@@ -164,10 +162,10 @@ impl Shell {
         Ok(result)
     }
 
-    /// Runs one command and returns its result with everything that it printed, without limit.
+    /// Runs one command and returns its result with its complete output.
     ///
     /// # Errors
-    /// As [`Shell::run`].
+    /// Returns the errors of [`Shell::run`].
     pub fn output(&self, command: &str) -> Result<(RunResult, String)> {
         let mut text = String::new();
         let run = RunOptions { command: command.to_string(), ..RunOptions::default() };

@@ -1,4 +1,4 @@
-//! The paths by which the bash of a session opens what belongs to the host: pipes and files of its own.
+//! The paths by which the bash of a session opens the host's pipes and files.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use crate::supervisor::{memory_file, pipe, write_at_start};
 
-/// The names that a session gives. Other processes may look into the descriptors of a host that is dumpable: there they are
-/// the names. A host that is not has a folder of its own for them, which is gone with the session.
+/// The names of a session's files. Other processes may access the descriptors of a dumpable host, so those are used as
+/// names. A host that is not dumpable creates a directory for them, which is deleted with the session.
 #[derive(Debug)]
 pub(super) struct Names {
     folder: Option<TempDir>,
-    /// The number of the next file in the folder.
+    /// The number of the next file in the directory.
     next: u64,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// The name.
+    /// Returns the name.
     pub(super) fn name(&self) -> String {
         match &self.path {
             Some(path) => path.to_string_lossy().into_owned(),
@@ -39,17 +39,17 @@ impl Named {
 impl Drop for Named {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // The folder goes with the session; a name that cannot be removed before is of no use to anybody.
+            // The directory is deleted with the session; a name that cannot be removed before is harmless.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
 impl Names {
-    /// Names for a session of this process. Programs in a sandbox cannot look into the host.
+    /// Creates names for a session of this process. Programs in a sandbox cannot access the host's descriptors.
     ///
     /// # Errors
-    /// Returns an error if the folder cannot be made.
+    /// Returns an error if the directory cannot be created.
     pub(super) fn new(in_sandbox: bool) -> io::Result<Names> {
         Ok(Names { folder: if is_dumpable() && !in_sandbox { None } else { Some(folder()?) }, next: 0 })
     }
@@ -59,7 +59,7 @@ impl Names {
         Some(self.folder.as_ref()?.path().join(self.next.to_string()))
     }
 
-    /// A file with these bytes.
+    /// Creates a file with these bytes.
     pub(super) fn file(&mut self, bytes: &[u8]) -> io::Result<Named> {
         let Some(path) = self.path() else { return Ok(Named { fd: memory_file(bytes)?, path: None }) };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -69,7 +69,8 @@ impl Names {
         Ok(file)
     }
 
-    /// A pipe with room for `size` bytes, of which the shell opens the end for writing: the one for reading, and that.
+    /// Creates a pipe with a capacity of `size` bytes that the shell opens for writing; returns the read end and the
+    /// named write end.
     pub(super) fn pipe_from_shell(&mut self, size: usize) -> io::Result<(OwnedFd, Named)> {
         let Some(path) = self.path() else {
             let (reader, fd) = pipe(size)?;
@@ -79,7 +80,7 @@ impl Names {
         Ok((reader, Named { fd, path: Some(path) }))
     }
 
-    /// A pipe of which the shell opens the end for reading: that, and the one for writing.
+    /// Creates a pipe that the shell opens for reading; returns the named read end and the write end.
     pub(super) fn pipe_to_shell(&mut self, size: usize) -> io::Result<(Named, OwnedFd)> {
         let Some(path) = self.path() else {
             let (fd, writer) = pipe(size)?;
@@ -90,10 +91,10 @@ impl Names {
     }
 }
 
-/// Both ends of a new pipe that has a name.
+/// Creates a named pipe and returns both ends.
 fn fifo(path: &Path, size: usize) -> io::Result<(OwnedFd, OwnedFd)> {
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-    // Without a writer an open for reading waits, unless it must not; a writer finds the reader then.
+    // Without a writer, a blocking open for reading waits; a writer then finds the reader.
     let reader = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
     let writer = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::fs::fcntl_setfl(&reader, OFlags::empty())?;
@@ -101,7 +102,7 @@ fn fifo(path: &Path, size: usize) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// A folder of this user's own whose path bash needs no quotes for.
+/// Creates a private directory whose path needs no quotes in bash.
 fn folder() -> io::Result<TempDir> {
     let plain = |path: &Path| {
         let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
@@ -114,8 +115,8 @@ fn folder() -> io::Result<TempDir> {
     builder.prefix("sinew-shell-").tempdir_in(place)
 }
 
-/// Returns true if other processes of the user may look into this one.
+/// Returns true if other processes of the user may access this one.
 fn is_dumpable() -> bool {
-    // SAFETY: the call takes numbers only.
+    // SAFETY: only integers are passed.
     unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 }
 }

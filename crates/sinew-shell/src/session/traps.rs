@@ -1,13 +1,13 @@
-//! The traps that a script sets, beside the lines of ours that run around it.
+//! The traps that a script sets, and the generated lines around it.
 //!
-//! A DEBUG trap runs before every simple command, those of `runs.bash` included. So it is taken away after each run
-//! ([`handlers`] reads what it was) and set again in the next one ([`before_run`]). An ERR trap would run once more for
-//! the `eval` of a command that fails. So a run that may have one ends with [`KEEP_STATUS`].
+//! A DEBUG trap runs before every simple command, including those of `runs.bash`. So it is removed after each run
+//! ([`handlers`] parses it) and set again in the next one ([`before_run`]). An ERR trap would run a second time for the
+//! `eval` of a command that fails. So a run that may have one ends with [`KEEP_STATUS`].
 
-/// Notes the status and succeeds, without a command that a trap could run for.
+/// Stores the status and succeeds, without a command that would trigger a trap.
 const KEEP_STATUS: &str = r#"$'\n{ __sinew_none() { :; }; } 9<&"${__sinew_x[__sinew_t=$?]--}"'"#;
 
-/// The handlers that `trap -p` has printed, by the names of their signals.
+/// Parses the handlers printed by `trap -p`, by signal name.
 pub(super) fn handlers(listing: &str) -> Vec<(&str, String)> {
     let mut found = Vec::new();
     let mut rest = listing;
@@ -26,22 +26,22 @@ pub(super) struct Handlers {
     pub(super) error: Option<String>,
 }
 
-/// Gives the lines before `command` by which it meets its own traps and none of ours. `lists` says that the
-/// command may list all traps.
+/// Returns the lines before `command` that set its own traps and remove internal ones. `lists` is true if the command
+/// may list all traps.
 pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> String {
     let mut script = String::new();
     if lists {
-        // Aborting this run ends the shell: that is what the trap is for.
+        // Aborting this run has to end the shell, as the trap would do.
         script.push_str("builtin trap - RTMAX-2;");
     }
     let names_error = words(command).any(|(word, _)| word.eq_ignore_ascii_case("ERR"));
-    // After a last backslash the command would go on.
+    // After a trailing backslash the command would continue on the next line.
     if (set.error.is_some() || names_error) && !command.ends_with('\\') {
         script.push_str(&format!("__sinew_c+={KEEP_STATUS};"));
     }
     let Some(debug) = &set.debug else { return script };
     if words(command).any(|(word, _)| word == "trap") {
-        // Who looks at the trap sees it as it was set.
+        // Listing the trap shows it as it was set.
         let set = quote(&format!("builtin trap -- {} DEBUG;", quote(debug)));
         script.push_str(&format!("__sinew_c={set}$__sinew_c"));
     } else {
@@ -54,7 +54,7 @@ pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> String {
     script
 }
 
-/// Tells whether a script lists all traps: a `trap` without a signal.
+/// Returns true if a script lists all traps: a `trap` without a signal.
 pub(super) fn lists_traps(script: &str) -> bool {
     words(script).any(|(word, after)| {
         let mut rest = after.trim_start_matches([' ', '\t']);
@@ -66,12 +66,12 @@ pub(super) fn lists_traps(script: &str) -> bool {
     })
 }
 
-/// Tells whether a script may define a function, which later runs can call.
+/// Returns true if a script may define a function, which later runs can call.
 pub(super) fn defines_functions(script: &str) -> bool {
     script.contains("()") || words(script).any(|(word, _)| word == "function")
 }
 
-/// The words of letters, digits, `_`, `-`, `.`, `/` and `$`, each with what follows it.
+/// Returns the words of letters, digits, `_`, `-`, `.`, `/` and `$`, each with the text after it.
 fn words(script: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
     let mut rest = script;
@@ -88,7 +88,7 @@ fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Reads one word in the quotes that bash prints: `'…'`, `\'` and `$'…'` in a row.
+/// Parses one word in bash's quotes: `'…'`, `\'` and `$'…'` in sequence. `None` if it is invalid.
 fn unquote(text: &str) -> Option<(String, &str)> {
     let mut done = String::new();
     let mut rest = text;
@@ -116,7 +116,7 @@ mod tests {
             let mut shell = std::process::Command::new("bash");
             shell.args(["-c", r#"trap -- "$1" ERR; trap -- "$1" DEBUG; trap -p ERR DEBUG"#, "bash", handler]);
             let output = shell.output().unwrap().stdout;
-            // The DEBUG trap has run before the listing and may have printed.
+            // The DEBUG trap has run before the listing and may have printed something.
             let text = String::from_utf8(output).unwrap();
             let listing = &text[text.find("trap -- ").unwrap()..];
             assert_eq!(handlers(listing), [("ERR", handler.to_string()), ("DEBUG", handler.to_string())], "{listing}");

@@ -1,22 +1,23 @@
-//! CSI sequences: the bytes behind `ESC [`.
+//! CSI sequences: the bytes after `ESC [`.
 
 use super::id::{Key, Modifiers};
 use super::press::Press;
 use super::table::{CONSOLE, LETTERS, NUMBERS, SMALL_LETTERS, find};
 use super::{kitty, windows};
 
-/// In place of a number that is not there; no code point, modifier or key number is as large.
+/// Represents a missing number; no code point, modifier or key number is as large.
 const ABSENT: u32 = u32::MAX;
 
-/// Numbers between semicolons, up to six groups, of which the first three numbers between colons are kept.
+/// Numbers separated by semicolons, up to six groups, with up to three colon-separated numbers each.
 pub(super) struct Parameters {
     groups: [[u32; 3]; 6],
-    /// The number of groups; none at all is 0.
+    /// The number of groups; 0 without any number.
     pub(super) count: usize,
 }
 
 impl Parameters {
-    /// `None` when there is anything but digits, `;` and `:`, or too many groups to be a key.
+    /// Parses the parameters; `None` if there are other characters than digits, `;` and `:`, or too many groups for a
+    /// key.
     pub(super) fn parse(bytes: &[u8]) -> Option<Parameters> {
         let mut parameters = Parameters { groups: [[ABSENT; 3]; 6], count: usize::from(!bytes.is_empty()) };
         let mut place = 0;
@@ -42,7 +43,7 @@ impl Parameters {
     }
 }
 
-/// The body of a CSI sequence, its last byte included.
+/// Parses the body of a CSI sequence, including its last byte.
 pub(super) fn press(body: &[u8]) -> Option<Press> {
     if let [b'[', console @ ..] = body
         && !console.is_empty()
@@ -63,7 +64,8 @@ pub(super) fn press(body: &[u8]) -> Option<Press> {
     }
 }
 
-/// `key` with parameters `1;m:e`, `m` or none. Other numbers (a cursor report, say) are not key.
+/// Returns `key` with the parameters `1;m:e`, `m` or none. Other numbers (for example of a cursor report) are not a
+/// key.
 pub(super) fn with_modifiers(key: Key, head: &[u8]) -> Option<Press> {
     let parameters = Parameters::parse(head)?;
     let group = match parameters.count {
@@ -75,7 +77,7 @@ pub(super) fn with_modifiers(key: Key, head: &[u8]) -> Option<Press> {
     kitty::held(Press::of(key), &parameters, group)
 }
 
-/// `CSI number ; m:e ~`, or xterm's modifyOtherKeys `CSI 27 ; m ; code ~`.
+/// Parses `CSI number ; m:e ~`, or xterm's modifyOtherKeys `CSI 27 ; m ; code ~`.
 fn numbered(parameters: &Parameters) -> Option<Press> {
     let number = parameters.get(0, 0)?;
     if number == 27 && parameters.count == 3 {
@@ -87,7 +89,7 @@ fn numbered(parameters: &Parameters) -> Option<Press> {
     kitty::held(Press::of(find(NUMBERS, number)?), parameters, 1)
 }
 
-/// rxvt: the end of the sequence tells the modifier.
+/// Parses an rxvt sequence, whose end determines the modifier.
 fn ended(head: &[u8], modifiers: Modifiers) -> Option<Press> {
     let parameters = Parameters::parse(head)?;
     let number = parameters.get(0, 0).filter(|_| parameters.count == 1)?;

@@ -19,7 +19,7 @@ impl Modifiers {
     /// Super, command, the Windows key.
     pub const SUPER: Modifiers = Modifiers(8);
 
-    /// Returns whether all of `other` are held.
+    /// Returns true if all of `other` are included.
     pub fn contains(self, other: Modifiers) -> bool {
         self.0 & other.0 == other.0
     }
@@ -42,7 +42,7 @@ impl BitOrAssign for Modifiers {
     }
 }
 
-/// In the order they are written.
+/// In the order of key names.
 const MODIFIERS: &[(&str, Modifiers)] =
     &[("ctrl", Modifiers::CTRL), ("shift", Modifiers::SHIFT), ("alt", Modifiers::ALT), ("super", Modifiers::SUPER)];
 
@@ -77,7 +77,7 @@ named! {
     F30 "f30", F31 "f31", F32 "f32", F33 "f33", F34 "f34", F35 "f35",
 }
 
-/// Other spellings that `matches_key` takes.
+/// Alternative names that `matches_key` accepts.
 const ALIASES: &[(&str, Key)] = &[
     ("esc", Key::ESCAPE),
     ("return", Key::ENTER),
@@ -87,22 +87,22 @@ const ALIASES: &[(&str, Key)] = &[
     ("pgdn", Key::PAGE_DOWN),
 ];
 
-/// Symbols that a US keyboard writes with shift. Their name holds the shift already.
+/// Symbols that need shift on a US keyboard. Their name implies the shift.
 const SHIFTED: &[u8] = b"!@#$%^&*()_+{}|:\"<>?~";
 
 /// A key with modifiers. Displayed as its id: `ctrl+shift+alt+super+` and the name or character.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key {
-    /// A character (lower case), or beyond U+10FFFF the place of a name in [`key_names`].
+    /// A character (lower case), or above U+10FFFF the index of a name in [`key_names`].
     code: u32,
-    /// The modifiers that are held with it.
+    /// The modifiers.
     pub modifiers: Modifiers,
 }
 
-/// The first code that names a key instead of a character.
+/// The first code of a named key.
 const FIRST_NAMED: u32 = 0x11_0000;
 
-/// The names of keys that are not characters, by their number in [`Key::packed`].
+/// Returns the names of keys that are not characters, indexed as in [`Key::packed`].
 pub fn key_names() -> &'static [&'static str] {
     NAMES
 }
@@ -112,12 +112,12 @@ impl Key {
         Key { code: FIRST_NAMED + place, modifiers: Modifiers::NONE }
     }
 
-    /// The function key `number`, 1 to 35.
+    /// Returns the function key `number`, from 1 to 35; `None` for other numbers.
     pub(crate) fn function(number: u32) -> Option<Key> {
         (1..=35).contains(&number).then(|| Key { code: Key::F1.code + number - 1, modifiers: Modifiers::NONE })
     }
 
-    /// The key that writes `c`; a capital is its small letter with shift. `None` for a control.
+    /// Returns the key that inserts `c`; a capital is its lower-case letter with shift. `None` for a control.
     pub(crate) fn of_char(c: char) -> Option<Key> {
         Key::with(c, Modifiers::NONE)
     }
@@ -126,7 +126,7 @@ impl Key {
         if c == ' ' {
             return Some(Key::SPACE.held(modifiers));
         }
-        // The replacement character means input that was no text.
+        // The replacement character means that the input was not valid text.
         if c.is_control() || c == char::REPLACEMENT_CHARACTER {
             return None;
         }
@@ -144,12 +144,12 @@ impl Key {
         Some(Key { code: u32::from(code), modifiers: Modifiers::NONE }.held(modifiers))
     }
 
-    /// The key of a symbol or digit that is written without shift.
+    /// Returns the key of a symbol or digit that needs no shift.
     pub(crate) const fn symbol(byte: u8) -> Key {
         Key { code: byte as u32, modifiers: Modifiers::NONE }
     }
 
-    /// The key with ctrl and nothing else.
+    /// Returns the key with ctrl as the only modifier.
     pub(crate) const fn ctrl(self) -> Key {
         Key { code: self.code, modifiers: Modifiers::CTRL }
     }
@@ -162,24 +162,24 @@ impl Key {
         self
     }
 
-    /// The key that an id names: modifiers in any order and case, then a character or a name (`ctrl+c`,
-    /// `Shift+Alt+pageUp`, `esc`). `None` for an id that names no key.
+    /// Parses a key id: modifiers in any order and case, then a character or a name (`ctrl+c`, `Shift+Alt+pageUp`,
+    /// `esc`). `None` if it is not the name of a key.
     pub fn parse(id: &str) -> Option<Key> {
         parse_id(id)
     }
 
-    /// The key as one number: modifiers from bit 24 on, below them the character, or from 0x110000 on the place of
-    /// the name in [`key_names`]. Never 0.
+    /// Returns the key as one number: the modifiers from bit 24 on, below them the character, or from 0x110000 on the
+    /// index of the name in [`key_names`]. Never 0.
     pub fn packed(self) -> u32 {
         u32::from(self.modifiers.0) << 24 | self.code
     }
 
-    /// The character it writes without modifiers, if it is not a named key.
+    /// Returns the character without modifiers; `None` for a named key.
     pub fn character(self) -> Option<char> {
         char::from_u32(self.code)
     }
 
-    /// Its name, if it is not a character.
+    /// Returns the name; `None` for a character.
     pub fn name(self) -> Option<&'static str> {
         NAMES.get(self.code.checked_sub(FIRST_NAMED)? as usize).copied()
     }
@@ -200,11 +200,11 @@ impl fmt::Display for Key {
     }
 }
 
-/// The key that an id names.
+/// Parses a key id.
 pub(crate) fn parse_id(id: &str) -> Option<Key> {
     let mut rest = id;
     let mut modifiers = Modifiers::NONE;
-    // A plus at the end is the key itself: `ctrl++`.
+    // A trailing plus is the key itself: `ctrl++`.
     while let Some(split) = rest.find('+').filter(|split| *split > 0 && split + 1 < rest.len()) {
         let name = rest[..split].trim();
         modifiers |= MODIFIERS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?.1;
@@ -212,7 +212,7 @@ pub(crate) fn parse_id(id: &str) -> Option<Key> {
     }
     let mut chars = rest.chars();
     if let (Some(c), None) = (chars.next(), chars.next()) {
-        // `ctrl+C` is the spelling of some users for ctrl+c; a capital alone is what shift writes.
+        // Some users write `ctrl+C` for ctrl+c; a single capital means the letter with shift.
         let held = modifiers != Modifiers::NONE && c.is_ascii_uppercase();
         return Key::with(if held { c.to_ascii_lowercase() } else { c }, modifiers);
     }

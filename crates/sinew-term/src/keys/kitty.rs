@@ -7,37 +7,37 @@ use super::table::{CODES, F1_CODE, KEYPAD, KEYPAD_FIRST, find};
 
 /// Caps lock and num lock.
 pub(super) const LOCKS: u32 = 64 | 128;
-/// Hyper and meta: no key id names them.
+/// Hyper and meta, which have no key id.
 const NAMELESS: u32 = 16 | 32;
 
-/// The event of a key; the numbers are the protocol's.
+/// The event type of a key; the numbers are those of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KittyEvent {
-    /// It went down.
+    /// The key was pressed.
     Press = 1,
-    /// It is held.
+    /// The key is held down.
     Repeat = 2,
-    /// It went up.
+    /// The key was released.
     Release = 3,
 }
 
-/// The fields of a sequence, as they are in it.
+/// The fields of a sequence, unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KittySequence {
-    /// The key's code point. Keys that are sent by letter or number have their own: up -1, down -2, right -3,
-    /// left -4, delete -10, insert -11, pageUp -12, pageDown -13, home -14, end -15; others those of `CSI u`.
+    /// The key's code point. Keys that are sent as a letter or number have codes of their own: up -1, down -2, right
+    /// -3, left -4, delete -10, insert -11, pageUp -12, pageDown -13, home -14, end -15; others those of `CSI u`.
     pub codepoint: i32,
-    /// The key that shift makes of it.
+    /// The key with shift; `None` if the sequence does not contain it.
     pub shifted_key: Option<u32>,
-    /// The key at this place of a US keyboard.
+    /// The key at this position of a US keyboard; `None` if the sequence does not contain it.
     pub base_layout_key: Option<u32>,
-    /// Bits: shift 1, alt 2, ctrl 4, super 8, hyper 16, meta 32, caps lock 64, num lock 128.
+    /// Bit flags: shift 1, alt 2, ctrl 4, super 8, hyper 16, meta 32, caps lock 64, num lock 128.
     pub modifier: u32,
-    /// `None` when the sequence does not say.
+    /// The event type; `None` if the sequence does not contain it.
     pub event: Option<KittyEvent>,
 }
 
-/// Codes of the keys that are sent by letter.
+/// The codes of the keys that are sent as letters.
 const LETTER_CODES: &[(u8, i32)] = &[
     (b'A', -1),
     (b'B', -2),
@@ -51,7 +51,7 @@ const LETTER_CODES: &[(u8, i32)] = &[
     (b'S', 57367),
 ];
 
-/// Codes of the keys that are sent by number.
+/// The codes of the keys that are sent as numbers.
 const NUMBER_CODES: &[(u32, i32)] = &[
     (1, -14),
     (2, -11),
@@ -75,7 +75,7 @@ const NUMBER_CODES: &[(u32, i32)] = &[
     (24, 57375),
 ];
 
-/// The fields of what follows `ESC [`.
+/// Parses the bytes after `ESC [`; `None` for other sequences.
 pub(super) fn sequence(body: &[u8]) -> Option<KittySequence> {
     let (last, head) = body.split_last()?;
     let parameters = Parameters::parse(head)?;
@@ -107,7 +107,7 @@ pub(super) fn sequence(body: &[u8]) -> Option<KittySequence> {
     Some(sequence)
 }
 
-/// `CSI code:shifted:base ; modifiers:event ; text u`.
+/// Parses `CSI code:shifted:base ; modifiers:event ; text u`.
 pub(super) fn press(parameters: &Parameters) -> Option<Press> {
     if parameters.count > 3 {
         return None;
@@ -117,7 +117,7 @@ pub(super) fn press(parameters: &Parameters) -> Option<Press> {
     let mut press = Press::of(coded(code, modifiers)?);
     let other = |code: Option<u32>, modifiers| code.and_then(|code| coded(code, modifiers));
     if let Some(base) = other(parameters.get(0, 2).filter(|base| *base < 0x80 && code >= 0x80), modifiers) {
-        // A shortcut is the place on the keyboard; without modifiers the letter itself was meant.
+        // A shortcut is identified by its position on the keyboard; without modifiers the letter itself is meant.
         let shortcut = modifiers.0 & !Modifiers::SHIFT.0 != 0;
         press = if shortcut { Press::of(base).with(press.key) } else { press.with(base) };
     }
@@ -128,9 +128,9 @@ pub(super) fn press(parameters: &Parameters) -> Option<Press> {
     Some(press)
 }
 
-/// The key with this code point.
+/// Returns the key with this code point; `None` if there is none.
 pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
-    // Most keys are ASCII characters, which are in no table.
+    // Most keys are ASCII characters, which are not in the tables.
     if (0x20..0x7F).contains(&code) {
         return Key::with(char::from_u32(code)?, modifiers);
     }
@@ -141,33 +141,33 @@ pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
         return Some(key.held(modifiers));
     }
     if let Some((writes, key)) = code.checked_sub(KEYPAD_FIRST).and_then(|place| KEYPAD.get(place as usize)) {
-        // Digits are text unless a modifier makes them a shortcut; then they are what is below them.
+        // Digits are text unless a modifier makes them a shortcut; then they are the functions printed below them.
         return match key {
             Some(key) if modifiers != Modifiers::NONE => Some(key.held(modifiers)),
             _ => Key::with(char::from(*writes), modifiers),
         };
     }
-    // The rest of the private area: media keys, and modifier keys alone.
+    // The rest of the private use area: media keys, and single modifier keys.
     if (57344..=63743).contains(&code) {
         return None;
     }
     Key::with(char::from_u32(code)?, modifiers)
 }
 
-/// `press` with the modifiers and event of `group`.
+/// Returns `press` with the modifiers and event of `group`.
 pub(super) fn held(press: Press, parameters: &Parameters, group: usize) -> Option<Press> {
     let mut press = press.plus(modifiers(parameters, group)?);
     press.released = released(parameters, group)?;
     Some(press)
 }
 
-/// The modifiers that `group` tells, locks left out.
+/// Returns the modifiers of `group` without lock keys.
 pub(super) fn modifiers(parameters: &Parameters, group: usize) -> Option<Modifiers> {
     let bits = bits(parameters, group)?;
     (bits & NAMELESS == 0).then_some(Modifiers((bits & 0xF) as u8))
 }
 
-/// The modifier bits that `group` tells: one more than the bits, 1 when it says nothing.
+/// Returns the modifier bits of `group`, which encodes them plus one; 1 if the group is missing.
 fn bits(parameters: &Parameters, group: usize) -> Option<u32> {
     let value = parameters.get(group, 0).unwrap_or(1).max(1);
     (value <= 256).then_some(value - 1)

@@ -5,9 +5,9 @@ use super::id::{Key, Modifiers};
 use super::press::Press;
 use super::table::{CONTROLS, KEYPAD_LETTERS, LETTERS, SMALL_LETTERS, find};
 
-/// One byte.
+/// Parses one byte.
 pub(super) fn byte(byte: u8, kitty: bool) -> Option<Press> {
-    // With Kitty's protocol enter is CR or `CSI 13 u`: a line feed is what users map shift+enter to.
+    // With Kitty's protocol enter is CR or `CSI 13 u`: users map shift+enter to a line feed.
     if kitty && byte == b'\n' {
         return Some(Press::of(Key::ENTER.held(Modifiers::SHIFT)));
     }
@@ -17,7 +17,8 @@ pub(super) fn byte(byte: u8, kitty: bool) -> Option<Press> {
             _ => Key::of_char(char::from(byte))?,
         }));
     };
-    // With Kitty's protocol ctrl and a letter has a sequence of its own: tab, enter, escape and backspace are themselves.
+    // With Kitty's protocol ctrl with a letter has its own sequence, so tab, enter, escape and backspace are
+    // unambiguous.
     if kitty && !key.modifiers.contains(Modifiers::CTRL) {
         return Some(Press::of(*key));
     }
@@ -25,20 +26,20 @@ pub(super) fn byte(byte: u8, kitty: bool) -> Option<Press> {
     Some(others.fold(Press::of(*key), Press::with))
 }
 
-/// Reads the bytes behind ESC.
+/// Parses the bytes after ESC.
 pub(super) fn escaped(rest: &[u8], kitty: bool) -> Option<Press> {
     match rest {
         [] => byte(0x1B, kitty),
         [b'[', body @ ..] if !body.is_empty() => csi::press(body),
         [b'O', body @ ..] if !body.is_empty() => ss3(body),
         [0x1B, b'[' | b'O', _, ..] => Some(escaped(&rest[1..], kitty)?.plus(Modifiers::ALT)),
-        // Backspace and enter are the keys that both modes send in this form.
+        // Both modes send backspace and enter in this form.
         [control @ (0x08 | 0x7F | b'\r' | b'\n')] => {
             let plain = if matches!(control, 0x08 | 0x7F) { Key::BACKSPACE } else { Key::ENTER };
             let press = Press::of(plain.held(Modifiers::ALT));
             Some(if kitty { press } else { press.and(byte(*control, false)?.plus(Modifiers::ALT)) })
         }
-        // With Kitty's protocol alt comes as `CSI u`.
+        // With Kitty's protocol alt is sent as `CSI u`.
         _ if kitty => None,
         [0x1B] => {
             let both = Modifiers::CTRL | Modifiers::ALT;
@@ -49,7 +50,7 @@ pub(super) fn escaped(rest: &[u8], kitty: bool) -> Option<Press> {
     }
 }
 
-/// ESC and a character: the character with alt.
+/// Parses ESC and a character: the character with alt.
 fn alt(rest: &[u8]) -> Option<Press> {
     let text = std::str::from_utf8(rest).ok()?;
     let mut chars = text.chars();
@@ -59,7 +60,7 @@ fn alt(rest: &[u8]) -> Option<Press> {
         _ => Press::of(Key::of_char(c)?),
     };
     let press = plain.plus(Modifiers::ALT);
-    // Terminals of macOS send these for option and an arrow.
+    // macOS terminals send these for option with an arrow key.
     match c {
         'B' => Some(Press::of(Key::LEFT.held(Modifiers::ALT)).and(press)),
         'F' => Some(Press::of(Key::RIGHT.held(Modifiers::ALT)).and(press)),
@@ -67,7 +68,7 @@ fn alt(rest: &[u8]) -> Option<Press> {
     }
 }
 
-/// Reads the bytes behind `ESC O`: a letter, with older xterms after a modifier.
+/// Parses the bytes after `ESC O`: a letter, in older xterms after a modifier.
 fn ss3(body: &[u8]) -> Option<Press> {
     let (letter, parameters) = body.split_last()?;
     if let Some(key) = find(LETTERS, *letter) {

@@ -1,13 +1,13 @@
-//! A pressed key, and the other keys that the same bytes mean.
+//! A pressed key, and the other keys with the same bytes.
 
 use super::id::{Key, Modifiers};
 
 /// A sequence that is a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Press {
-    /// The name of the key.
+    /// The key.
     pub(crate) key: Key,
-    /// Other keys that the same sequence means: one with the same byte, the shifted symbol, the base layout.
+    /// Other keys with the same sequence: one with the same byte, the shifted symbol, the key in the base layout.
     pub(crate) others: [Option<Key>; 3],
     pub(crate) released: bool,
 }
@@ -24,7 +24,7 @@ impl Press {
         self
     }
 
-    /// This key, and all that `press` may be.
+    /// Combines this key with all meanings of `press`.
     pub(super) fn and(self, press: Press) -> Press {
         [Some(press.key)]
             .into_iter()
@@ -34,7 +34,7 @@ impl Press {
             .fold(self, Press::with)
     }
 
-    /// The same keys with more modifiers.
+    /// Returns the same keys with additional modifiers.
     pub(super) fn plus(mut self, modifiers: Modifiers) -> Press {
         self.key = self.key.held(modifiers);
         self.others.iter_mut().flatten().for_each(|other| *other = other.held(modifiers));

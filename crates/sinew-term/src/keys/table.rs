@@ -123,7 +123,7 @@ pub(super) const CODES: &[(u32, Key)] = &[
     (57427, Key::CLEAR),
 ];
 
-/// Kitty's keypad from 57399 on: what it writes, and what it is together with a modifier.
+/// Kitty's keypad from 57399 on: its characters, and its keys with a modifier.
 pub(super) const KEYPAD: &[(u8, Option<Key>)] = &[
     (b'0', Some(Key::INSERT)),
     (b'1', Some(Key::END)),
@@ -174,7 +174,7 @@ pub(super) const VIRTUAL: &[(u32, Key)] = &[
     (93, Key::MENU),
 ];
 
-/// Control bytes that are not `ctrl` and a letter alone: the key, and the characters that send the same byte with ctrl.
+/// Control bytes that are not only `ctrl` with a letter: the key, and the characters that send the same byte with ctrl.
 pub(super) const CONTROLS: &[(u8, Key, &[u8])] = &[
     (0x00, Key::SPACE.ctrl(), b"@2"),
     (0x08, Key::BACKSPACE.ctrl(), b"h"),
@@ -189,7 +189,7 @@ pub(super) const CONTROLS: &[(u8, Key, &[u8])] = &[
     (0x7F, Key::BACKSPACE, b"?8"),
 ];
 
-/// The value that a table holds for `name`.
+/// Returns the value for `name` in a table; `None` if there is none.
 pub(super) fn find<N: PartialEq, V: Copy>(table: &[(N, V)], name: N) -> Option<V> {
     table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }

@@ -19,7 +19,7 @@ pub(super) fn press(parameters: &Parameters) -> Option<Press> {
     if state & SHIFT != 0 {
         modifiers |= Modifiers::SHIFT;
     }
-    // AltGr is right alt with left ctrl: when it wrote a character, that character is the key.
+    // AltGr is right alt with left ctrl: if it produced a character, that character is the key.
     let alt_gr = state & RIGHT_ALT != 0 && state & LEFT_CTRL != 0 && text.is_some();
     if !alt_gr {
         if state & (LEFT_CTRL | RIGHT_CTRL) != 0 {
@@ -41,12 +41,12 @@ fn key(virtual_key: u32, text: Option<char>, modifiers: Modifiers) -> Option<Pre
     if let Some(key) = virtual_key.checked_sub(0x6F).filter(|number| *number <= 24).and_then(Key::function) {
         return Some(Press::of(key.held(modifiers)));
     }
-    // Letters and digits have the code of their capital; ctrl leaves no character to go by.
+    // Letters and digits have the code of their capital; with ctrl there is no character to use instead.
     let place = match virtual_key {
         0x30..=0x39 | 0x41..=0x5A => char::from_u32(virtual_key).map(|c| c.to_ascii_lowercase()),
         _ => None,
     };
-    // Caps lock alone makes a capital too: the shift is what the state says.
+    // Caps lock produces a capital too, so shift is read from the state.
     let written = text.and_then(|c| {
         let mut lower = c.to_lowercase();
         Key::with(lower.next().filter(|_| lower.next().is_none()).unwrap_or(c), modifiers)

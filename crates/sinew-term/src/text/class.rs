@@ -1,6 +1,6 @@
 // Included by the build script, which writes the table, and by the engine, which reads it.
 
-// A property byte is `class << 2 | width`: what the cluster rules need, and the cells of the character alone.
+// A property byte is `class << 2 | width`: the class for the cluster rules, and the width of the single character.
 pub(crate) const OTHER: u8 = 0;
 pub(crate) const CONTROL: u8 = 1;
 pub(crate) const EXTEND: u8 = 2;

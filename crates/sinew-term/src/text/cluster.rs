@@ -1,27 +1,27 @@
 //! Grapheme clusters and their cells, one character at a time.
 //!
-//! The rules are those of UAX #29 (extended clusters). The cells of a cluster are the sum of the cells of its
-//! characters, at most two where a terminal shows one glyph: emoji sequences, conjuncts, vowel signs.
+//! The rules are those of UAX #29 (extended clusters). The width of a cluster is the sum of the widths of its
+//! characters, limited to two if a terminal shows one glyph: emoji sequences, conjuncts, vowel signs.
 
 use super::class::*;
 
-/// The facts known of the cluster under way.
+/// The state of the current cluster.
 #[derive(Clone, Copy)]
 pub(crate) struct Cluster {
     last: u8,
-    /// Cells of the cluster, without what a prepended mark takes.
+    /// The width of the cluster, without that of a prepended mark.
     cells: u8,
-    /// 1: a pictograph and marks; 2: then a joiner, so that a pictograph may follow.
+    /// 1: a pictograph and marks; 2: followed by a joiner, so that a pictograph may follow.
     pict: u8,
-    /// 1: an Indic consonant; 2: then a linker, so that a consonant may follow.
+    /// 1: an Indic consonant; 2: followed by a linker, so that a consonant may follow.
     conjunct: u8,
-    /// The cluster holds a pictograph.
+    /// True if the cluster contains a pictograph.
     emoji: bool,
-    /// One regional indicator waits for its partner.
+    /// True after a regional indicator without its second half.
     half_flag: bool,
-    /// The last character turns into an emoji with U+FE0F.
+    /// True if U+FE0F turns the last character into an emoji.
     widens: bool,
-    /// A digit, `#` or `*`, perhaps with U+FE0F.
+    /// True after a digit, `#` or `*`, optionally with U+FE0F.
     keycap: bool,
 }
 
@@ -41,7 +41,7 @@ impl Cluster {
         Cluster { last, cells, pict: 0, conjunct: 0, emoji: false, half_flag: false, widens: false, keycap: false }
     }
 
-    /// Takes the next character. Gives whether it belongs to the cluster under way, and the cells it adds.
+    /// Processes the next character. Returns whether it belongs to the current cluster, and the width it adds.
     #[inline(always)]
     pub(crate) fn step(&mut self, props: u8) -> (bool, usize) {
         if props >> 2 == OTHER && self.last != PREPEND {
@@ -110,7 +110,7 @@ impl Cluster {
     }
 }
 
-/// Characters that belong to what is before them.
+/// Returns true for characters that belong to the previous one.
 fn is_mark(class: u8) -> bool {
     matches!(class, EXTEND | EXTEND_APART | ZWJ | LINKER | SPACING | MODIFIER | VS16 | KEYCAP)
 }

@@ -1,19 +1,19 @@
-//! Columns out of a line: truncate, slice, and both sides of an overlay.
+//! Extracts columns of a line: truncate, slice, and both sides of an overlay.
 
 use super::escape::Kind;
 use super::style::{Style, push};
 use super::unit::Unit;
 use super::walk::{Item, apply_inner, item, plain_run};
 
-/// The mark at the end of a text that was cut.
+/// The marker at the end of a truncated text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ellipsis {
-    /// `…`, one cell.
+    /// `…`, one cell wide.
     #[default]
     Unicode,
-    /// `...`, three cells.
+    /// `...`, three cells wide.
     Ascii,
-    /// Nothing.
+    /// No marker.
     Omit,
 }
 
@@ -36,7 +36,7 @@ impl Ellipsis {
     }
 }
 
-/// Cuts `text` to `max` cells. `None`: it fits and needs no padding.
+/// Cuts `text` to `max` cells. `None` if it fits and needs no padding.
 pub(crate) fn truncate<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usize) -> Option<Vec<U>> {
     match cut(text, max, ellipsis, pad, tab) {
         Cut::Done(out) => Some(out),
@@ -49,7 +49,8 @@ pub(crate) fn truncate<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad:
     }
 }
 
-/// Returns the result of [`truncate`] for every text that starts with `start`; `None` when `start` does not decide it.
+/// Returns the common result of [`truncate`] for every text that starts with `start`; `None` if `start` does not
+/// determine it.
 pub(crate) fn truncate_start<U: Unit>(
     start: &[U],
     max: usize,
@@ -57,7 +58,7 @@ pub(crate) fn truncate_start<U: Unit>(
     pad: bool,
     tab: usize,
 ) -> Option<Vec<U>> {
-    // The cluster that does not fit is behind all that is kept; more text can only make it wider.
+    // The cluster that does not fit follows everything that is kept; more text can only make it wider.
     match cut(start, max, ellipsis, pad, tab) {
         Cut::Done(out) => Some(out),
         Cut::Fits { .. } => None,
@@ -66,7 +67,7 @@ pub(crate) fn truncate_start<U: Unit>(
 
 enum Cut<U> {
     Done(Vec<U>),
-    /// The text fits: where it ends without broken sequences, and its cells.
+    /// The text fits: its end without broken sequences, and its width.
     Fits {
         end: usize,
         col: usize,
@@ -77,9 +78,9 @@ fn cut<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usiz
     let mark = ellipsis.cells().min(max);
     let limit = max - mark;
     let mut style = Style::PLAIN;
-    // Where broken sequences begin and end that nothing may be put behind.
+    // The start and end of trailing broken sequences, after which nothing may be appended.
     let mut broken = (0, 0);
-    // Where the cut goes if the text does not fit, with the state and the column there.
+    // The position of the cut if the text does not fit, with the state and the column there.
     let mut cut: Option<(usize, Style, usize)> = None;
     let (mut at, mut col) = (0, 0usize);
     let fits = loop {
@@ -128,16 +129,17 @@ fn cut<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usiz
     Cut::Done(out)
 }
 
-/// Returns the end of the text before `at` without the broken sequences at its end.
+/// Returns the end of the text before `at` without trailing broken sequences.
 fn whole_end(broken: (usize, usize), at: usize) -> usize {
     if broken.1 == at && at > 0 { broken.0 } else { at }
 }
 
-/// Columns of a line and their cells.
+/// Columns of a line and their width.
 pub(crate) type Part<U> = (Vec<U>, usize);
 
-/// The columns `(start, length, strict)` of each of `windows`, in one pass, with the state at their start restored and
-/// nothing open at their end. Also whether every text that starts with `text` gives the same.
+/// Returns the columns `(start, length, strict)` of each of `windows`, in one pass, with the state at their start
+/// restored and everything closed at their end. The flag is true if every text that starts with `text` has the same
+/// result.
 pub(crate) fn columns<U: Unit, const N: usize>(
     text: &[U],
     windows: [(usize, usize, bool); N],
@@ -145,12 +147,12 @@ pub(crate) fn columns<U: Unit, const N: usize>(
 ) -> ([Part<U>; N], bool) {
     let mut windows = windows.map(|(start, length, strict)| Window::new(start, length, strict));
     collect(text, &mut windows, tab);
-    // A window is done when a cluster is behind it: nothing that follows can join what it took.
+    // A window is complete once a cluster follows it, because later characters cannot join its content.
     let sure = windows.iter().all(|window| window.done);
     (windows.map(|window| window.finish(text)), sure)
 }
 
-/// The columns `start..end` of a line, collected while the line is walked.
+/// The columns `start..end` of a line, collected during one pass.
 struct Window<U> {
     start: usize,
     end: usize,
@@ -159,7 +161,7 @@ struct Window<U> {
     width: usize,
     open: bool,
     done: bool,
-    /// The state behind what was taken last.
+    /// The state after the last added cluster.
     style: Style,
 }
 
@@ -169,7 +171,7 @@ impl<U: Unit> Window<U> {
         Window { start, end, strict, out: Vec::new(), width: 0, open: false, done: length == 0, style: Style::PLAIN }
     }
 
-    /// Takes its share of `run` one-cell characters at `at`, column `col`.
+    /// Adds its share of `run` one-cell characters at `at`, column `col`.
     fn take_run(&mut self, text: &[U], (at, run): (usize, usize), col: usize, style: &Style) {
         let (first, last) = (self.start.max(col), self.end.min(col + run));
         self.done |= col >= self.end;
@@ -178,7 +180,7 @@ impl<U: Unit> Window<U> {
         }
     }
 
-    /// Takes a cluster at column `col`, or leaves it out.
+    /// Adds a cluster at column `col`, or drops it.
     fn take_cluster(&mut self, text: &[U], range: (usize, usize), col: usize, width: usize, style: &Style) {
         self.done |= col >= self.end || (self.strict && col >= self.start && col.saturating_add(width) > self.end);
         if col >= self.start && !self.done {
@@ -186,7 +188,7 @@ impl<U: Unit> Window<U> {
         }
     }
 
-    /// Takes a sequence or control between clusters that it took.
+    /// Adds a sequence or control between added clusters.
     fn take_zero(&mut self, text: &[U], range: (usize, usize), col: usize, style: &Style) {
         if self.open && !self.done && col < self.end {
             self.take(text, range, 0, style);

@@ -1,12 +1,12 @@
-//! Escape sequences: their ends and their effects.
+//! Escape sequences: where they end and what they do.
 //!
-//! Every sequence ends: a broken one before the character that breaks it, a control string at its terminator, at
-//! a control that aborts it, and with its line at the latest. So each unit is read once, whatever the text is.
+//! Every sequence ends: a broken one before the character that interrupts it; a control string at its terminator, at a
+//! control that aborts it, and at the end of its line at the latest. So each unit is read once.
 
 use super::unit::Unit;
 use super::width::visible_width;
 
-/// The effect of a sequence on the text that follows.
+/// The effect of a sequence on the following text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// `CSI … m`, with the range of its parameters.
@@ -15,15 +15,15 @@ pub(crate) enum Kind {
     LinkOpen,
     /// OSC 8 without an address.
     LinkClose,
-    /// OSC 66 with a text: the cells that kitty's text sizing protocol gives it.
+    /// OSC 66 with a text, and its width by kitty's text sizing protocol.
     Sized(usize),
-    /// Anything else that is whole.
+    /// Any other complete sequence.
     Plain,
-    /// Without its end: what is put behind it may become part of it.
+    /// An incomplete sequence: text appended to it may become part of it.
     Broken,
 }
 
-/// The end and kind of the sequence that ESC or a C1 introducer starts at `at`.
+/// Returns the end and the kind of the sequence at `at`, which starts with ESC or a C1 introducer.
 pub(crate) fn scan<U: Unit>(text: &[U], at: usize) -> (usize, Kind) {
     if let Some((code, length)) = U::c1(text, at) {
         return match code {
@@ -71,11 +71,11 @@ fn intermediates<U: Unit>(text: &[U], from: usize) -> (usize, Kind) {
 /// The kind of a control string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Control {
-    /// May end at a bell, and may hold a link.
+    /// May end with a bell, and may contain a link.
     Osc,
-    /// May end at a bell.
+    /// May end with a bell.
     Apc,
-    /// Ends at its terminator alone: what is passed on in it may hold a bell.
+    /// Only ends at its terminator, because its content may contain a bell.
     Other,
 }
 
@@ -89,7 +89,7 @@ fn control_string<U: Unit>(text: &[U], from: usize, control: Control) -> (usize,
             }
             0x07 if control != Control::Other => return (at + 1, string_kind(text, from, at, control)),
             0x18 | 0x1A => return (at + 1, Kind::Plain),
-            // Also a terminator further on would not help: what is cut out of the text may not contain it.
+            // A later terminator would not help, because extracted text must not contain the line end.
             0x0A => return (at, Kind::Broken),
             0x00..=0x7F => {}
             _ => match U::c1(text, at) {
@@ -118,7 +118,7 @@ fn string_kind<U: Unit>(text: &[U], from: usize, to: usize, control: Control) ->
     }
 }
 
-/// The rest of a payload behind `start`, where it starts with that.
+/// Returns the rest of a payload after `start`; `None` if it does not begin with it.
 fn behind<'a, U: Unit>(payload: &'a [U], start: &[u8]) -> Option<&'a [U]> {
     let is_there =
         payload.len() >= start.len() && payload.iter().zip(start).all(|(unit, byte)| unit.code() == u32::from(*byte));
@@ -129,9 +129,9 @@ fn is_semicolon<U: Unit>(unit: &U) -> bool {
     unit.code() == 0x3B
 }
 
-/// The cells of `key=value:…;text`: the scale (`s`, 1 to 7) times the width (`w`, up to 7) or, where that is 0 or missing, the
-/// cells of the text. A number out of range counts as the nearest one; what is no number, and every other key, changes nothing.
-/// `None` where no cell is taken.
+/// Returns the width of `key=value:…;text`: the scale (`s`, 1 to 7) times the width (`w`, up to 7) or, if that is 0 or
+/// missing, the width of the text. Numbers out of range are clamped; invalid numbers and other keys are ignored. `None`
+/// if the width is 0.
 fn sized_cells<U: Unit>(rest: &[U]) -> Option<usize> {
     let split = rest.iter().position(is_semicolon)?;
     let (mut scale, mut width) = (1, 0);
@@ -147,7 +147,7 @@ fn sized_cells<U: Unit>(rest: &[U]) -> Option<usize> {
         }
     }
     let inner = &rest[split + 1..];
-    // A control string holds no other sequence, so this goes no deeper. A tab is no text.
+    // A control string contains no other sequence, so the recursion ends here. A tab is not text.
     let cells = if width == 0 || inner.is_empty() { visible_width(inner, 0) } else { width };
     (cells > 0).then_some(scale * cells)
 }

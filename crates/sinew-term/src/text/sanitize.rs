@@ -1,11 +1,12 @@
-//! Text without anything that a terminal would obey.
+//! Removes everything from a text that a terminal would interpret.
 
 use super::class::*;
 use super::escape;
 use super::unit::{Unit, printable_run};
 use super::walk::{control_end, is_printable};
 
-/// Removes escape sequences, controls (but line feed and tab) and lone surrogates. `None`: nothing to remove.
+/// Removes escape sequences, controls (except line feed and tab) and lone surrogates. `None` if there is nothing to
+/// remove.
 pub(crate) fn sanitize<U: Unit>(text: &[U]) -> Option<Vec<U>> {
     let mut out = Vec::new();
     // Everything before `kept` is in `out` or removed.

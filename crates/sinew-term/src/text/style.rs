@@ -1,4 +1,4 @@
-//! The graphic state at a place in the text: SGR attributes as they were written, and the open link.
+//! The graphic state at a position in the text: SGR attributes as they were written, and the open link.
 
 use super::{escape::Kind, unit::Unit};
 
@@ -21,7 +21,7 @@ const UNDERLINE_COLOR: usize = 14;
 const IDEOGRAM: usize = 15;
 const SCRIPT: usize = 16;
 
-/// First and last code, and the slot it sets. 38, 48 and 58 take parameters of their own.
+/// The first and last code of a range, and the slot it sets. 38, 48 and 58 have parameters of their own.
 const SETS: &[(u32, u32, usize)] = &[
     (1, 1, BOLD),
     (2, 2, DIM),
@@ -67,9 +67,9 @@ const CLEARS: &[(u32, u32)] = &[
     (75, 1 << SCRIPT),
 ];
 
-/// Longest parameter that is remembered, in units; a real colour needs 22.
+/// The maximum length of a stored parameter, in units; a valid colour needs 22.
 const PARAMETER_LIMIT: usize = 64;
-/// Longest link that is opened again, in units; terminals ignore addresses beyond 2,083 bytes.
+/// The maximum length of a link that is reopened, in units; terminals ignore addresses beyond 2,083 bytes.
 const LINK_LIMIT: usize = 4096;
 
 /// Attributes as ranges of the text they were written in.
@@ -78,18 +78,18 @@ pub(crate) struct Style {
     slots: [(u32, u32); SLOTS],
     set: u32,
     link: Option<(u32, u32)>,
-    /// Counts the changes, so that a copy is made only of what changed.
+    /// Incremented with each change, so that only changes are copied.
     pub(crate) version: u32,
 }
 
 impl Style {
     pub(crate) const PLAIN: Style = Style { slots: [(0, 0); SLOTS], set: 0, link: None, version: 0 };
 
-    /// Takes the sequence `text[start..end]` into account.
+    /// Applies the sequence `text[start..end]`.
     pub(crate) fn apply<U: Unit>(&mut self, text: &[U], start: usize, end: usize, kind: Kind) {
         match kind {
             Kind::Sgr(from, to) => self.sgr(text, from, to),
-            // Ranges are 32 bits wide: beyond 4 G units nothing is remembered.
+            // Ranges are 32 bits wide, so links beyond 4 G units are not stored.
             Kind::LinkOpen if end - start <= LINK_LIMIT => {
                 self.link = u32::try_from(end).ok().map(|end_short| (start as u32, end_short));
             }
@@ -130,13 +130,13 @@ impl Style {
         }
     }
 
-    /// Units that [`Style::open`] would write, at least.
+    /// Returns a lower limit of the number of units that [`Style::open`] would write.
     pub(crate) fn weight(&self) -> usize {
         let link = self.link.map_or(0, |(start, end)| (end - start) as usize);
         link + self.set.count_ones() as usize * 4
     }
 
-    /// Writes the sequences that bring a plain terminal into this state.
+    /// Writes the sequences that set this state in a terminal without attributes.
     pub(crate) fn open<U: Unit>(&self, text: &[U], out: &mut Vec<U>) {
         if self.set != 0 {
             let mut lead: &[u8] = b"\x1b[";
@@ -154,7 +154,7 @@ impl Style {
         }
     }
 
-    /// Writes what turns every attribute off.
+    /// Writes the sequences that reset every attribute.
     pub(crate) fn close<U: Unit>(&self, text: &[U], out: &mut Vec<U>) {
         if self.set != 0 {
             push(out, b"\x1b[0m");
@@ -162,8 +162,8 @@ impl Style {
         self.close_link(text, out);
     }
 
-    /// Writes what must not run on to the edge of the screen: the end of lines under, through and over the text, and of
-    /// the link.
+    /// Writes the sequences that reset what must not continue to the edge of the screen: underline, strikethrough,
+    /// overline and the link.
     pub(crate) fn close_line<U: Unit>(&self, text: &[U], out: &mut Vec<U>) {
         let lines: [(usize, &[u8]); 3] = [(UNDERLINE, b"\x1b[24m"), (STRIKE, b"\x1b[29m"), (OVERLINE, b"\x1b[55m")];
         for (_, end) in lines.iter().filter(|(slot, _)| self.set & 1 << slot != 0) {
@@ -190,7 +190,7 @@ fn part_end<U: Unit>(text: &[U], at: usize, to: usize) -> usize {
     text[at..to].iter().position(|unit| unit.code() == 0x3B).map_or(to, |length| at + length)
 }
 
-/// The number that a parameter starts with (an empty one is 0), and where its first colon is.
+/// Returns the number at the start of a parameter (0 if it is empty), and the position of its first colon.
 fn number<U: Unit>(text: &[U], at: usize, end: usize) -> (u32, Option<usize>) {
     let mut value = 0u32;
     for (offset, unit) in text[at..end].iter().enumerate() {
@@ -202,7 +202,8 @@ fn number<U: Unit>(text: &[U], at: usize, end: usize) -> (u32, Option<usize>) {
     (value, None)
 }
 
-/// Returns the end of the colour whose introducer (38, 48, 58) ends at `end`, and whether all its parameters are there.
+/// Returns the end of the colour whose introducer (38, 48, 58) ends at `end`, and whether all its parameters are
+/// present.
 fn color_end<U: Unit>(text: &[U], end: usize, to: usize) -> (usize, bool) {
     if end >= to {
         return (to, false);

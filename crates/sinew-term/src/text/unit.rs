@@ -1,24 +1,25 @@
-//! The two spellings of text that the engine reads: UTF-16 (JavaScript) and UTF-8 (Rust).
+//! The two text encodings that the engine supports: UTF-16 (JavaScript) and UTF-8 (Rust).
 
 use super::class::SURROGATE;
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
-/// A code unit. The engine never cuts inside a character of either spelling.
+/// A code unit. The engine never cuts inside a character of either encoding.
 pub(crate) trait Unit: Copy + Eq + Sized + 'static {
     /// U+2026.
     const ELLIPSIS: &'static [Self];
 
-    /// The unit's number; characters below U+0080 are one unit in both spellings.
+    /// Returns the unit's number; characters below U+0080 are one unit in both encodings.
     fn code(self) -> u32;
     fn ascii(byte: u8) -> Self;
-    /// The property byte of the character at `at`, and its length in units. `at` must be a start in `text`.
+    /// Returns the property byte of the character at `at`, and its length in units. `at` must be the start of a
+    /// character in `text`.
     fn props(text: &[Self], at: usize) -> (u8, usize);
-    /// The C1 control (U+0080–U+009F) that starts at `at`, and its length in units.
+    /// Returns the C1 control (U+0080–U+009F) at `at`, and its length in units; `None` for other characters.
     fn c1(text: &[Self], at: usize) -> Option<(u32, usize)>;
 }
 
-/// The property byte of a character below U+10000 (a surrogate has its own class).
+/// Returns the property byte of a character below U+10000 (surrogates have a class of their own).
 #[inline(always)]
 fn narrow(unit: u16) -> u8 {
     PAGES[usize::from(INDEX[usize::from(unit >> 8)])][usize::from(unit & 0xFF)]
@@ -56,7 +57,8 @@ impl Unit for u16 {
     }
 }
 
-/// A surrogate pair, or a lone surrogate: it counts as U+FFFD and keeps its class, so that it can be removed.
+/// Returns the property byte of a surrogate pair, or of a lone surrogate, which has the width of U+FFFD and its own
+/// class, so that it can be removed.
 fn pair(text: &[u16], at: usize) -> (u8, usize) {
     let high = u32::from(text[at]);
     match text.get(at + 1) {
@@ -95,7 +97,7 @@ impl Unit for u8 {
     }
 }
 
-/// A character of two to four bytes.
+/// Returns the property byte of a character of two to four bytes.
 fn long(text: &[u8], at: usize) -> (u8, usize) {
     let tail = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3F);
     let first = u32::from(text[at]);
@@ -106,12 +108,12 @@ fn long(text: &[u8], at: usize) -> (u8, usize) {
     }
 }
 
-/// Returns the number of units from `at` on that are printable ASCII, U+0020 to U+007E.
+/// Returns the number of printable ASCII units (U+0020 to U+007E) from `at` on.
 #[inline]
 pub(crate) fn printable_run<U: Unit>(text: &[U], at: usize) -> usize {
     let rest = &text[at..];
     let mut length = 0;
-    // Sixteen at a time without a branch inside: the compiler turns it into vector code.
+    // Sixteen units at a time without a branch, so that the compiler vectorises the loop.
     for chunk in rest.chunks_exact(16) {
         if !chunk.iter().fold(true, |all, unit| all & (unit.code().wrapping_sub(0x20) < 0x5F)) {
             break;

@@ -1,4 +1,4 @@
-//! Text as a row of things that are never cut: clusters, escape sequences, controls, line ends.
+//! Splits text into indivisible items: clusters, escape sequences, controls, line ends.
 
 use super::class::*;
 use super::cluster::Cluster;
@@ -6,10 +6,10 @@ use super::escape::{self, Kind};
 use super::style::Style;
 use super::unit::{Unit, printable_run};
 
-/// One thing, and where it ends.
+/// One item, and where it ends.
 pub(crate) enum Item {
-    /// A cluster and its cells, or a sized text (OSC 66), which is never cut. `inner`: escape sequences or controls are between
-    /// its characters.
+    /// A cluster and its width, or a sized text (OSC 66). `inner` is true if there are escape sequences or controls
+    /// between its characters.
     Cluster {
         end: usize,
         width: usize,
@@ -27,7 +27,7 @@ pub(crate) enum Item {
     },
 }
 
-/// The thing that starts at `at`, which must be inside `text`.
+/// Returns the item that starts at `at`, which must be inside `text`.
 #[inline]
 pub(crate) fn item<U: Unit>(text: &[U], at: usize, tab: usize) -> Item {
     if is_printable(text[at]) && text.get(at + 1).is_none_or(|next| is_printable(*next)) {
@@ -49,8 +49,8 @@ pub(crate) fn item<U: Unit>(text: &[U], at: usize, tab: usize) -> Item {
     }
 }
 
-/// Sequences and controls do not end a cluster: a terminal puts a mark on the cell before it whatever came between. A sized
-/// text does, since it takes cells.
+/// Sequences and controls do not end a cluster: a terminal applies a mark to the previous cell regardless of what is in
+/// between. A sized text ends it, because it has a width.
 fn cluster<U: Unit>(text: &[U], at: usize, props: u8, length: usize) -> Item {
     let mut state = Cluster::NONE;
     let (_, mut width) = state.step(props);
@@ -81,8 +81,8 @@ fn cluster<U: Unit>(text: &[U], at: usize, props: u8, length: usize) -> Item {
     Item::Cluster { end, width, inner }
 }
 
-/// The end of a control whose own character ends at `at`: an emoji selector behind it has lost what it selects, and
-/// goes with it.
+/// Returns the end of a control whose own character ends at `at`. An emoji selector after it has lost its base, and is
+/// included.
 #[inline]
 pub(crate) fn control_end<U: Unit>(text: &[U], mut at: usize) -> usize {
     while at < text.len() {
@@ -100,8 +100,8 @@ pub(crate) fn is_printable<U: Unit>(unit: U) -> bool {
     unit.code().wrapping_sub(0x20) < 0x5F
 }
 
-/// Returns the number of units from `at` on that are printable ASCII and clusters of their own for sure: what follows the last one
-/// may be a mark on it, so that one is left out.
+/// Returns the number of units from `at` on that are printable ASCII and certainly complete clusters. The last one is
+/// excluded, because a mark may follow it.
 #[inline]
 pub(crate) fn plain_run<U: Unit>(text: &[U], at: usize, limit: usize) -> usize {
     let rest = &text[..text.len().min(at.saturating_add(limit).saturating_add(1))];
@@ -109,7 +109,7 @@ pub(crate) fn plain_run<U: Unit>(text: &[U], at: usize, limit: usize) -> usize {
     if at + run == text.len() { run.min(limit) } else { run.saturating_sub(1) }
 }
 
-/// Takes the sequences between the characters of a cluster into account.
+/// Applies the sequences between the characters of a cluster.
 pub(crate) fn apply_inner<U: Unit>(style: &mut Style, text: &[U], start: usize, end: usize) {
     let mut at = start;
     while at < end {

@@ -6,7 +6,7 @@ use super::escape::{self, Kind};
 use super::unit::{Unit, printable_run};
 use super::walk::{control_end, is_printable};
 
-/// The cells of `text`; a tab takes `tab` of them. One pass, no allocation.
+/// Returns the width of `text`; a tab has `tab` cells. One pass, no allocation.
 pub(crate) fn visible_width<U: Unit>(text: &[U], tab: usize) -> usize {
     let mut width = 0usize;
     let mut state = Cluster::NONE;

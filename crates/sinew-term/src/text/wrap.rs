@@ -1,20 +1,20 @@
 //! Lines of a given width.
 //!
-//! One pass. The line under way is written as it is read; when a cluster no longer fits, the word behind the last
-//! gap moves to a new line, which opens again with the state that held where the word begins.
+//! Wrapping needs one pass. The current line is written as the text is read; if a cluster does not fit, the word after
+//! the last gap moves to a new line, which starts with the state at the start of the word.
 
 use super::escape::Kind;
 use super::style::Style;
 use super::unit::{Unit, printable_run};
 use super::walk::{Item, apply_inner, is_printable, item};
 
-/// Re-opened sequences may take this many times the text, plus [`REOPEN_FLOOR`] units: a link of 4 kB around a
-/// million one-cell lines would be 4 GB. Beyond it lines begin plain.
+/// The size limit of reopened sequences relative to the text, plus [`REOPEN_FLOOR`] units: a link of 4 kB around a
+/// million one-cell lines would need 4 GB. Beyond the limit lines start without attributes.
 const REOPEN_FACTOR: usize = 16;
 const REOPEN_FLOOR: usize = 65_536;
 
-/// Wraps `text` at words into lines of at most `width` cells (0 is read as 1). The lines are joined by line feeds, which
-/// are nowhere else: no item but a line end holds one.
+/// Wraps `text` at words into lines of at most `width` cells (0 means 1). The lines are separated by line feeds, which
+/// do not occur inside lines, because only a line end contains one.
 pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Vec<U> {
     let mut wrapper = Wrapper {
         text,
@@ -37,15 +37,15 @@ pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Vec<U> {
     wrapper.out
 }
 
-/// The last gap between words on the line under way.
+/// The last gap between words on the current line.
 #[derive(Clone, Copy)]
 struct Gap {
-    /// Index in the output at which it starts.
+    /// The output index of its start.
     start: usize,
-    /// Index in the output of the word behind it, and its column.
+    /// The output index of the following word, and its column.
     word: usize,
     word_col: usize,
-    /// Nothing but this gap is before the word.
+    /// True if only this gap precedes the word.
     indent: bool,
 }
 
@@ -55,19 +55,19 @@ struct Wrapper<'a, U> {
     tab: usize,
     out: Vec<U>,
     style: Style,
-    /// Units that re-opening may still write.
+    /// The number of units that reopened sequences may still use.
     budget: usize,
-    /// Index in the output of the line under way, and its cells.
+    /// The output index of the current line, and its width so far.
     line: usize,
     col: usize,
     gap: Option<Gap>,
-    /// The states where the last gap and the word behind it start.
+    /// The states at the start of the last gap and of the following word.
     gap_style: Style,
     word_style: Style,
     in_gap: bool,
-    /// A space or tab of the last gap is not on the line, since it did not fit.
+    /// True if a space or tab of the last gap was dropped, because it did not fit.
     dropped: bool,
-    /// The line holds something besides an indent.
+    /// True if the line contains more than an indent.
     content: bool,
     moved: Vec<U>,
 }
@@ -99,8 +99,8 @@ impl<U: Unit> Wrapper<'_, U> {
         self.style.close_line(self.text, &mut self.out);
     }
 
-    /// The common case at the start of a line: more printable ASCII than fits. Writes the words that fit, ends the line,
-    /// and gives where the next word starts. `None`, and nothing done, where it is not that simple.
+    /// Handles the common case at the start of a line: more printable ASCII than fits. Writes the words that fit, ends
+    /// the line, and returns the start of the next word. `None`, without any change, if the case does not apply.
     fn plain_line(&mut self, at: usize) -> Option<usize> {
         let near = &self.text[at..self.text.len().min(at.saturating_add(self.width).saturating_add(1))];
         if near.len() <= self.width || near[0].code() == 0x20 || printable_run(near, 0) < near.len() {
@@ -108,7 +108,7 @@ impl<U: Unit> Wrapper<'_, U> {
         }
         let is_space = |unit: &U| unit.code() == 0x20;
         let space = near.iter().rposition(is_space)?;
-        // The next word must be in sight: what follows the last space might be a mark on it.
+        // The start of the next word must be known, because a mark may follow the last space.
         let next = at + space + self.text[at + space..].iter().take_while(|unit| is_space(unit)).count();
         if !self.text.get(next).is_some_and(|unit| is_printable(*unit)) {
             return None;
@@ -119,7 +119,7 @@ impl<U: Unit> Wrapper<'_, U> {
         Some(next)
     }
 
-    /// Takes the thing at `at` and gives its end.
+    /// Processes the item at `at` and returns its end.
     fn take(&mut self, at: usize) -> usize {
         match item(self.text, at, self.tab) {
             Item::Cluster { end, width, .. } if is_gap(self.text, at, end) => {
@@ -131,7 +131,7 @@ impl<U: Unit> Wrapper<'_, U> {
                 end
             }
             Item::Escape { end, kind } => {
-                // What is neither style nor link must survive a break: it belongs to the word.
+                // A sequence that is neither style nor link must not be lost at a break: it belongs to the word.
                 if matches!(kind, Kind::Plain | Kind::Broken) {
                     self.begin_word();
                 }
@@ -153,7 +153,7 @@ impl<U: Unit> Wrapper<'_, U> {
         }
     }
 
-    /// A space or tab: kept while it fits, dropped at the edge, where the line breaks anyway.
+    /// Processes a space or tab: it is kept while it fits, and dropped at the edge, where the line breaks anyway.
     fn space(&mut self, at: usize, width: usize) {
         if !self.in_gap {
             self.in_gap = true;
@@ -165,7 +165,7 @@ impl<U: Unit> Wrapper<'_, U> {
             self.out.push(self.text[at]);
             self.col += width;
         } else {
-            // Nothing behind this gap stays on the line.
+            // Nothing after this gap stays on the line.
             self.col = self.width;
             self.dropped = true;
         }
@@ -184,14 +184,14 @@ impl<U: Unit> Wrapper<'_, U> {
     }
 
     fn cluster(&mut self, at: usize, end: usize, width: usize, inner: bool) {
-        // A mark behind a tab that was dropped would join what stands before the tab.
+        // A mark after a dropped tab would join the character before the tab.
         let mut is_apart = width == 0 && self.dropped;
         self.begin_word();
         while self.col > 0 && (is_apart || width > 0 && self.col.saturating_add(width) > self.width) {
             is_apart = false;
             match self.gap.take() {
                 Some(gap) if !gap.indent || gap.word_col >= self.width => self.break_at(gap),
-                // No line can hold this word, or none beside its indent, which stays: it breaks here.
+                // The word fits on no line, or not next to its indent, which is kept: it is broken here.
                 _ => {
                     self.end_here();
                     self.content = true;
@@ -205,13 +205,13 @@ impl<U: Unit> Wrapper<'_, U> {
         self.col = self.col.saturating_add(width);
     }
 
-    /// Moves the word behind the gap to a new line. The gap goes; an indent stays, as a line.
+    /// Moves the word after the gap to a new line. The gap is dropped; an indent is kept as a line.
     fn break_at(&mut self, gap: Gap) {
         let mut moved = std::mem::take(&mut self.moved);
         moved.clear();
         moved.extend_from_slice(&self.out[gap.word..]);
         if gap.indent && gap.word == gap.start {
-            // No blank of the indent fits: what was there of the line is not a line.
+            // No blank of the indent fits, so the line is removed.
             self.out.truncate(self.line);
         } else {
             let (end, style) = if gap.indent { (gap.word, &self.word_style) } else { (gap.start, &self.gap_style) };
@@ -228,7 +228,7 @@ impl<U: Unit> Wrapper<'_, U> {
         self.content = true;
     }
 
-    /// Ends the line at this place.
+    /// Ends the line at this position.
     fn end_here(&mut self) {
         self.style.close_line(self.text, &mut self.out);
         self.out.push(U::ascii(b'\n'));
@@ -252,12 +252,12 @@ impl<U: Unit> Wrapper<'_, U> {
     }
 }
 
-/// A space or tab without marks on it.
+/// Returns true for a space or tab without marks.
 fn is_gap<U: Unit>(text: &[U], at: usize, end: usize) -> bool {
     end == at + 1 && matches!(text[at].code(), 0x20 | 0x09)
 }
 
-/// A carriage return that belongs to a line end.
+/// Returns true for a carriage return that belongs to a line end.
 fn is_line_end<U: Unit>(text: &[U], at: usize) -> bool {
     text[at].code() == 0x0D && text.get(at + 1).is_some_and(|next| next.code() == 0x0A)
 }
@@ -268,11 +268,11 @@ fn copy_style(to: &mut Style, from: &Style) {
     }
 }
 
-/// Returns the number of units from `at` on, at most `limit`, that are graphic ASCII and clusters of their own for sure.
+/// Returns the number of units from `at` on, at most `limit`, that are graphic ASCII and certainly complete clusters.
 fn word_run<U: Unit>(text: &[U], at: usize, limit: usize) -> usize {
     let near = &text[at..text.len().min(at.saturating_add(limit).saturating_add(1))];
     let run = near.iter().take_while(|unit| matches!(unit.code(), 0x21..=0x7E)).count();
-    // A mark may follow the last one, perhaps behind a sequence.
+    // A mark may follow the last one, even after a sequence.
     let sure = text.get(at + run).is_none_or(|next| matches!(next.code(), 0x20..=0x7E | 0x0A));
     if sure { run.min(limit) } else { run.saturating_sub(1) }
 }

@@ -1,5 +1,5 @@
-//! A speed bump against accidents: it knows some commands in plain form. It is no sandbox, and trivial quoting
-//! passes it.
+//! A protection against accidents that recognises some commands in plain form. It is not a sandbox: simple quoting
+//! bypasses it.
 
 mod words;
 
@@ -12,13 +12,13 @@ use crate::settings::GuardSettings;
 /// The verdict of the guard on a command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// The rule that refuses it.
+    /// The rule that refuses it; `None` if none does.
     pub(super) rule: Option<String>,
-    /// Rules of the user that could not be read.
+    /// Errors in the user's rules.
     pub(super) warnings: Vec<String>,
 }
 
-/// Compares `command` with the rules.
+/// Checks `command` against the rules.
 pub(super) fn check(settings: &GuardSettings, command: &str) -> Verdict {
     let mut verdict = Verdict::default();
     if !settings.enabled || settings.allow.iter().any(|allowed| allowed.trim() == command.trim()) {
@@ -42,7 +42,7 @@ pub(super) fn check(settings: &GuardSettings, command: &str) -> Verdict {
 const DISK: &str = "^[\"']?(of=)?[\"']?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk)";
 static DISK_NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(DISK).expect("a constant pattern"));
 
-/// The rule of a command that is an accident in almost every case.
+/// Returns the rule for a command that is almost always an accident; `None` for other commands.
 fn accident(command: &str) -> Option<&'static str> {
     let line = words::read(&command.to_lowercase());
     let dense: String = line.code.split_whitespace().collect();
@@ -58,7 +58,7 @@ fn accident(command: &str) -> Option<&'static str> {
     })
 }
 
-/// Programs that run the rest of their line.
+/// Programs that run the rest of their command line.
 const RUNNERS: [&str; 9] = ["sudo", "doas", "env", "time", "nohup", "command", "exec", "builtin", "nice"];
 
 fn of_words(words: &[&str]) -> Option<&'static str> {
@@ -87,7 +87,7 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Returns true if `push` has a short flag with f.
+/// Returns true if `push` has a short flag that contains `f`.
 fn short_after_push(arguments: &[&str]) -> bool {
     arguments
         .iter()

@@ -1,4 +1,4 @@
-//! Commands for which there is a better tool.
+//! Redirects commands to better tools.
 
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// The tool to use instead of `command`, if it is active; and the user's rules that could not be read.
+/// Returns the tool to use instead of `command`, if it is active, and the errors in the user's rules.
 pub(super) fn better(
     settings: &InterceptorSettings,
     command: &str,

@@ -1,4 +1,4 @@
-//! `bash`: commands in the session's own shell, on a terminal, or as jobs in the background.
+//! `bash`: runs commands in the session's shell, in a terminal, or as background jobs.
 
 mod guard;
 mod intercept;
@@ -30,7 +30,7 @@ pub(super) static SPEC: Spec = Spec {
                   last 2,000 lines or 50 KB; all of it is kept as an artifact.",
     parameters,
     guidelines: &["Use bash for programs: builds, tests, git."],
-    // What it writes, the calls behind it see; what it would write, the calls before it do not.
+    // Later calls depend on its writes, and earlier calls must not see them.
     concurrency: Concurrency::Exclusive,
     flags: PLAIN,
     semantics: Semantics {
@@ -48,7 +48,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Future(|host, call| Box::pin(run(host, call))),
 };
 
-/// The range of the seconds that a command may take.
+/// The allowed time limits in seconds.
 const RANGE: (f64, f64) = (1.0, 3_600.0);
 
 fn subjects(arguments: &Value) -> Vec<Subject> {
@@ -122,7 +122,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
         return Ok(ToolOutput::error(text).with_details(json!({"suggestedTool": tool})));
     }
     let mut notes: Vec<String> = verdict.warnings.into_iter().chain(warnings).collect();
-    // Calls of one answer come here in their order.
+    // The calls of one answer arrive here in order.
     let turn = tokio::select! {
         biased;
         () = cancelled(&call.cancel) => return Err(ToolError::Aborted),
@@ -181,7 +181,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
         && tokio::time::timeout(threshold, running.ended()).await.is_err()
         && let Ok(id) = host.jobs.add(&running)
     {
-        // From here on the run of the agent does not end it.
+        // From here on, the end of the agent's run does not terminate the command.
         drop(hook);
         host.shell.give_away(state);
         let seconds = threshold.as_secs_f64();
@@ -245,21 +245,21 @@ fn report(running: &Command, end: &End, notes: &[String]) -> Outcome {
     Ok(ToolOutput { is_error: ending.is_some(), ..output })
 }
 
-/// A command for the shell of the session. The caller has the turn.
+/// Runs a command in the shell of the session. The caller has the turn.
 fn in_shell(host: &Host, run: RunOptions) -> Result<Work, ToolError> {
     host.options.shells.used(&owner(host));
     let shell = host.shell.open()?;
     Ok(Box::new(move |running, cancel| Ok(shell.run(&run, cancel, &mut |chunk| running.push(&chunk))?)))
 }
 
-/// Notes how a command left the shell of the session. Says why its state is lost, if it is.
+/// Records the state of the session's shell after a command. Returns the reason if its state was lost.
 fn settle(host: &Host, end: &End, run: &RunOptions) -> Option<&'static str> {
     host.options.shells.used(&owner(host));
     let result = end.result.as_ref().ok()?;
-    // A folder for one command does not move the shell.
+    // A working directory for one command does not change that of the shell.
     host.shell.ended(result, run.cwd.is_none());
     if let Some(folder) = result.working_dir.as_deref().filter(|_| !environment::only_reads(&run.command)) {
-        // The command may have gone there before it wrote.
+        // The command may have changed its directory before it wrote.
         host.options.searches.sinew().cache.invalidate(folder);
     }
     result.state_lost
@@ -269,7 +269,7 @@ fn owner(host: &Host) -> Arc<dyn ShellOwner> {
     Arc::clone(&host.shell) as Arc<dyn ShellOwner>
 }
 
-/// A text and lines below it.
+/// Joins a text and the lines after it.
 fn joined(mut text: String, lines: &[String]) -> String {
     for line in lines {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -280,7 +280,7 @@ fn joined(mut text: String, lines: &[String]) -> String {
     text
 }
 
-/// Returns the time that a command may take, and a note where it is not what was asked for.
+/// Returns the time limit of a command, and a note if it differs from the requested one.
 fn seconds(asked: Option<f64>, default: u64, background: bool, notes: &mut Vec<String>) -> Option<f64> {
     let asked = asked.filter(|seconds| seconds.is_finite());
     if background && asked.is_none() {
@@ -294,27 +294,27 @@ fn seconds(asked: Option<f64>, default: u64, background: bool, notes: &mut Vec<S
     Some(seconds)
 }
 
-/// The state of the shell, so that another process can go on from it.
+/// Saves the state of the shell, so that another process can restore it.
 async fn saved(host: &Arc<Host>) -> Result<Option<State>, ToolError> {
     let host = Arc::clone(host);
     let saved = tokio::task::spawn_blocking(move || host.shell.save()).await;
     saved.map_err(|lost| ToolError::Failed(format!("Failed to save the state of the shell: {lost}")))
 }
 
-/// A command in a shell of its own; everything that it starts ends with it.
+/// Runs a command in a separate shell; all its processes are terminated with it.
 fn of_its_own(host: &Host, mut run: RunOptions, state: Option<State>) -> Result<Work, ToolError> {
     run.command = session::carried(state.as_ref(), &run.env, &run.command);
     let confinement = host.shell.confinement();
     let set = session::setup(&host.options, host.shell.folder().as_deref(), None, confinement.as_deref())?;
     let supervisor = host.options.supervisor.clone();
     Ok(Box::new(move |running, cancel| {
-        // The file is there until it was read.
+        // Keeps the file until it was read.
         let _state = state;
         Ok(execute_shell(&supervisor, &set, &run, cancel, &mut |chunk| running.push(&chunk))?)
     }))
 }
 
-/// Makes later searches look again at the folders that a command may have changed.
+/// Invalidates the scans of directories that a command may have changed.
 fn invalidation(host: &Host, run: &RunOptions) -> Box<dyn FnOnce() + Send> {
     if environment::only_reads(&run.command) {
         return Box::new(|| {});

@@ -15,11 +15,12 @@ use crate::tool::cancelled;
 use crate::tool::{ToolError, Updates};
 
 impl Host {
-    /// Runs what the user wrote: in the session's shell, behind commands that run there, with all variables of the user,
-    /// without guard, interceptor and time limit. In a session with a sandbox it runs outside, in a shell of its own. How it ended is data; the time of the message is left to the caller.
+    /// Runs a command of the user in the session's shell, after the commands queued there, with all variables of the
+    /// user and without guard, interceptor and time limit. In a session with a sandbox it runs outside, in a separate shell. The exit status is part of the result; the caller sets the
+    /// time of the message.
     ///
     /// # Errors
-    /// The shell cannot be started, or `cancel` was set before the command began.
+    /// Returns an error if the shell cannot be started, or if `cancel` was set before the command began.
     pub async fn user_command(
         &self,
         command: &str,

@@ -1,4 +1,4 @@
-//! Edits of a text: each names a text that the file has, and what takes its place.
+//! Applies edits to a text: each replaces a text in the file by another.
 
 use std::path::Path;
 
@@ -25,13 +25,13 @@ pub(super) struct Change {
 /// The content of a file after the edits.
 #[derive(Debug)]
 pub(super) struct EditedFile {
-    /// The text as a read shows it, without line numbers, before and after.
+    /// The text before the edits as a read shows it, without line numbers.
     pub(super) old: Vec<u8>,
     pub(super) new: Vec<u8>,
-    /// The bytes of the file.
+    /// The new bytes of the file.
     pub(super) bytes: Vec<u8>,
     pub(super) stages: Vec<Stage>,
-    /// The texts that were replaced.
+    /// The number of replaced occurrences.
     pub(super) occurrences: usize,
     pub(super) notes: Vec<String>,
 }
@@ -41,12 +41,12 @@ pub(super) struct EditedFile {
 pub(super) enum Fault {
     NotFound(String),
     Ambiguous(String),
-    /// Another one, whatever the file holds.
+    /// Another reason, which does not depend on the content.
     Impossible(String),
 }
 
 impl Fault {
-    /// The text for the model.
+    /// Returns the text for the model.
     pub(super) fn into_text(self) -> String {
         match self {
             Fault::NotFound(text) | Fault::Ambiguous(text) | Fault::Impossible(text) => text,
@@ -54,11 +54,11 @@ impl Fault {
     }
 }
 
-/// The texts that take the place of others: from, to and the new text, in order.
+/// Replacements: from, to and the new text, in order.
 type Places = Vec<(usize, usize, String)>;
 
-/// Applies all edits to the file `path` with the content `bytes`, or none. The edits name the text as a read shows it: decoded,
-/// and the cells of a notebook instead of its JSON.
+/// Applies all edits to the file `path` with the content `bytes`, or none. The edits refer to the text as a read shows
+/// it: decoded, and the cells of a notebook instead of its JSON.
 pub(super) fn apply(
     (name, path): (&str, &Path),
     bytes: &[u8],
@@ -81,7 +81,7 @@ pub(super) fn apply(
                 edited.bytes = notebook.with(&places).map_err(|text| Fault::Impossible(format!("{name}: {text}")))?;
                 return Ok(edited);
             }
-            // It may be a text of the JSON.
+            // The text may be in the JSON.
             Err(Fault::NotFound(text)) => {
                 return replaced(name, bytes, edits, fuzzy)
                     .map(|(edited, _)| EditedFile { bytes: edited.new.clone(), ..edited })
@@ -95,7 +95,7 @@ pub(super) fn apply(
     Ok(EditedFile { bytes: form.encode(&edited.new), ..edited })
 }
 
-/// An empty old text: the new one is a new file, or the end of an existing one.
+/// Handles an empty old text: the new text is appended to an existing file, or creates one.
 fn put_at_end(name: &str, file: &[u8], edits: &[Change]) -> Result<(EditedFile, Places), Fault> {
     let [edit] = edits else {
         return Err(Fault::Impossible(format!("An empty oldText must be the only edit of {name}.")));
@@ -153,7 +153,7 @@ pub(super) fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -
     Ok(put(file, places, stages, notes))
 }
 
-/// Puts new texts in their places. The caller encodes the new content as the bytes of the file.
+/// Inserts the new texts. The caller encodes the result.
 fn put(file: &[u8], places: Places, stages: Vec<Stage>, notes: Vec<String>) -> (EditedFile, Places) {
     let mut content = Vec::with_capacity(file.len());
     let mut at = 0;
@@ -171,7 +171,7 @@ fn find_edit(file: &[u8], old: &str, new: &str, all: bool, fuzzy: bool, notes: &
     if let Some(found) = find(file, old, new, false, all) {
         return Some(found);
     }
-    // The same characters, composed or decomposed as the file has them.
+    // The same characters in composed or decomposed form, as in the file.
     let composed = |text: &str| ComposingNormalizer::new_nfc().normalize(text).into_owned();
     let decomposed = |text: &str| DecomposingNormalizer::new_nfd().normalize(text).into_owned();
     let forms = [(composed(old), composed(new), "NFC"), (decomposed(old), decomposed(new), "NFD")];
@@ -190,7 +190,7 @@ fn find_edit(file: &[u8], old: &str, new: &str, all: bool, fuzzy: bool, notes: &
     if fuzzy { find(file, old, new, true, all) } else { None }
 }
 
-/// The text without the `<n>:` that each of its lines begins with.
+/// Returns the text without the line prefixes `<n>:`; `None` unless every line has one.
 fn without_numbers(text: &str) -> Option<String> {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
@@ -204,7 +204,7 @@ fn without_numbers(text: &str) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// Says what looks like a mistake.
+/// Adds notes about probable mistakes.
 fn warn(file: &[u8], from: usize, to: usize, new: &str, notes: &mut Vec<String>) {
     let old = &file[from..to];
     for [open, close] in [b"{}", b"[]", b"()"] {

@@ -1,19 +1,19 @@
-//! The search for a text in a file, as tolerant as a model needs it and no more.
+//! Searches a text in a file, with the tolerance that models need.
 
 use memchr::memmem;
 
 use super::view::{Stage, View, indent};
 
-/// Places in a file and what to put there.
+/// Positions in a file and their replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) stage: Stage,
-    /// In order, not overlapping; each with the text to put there, in `\n`.
+    /// Sorted and not overlapping, each with its replacement, with `\n` line ends.
     pub(super) places: Vec<(usize, usize, String)>,
 }
 
-/// The places of `old` in `file`, by the first stage that knows one. Linear in both. `all` asks for all of them, and
-/// leaves the depth of lines alone.
+/// Returns the positions of `old` in `file`, found by the first stage that has any; `None` if no stage does. Runs in
+/// time linear in both. `all` requests all positions and disables the stage that ignores indentation.
 pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) -> Option<Found> {
     let stages = [Stage::Exact, Stage::TrailingSpace, Stage::Typography];
     let stages = if fuzzy { &stages[..] } else { &stages[..1] };
@@ -24,7 +24,7 @@ pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) ->
             continue;
         }
         let mut starts: Vec<usize> = memmem::find_iter(&view.bytes, &wanted).collect();
-        // A text that overlaps itself, as `x\nx` in `x\nx\nx`, stands there twice.
+        // A text that overlaps itself, such as `x\nx` in `x\nx\nx`, occurs twice.
         if let (false, [only]) = (all, starts.as_slice())
             && let Some(next) = memmem::find(&view.bytes[only + 1..], &wanted)
         {
@@ -42,10 +42,10 @@ pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) ->
     (fuzzy && !all).then(|| shifted(file, old, new)).flatten()
 }
 
-/// Candidates of the last stage that are compared with care. A text with more of them is not unique enough.
+/// The number of candidates of the last stage that are compared. A text with more candidates is not unique enough.
 const CANDIDATES: usize = 1_000;
 
-/// Whole lines at another depth.
+/// Finds complete lines with a different indentation.
 fn shifted(file: &[u8], old: &str, new: &str) -> Option<Found> {
     let view = View::new(file, Stage::Indentation);
     let wanted = View::new(old.trim_end_matches('\n').as_bytes(), Stage::Indentation).bytes;
@@ -71,7 +71,7 @@ fn shifted(file: &[u8], old: &str, new: &str) -> Option<Found> {
             continue;
         }
         let Some((from, to)) = view.source(at, end) else { continue };
-        // Back to the start of the line, and on to its end.
+        // Extends the range to complete lines.
         let from = file[..from].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let line_end = memchr::memchr(b'\n', &file[to..]).map_or(file.len(), |at| to + at);
         let to = match ended && line_end < file.len() {
@@ -85,13 +85,13 @@ fn shifted(file: &[u8], old: &str, new: &str) -> Option<Found> {
     (!places.is_empty()).then_some(Found { stage: Stage::Indentation, places })
 }
 
-/// The indentation that has to be put before each line, or taken from it.
+/// The indentation to add to each line, or to remove from it.
 enum Shift {
     Add(String),
     Take(String),
 }
 
-/// The one difference between the depths of all lines that are not blank.
+/// Returns the difference in indentation if it is the same for all lines that are not blank; `None` otherwise.
 fn shift(there: &[u8], wanted: &[u8]) -> Option<Shift> {
     let mut common: Option<(bool, Vec<u8>)> = None;
     for (there, wanted) in there.split(|byte| *byte == b'\n').zip(wanted.split(|byte| *byte == b'\n')) {
@@ -127,8 +127,8 @@ fn apply(shift: &Shift, text: &str) -> String {
         .collect()
 }
 
-/// The lines that are most like `wanted`, at most ten, with the number of the first, if they are like it at all.
-/// Linear: pairs of neighbouring bytes are counted in a window that slides over the lines.
+/// Returns the lines most similar to `wanted`, at most ten, with the number of the first; `None` if none are similar.
+/// Runs in linear time: pairs of adjacent bytes are counted in a sliding window.
 pub(super) fn closest(file: &[u8], wanted: &str) -> Option<(usize, String)> {
     const MOST: usize = 10;
     const LONGEST: usize = 4_000;

@@ -34,7 +34,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// The meaning of all ways to edit, which share a name.
+/// The description of all implementations of `edit`, which share a name.
 pub(super) static SEMANTICS: Semantics = Semantics {
     kind: ToolKind::Edit,
     effects: Effects { reads_files: true, writes_files: true, ..Effects::NONE },
@@ -48,7 +48,7 @@ pub(super) static SEMANTICS: Semantics = Semantics {
     ..Semantics::UNKNOWN
 };
 
-/// The file of a replacement, or the files of a patch.
+/// Returns the file of a replacement, or the files of a patch.
 fn subjects(arguments: &Value) -> Vec<Subject> {
     let mut found = semantics::paths(arguments);
     if let Some(input) = semantics::text(arguments, "input") {
@@ -78,7 +78,7 @@ fn changes(arguments: &Value) -> Vec<ProposedChange> {
     changes
 }
 
-/// Lines of context in the diff.
+/// The number of context lines in the diff.
 const CONTEXT: usize = 4;
 
 fn parameters(_: &HostOptions) -> Value {
@@ -115,22 +115,21 @@ struct Arguments {
     edits: Vec<Change>,
 }
 
-/// Returns the reason why an edit can only fail whose arguments are whole as far as they stand in `whole`: its file is
-/// missing, or a text
-/// to replace is not in it.
+/// Returns why an edit cannot succeed, judged from the arguments that have finished streaming: its file is missing, or
+/// a text to replace is not in it. `None` if it may succeed.
 pub(super) fn reject_early(host: &Host, whole: &Value) -> Option<String> {
     let given = whole.get("path")?.as_str()?;
     let old_text = |change: &Value| change.get("oldText")?.as_str().map(str::to_string);
     let listed = whole.get("edits").and_then(Value::as_array).into_iter().flatten();
     let old_texts: Vec<String> = old_text(whole).into_iter().chain(listed.filter_map(old_text)).collect();
-    // What is empty goes to the end of the file, or makes one.
+    // An empty old text appends to the file or creates it.
     if given.contains("://") || old_texts.is_empty() || old_texts.iter().any(String::is_empty) {
         return None;
     }
     let cwd = &host.options.cwd;
     let path = paths::resolve_from(host, cwd, given);
     let name = paths::shown(cwd, &path);
-    // The call is not checked yet: what a rule may keep back must not be told from.
+    // The call has not been checked yet, so the reason must not reveal what a rule may forbid.
     let access = host.access(SPEC.name, SPEC.semantics.effects, Some(""), cwd);
     let Some(content) = save::look(&path, &name, &access).ok()?.content else {
         return Some(format!("File not found: {name}"));
@@ -143,7 +142,7 @@ pub(super) fn reject_early(host: &Host, whole: &Value) -> Option<String> {
     }
 }
 
-/// The change that a call would make; none where it would fail.
+/// Returns the change that a call would make; `None` if it would fail.
 pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     let given: Arguments = serde_json::from_value(arguments.clone()).ok()?;
     let mut edits = given.edits;
@@ -213,19 +212,19 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(ToolOutput::text(text).with_details(json!({"diff": diff, "firstChangedLine": first, "matched": matched})))
 }
 
-/// The change of a file from one content to another.
+/// Creates the change of a file from one content to another.
 pub(super) fn change(name: &str, old: &[u8], new: &[u8]) -> FileChange {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     FileChange { name: name.to_owned(), old: text(old), new: text(new), diff: diff(name, old, new).0 }
 }
 
-/// The change as a unified diff, and the number of its first line in the new file.
+/// Returns the change as a unified diff, and the number of its first line in the new file.
 pub(super) fn diff(name: &str, old: &[u8], new: &[u8]) -> (String, usize) {
     let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
     let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
     let options =
         UnifiedOptions { old_name: name.into(), new_name: name.into(), context: CONTEXT, ..UnifiedOptions::default() };
-    // A file of too many lines is changed all the same; who asks for the change reads why it is not shown.
+    // A file with too many lines is changed anyway; the diff is then the reason why it is missing.
     let text = unified_diff(&old, &new, &options, &CancelToken::never()).unwrap_or_else(|error| error.to_string());
     (text, same + 1)
 }

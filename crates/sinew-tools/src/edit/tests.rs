@@ -125,7 +125,7 @@ fn the_diff_names_the_first_line_that_changed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever stands around the one place that matches is the same byte for byte.
+    /// All bytes outside the matching range are unchanged.
     #[test]
     fn bytes_outside_the_match_stay(
         before in prop::collection::vec(any::<u8>(), 0..60),
@@ -142,7 +142,7 @@ proptest! {
         prop_assert!(middle == new.len() || middle == new.replace('\n', "\r\n").len());
     }
 
-    /// No text makes it fall over, and a refusal or a success is all that there is.
+    /// Every text yields either a refusal or a success.
     #[test]
     fn any_text_is_answered(
         file in "[ab \t\r\n’–é{]{0,80}",

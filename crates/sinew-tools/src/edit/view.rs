@@ -1,15 +1,15 @@
-//! A text as a stage of the match sees it, and the way back to its bytes.
+//! A text as a matching stage sees it, and the mapping back to its bytes.
 
-/// The differences that a stage of matching overlooks. Each one overlooks what the ones before do.
+/// The differences that a matching stage ignores. Each stage also ignores those of the stages before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// Line ends only.
     Exact,
-    /// White space at the ends of lines.
+    /// Trailing white space.
     TrailingSpace,
     /// Typographic quotes, dashes and spaces.
     Typography,
-    /// The depth of whole lines.
+    /// The indentation of complete lines.
     Indentation,
 }
 
@@ -24,14 +24,14 @@ impl Stage {
     }
 }
 
-/// Bytes and where they come from.
+/// Bytes and their source positions.
 pub(super) struct View {
     pub(super) bytes: Vec<u8>,
-    /// In order; each holds up to the next one.
+    /// Sorted; each extends to the next one.
     runs: Vec<Run>,
 }
 
-/// Bytes of the view from `at`, which stand for `from..to` of the text.
+/// The bytes of the view from `at` on, which correspond to `from..to` of the text.
 struct Run {
     at: usize,
     from: usize,
@@ -64,8 +64,8 @@ impl View {
         view
     }
 
-    /// The bytes of the text that `start..end` of the view stand for; `None` where one of them lies inside a
-    /// character that stands for another.
+    /// Returns the bytes of the text that correspond to `start..end` of the view; `None` if an end is inside a replaced
+    /// character.
     pub(super) fn source(&self, start: usize, end: usize) -> Option<(usize, usize)> {
         if start == end {
             return None;
@@ -118,7 +118,7 @@ impl View {
             return;
         }
         let at = self.bytes.len();
-        // Runs that go on where the last one ended, byte for byte, are one.
+        // Adjacent runs with identical bytes are merged.
         let same = bytes.len() == to - from;
         let goes_on = self.runs.last().is_some_and(|last| last.to == from && last.to - last.from == at - last.at);
         match self.runs.last_mut() {
@@ -129,7 +129,7 @@ impl View {
     }
 }
 
-/// Blanks at the start of a line.
+/// Returns the number of blanks at the start of a line.
 pub(super) fn indent(line: &[u8]) -> usize {
     line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
@@ -152,7 +152,7 @@ fn trim_end(line: &[u8], stage: Stage) -> &[u8] {
 
 const SPACES: [&str; 6] = ["\u{a0}", "\u{2007}", "\u{2009}", "\u{200a}", "\u{202f}", "\u{3000}"];
 
-/// The ASCII form of a character that typography puts in its place.
+/// Returns the ASCII form of a typographic character; `None` if it has none.
 fn plain_form(character: char) -> Option<u8> {
     Some(match character {
         '\u{2018}'..='\u{201b}' | '\u{2032}' => b'\'',

@@ -1,23 +1,23 @@
-//! From the bytes of a page to text.
+//! Decodes the bytes of a page to text.
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8};
 
-/// Bytes of a page in which it may say how it is written.
+/// The number of bytes in which a page may declare its encoding.
 const HEAD: usize = 1_024;
 
-/// `body` as text. A mark at its start counts first, then the charset of `content_type`, then what HTML says of itself,
-/// then UTF-8. Bytes that are no text become U+FFFD.
+/// Decodes `body`. A byte order mark has precedence, then the charset of `content_type`, then the declaration in HTML,
+/// then UTF-8. Invalid bytes become U+FFFD.
 pub(super) fn decode<'a>(body: &'a [u8], content_type: &str, html: bool) -> Cow<'a, str> {
     let told = value(content_type.as_bytes());
     let own = || html.then(|| value(&body[..body.len().min(HEAD)])).flatten();
-    // The mark of the encoding is looked at here.
+    // The decoder detects the byte order mark here.
     let (text, _, _) = told.or_else(own).unwrap_or(UTF_8).decode(body);
     text
 }
 
-/// The encoding behind the first `charset=`, if it is known.
+/// Returns the encoding after the first `charset=`; `None` if it is unknown.
 fn value(text: &[u8]) -> Option<&'static Encoding> {
     let lower = text.to_ascii_lowercase();
     let at = memchr::memmem::find(&lower, b"charset")? + b"charset".len();

@@ -1,4 +1,4 @@
-//! `fetch`: a page as text.
+//! `fetch`: fetches a page as text.
 
 mod charset;
 
@@ -39,10 +39,10 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Future(|host, call| Box::pin(run(host, call))),
 };
 
-/// Seconds where none are given, and the range of what may be given.
+/// The default time limit in seconds, and its range.
 const SECONDS: f64 = 20.0;
 const RANGE: (f64, f64) = (1.0, 120.0);
-/// Bytes of the body of an HTTP error that are shown.
+/// The number of bytes of an HTTP error's body that are shown.
 const ERROR_BODY: usize = 2 * 1024;
 
 fn parameters(_: &HostOptions) -> Value {
@@ -70,7 +70,7 @@ struct Arguments {
 }
 
 async fn run(host: Arc<Host>, mut call: Call) -> Outcome {
-    // An address leaves the machine: what was hidden from the model goes to no third party either.
+    // An address leaves the machine, so secrets hidden from the model must not be sent to third parties either.
     if let Some(secrets) = host.options.artifacts.secrets() {
         secrets.hide_json(&mut call.arguments);
     }
@@ -107,7 +107,7 @@ async fn load(host: &Host, call: &Call, url: &str, seconds: f64) -> Result<Fetch
     }
 }
 
-/// A fault that says for which address it is.
+/// Prefixes an error with the address.
 fn named(url: &str, fault: String) -> String {
     match fault.starts_with("Refused: ") || fault.contains(url) {
         true => fault,
@@ -160,7 +160,7 @@ fn shown(page: &Fetched, arguments: &Arguments, call: &Call) -> Outcome {
     Ok(part(&header, &text, arguments, *truncated))
 }
 
-/// The lines that were asked for, within the limits.
+/// Returns the requested lines, within the limits.
 fn part(header: &str, text: &str, arguments: &Arguments, truncated: bool) -> ToolOutput {
     let total = truncate::lines_of(text);
     let first = arguments.offset.unwrap_or(1).max(1);
@@ -193,7 +193,7 @@ fn part(header: &str, text: &str, arguments: &Arguments, truncated: bool) -> Too
     ToolOutput::text(out).with_details(json!({"meta": {"truncation": cut.meta("head", first, None)}}))
 }
 
-/// The title of a page, on one line.
+/// Returns the title of a page on one line; `None` if it has none.
 fn title(html: &str) -> Option<String> {
     let head = &html[..html.floor_char_boundary(html.len().min(64 * 1024))];
     let lower = head.to_ascii_lowercase();

@@ -4,24 +4,24 @@ use std::ops::Range;
 
 use crate::line_patch::{Op, Place};
 
-/// The content of a file, cut into lines. Putting it together again gives the same bytes.
+/// The content of a file, split into lines. Concatenating them yields the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lines<'a> {
     bom: bool,
-    /// With their ends; only the last may have none.
+    /// With line ends; only the last line may have none.
     all: Vec<&'a [u8]>,
-    /// The ending of a new line.
+    /// The line end of new lines.
     end: &'static [u8],
 }
 
-/// A change by line numbers from 0: an empty range is an insertion before its start.
+/// A change by line numbers from 0; an empty range is an insertion before its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) at: Range<usize>,
     pub(super) body: Vec<String>,
 }
 
-/// A new content, and which of its lines (from 0) the patch brought or the model knew before.
+/// The new content, and which of its lines (from 0) the patch added or the model knew before.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Applied {
     pub(super) content: Vec<u8>,
@@ -42,20 +42,20 @@ impl<'a> Lines<'a> {
         self.all.len()
     }
 
-    /// Lines without their ends.
+    /// Returns the lines without line ends.
     pub(super) fn bare(&self) -> impl Iterator<Item = &'a [u8]> {
         self.all.iter().map(|line| crate::read_tracker::bare(line))
     }
 
-    /// A line without its end.
+    /// Returns a line without its line end; `None` if there is no such line.
     pub(super) fn line(&self, index: usize) -> Option<&'a [u8]> {
         self.all.get(index).map(|line| crate::read_tracker::bare(line))
     }
 
-    /// The changes as hunks, in order; those at one place in the order in which they were written.
+    /// Returns the changes as sorted hunks; those at the same position keep their order.
     ///
     /// # Errors
-    /// A line is beyond the end, or two changes overlap. `name` stands in the text.
+    /// Returns a text that contains `name` if a line is beyond the end, or if two changes overlap.
     pub(super) fn hunks(&self, name: &str, ops: &[Op]) -> Result<Vec<Hunk>, String> {
         let count = self.count();
         let mut hunks = Vec::with_capacity(ops.len());
@@ -71,7 +71,7 @@ impl<'a> Lines<'a> {
             }
             hunks.push(Hunk { at, body: op.body.clone() });
         }
-        // An insertion stands before the lines that begin at its place.
+        // An insertion precedes the lines that begin at its position.
         hunks.sort_by_key(|hunk| (hunk.at.start, !hunk.at.is_empty()));
         let mut end = 0;
         for hunk in &hunks {
@@ -84,8 +84,8 @@ impl<'a> Lines<'a> {
         Ok(hunks)
     }
 
-    /// Applies hunks that are in order and do not overlap. Kept lines stay byte for byte; whether the file ends with
-    /// a line end stays, too. `known` are the lines that the model knows.
+    /// Applies sorted hunks that do not overlap. Other lines are unchanged byte for byte, and the file keeps its last
+    /// line end or its absence. `known` are the lines that the model knows.
     pub(super) fn apply(&self, hunks: &[Hunk], known: &[Range<usize>]) -> Applied {
         let mut out: Vec<(&[u8], bool, bool)> = Vec::with_capacity(self.count());
         let mut at = 0;
@@ -121,8 +121,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Moves hunks of `base` to `now`, which others made of it. `None`: a change of theirs is at, or directly beside, one
-/// of ours.
+/// Moves hunks of `base` to `now`, a version with other changes. `None` if another change overlaps or directly adjoins
+/// one of the hunks.
 pub(super) fn moved(base: &Lines<'_>, now: &Lines<'_>, hunks: &[Hunk]) -> Option<Vec<Hunk>> {
     let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (base.bare().collect(), now.bare().collect());
     let deadline = std::time::Instant::now() + std::time::Duration::from_millis(500);
@@ -135,7 +135,7 @@ pub(super) fn moved(base: &Lines<'_>, now: &Lines<'_>, hunks: &[Hunk]) -> Option
                 if op.tag() != similar::DiffTag::Equal {
                     return None;
                 }
-                // The lines on both sides are the same still, unless the file begins or ends there on both sides.
+                // The lines on both sides are unchanged, unless the file begins or ends there in both versions.
                 let start =
                     old.start < hunk.at.start || (old.start == hunk.at.start && old.start == 0 && new.start == 0);
                 let ends = old.end == base.count() && new.end == now.count();

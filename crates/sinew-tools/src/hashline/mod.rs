@@ -1,4 +1,4 @@
-//! `edit` by line numbers: a patch names lines of files as a tag knows them.
+//! `edit` by line numbers: a patch refers to lines of files, identified by a tag.
 
 mod lines;
 #[cfg(test)]
@@ -36,9 +36,9 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// Lines around the place of a change that had a stale tag.
+/// The number of context lines shown around a change with a stale tag.
 const AROUND: usize = 2;
-/// Lines and bytes of a line that are shown there.
+/// The number of lines and bytes per line that are shown there.
 const STALE_LINES: usize = 100;
 const STALE_BYTES: usize = 500;
 
@@ -56,7 +56,7 @@ struct Arguments {
     input: String,
 }
 
-/// The changes of one file, checked.
+/// The validated changes of one file.
 struct Plan {
     target: save::Target,
     name: String,
@@ -65,7 +65,7 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// The section of a patch about one file.
+/// The section of a patch for one file.
 struct FilePatch {
     target: save::Target,
     name: String,
@@ -119,7 +119,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(ToolOutput::text(blocks.join("\n")).with_details(json!({"files": files})))
 }
 
-/// The changes that a call would make; none where it would fail.
+/// Returns the changes that a call would make; `None` if it would fail.
 pub(super) fn preview(host: &Host, arguments: &Value) -> Option<Vec<FileChange>> {
     let patch = parse(arguments.get("input")?.as_str()?).ok()?;
     let cwd = &host.options.cwd;
@@ -161,7 +161,7 @@ fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {
             if snapshots::tag(now) == *tag {
                 let mut hunks = now_lines.hunks(&name, &ops).map_err(ToolError::Failed)?;
                 let all = 0..now_lines.count();
-                // After a resume nobody knows what was shown; the tag still fits.
+                // After a resume it is unknown which lines were shown; the tag still matches.
                 let known = snapshot.as_ref().map_or(std::slice::from_ref(&all), |snapshot| &snapshot.known);
                 if let Some(snapshot) = &snapshot {
                     check_shown(&name, &ops, snapshot)?;
@@ -189,13 +189,13 @@ fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {
     Ok(Plan { target, name, content: applied.content, known: applied.known, notes })
 }
 
-/// Returns true if bytes of a line feed may be something else in this content.
+/// Returns true if the content's line-feed bytes may have another meaning.
 fn is_other(content: &[u8]) -> bool {
     let head = &content[..content.len().min(8 * 1024)];
     head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") || head.contains(&0)
 }
 
-/// A change may touch only what the model has seen.
+/// Checks that the model has seen all changed lines.
 fn check_shown(name: &str, ops: &[Op], snapshot: &snapshots::Snapshot) -> Result<(), ToolError> {
     for op in ops {
         let lines = match &op.at {
@@ -211,7 +211,7 @@ fn check_shown(name: &str, ops: &[Op], snapshot: &snapshots::Snapshot) -> Result
     Ok(())
 }
 
-/// Refuses what changes nothing; mends and names what looks like a mistake.
+/// Rejects changes without effect; repairs and reports probable mistakes.
 fn check_bodies(base: &Lines<'_>, hunks: &mut [Hunk], notes: &mut Vec<String>) -> Result<(), String> {
     for hunk in hunks {
         if let Some(line) = repeated(&hunk.body) {
@@ -253,7 +253,7 @@ fn check_bodies(base: &Lines<'_>, hunks: &mut [Hunk], notes: &mut Vec<String>) -
     Ok(())
 }
 
-/// Counts the brackets of each kind that stay open.
+/// Counts the unclosed brackets of each kind.
 fn balance<'a>(lines: impl Iterator<Item = &'a [u8]>) -> [i64; 3] {
     lines.flatten().fold([0; 3], |mut sum, byte| {
         match byte {
@@ -269,7 +269,7 @@ fn balance<'a>(lines: impl Iterator<Item = &'a [u8]>) -> [i64; 3] {
     })
 }
 
-/// The first line of three or more that stand twice, one after the other.
+/// Returns the first of three or more lines that are repeated directly; `None` if there are none.
 fn repeated(body: &[String]) -> Option<&String> {
     // The search is quadratic; a longer body is a new file.
     let body = &body[..body.len().min(200)];
@@ -284,7 +284,7 @@ fn repeated(body: &[String]) -> Option<&String> {
     found.iter().find(|line| !line.trim().is_empty())
 }
 
-/// Finds the lines of a stale patch in the present content.
+/// Finds the lines of a stale patch in the current content.
 fn stale(host: &Host, target: &save::Target, name: &str, ops: &[Op]) -> String {
     let content = target.content.as_deref().unwrap_or_default();
     let lines = Lines::new(content);
@@ -322,7 +322,7 @@ fn stale(host: &Host, target: &save::Target, name: &str, ops: &[Op]) -> String {
     format!("Stale tag for {name}: the file is now #{tag}.{text}")
 }
 
-/// The lines, from 0, of the new file that a unified diff shows.
+/// Returns the lines, from 0, of the new file that a unified diff shows.
 fn new_lines(diff: &str) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for line in diff.lines().skip(2) {

@@ -1,4 +1,4 @@
-//! Patches against the same changes made by hand.
+//! Compares patches with the same changes made directly.
 
 use proptest::prelude::*;
 
@@ -40,7 +40,7 @@ fn small_slips_are_overlooked() {
     assert_eq!((&section.ops[0].at, section.ops[0].body.join(",").as_str()), (&Place::Lines(1..3), "x,y,z"));
     assert_eq!((&section.ops[1].at, section.ops[1].body.as_slice()), (&Place::End, &[String::new()][..]));
     assert_eq!(patch.notes, ["Line numbers were taken off the new lines of d/a#b.c"]);
-    // Numbers that are not those of the place are content.
+    // Numbers that do not match the position are content.
     let patch = parse("@a#12345678\nreplace 2\n|8080:80").unwrap();
     assert_eq!(patch.sections[0].ops[0].body, ["8080:80"]);
 }
@@ -68,12 +68,12 @@ fn numbers_are_those_of_the_old_file() {
     check("1\n2\n", "delete 2..9", Err("Line 9 is beyond the end of a: its last line is 2."));
 }
 
-/// A file as lines of few kinds, so that equal ones are near each other.
+/// A file with few distinct lines, so that equal ones are adjacent often.
 fn file() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec("[abc|:@ ]{0,3}", 1..30)
 }
 
-/// Hunks that do not overlap: for each line of the file nothing, a deletion, a replacement, or an insertion.
+/// Hunks that do not overlap: for each line either nothing, a deletion, a replacement, or an insertion.
 fn hunks(count: usize) -> impl Strategy<Value = Vec<Hunk>> {
     let body = prop::collection::vec("[xyz|:@#é ]{0,4}", 1..4);
     prop::collection::vec((0_u8..8, body), count).prop_map(|choices| {
@@ -133,7 +133,7 @@ proptest! {
         prop_assert_eq!(String::from_utf8(applied.content).unwrap(), by_hand(&old, &hunks));
     }
 
-    /// A merge that succeeds loses nothing of either side: the order in which both are applied does not matter.
+    /// A successful merge loses no change of either side: the order of application does not matter.
     #[test]
     fn a_merge_holds_both_changes_or_there_is_none((old, ours, theirs) in file().prop_flat_map(|old| {
         let count = old.len();
@@ -143,7 +143,7 @@ proptest! {
             let body = |hunk: &Hunk| hunk.body.iter().map(|line| format!("{mark}{line}")).collect();
             hunks.iter().map(|hunk| Hunk { at: hunk.at.clone(), body: body(hunk) }).collect()
         };
-        // Lines that differ all, so that a diff has one answer.
+        // Lines that are all different, so that the diff is unique.
         let old: Vec<String> = old.iter().enumerate().map(|(index, line)| format!("{index}{line}")).collect();
         let (ours, theirs) = (marked(&ours, "o"), marked(&theirs, "t"));
         let content = text(&old);
@@ -163,7 +163,7 @@ proptest! {
         }
     }
 
-    /// Any text at all: an error, or hunks that fit.
+    /// Any text yields either an error or valid hunks.
     #[test]
     fn garbage_is_refused(old in any::<Vec<u8>>(), input in "(@a#12345678\n)?((replace|delete|insert|after|before|end|[ |.\n@#*]|[0-9]{1,3}|[a-z+-]){0,12}\n?){0,8}") {
         let lines = Lines::new(&old);

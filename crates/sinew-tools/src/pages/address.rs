@@ -1,10 +1,9 @@
-//! The addresses from which a page may come.
+//! The addresses that pages may be fetched from.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Returns true if an address is that of this machine, of a private network, or of a cloud's metadata: nothing that a
-/// model
-/// should reach by way of a page.
+/// Returns true for an address of this machine, of a private network, or of cloud metadata, which a model must not
+/// reach through a page.
 pub(super) fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
@@ -20,7 +19,7 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
         || address.is_multicast()
         || address.is_documentation()
         || a == 0
-        // Shared by the customers of a provider; some clouds keep their metadata there.
+        // Carrier-grade NAT; some clouds serve their metadata there.
         || (a == 100 && (64..128).contains(&b))
         || (a, b, c) == (192, 0, 0)
         || (a == 198 && (b == 18 || b == 19))
@@ -29,7 +28,7 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
 
 fn is_private_v6(address: Ipv6Addr) -> bool {
     let parts = address.segments();
-    // Forms that carry an IPv4 address go where that goes.
+    // Formats that embed an IPv4 address are treated like that address.
     let v4 = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
         is_private_v4(Ipv4Addr::new(a, b, c, d))
@@ -42,7 +41,7 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
         [0x64, 0xff9b, 1, ..] => true,
         [0x2002, high, low, ..] => v4(high, low),
-        // Teredo hides the address of the client.
+        // Teredo obfuscates the client's address.
         [0x2001, 0, ..] | [0x2001, 0xdb8, ..] => true,
         [first, ..] => {
             first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfe80 || first & 0xffc0 == 0xfec0 || first >> 8 == 0xff

@@ -1,4 +1,4 @@
-//! Pages of the web: the client that gets them, and those of the last minutes.
+//! Web pages: the client that fetches them, and a cache of recent pages.
 
 mod address;
 
@@ -13,11 +13,11 @@ use sinew_llm::http::{AddressFilter, HttpClient, HttpConfig};
 
 use crate::options::HostOptions;
 
-/// The time for which a page is kept for the next part of it.
+/// The time for which a page is cached, so that the next part of it needs no request.
 const KEPT: Duration = Duration::from_secs(600);
 const MOST_KEPT: usize = 16;
 
-/// Pages of the last minutes.
+/// Recently fetched pages.
 #[derive(Default)]
 pub(crate) struct Pages {
     pages: Mutex<VecDeque<(String, Instant, Arc<Fetched>)>>,
@@ -40,8 +40,8 @@ impl Pages {
     }
 }
 
-/// A client that connects to no private address but those of hosts that the user named. The address is looked at
-/// when it is connected to: a name that resolves to another one later gains nothing.
+/// Creates a client that connects to no private address, except those of hosts in the settings. The address is checked
+/// at connection time, so a name that later resolves to another address is checked again.
 pub(crate) fn client(options: &HostOptions) -> HttpClient {
     let allowed = options.settings.fetch_allow_private.clone();
     let filter: AddressFilter = Arc::new(move |host: &str, address: IpAddr| {

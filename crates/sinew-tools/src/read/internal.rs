@@ -1,10 +1,10 @@
-//! Texts that are no files of their own, shown as files are.
+//! Shows texts that are not files in the same way as files.
 
 use super::range::Range;
 use crate::tool::ToolOutput;
 use crate::truncate;
 
-/// Lines of a text with their numbers, within the limits.
+/// Returns the lines of a text with their numbers, within the limits.
 pub(super) fn lines(text: &str, range: Range) -> ToolOutput {
     let total = text.lines().count();
     if total == 0 {

@@ -1,4 +1,4 @@
-//! `read`: text with line numbers, pictures, folders, artifacts.
+//! `read`: shows text with line numbers, images, directories and artifacts.
 
 mod internal;
 mod picture;
@@ -51,27 +51,27 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// Lines shown around an explicit range, on each side that the caller constrained.
+/// The number of lines shown around an explicit range, on each side that the caller limited.
 const AROUND: usize = 3;
-/// A larger file has no tag.
+/// Larger files have no tag.
 const TAGGED: u64 = 64 << 20;
-/// Bytes per line that an explicit limit allows.
+/// The number of bytes per line that an explicit limit allows.
 const BYTES_PER_LINE: usize = 512;
 
 impl Host {
-    /// The checks of the files that the user attaches to a message, which the model then reads.
+    /// Returns the checks of the files that the user attaches to a message, which the model then reads.
     #[must_use]
     pub fn attachment_access(&self, cwd: &Path) -> crate::Access {
         self.access(SPEC.name, SPEC.semantics.effects, None, cwd)
     }
 }
 
-/// The file, and the line of a range that stands behind its name.
+/// Returns the file, and the line of a range after its name.
 fn subjects(arguments: &Value) -> Vec<Subject> {
     let Some(path) = semantics::text(arguments, "path") else { return Vec::new() };
     let offset = arguments.get("offset").and_then(Value::as_u64);
     match range::of_name(path) {
-        // A file of the whole name comes first, if there is one.
+        // A file whose name is the whole text has precedence.
         Some((name, range)) => vec![
             Subject::Path { path: name.to_string(), line: offset.or(range.offset.map(|line| line as u64)) },
             Subject::OtherPath(path.to_string()),
@@ -80,7 +80,7 @@ fn subjects(arguments: &Value) -> Vec<Subject> {
     }
 }
 
-/// The file and the lines that a call asks for: `a.rs:10-40`.
+/// Returns the file and the lines that a call requests: `a.rs:10-40`.
 fn title(arguments: &Value) -> Option<String> {
     let path = semantics::text(arguments, "path")?;
     let number = |key: &str| arguments.get(key).and_then(Value::as_u64);
@@ -152,7 +152,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
 }
 
-/// Reads the one file whose path ends with `given`, or says which ones it might have been.
+/// Reads the only file whose path ends with `given`, or lists the possible ones.
 fn missing(host: &Host, call: &Call, given: &str, range: Range) -> Outcome {
     let searches = &host.options.searches;
     let cancel = call.cancel.clone().with_timeout(std::time::Duration::from_secs(5));
@@ -174,7 +174,7 @@ fn missing(host: &Host, call: &Call, given: &str, range: Range) -> Outcome {
         max_results: Some(2),
         ..GlobOptions::new(&call.cwd, format!("**/{}", escaped(relative)))
     };
-    // A folder that cannot be searched has no suggestions; the missing file is what the model must hear of.
+    // A directory that cannot be searched yields no suggestions; the error about the missing file is more important.
     if let Ok((found, false)) = searches.glob_so_far(&options, &cancel) {
         let names: Vec<String> = found.matches().map(|hit| hit.path.into_owned()).collect();
         if let [only] = names.as_slice() {
@@ -192,7 +192,7 @@ fn missing(host: &Host, call: &Call, given: &str, range: Range) -> Outcome {
     not_found(&list[..list.len().min(5)])
 }
 
-/// The characters of a path as a glob that matches nothing else.
+/// Escapes a path as a glob that matches nothing else.
 fn escaped(path: &str) -> String {
     path.chars().fold(String::new(), |mut out, character| {
         match character {
@@ -227,8 +227,7 @@ fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outc
     }
 }
 
-/// Reads a file that is open, by the path that stands beside it: the one without links, by which tools that write know
-/// it.
+/// Reads an open file. `path` is its link-free path, by which writing tools identify it.
 fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range: Range, remember: bool) -> Outcome {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
     let (head, size) = source::head(&file).map_err(failed)?;
@@ -262,7 +261,7 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
         let whole = start == 1 && window.is_whole();
         let shown = window.lines.iter().map(Vec::as_slice);
         let hash = source.hash();
-        // Of text that was converted the bytes on disk are another matter: only the hash speaks for it.
+        // For converted text the lines differ from the bytes on disk, so only the hash identifies it.
         if source.is_plain() {
             host.seen.showed(path, hash, whole, start, shown);
             if host.options.settings.edit.mode == EditMode::Hashline && !notebook && !range.raw {
@@ -279,8 +278,8 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
     Ok(output)
 }
 
-/// The tag of a file whose lines were shown, which a patch may name from now on. `None`: it cannot be edited by lines,
-/// because it is too large or was changed while it was read.
+/// Returns the tag of a file whose lines were shown, which a patch may use from now on. `None` if it cannot be edited
+/// by lines, because it is too large or changed while it was read.
 fn tagged(
     host: &Host,
     (path, mut file): (&Path, &File),
@@ -315,7 +314,7 @@ fn show(window: &Window, name: &str, path: &Path, asked: usize, raw: bool) -> To
     let first = window.first;
     if let Some(start) = &window.long {
         let size = size_text(window.long_bytes);
-        // Of the last line that was looked at the end may be further on.
+        // The last line that was read may continue beyond it.
         let at_least = if window.known || window.total > first { "" } else { "at least " };
         let number = if raw { String::new() } else { format!("{first}:") };
         let quoted = path_for_shell(name, path);
@@ -359,7 +358,7 @@ fn show(window: &Window, name: &str, path: &Path, asked: usize, raw: bool) -> To
     }}}))
 }
 
-/// `name` as one word of a shell.
+/// Quotes `name` as one shell word.
 fn path_for_shell(name: &str, path: &Path) -> String {
     let name = if name.contains("://") { path.to_string_lossy().into_owned() } else { name.to_string() };
     format!("'{}'", name.replace('\'', r"'\''"))

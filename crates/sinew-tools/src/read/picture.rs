@@ -1,4 +1,4 @@
-//! Pictures, made to fit what providers take.
+//! Images, scaled down to the limits of providers.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,15 +13,15 @@ use sinew_session::files::size_text;
 use crate::Host;
 use crate::tool::{ToolError, ToolOutput};
 
-/// A larger file is not opened.
+/// Larger files are not opened.
 const LARGEST: u64 = 20 << 20;
 
-/// Returns the type of the picture that the bytes begin, if they do.
+/// Returns the type of the image that begins with these bytes; `None` if it is not an image.
 pub(super) fn mime_type(head: &[u8]) -> Option<&'static str> {
     SourceFormat::of(head).map(SourceFormat::mime_type)
 }
 
-/// The picture for the model, or a text with the reason why not.
+/// Returns the image for the model, or a text with the reason why it is missing.
 pub(super) fn read(
     host: &Host,
     file: &File,
@@ -48,10 +48,10 @@ pub(super) fn read(
     })
 }
 
-/// Returns a description of the picture, and the picture; without a picture the words say why.
+/// Returns a description of the image, and the image; if the image is `None`, the description contains the reason.
 ///
 /// # Errors
-/// `cancel` was set.
+/// Returns an error if `cancel` was set.
 pub fn block(bytes: &[u8], resize: bool, cancel: &CancelToken) -> Result<(String, Option<Block>), ToolError> {
     let made = probe(bytes).and_then(|facts| {
         let before = facts.upright_size();

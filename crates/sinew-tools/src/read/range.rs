@@ -1,22 +1,23 @@
-//! The range of lines of a file that is asked for.
+//! The requested range of lines of a file.
 
-/// Lines from `offset` (1-based), `limit` of them.
+/// `limit` lines, starting at `offset` (from 1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) offset: Option<usize>,
     pub(super) limit: Option<usize>,
-    /// Without numbers and without lines around.
+    /// Without line numbers and context lines.
     pub(super) raw: bool,
 }
 
 impl Range {
-    /// Takes from `other` what this one leaves open.
+    /// Fills the missing values from `other`.
     pub(super) fn or(self, other: Range) -> Range {
         Range { offset: self.offset.or(other.offset), limit: self.limit.or(other.limit), raw: self.raw || other.raw }
     }
 }
 
-/// A range at the end of a name: `a.rs:10-20`, `:10+5`, `:10` (one line), `:10-` (to the end), `:raw`.
+/// Parses a range at the end of a name: `a.rs:10-20`, `:10+5`, `:10` (one line), `:10-` (to the end), `:raw`. `None`
+/// without one.
 pub(super) fn of_name(name: &str) -> Option<(&str, Range)> {
     let (path, end) = name.rsplit_once(':')?;
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);

@@ -1,4 +1,4 @@
-//! The bytes of a file as text: streamed where they are UTF-8, converted where they are something else.
+//! The bytes of a file as text: UTF-8 is streamed, other encodings are converted.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
@@ -10,12 +10,12 @@ use crate::notebook::Notebook;
 use crate::read_tracker::Hash;
 use crate::text_form::TextForm;
 
-/// Bytes that tell what a file is.
+/// The number of bytes that identify the type of a file.
 const HEAD: usize = 8 * 1024;
-/// A file that has to be converted may be this large.
+/// The maximum size of a file that has to be converted.
 const CONVERTED: u64 = 64 << 20;
 
-/// The first bytes and the size of a file, which stands at its start again.
+/// Returns the first bytes and the size of a file, and seeks back to its start.
 pub(super) fn head(mut file: &File) -> io::Result<(Vec<u8>, u64)> {
     let size = file.metadata()?.len();
     let mut head = Vec::with_capacity(HEAD);
@@ -24,18 +24,18 @@ pub(super) fn head(mut file: &File) -> io::Result<(Vec<u8>, u64)> {
     Ok((head, size))
 }
 
-/// Text to read from its start.
+/// Text that is read from its start.
 pub(super) struct Source {
     input: Box<dyn Read + Send>,
     digest: Option<Sha256>,
     at_end: bool,
     binary: bool,
-    /// The lines are those of the file.
+    /// True if the lines equal those of the file.
     plain: bool,
 }
 
 impl Source {
-    /// Reads a file whose first bytes are `head`.
+    /// Opens a file whose first bytes are `head`.
     pub(super) fn new(mut file: File, head: &[u8]) -> io::Result<Source> {
         let form = TextForm::of(head);
         if !form.is_utf16() {
@@ -61,7 +61,7 @@ impl Source {
         }
     }
 
-    /// Shows the cells of a notebook instead of its JSON. What is no notebook stays as it is.
+    /// Shows the cells of a notebook instead of its JSON. Other content is unchanged.
     pub(super) fn as_notebook(&mut self) -> io::Result<()> {
         let bytes = whole(&mut self.input)?;
         let book = std::str::from_utf8(&bytes).ok().and_then(Notebook::parse);
@@ -72,17 +72,17 @@ impl Source {
         Ok(())
     }
 
-    /// The first 8 KB hold a NUL.
+    /// Returns true if the first 8 KB contain a NUL byte.
     pub(super) fn is_binary(&self) -> bool {
         self.binary
     }
 
-    /// The lines that come are those of the file, byte for byte.
+    /// Returns true if the lines are those of the file, byte for byte.
     pub(super) fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// The next bytes; 0 at the end.
+    /// Reads the next bytes; returns 0 at the end.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = loop {
             match self.input.read(buffer) {
@@ -97,7 +97,7 @@ impl Source {
         Ok(count)
     }
 
-    /// Of the whole content on disk, once all of it was read.
+    /// Returns the hash of the complete content on disk; `None` until all of it was read.
     pub(super) fn hash(&mut self) -> Option<Hash> {
         if self.plain && !self.at_end {
             return None;
@@ -106,7 +106,7 @@ impl Source {
     }
 }
 
-/// All bytes, within a limit.
+/// Reads all bytes, within a limit.
 fn whole(input: &mut dyn Read) -> io::Result<Vec<u8>> {
     let text = "it has to be converted and is larger than 64 MB";
     read_limited(input, CONVERTED)?.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, text))

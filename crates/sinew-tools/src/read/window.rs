@@ -1,4 +1,5 @@
-//! Some lines of a text of any size: memory is that of the lines, time that of the bytes before them and of 64 MB.
+//! Reads some lines of a text of any size. Needs memory for these lines, and time for the bytes before them and up to
+//! 64 MB after them.
 
 use sinew::base::CancelToken;
 
@@ -6,17 +7,17 @@ use super::source::Source;
 use crate::read_tracker::bare;
 use crate::tool::ToolError;
 
-/// Behind the window lines are counted until this many bytes of the text were read.
+/// After the window, lines are counted until this number of bytes of the text was read.
 const COUNTED: u64 = 64 << 20;
-/// Bytes that are read at once.
+/// The number of bytes per read.
 const CHUNK: usize = 64 * 1024;
 
-/// The lines to show, and the limits of their number and bytes.
+/// The lines to show, and the limits of their number and size.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
-    /// From 1.
+    /// The first line, from 1.
     pub(super) first: usize,
-    /// The lines that were asked for: those before them are left out where they take their room.
+    /// The requested lines: context lines before them are dropped if they would exceed the limits.
     pub(super) asked: std::ops::Range<usize>,
     pub(super) lines: usize,
     pub(super) bytes: usize,
@@ -27,18 +28,18 @@ pub(super) struct Limits {
 pub(super) struct Window {
     /// The number of the first line.
     pub(super) first: usize,
-    /// Without their ends.
+    /// Without line ends.
     pub(super) lines: Vec<Vec<u8>>,
-    /// Lines of the text, as many as were counted.
+    /// The number of lines counted so far.
     pub(super) total: usize,
-    /// Bytes of the text, as many as were read.
+    /// The number of bytes read so far.
     pub(super) total_bytes: u64,
-    /// The text was read to its end.
+    /// True if the text was read to its end.
     pub(super) known: bool,
     pub(super) cut_by_bytes: bool,
-    /// The start of the first line, where that alone is above the limit of bytes.
+    /// The start of the first line if that line alone exceeds the byte limit; `None` otherwise.
     pub(super) long: Option<Vec<u8>>,
-    /// The length of that line.
+    /// The length of that line in bytes.
     pub(super) long_bytes: u64,
     used: usize,
     full: bool,
@@ -48,7 +49,7 @@ impl Window {
     /// Reads `source` as far as needed.
     ///
     /// # Errors
-    /// It cannot be read, or the call was ended.
+    /// Returns an error if it cannot be read, or if the call was cancelled.
     pub(super) fn read(
         source: &mut Source,
         name: &str,
@@ -86,7 +87,7 @@ impl Window {
             }
             let over = !window.full && window.total + 1 >= limits.asked.start && line.len() > limits.bytes;
             if (window.full || over) && window.total_bytes >= COUNTED {
-                // A line that goes on beyond what was read is one more.
+                // A line that continues beyond the bytes read counts as one.
                 match over {
                     true => window.end_of_line(&mut line, &mut line_bytes, limits, true),
                     false => window.total += usize::from(line_bytes > 0),
@@ -117,7 +118,7 @@ impl Window {
             self.drop_first();
         }
         if before && self.used + kept.len() > limits.bytes {
-            // A line before those that were asked for is shown only where it costs nothing.
+            // A context line before the requested ones is only shown if it fits.
             while !self.lines.is_empty() {
                 self.drop_first();
             }
@@ -128,7 +129,7 @@ impl Window {
             (self.full, self.cut_by_bytes) = (true, true);
             if self.lines.is_empty() {
                 kept.truncate(limits.bytes.min(SHOWN_OF_LONG));
-                // No part of a character at the cut.
+                // The cut must not be inside a character.
                 while std::str::from_utf8(&kept).is_err_and(|error| error.error_len().is_none()) {
                     kept.pop();
                 }
@@ -147,11 +148,11 @@ impl Window {
         self.first += 1;
     }
 
-    /// Every line of the text is here.
+    /// Returns true if the window contains every line of the text.
     pub(super) fn is_whole(&self) -> bool {
         self.known && self.first == 1 && self.lines.len() == self.total
     }
 }
 
-/// Bytes that are shown of a line that is too long.
+/// The number of bytes shown of a line that is too long.
 const SHOWN_OF_LONG: usize = 2_000;

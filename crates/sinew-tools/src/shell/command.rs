@@ -1,4 +1,4 @@
-//! One command at work, on a thread of its own: whoever waits for it may stop waiting.
+//! A running command on its own thread; callers may stop waiting for it.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,24 +15,24 @@ use tokio::sync::{Notify, watch};
 use super::output::{Output, OutputExcerpt};
 use crate::tool::{ToolError, ToolOutput, Updates, panic_text};
 
-/// Output up to this size is reported at once, more of it at most this often.
+/// Output up to this size is reported at once; more output is reported at this interval.
 const SMALL: u64 = 4 * 1024;
 const UPDATE_EVERY: Duration = Duration::from_millis(100);
 
-/// The work of a command: it hands its output to [`Command::push`] and ends soon after the flag is set.
+/// The work of a command: it passes its output to [`Command::push`] and ends soon after it is cancelled.
 pub(crate) type Work = Box<dyn FnOnce(&Arc<Command>, &CancelToken) -> Result<RunResult, ToolError> + Send>;
 
-/// The way in which a command is run.
+/// How a command is run.
 pub(crate) struct Start {
-    /// As the model wrote it.
+    /// The command as the model wrote it.
     pub(crate) command: String,
-    /// `None`: as long as it takes.
+    /// The time limit; `None` means unlimited.
     pub(crate) seconds: Option<f64>,
     pub(crate) head: Option<usize>,
     pub(crate) tail: Option<usize>,
     pub(crate) output: Output,
     pub(crate) updates: Updates,
-    /// Called at the end, before anybody is told.
+    /// Called at the end, before listeners are notified.
     pub(crate) after: Box<dyn FnOnce() + Send>,
     pub(crate) work: Work,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Command {
 
 /// The state that changes while it runs.
 struct Live {
-    /// `None` once it is over.
+    /// `None` once the command has ended.
     output: Option<Output>,
     updates: Updates,
     reported: Option<Instant>,
@@ -66,7 +66,7 @@ pub(crate) struct End {
 }
 
 impl Command {
-    /// Runs it.
+    /// Starts the command.
     pub(crate) fn start(start: Start) -> Result<Arc<Command>, ToolError> {
         let Start { command, seconds, head, tail, output, updates, after, work } = start;
         let (cancel_handle, cancel) = CancelHandle::new();
@@ -102,7 +102,7 @@ impl Command {
         Ok(this)
     }
 
-    /// Takes in a piece of the output, cut anywhere.
+    /// Receives a chunk of the output, which may be split anywhere.
     pub(crate) fn push(&self, chunk: &str) -> ControlFlow<()> {
         let mut live = self.live();
         let Live { output: Some(output), updates, reported } = &mut *live else { return ControlFlow::Break(()) };
@@ -115,7 +115,7 @@ impl Command {
         ControlFlow::Continue(())
     }
 
-    /// Asks it to end.
+    /// Requests the end of the command.
     pub(crate) fn cancel(&self) {
         self.cancel_handle.cancel();
     }
@@ -125,13 +125,13 @@ impl Command {
         self.cancel_handle.clone()
     }
 
-    /// Its output is reported no more, and `bell` rings at its end.
+    /// Stops reporting its output; `bell` is notified at its end.
     pub(crate) fn detach(&self, bell: Arc<Notify>) {
         self.live().updates = Updates::none();
         let _ = self.bell.set(bell);
     }
 
-    /// Resolves when it is over.
+    /// Waits for its end.
     pub(crate) async fn ended(&self) -> &End {
         loop {
             if let Some(end) = self.end() {
@@ -142,21 +142,21 @@ impl Command {
         }
     }
 
-    /// Returns its end, once it is over.
+    /// Returns its result; `None` while it is running.
     pub(crate) fn end(&self) -> Option<&End> {
         self.end.get()
     }
 
-    /// Waits until its thread is gone. Blocks.
+    /// Waits until its thread has ended. Blocks.
     pub(crate) fn join(&self) {
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
-            // A panic of the work is its result; nothing else can be wrong with the thread.
+            // A panic of the work is part of its result; the thread cannot fail otherwise.
             let _ = thread.join();
         }
     }
 
-    /// The end of its output so far.
+    /// Returns the end of its current output.
     pub(crate) fn glance(&self) -> String {
         match self.end() {
             Some(end) => end.shown.text.clone(),
@@ -164,12 +164,12 @@ impl Command {
         }
     }
 
-    /// Returns the time for which it runs or ran.
+    /// Returns its running time.
     pub(crate) fn took(&self) -> Duration {
         self.end().map_or_else(|| self.began.elapsed(), |end| end.took)
     }
 
-    /// Describes its end, unless it ended well.
+    /// Describes how it ended, unless it succeeded.
     pub(crate) fn ending(&self) -> Option<String> {
         match &self.end()?.result {
             Ok(result) => ending(result, self.seconds),
@@ -178,7 +178,7 @@ impl Command {
         }
     }
 
-    /// Its facts, once it is over.
+    /// Returns the details of its result once it has ended.
     pub(crate) fn details(&self) -> Value {
         let Some(end) = self.end() else { return json!({}) };
         let millis = u64::try_from(end.took.as_millis()).unwrap_or(u64::MAX);
@@ -202,7 +202,7 @@ impl Command {
     }
 }
 
-/// Describes the end of a command, unless it ended well.
+/// Describes how a command ended, unless it succeeded.
 fn ending(result: &RunResult, seconds: Option<f64>) -> Option<String> {
     if result.timed_out {
         return Some(format!("Command timed out after {} seconds", seconds.unwrap_or_default()));
@@ -218,7 +218,7 @@ fn ending(result: &RunResult, seconds: Option<f64>) -> Option<String> {
     }
 }
 
-/// The number of a signal and its name.
+/// Returns the number and the name of a signal.
 fn number(signal: &str) -> String {
     const SIGNALS: [(&str, u8); 12] = [
         ("SIGHUP", 1),

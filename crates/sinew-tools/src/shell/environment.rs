@@ -1,20 +1,20 @@
-//! The environment of commands, and the commands that change nothing.
+//! The environment of commands, and the list of read-only commands.
 
 use sinew::shell::Environment;
 
 use crate::child::Filter;
 use crate::options::HostOptions;
 
-/// Programs that change no file, however they are called.
+/// Programs that change no files, with any arguments.
 const READERS: [&str; 17] = [
     "ls", "cat", "head", "tail", "rg", "grep", "wc", "pwd", "which", "true", "date", "echo", "printf", "stat", "file",
     "du", "uname",
 ];
-/// The same for commands of git.
+/// The same for subcommands of git.
 const GIT_READERS: [&str; 5] = ["status", "log", "diff", "show", "blame"];
 
-/// Variables that keep programs from waiting for a person: nobody sees their editor, pager or question. The values are commands
-/// that programs run through a shell or by their name.
+/// Variables that prevent programs from waiting for input, because nobody sees their editors, pagers or prompts.
+/// Programs run the values through a shell or by name.
 const UNATTENDED: [(&str, &str); 8] = [
     ("GIT_EDITOR", "echo 'No editor opens here: pass the text as an option, such as -m TEXT or --no-edit.' >&2; false"),
     (
@@ -29,7 +29,7 @@ const UNATTENDED: [(&str, &str); 8] = [
     ("SSH_ASKPASS", "false"),
 ];
 
-/// The user's environment without secrets, with what tells programs where they run.
+/// Returns the user's environment without secrets, with the variables that describe the agent.
 pub(crate) fn of_commands(options: &HostOptions) -> Environment {
     let settings = &options.settings;
     let filter = Filter { pass: &settings.pass_through, keys: &settings.provider_keys };
@@ -46,7 +46,7 @@ pub(crate) fn of_commands(options: &HostOptions) -> Environment {
     env
 }
 
-/// Returns the variables of the user that [`of_commands`] keeps back, as far as a shell can take them.
+/// Returns the variables of the user that [`of_commands`] removes, as far as a shell can set them.
 pub(crate) fn withheld(options: &HostOptions) -> Vec<(String, String)> {
     let given = of_commands(options);
     let kept_back = options.environment.iter().filter(|(name, _)| !given.iter().any(|(other, _)| other == name));
@@ -54,13 +54,13 @@ pub(crate) fn withheld(options: &HostOptions) -> Vec<(String, String)> {
     texts.filter(|(name, _)| is_variable(name)).collect()
 }
 
-/// Returns true if a shell takes a variable of this name.
+/// Returns true if a shell accepts this name for a variable.
 pub(crate) fn is_variable(name: &str) -> bool {
     let letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
     name.bytes().next().is_some_and(letter) && name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit())
 }
 
-/// Returns true if `command` certainly changes no file.
+/// Returns true if `command` certainly changes no files.
 pub(crate) fn only_reads(command: &str) -> bool {
     if command.contains(['>', '`', '(', '\n']) {
         return false;

@@ -1,4 +1,4 @@
-//! The commands of a session that run in the background.
+//! The background jobs of a session.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use super::command::Command;
 use crate::tool::ToolError;
 use crate::truncate;
 
-/// Jobs that run at once at most, and finished ones that are kept.
+/// The maximum number of running jobs, and of finished jobs that are kept.
 const MOST: usize = 16;
-/// The lines and bytes of output in a notice about a job that ended.
+/// The number of lines and bytes of output in the notification of a finished job.
 const TAIL: (usize, usize) = (40, 4 * 1024);
 
 /// The jobs of a session.
@@ -33,15 +33,15 @@ struct List {
 pub(crate) struct Entry {
     pub(crate) id: String,
     pub(crate) command: Arc<Command>,
-    /// The state that listeners know.
+    /// The state that listeners were notified of; `None` before the first.
     told: Option<&'static str>,
-    /// The model has seen how it ended.
+    /// True if the model has seen how it ended.
     read: bool,
-    /// Calls that will show how it ended.
+    /// The number of calls that will show how it ended.
     watched: usize,
 }
 
-/// A call that shows how jobs end: while it is there, nobody else is told of their ends.
+/// A call that shows how jobs end: while it exists, no other notification of their end is sent.
 pub(crate) struct Watch<'a> {
     jobs: &'a Jobs,
     ids: Vec<String>,
@@ -65,7 +65,7 @@ impl Entry {
         }
     }
 
-    /// `Job 1 is running for 3 s: make`, and how it ended.
+    /// Returns a summary such as `Job 1 is running for 3 s: make`, or how it ended.
     pub(crate) fn summary(&self) -> String {
         let seconds = self.command.took().as_secs();
         let command = self.command.command.lines().next().unwrap_or_default();
@@ -82,7 +82,7 @@ impl Entry {
         }
     }
 
-    /// Returns the text for the model when it ended and nobody looked.
+    /// Returns the text for the model if the job ended unobserved.
     fn follow_up(&self) -> String {
         let output = self.command.glance();
         let tail = truncate::tail(&output, TAIL.0, TAIL.1);
@@ -95,7 +95,7 @@ impl Entry {
     }
 }
 
-/// A command on one short line.
+/// Shortens a command to one line.
 fn truncate_line(line: &str) -> String {
     const COLUMNS: usize = 80;
     let mut short: String = line.chars().take(COLUMNS).collect();
@@ -105,7 +105,7 @@ fn truncate_line(line: &str) -> String {
     short
 }
 
-/// A notice to a session about a job.
+/// A notification about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobNotice {
     pub(crate) id: String,
@@ -114,12 +114,12 @@ pub(crate) struct JobNotice {
 }
 
 impl Jobs {
-    /// Checks that one more may run.
+    /// Checks that one more job may run.
     pub(crate) fn admits(&self) -> Result<(), ToolError> {
         self.list().admits()
     }
 
-    /// Makes a command a job and gives its id. One too many is ended.
+    /// Adds a command as a job and returns its id. If there are too many, the command is terminated.
     pub(crate) fn add(&self, command: &Arc<Command>) -> Result<String, ToolError> {
         let mut list = self.list();
         list.admits()?;
@@ -132,18 +132,18 @@ impl Jobs {
         Ok(id)
     }
 
-    /// All that are known, in the order of their start.
+    /// Returns all known jobs, ordered by start.
     pub(crate) fn all(&self) -> Vec<Entry> {
         self.list().entries.clone()
     }
 
-    /// Looks after jobs for the time of a call.
+    /// Watches jobs for the duration of a call.
     pub(crate) fn watch(&self, ids: Vec<String>) -> Watch<'_> {
         self.each(&ids, |entry| entry.watched += 1);
         Watch { jobs: self, ids }
     }
 
-    /// The model has seen how a job ended: it is not told again.
+    /// Records that the model has seen how a job ended, so that it is not notified again.
     pub(crate) fn mark_read(&self, id: &str) {
         self.each(&[id.to_string()], |entry| entry.read = true);
     }
@@ -152,12 +152,12 @@ impl Jobs {
         self.list().entries.iter_mut().filter(|entry| ids.contains(&entry.id)).for_each(change);
     }
 
-    /// Returns true if a job may change files right now.
+    /// Returns true if a running job may change files.
     pub(crate) fn are_running(&self) -> bool {
         self.list().entries.iter().any(|entry| entry.command.end().is_none())
     }
 
-    /// Waits for the next change of a state.
+    /// Waits for the next change of state.
     pub(crate) async fn next(&self) -> JobNotice {
         loop {
             let changed = self.changed.notified();
@@ -168,7 +168,7 @@ impl Jobs {
         }
     }
 
-    /// A change that nobody was told of. A job is told to run before it is told to be over.
+    /// Returns a pending notification. The start of a job is reported before its end.
     fn untold(&self) -> Option<JobNotice> {
         let mut list = self.list();
         let entry = list.entries.iter_mut().find(|entry| match entry.told {
@@ -181,7 +181,7 @@ impl Jobs {
         Some(JobNotice { id: entry.id.clone(), state, follow_up })
     }
 
-    /// Ends all jobs and waits until nothing of them is left. Later ones are errors. Blocks.
+    /// Terminates all jobs and waits until they have ended. Later jobs are errors. Blocks.
     pub(crate) fn close(&self) {
         let entries = {
             let mut list = self.list();
@@ -198,7 +198,7 @@ impl Jobs {
 }
 
 impl List {
-    /// Forgets finished jobs that are too many.
+    /// Removes surplus finished jobs.
     fn admits(&mut self) -> Result<(), ToolError> {
         if self.closed {
             return Err(ToolError::Failed("The session is over: no job can be started.".into()));

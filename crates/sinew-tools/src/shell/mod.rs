@@ -1,13 +1,13 @@
-//! Commands at work: the shell of a session, terminals, jobs in the background, and their output.
+//! Running commands: the shell of a session, terminals, background jobs, and output.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
 //! | `command` | one command on a thread of its own |
-//! | `environment` | the variables that commands get, and which commands change nothing |
-//! | `jobs` | the commands of a session that run in the background |
+//! | `environment` | the environment of commands, and the list of read-only commands |
+//! | `jobs` | the background jobs of a session |
 //! | `output` | the part of an output that the model sees, and the artifact with all of it |
 //! | `session` | the shell of a session and its state |
-//! | `terminal` | commands on a terminal that the user sees |
+//! | `terminal` | commands in a terminal that the user sees |
 
 pub(crate) mod command;
 pub(crate) mod environment;

@@ -1,4 +1,5 @@
-//! The output of a command: cleaned, its start and its end in memory, all of it in an artifact once it is long.
+//! The output of a command: cleaned, with its start and end in memory, and stored completely in an artifact once it is
+//! long.
 
 use std::sync::Arc;
 
@@ -8,12 +9,12 @@ use sinew_session::artifacts::{ArtifactFile, Artifacts};
 
 use crate::truncate::{self, BYTES, LINES, Limit};
 
-/// An unfinished line longer than this is passed on as it is.
+/// The maximum length of an incomplete line; longer ones are passed on as they are.
 const PENDING: usize = 64 * 1024;
-/// Bytes of an artifact at most.
+/// The maximum size of an artifact in bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// Takes the output of one command.
+/// Receives the output of one command.
 pub(crate) struct Output {
     artifacts: Arc<Artifacts>,
     tool: &'static str,
@@ -21,13 +22,13 @@ pub(crate) struct Output {
     start: Vec<u8>,
     end: OutputSink,
     total: u64,
-    /// Lines that are complete.
+    /// The number of complete lines.
     lines: u64,
     artifact: Artifact,
 }
 
 impl OutputExcerpt {
-    /// The artifact that holds all of it.
+    /// Returns the artifact with the complete output; `None` if the output is short.
     pub(crate) fn artifact(&self) -> Option<u64> {
         self.meta.as_ref()?["artifactId"].as_str()?.parse().ok()
     }
@@ -39,11 +40,11 @@ enum Artifact {
     Failed(String),
 }
 
-/// The part that the model is shown.
+/// The part of the output that the model sees.
 #[derive(Default)]
 pub(crate) struct OutputExcerpt {
     pub(crate) text: String,
-    /// `details.meta`, where something is missing.
+    /// `details.meta` if something was omitted; `None` otherwise.
     pub(crate) meta: Option<Value>,
 }
 
@@ -61,7 +62,7 @@ impl Output {
         }
     }
 
-    /// Takes in a piece, cut anywhere.
+    /// Receives a chunk, which may be split anywhere.
     pub(crate) fn push(&mut self, chunk: &str) {
         self.pending.push_str(chunk);
         let Some(end) = self.pending.rfind('\n') else {
@@ -81,19 +82,19 @@ impl Output {
         self.keep(clean.as_bytes());
     }
 
-    /// The end so far, for whoever watches.
+    /// Returns the end of the current output, for observers.
     pub(crate) fn glance(&mut self) -> String {
         let mut text = self.end.dump().text;
         text.push_str(&sinew::term::sanitize(last_state(&self.pending)));
         truncate::tail(&text, LINES, BYTES).text.to_string()
     }
 
-    /// Returns the number of lines so far, the last one also where it is not complete.
+    /// Returns the current number of lines, including an incomplete last line.
     pub(crate) fn lines(&self) -> u64 {
         self.lines + u64::from(!self.pending.is_empty())
     }
 
-    /// Returns the number of all bytes.
+    /// Returns the total number of bytes.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -103,7 +104,7 @@ impl Output {
         self.lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
         if self.total > BYTES as u64 {
             if self.total - bytes.len() as u64 <= BYTES as u64 {
-                // All that came before is still in memory.
+                // Everything before is still in memory.
                 self.open();
             }
             self.spill(bytes);
@@ -139,7 +140,8 @@ impl Output {
         }
     }
 
-    /// All of it as the model sees it: its end, or the lines that `head` and `tail` choose, `head` first.
+    /// Returns the result for the model: the end of the output, or the lines selected by `head` and `tail`, `head`
+    /// first.
     pub(crate) fn finish(mut self, head: Option<usize>, tail: Option<usize>) -> OutputExcerpt {
         let rest = std::mem::take(&mut self.pending);
         self.keep(sinew::term::sanitize(last_state(&rest)).as_bytes());
@@ -180,7 +182,7 @@ impl Output {
     fn filtered(&mut self, head: usize, tail: Option<usize>, total_lines: usize) -> OutputExcerpt {
         let start = String::from_utf8_lossy(&self.start).into_owned();
         let mut cut = truncate::head(&start, head.min(LINES), BYTES);
-        // The last line in memory may be a part of one.
+        // The last line in memory may be incomplete.
         if cut.by.is_none() && self.total > self.start.len() as u64 && !start.ends_with('\n') && cut.lines > 1 {
             cut = truncate::head(&start, cut.lines - 1, BYTES);
         }
@@ -212,7 +214,7 @@ impl Output {
     }
 }
 
-/// Returns the text of a line that a terminal shows in the end: a carriage return begins it anew.
+/// Returns the final text of a line in a terminal: a carriage return starts it again.
 fn last_state(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)

@@ -1,4 +1,5 @@
-//! The shell of a session: whose turn it is, where it stands, and its state when it has to go on in another process.
+//! The shell of a session: the order of its users, its working directory, and its state when it has to continue in
+//! another process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,20 +17,20 @@ use crate::options::HostOptions;
 use crate::shells::ShellOwner;
 use crate::tool::ToolError;
 
-/// The longest time that a shell may take to write its state down.
+/// The maximum time for a shell to write its state.
 const SAVE: Duration = Duration::from_secs(5);
-/// The last line of a state that is whole.
+/// The last line of a complete state.
 const WHOLE: &str = "# whole";
 const SAVE_SCRIPT: &str = include_str!("save.bash");
 
-/// A script that gives another shell the state of this one: variables, functions, aliases, options. The file is gone
-/// with its last owner.
+/// A script that restores the state of the shell in another one: variables, functions, aliases, options. The last owner
+/// deletes the file.
 pub(crate) type State = Arc<TempPath>;
 
-/// The right to use the shell; others wait in the order in which they asked.
+/// The right to use the shell, granted in the order of requests.
 pub(crate) type Turn = OwnedMutexGuard<()>;
 
-/// The shell of a session. Nothing is started before its first command.
+/// The shell of a session, which starts with its first command.
 pub(crate) struct SessionShell {
     options: Arc<HostOptions>,
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -40,7 +41,7 @@ pub(crate) struct SessionShell {
 struct Now {
     shell: Option<Arc<Shell>>,
     folder: Option<PathBuf>,
-    /// The state with which the next shell begins, where there was one before.
+    /// The state for the next shell; `None` if there was no shell before.
     state: Option<State>,
     /// The sandbox of the next shell.
     confinement: Option<Arc<Confinement>>,
@@ -62,12 +63,12 @@ impl SessionShell {
         SessionShell { options, turn: Arc::default(), now: Mutex::default() }
     }
 
-    /// Waits until every command that was asked for before is over.
+    /// Waits until all earlier commands have ended.
     pub(crate) async fn turn(&self) -> Turn {
         Arc::clone(&self.turn).lock_owned().await
     }
 
-    /// The shell, opened if there is none.
+    /// Returns the shell, and opens it if necessary.
     pub(crate) fn open(&self) -> Result<Arc<Shell>, ToolError> {
         let mut now = self.now();
         if now.closed {
@@ -82,12 +83,12 @@ impl SessionShell {
         Ok(shell)
     }
 
-    /// Returns the folder in which the last command left the shell, if it ever moved.
+    /// Returns the working directory after the last command; `None` if it never changed.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         self.now().folder.clone()
     }
 
-    /// Notes how a command left the shell; `moves` is false for a command with a folder of its own.
+    /// Records the state after a command; `moves` is false for a command with its own working directory.
     pub(crate) fn ended(&self, result: &RunResult, moves: bool) {
         let mut now = self.now();
         if result.state_lost.is_some() {
@@ -97,8 +98,8 @@ impl SessionShell {
         }
     }
 
-    /// Writes the state down: of the shell, or what the next one will begin with. `None` where there is nothing or it
-    /// cannot be told. Blocks; the caller has the turn.
+    /// Saves the state of the shell, or the state for the next one. `None` if there is none or it cannot be saved.
+    /// Blocks; the caller has the turn.
     pub(crate) fn save(&self) -> Option<State> {
         let (shell, state) = {
             let now = self.now();
@@ -110,7 +111,7 @@ impl SessionShell {
         }
     }
 
-    /// Gives the shell to somebody else; the next command gets a new one with `state`.
+    /// Hands the shell over; the next command gets a new one with `state`.
     pub(crate) fn give_away(&self, state: Option<State>) {
         let mut now = self.now();
         (now.shell, now.state) = (None, state);
@@ -156,7 +157,7 @@ impl SessionShell {
         }
     }
 
-    /// Ends the shell and everything that it started. Later commands are errors.
+    /// Terminates the shell and all its processes. Later commands are errors.
     pub(crate) fn close(&self) {
         let shells = {
             let mut now = self.now();
@@ -178,7 +179,7 @@ impl ShellOwner for SessionShell {
     fn rest(&self) -> bool {
         let Ok(_turn) = self.turn.try_lock() else { return false };
         let Some(shell) = self.now().shell.clone() else { return true };
-        // Whoever starts `server &` wants it to stay.
+        // A server started with `server &` should keep running.
         if shell.jobs().is_ok_and(|jobs| !jobs.is_empty()) {
             return false;
         }
@@ -189,10 +190,7 @@ impl ShellOwner for SessionShell {
     }
 }
 
-/// Builds the setup of a shell of the session.
-///
-/// # Errors
-/// Returns an error if the sandbox cannot be made: nothing runs without it.
+/// Returns the options of a shell of the session.
 pub(crate) fn setup(
     options: &HostOptions,
     folder: Option<&Path>,
@@ -200,7 +198,7 @@ pub(crate) fn setup(
     confinement: Option<&Confinement>,
 ) -> Result<ShellOptions, ToolError> {
     let settings = &options.settings;
-    // The folder may be gone since.
+    // The directory may have been deleted since.
     let folder = folder.filter(|folder| folder.is_dir()).unwrap_or(&options.cwd);
     Ok(ShellOptions {
         env: environment::of_commands(options),
@@ -212,7 +210,7 @@ pub(crate) fn setup(
     })
 }
 
-/// `command` for another shell: it begins with `state`, and `env` on top of it.
+/// Returns `command` for another shell: it restores `state` first and then sets `env`.
 pub(crate) fn carried(state: Option<&State>, env: &[(String, String)], command: &str) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let Some(state) = state else { return command.to_string() };

@@ -1,4 +1,4 @@
-//! Commands on a terminal that the user sees and types into.
+//! Commands in a terminal that the user sees and can type into.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::console::Console;
 use crate::options::HostOptions;
 use crate::tool::ToolError;
 
-/// Programs that would wait for somebody do not, unless that is what they were started for.
+/// Prevents programs from waiting for input, unless that is their purpose.
 const VARIABLES: [(&str, &str); 7] = [
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
@@ -25,7 +25,7 @@ const VARIABLES: [(&str, &str); 7] = [
     ("CI", "1"),
 ];
 
-/// Runs a command on a terminal, in a copy of the session's shell.
+/// Runs a command in a terminal, in a copy of the session's shell.
 pub(crate) fn work(
     options: &HostOptions,
     console: Arc<dyn Console>,
@@ -74,7 +74,7 @@ pub(crate) fn work(
     }))
 }
 
-/// Returns the folder in which a command of its own process begins.
+/// Returns the working directory of a command in its own process.
 fn folder_of(asked: Option<PathBuf>, session: Option<PathBuf>, options: &HostOptions) -> PathBuf {
     let folder = asked.or(session).filter(|folder| folder.is_dir());
     folder.unwrap_or_else(|| options.cwd.clone())

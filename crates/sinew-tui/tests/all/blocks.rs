@@ -1,4 +1,4 @@
-//! Blocks of the transcript (items 12, 17, 55, 57–59, 79).
+//! Tests of the transcript's blocks: text, Markdown, diffs and output.
 
 use crate::support;
 
@@ -76,7 +76,7 @@ fn check_causal(text: &str, pieces: &[usize], width: usize) {
 }
 
 #[test]
-fn item_58_a_paragraph_that_is_cut_settles_as_the_whole_does() {
+fn a_streamed_long_paragraph_settles_like_the_whole_text() {
     let words = "words and *more* of them ".repeat(2_000);
     let lines = "lines of a paragraph\n".repeat(2_000);
     let endless = "x".repeat(40_000);
@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn item_58_settled_rows_are_the_first_rows_of_the_whole(
+    fn settled_rows_are_the_first_rows_of_the_whole(
         parts in prop::collection::vec(prop::sample::select(&PIECES[..]), 1..12),
         cuts in prop::collection::vec(1..12usize, 1..8),
         width in 4..60usize,
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn item_12_and_57_no_text_breaks_a_row_or_sends_an_escape(
+    fn no_text_breaks_a_row_or_sends_an_escape(
         text in "[ -~\\x00-\\x1f\u{80}-\u{9f}é日\u{202e}\u{200d}👨‍👩‍👧\u{301}]{0,60}", width in 1..300usize,
     ) {
         let mut blocks: Vec<Box<dyn Block>> = vec![
@@ -174,7 +174,7 @@ fn show(terminal: &mut dyn Terminal, size: (usize, usize), block: impl Block + '
 }
 
 #[test]
-fn item_55_selecting_code_gives_its_source() {
+fn copied_code_equals_its_source() {
     let source: String = (0..60)
         .map(|n| format!("    let value_{n} = \"{}\"; // Straße Ελλάδα 日本語 {n}\n", "x y ".repeat(n % 17)))
         .collect();
@@ -188,7 +188,7 @@ fn item_55_selecting_code_gives_its_source() {
 }
 
 #[test]
-fn item_9_a_burst_of_10_000_rows_is_complete_and_comes_in_slices() {
+fn paints_a_burst_of_10_000_rows_completely_in_slices() {
     let text: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
     let mut screen = Screen::new(Size::new(80, 24), ScreenOptions::default(), Arc::new(Theme::dark()));
     let mut terminal = Alacritty::new(80, 24);
@@ -212,7 +212,7 @@ fn item_9_a_burst_of_10_000_rows_is_complete_and_comes_in_slices() {
 }
 
 #[test]
-fn item_17_code_taller_than_the_screen_streams_as_code() {
+fn code_taller_than_the_screen_streams_as_code() {
     let mut screen = Screen::new(Size::new(40, 8), ScreenOptions::default(), Arc::new(Theme::dark()));
     let mut terminal = Alacritty::new(40, 8);
     terminal.feed(b"\x1b[?7l");
@@ -230,7 +230,7 @@ fn item_17_code_taller_than_the_screen_streams_as_code() {
 }
 
 #[test]
-fn item_79_a_difference_is_readable_by_its_marks() {
+fn a_diff_is_readable_without_colour() {
     let old = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
     let new = "one\ntwo\nthree\nfour\nfive\nsix hundred\nseven\neight\n";
     let mut block = DiffBlock::new(Line::plain("edit a.txt +2 −1"), old, new, "", DiffOptions::default());
@@ -273,7 +273,7 @@ impl Block for Broken {
 }
 
 #[test]
-fn item_59_a_block_that_panics_costs_itself_only() {
+fn a_block_that_panics_does_not_affect_the_others() {
     let mut screen = Screen::new(Size::new(40, 8), ScreenOptions::default(), Arc::new(Theme::dark()));
     screen.push(Broken);
     screen.push(TextBlock::new("after", Style::PLAIN));

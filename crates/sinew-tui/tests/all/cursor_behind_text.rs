@@ -32,7 +32,7 @@ fn resized(column: usize) -> String {
 }
 
 #[test]
-fn item_19_the_window_is_found_where_the_cursor_lost_its_blanks() {
+fn finds_the_window_when_the_cursor_moved_left_over_blanks() {
     for column in [3, 2] {
         let frame = resized(column);
         assert!(frame.starts_with("\u{1b}[m\u{1b}[2A\r\u{1b}[C\u{1b}[J\r\u{1b}[K"), "{column}: {frame:?}");
@@ -43,7 +43,7 @@ fn item_19_the_window_is_found_where_the_cursor_lost_its_blanks() {
 }
 
 #[test]
-fn item_19_tmux_is_told_the_column_where_it_may_have_forgotten_blanks() {
+fn sets_the_column_explicitly_after_blanks() {
     // It was resized twice before it told of the first time: nobody can know.
     let mut screen = prompted(ScreenOptions { keeps_length: true, ..ScreenOptions::default() });
     for (draft, expect) in [("", ""), ("a", "\u{1b}[3Ga"), ("ab", "b"), ("ab ", "\u{1b}[C"), ("ab c", "\u{1b}[6Gc")] {

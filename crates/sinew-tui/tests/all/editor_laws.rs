@@ -1,4 +1,4 @@
-//! The editor (items 45–51) against a plain model over clusters.
+//! Compares the editor with a plain model over grapheme clusters.
 
 use proptest::prelude::*;
 use sinew_tui::{EditAction, Editor, EditorStyle};
@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn item_45_random_actions_equal_a_plain_model(steps in prop::collection::vec(step(), 1..40), width in 2..30usize) {
+    fn random_actions_match_a_plain_model(steps in prop::collection::vec(step(), 1..40), width in 2..30usize) {
         let mut editor = Editor::new();
         let mut model = Model::default();
         for step in &steps {
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn item_46_undo_to_the_start_and_redo_to_the_end_are_inverse(steps in prop::collection::vec(step(), 1..30), submits in any::<bool>()) {
+    fn undo_to_the_start_and_redo_to_the_end_are_inverse(steps in prop::collection::vec(step(), 1..30), submits in any::<bool>()) {
         let mut editor = Editor::new();
         for step in &steps {
             match step {
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn item_48_kill_and_yank_give_the_text_back(text in "[a-z /_.é日\n]{0,40}", kills in 1..5usize, back in any::<bool>()) {
+    fn yank_restores_killed_text(text in "[a-z /_.é日\n]{0,40}", kills in 1..5usize, back in any::<bool>()) {
         let mut editor = Editor::new();
         editor.insert(&text);
         let action = if back { EditAction::KillWordBackward } else { EditAction::KillToLineEnd };
@@ -185,7 +185,7 @@ fn pages_move_by_the_rows_that_are_shown_and_stop_at_the_edges() {
 }
 
 #[test]
-fn item_47_markers_are_one_unit_and_expand_exactly() {
+fn paste_markers_are_one_unit_and_expand_exactly() {
     let paste: String = (0..20).map(|n| format!("line {n}\n")).collect();
     let mut editor = Editor::new();
     editor.insert("see ");
@@ -209,7 +209,7 @@ fn item_47_markers_are_one_unit_and_expand_exactly() {
 }
 
 #[test]
-fn item_49_a_cleared_draft_is_in_history_and_undo() {
+fn a_cleared_draft_is_in_history_and_undo() {
     let mut editor = Editor::new();
     editor.insert("draft");
     assert!(editor.clear());
@@ -226,7 +226,7 @@ fn item_49_a_cleared_draft_is_in_history_and_undo() {
 }
 
 #[test]
-fn item_49_history_keeps_the_draft() {
+fn browsing_the_history_keeps_the_draft() {
     let mut editor = Editor::new();
     editor.history().fill(vec!["one".into(), "two".into()]);
     editor.insert("draft");
@@ -239,7 +239,7 @@ fn item_49_history_keeps_the_draft() {
 }
 
 #[test]
-fn item_50_returned_texts_stand_in_front_of_the_draft() {
+fn prepends_returned_texts_to_the_draft() {
     let mut editor = Editor::new();
     editor.insert("draft");
     editor.act(EditAction::Left);

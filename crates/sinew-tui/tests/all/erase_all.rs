@@ -27,7 +27,7 @@ fn rows(terminal: &mut Alacritty) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn item_1_what_stood_before_is_gone_and_the_document_begins_in_the_first_row(
+    fn erase_all_clears_everything_and_starts_in_the_first_row(
         columns in 12_usize..100, height in 6_usize..40, before in 0_usize..60, shell in 0_usize..50, after in 0_usize..60,
     ) {
         let mut terminal = Alacritty::new(columns, height);

@@ -1,4 +1,4 @@
-//! Laws of frames as terminals of others show them: items 3, 6, 7, 8 and 10, each alone.
+//! Property tests of single frames, as third-party terminal emulators show them.
 
 use crate::support;
 
@@ -29,7 +29,7 @@ fn scrollback(terminal: &mut dyn Terminal) -> Vec<String> {
 }
 
 #[test]
-fn item_3_nothing_that_may_still_change_leaves_the_screen() {
+fn only_final_rows_scroll_off_the_screen() {
     run(1_500, (3..40usize, 3..14usize, ops(8..48)), |(columns, rows, ops)| {
         let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
         let mut terminal = Alacritty::new(columns, rows);
@@ -69,7 +69,7 @@ fn plain_ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 #[test]
-fn item_6_at_every_byte_each_cell_shows_its_old_or_its_new_content() {
+fn each_cell_shows_its_old_or_new_content_at_every_byte() {
     run(150, (4..24usize, 3..9usize, plain_ops()), |(columns, rows, ops)| {
         let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
         let mut terminal = Alacritty::new(columns, rows);
@@ -107,7 +107,7 @@ fn item_6_at_every_byte_each_cell_shows_its_old_or_its_new_content() {
 }
 
 #[test]
-fn item_6_a_frame_is_one_pair_of_mode_2026_or_one_write_at_the_cursor() {
+fn a_frame_is_one_synchronized_update_or_writes_one_row() {
     const BEGIN: &str = "\x1b[?2026h";
     const END: &str = "\x1b[?2026l";
     run(500, (4..40usize, 3..14usize, ops(4..32)), |(columns, rows, ops)| {
@@ -181,7 +181,7 @@ fn not_allowed(bytes: &[u8]) -> Option<String> {
 }
 
 #[test]
-fn item_7_all_output_parses_by_the_table() {
+fn all_output_consists_of_allowed_sequences() {
     for (bytes, expect) in [
         ("text\r\n\x1b[2A\x1b[C\x1b[12G\x1b[K\x1b[J\x1b[1;38:2m\x1b[?2026h\x1b]8;;\x1b\\x", None),
         ("\x1b[2J", Some("\x1b[2J")),
@@ -226,7 +226,7 @@ fn item_7_all_output_parses_by_the_table() {
 }
 
 #[test]
-fn item_8_a_frame_is_empty_where_nothing_visible_changes_and_only_there() {
+fn a_frame_is_empty_exactly_when_nothing_visible_changes() {
     run(1_000, (4..40usize, 3..14usize, ops(4..32)), |(columns, rows, ops)| {
         let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
         let mut terminal = Alacritty::new(columns, rows);
@@ -250,7 +250,7 @@ fn item_8_a_frame_is_empty_where_nothing_visible_changes_and_only_there() {
 }
 
 #[test]
-fn item_10_blocks_that_end_in_any_order_leave_in_the_order_of_the_document() {
+fn blocks_scroll_off_in_document_order() {
     let input = (2..5usize, 1..9usize, 4..12usize).prop_flat_map(|(blocks, lines, rows)| {
         (Just((blocks, lines, rows)), Just((0..blocks).collect::<Vec<_>>()).prop_shuffle())
     });

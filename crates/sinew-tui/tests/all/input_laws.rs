@@ -1,4 +1,4 @@
-//! Input (items 36–44): replies never become keys, cuts change nothing, pastes are inert.
+//! Property tests of input: replies never become keys, chunk boundaries change nothing, and pastes are inert.
 
 use proptest::prelude::*;
 use sinew_tui::{Event, InputParser, Reply};
@@ -46,7 +46,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn item_36_a_reply_cut_anywhere_between_keys_makes_no_key(
+    fn a_split_reply_produces_no_keys(
         reply in prop::sample::select(&REPLIES[..]), cut in 0..40usize, before in "[a-z]{0,3}", after in "[a-z]{0,3}",
         escape in any::<bool>(), focus in any::<bool>(),
     ) {
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn item_37_and_39_chunks_change_nothing(
+    fn chunk_boundaries_do_not_change_events(
         parts in prop::collection::vec(prop_oneof![
             "[a-zа-яé日😀]{1,4}".prop_map(String::from),
             prop::sample::select(vec!["\x1b[A", "\x1b[1;5C", "\x1bOP", "\x1b[97;5u", "\x1bx", "\r", "\x7f", "\x1b[I"]).prop_map(String::from),
@@ -95,12 +95,12 @@ proptest! {
     }
 
     #[test]
-    fn item_39_no_bytes_are_fatal(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn accepts_arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         events(&mut InputParser::new(false), &[&bytes]);
     }
 
     #[test]
-    fn item_40_nothing_in_a_paste_is_a_key(text in "[\\x00-\\x7fé日]{0,200}") {
+    fn nothing_in_a_paste_is_a_key(text in "[\\x00-\\x7fé日]{0,200}") {
         prop_assume!(!text.contains("\x1b[201~"));
         let bytes = format!("\x1b[200~{text}\x1b[201~");
         let found = events(&mut InputParser::new(false), &[bytes.as_bytes()]);
@@ -109,7 +109,7 @@ proptest! {
 }
 
 #[test]
-fn item_38_shortcuts_match_by_the_base_layout() {
+fn shortcuts_match_by_the_base_layout() {
     // ctrl+с of a Russian layout, whose place is that of ctrl+c; the same by a Greek one.
     check("\x1b[1089::99;5u", &["ctrl+c"]);
     check("\x1b[968::99;5u", &["ctrl+c"]);
@@ -120,13 +120,13 @@ fn item_38_shortcuts_match_by_the_base_layout() {
 }
 
 #[test]
-fn item_40_an_escape_typed_just_before_a_paste_is_a_key_and_the_paste_is_one() {
+fn an_escape_before_a_paste_is_a_key_of_its_own() {
     let found = events(&mut InputParser::new(false), &[b"\x1b\x1b[200~rm\rls\r\x1b[201~"]);
     assert_eq!((keys(&found), found.last()), (vec!["escape".into()], Some(&Event::Paste("rm\rls\r".into()))));
 }
 
 #[test]
-fn item_40_a_paste_of_a_megabyte_is_one_event() {
+fn a_paste_of_a_megabyte_is_one_event() {
     let text = "line of text\n".repeat(1 << 16);
     let bytes = format!("\x1b[200~{text}\x1b[201~");
     let mut parser = InputParser::new(false);
@@ -135,14 +135,14 @@ fn item_40_a_paste_of_a_megabyte_is_one_event() {
 }
 
 #[test]
-fn item_41_lines_in_one_read_submit_nothing() {
+fn several_lines_in_one_read_do_not_submit() {
     let found = events(&mut InputParser::new(false), &[b"one\rtwo\rthree"]);
     assert!(!keys(&found).contains(&"enter".to_owned()), "{found:?}");
     assert_eq!(found.iter().filter(|event| **event == Event::Paste("\n".into())).count(), 2);
 }
 
 #[test]
-fn item_42_text_and_a_lone_enter_submit_once() {
+fn text_and_a_single_enter_submit_once() {
     for start in [&b""[..], b"\x1b[200~x\x1b[201~"] {
         let found = events(&mut InputParser::new(false), &[start, b"text", b"\r"]);
         assert_eq!(keys(&found).iter().filter(|key| *key == "enter").count(), 1, "{found:?}");
@@ -152,7 +152,7 @@ fn item_42_text_and_a_lone_enter_submit_once() {
 }
 
 #[test]
-fn item_43_escape_leaves_a_paste_that_never_ends() {
+fn escape_ends_a_paste_that_never_ends() {
     let mut parser = InputParser::new(false);
     assert_eq!(parser.feed(b"\x1b[200~never ends"), []);
     assert!(parser.is_pasting());
@@ -165,7 +165,7 @@ fn item_43_escape_leaves_a_paste_that_never_ends() {
 }
 
 #[test]
-fn item_44_escape_alt_and_double_escape_are_told_apart() {
+fn distinguishes_escape_alt_and_double_escape() {
     check("\x1b", &["escape"]);
     check("\x1bx", &["alt+x"]);
     check("\x1b\x1b", &["escape", "escape"]);

@@ -1,4 +1,4 @@
-//! Laws of linear mode (items 81 and 82), on an emulator.
+//! Property tests of linear mode, on an emulator.
 
 use crate::support;
 
@@ -54,7 +54,7 @@ proptest! {
     /// The row of the cursor shows what the editor shows there, with the cursor at its place; what was said stands above
     /// it once, in order; and no byte moves the cursor out of its row.
     #[test]
-    fn item_81_the_cursor_moves_in_the_input_line_only(steps in prop::collection::vec(step(), 1..30)) {
+    fn the_cursor_stays_in_the_input_line(steps in prop::collection::vec(step(), 1..30)) {
         let mut terminal = Avt::new(COLUMNS, 8);
         let mut output = LinearOutput::new(false);
         let mut editor = Editor::new();
@@ -142,7 +142,7 @@ fn a_key_at_the_end_is_its_own_echo() {
 }
 
 #[test]
-fn item_82_nothing_is_written_where_nothing_is_new() {
+fn writes_nothing_when_nothing_is_new() {
     let mut output = LinearOutput::new(false);
     let mut editor = Editor::new();
     editor.insert("draft");
@@ -157,7 +157,7 @@ fn item_82_nothing_is_written_where_nothing_is_new() {
 }
 
 #[test]
-fn item_33_plain_output_holds_no_escape() {
+fn plain_output_contains_no_escape() {
     let mut output = LinearOutput::new(true);
     output.say("a\u{1b}[2Jb\u{1b}]52;c;eA==\u{7}c\u{202e}\u{E0041}");
     output.ring();

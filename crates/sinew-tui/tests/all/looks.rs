@@ -1,10 +1,10 @@
-//! Themes and lists (items 74–77, 12).
+//! Tests of themes and lists.
 
 use sinew_tui::theme::{Theme, Token, contrast};
 use sinew_tui::{Color, Depth, List, Row};
 
 #[test]
-fn item_74_a_theme_file_changes_what_it_names_and_keeps_the_rest() {
+fn a_theme_file_changes_the_named_colours_and_keeps_the_rest() {
     let mut theme = Theme::dark();
     let problems =
         theme.apply([("accent", "#102030"), ("error", "rot"), ("nothing", "1"), ("muted", "240"), ("dim", "")]);
@@ -16,7 +16,7 @@ fn item_74_a_theme_file_changes_what_it_names_and_keeps_the_rest() {
 }
 
 #[test]
-fn item_75_with_few_colours_text_differs_from_its_background() {
+fn text_differs_from_its_background_with_few_colours() {
     for theme in [Theme::dark(), Theme::light()] {
         for depth in [Depth::Indexed, Depth::Named] {
             for token in Token::ALL.iter().filter(|token| !token.is_background()) {
@@ -31,7 +31,7 @@ fn item_75_with_few_colours_text_differs_from_its_background() {
 }
 
 #[test]
-fn item_77_built_in_themes_have_contrast_on_their_backgrounds() {
+fn built_in_themes_have_enough_contrast() {
     for (theme, behind) in [(Theme::dark(), [30, 30, 30]), (Theme::light(), [255, 255, 255])] {
         for token in Token::ALL.iter().filter(|token| !token.is_background()) {
             if let Color::Rgb(r, g, b) = theme.color(*token) {
@@ -43,7 +43,7 @@ fn item_77_built_in_themes_have_contrast_on_their_backgrounds() {
 }
 
 #[test]
-fn item_78_the_ansi_theme_sets_no_background() {
+fn the_ansi_theme_sets_no_background() {
     for token in Token::ALL {
         assert_eq!(Theme::ansi().style(*token).bg, Color::Default);
     }
@@ -65,7 +65,7 @@ fn a_list_filters_and_keeps_its_choice_in_sight() {
 }
 
 #[test]
-fn item_78_backgrounds_are_mixed_from_what_the_terminal_reports() {
+fn backgrounds_are_mixed_from_the_reported_colours() {
     for (theme, behind, text) in [(Theme::dark(), [0, 43, 54], [131, 148, 150]), (Theme::light(), [255; 3], [0; 3])] {
         let theme = theme.on_terminal(behind, text);
         for token in [Token::UserMessageBg, Token::SelectedBg] {

@@ -1,4 +1,4 @@
-//! Laws of resize (items 19, 20, 22), on two emulators that reflow and one that cuts.
+//! Property tests of resizing, on two emulators that reflow rows and one that truncates them.
 
 use crate::support;
 
@@ -170,7 +170,7 @@ fn run(
 }
 
 #[test]
-fn item_19_nothing_is_lost_in_alacritty() {
+fn resizing_loses_nothing_in_alacritty() {
     let ghosts = run(400, 3..40, 3..14, false, |columns, rows, steps| {
         play(&mut Alacritty::new(columns, rows), (columns, rows), steps, false, None)
     });
@@ -178,7 +178,7 @@ fn item_19_nothing_is_lost_in_alacritty() {
 }
 
 #[test]
-fn item_19_nothing_is_lost_in_avt() {
+fn resizing_loses_nothing_in_avt() {
     let ghosts = run(400, 3..40, 3..14, false, |columns, rows, steps| {
         play(&mut Avt::new(columns, rows), (columns, rows), steps, false, None)
     });
@@ -186,7 +186,7 @@ fn item_19_nothing_is_lost_in_avt() {
 }
 
 #[test]
-fn item_19_nothing_is_lost_where_rows_are_cut() {
+fn resizing_loses_nothing_when_the_terminal_truncates_rows() {
     let ghosts = run(400, 12..40, 3..14, false, |columns, rows, steps| {
         play(&mut Vt100::new(columns, rows), (columns, rows), steps, true, Some(Reflow::Cut))
     });
@@ -194,7 +194,7 @@ fn item_19_nothing_is_lost_where_rows_are_cut() {
 }
 
 #[test]
-fn item_19_nothing_is_lost_where_final_rows_stay_as_they_are() {
+fn resizing_loses_nothing_when_final_rows_are_kept() {
     let options = ScreenOptions { keeps_settled: true, ..ScreenOptions::default() };
     for silent in [false, true] {
         run(200, 3..40, 3..14, silent, |columns, rows, steps| {
@@ -216,7 +216,7 @@ fn item_19_nothing_is_lost_where_final_rows_stay_as_they_are() {
 }
 
 #[test]
-fn item_22_nothing_is_lost_without_an_answer() {
+fn resizing_loses_nothing_without_a_cursor_report() {
     run(400, 3..40, 3..14, true, |columns, rows, steps| {
         play(&mut Alacritty::new(columns, rows), (columns, rows), steps, false, None)
     });
@@ -235,19 +235,19 @@ fn check_ghosts(terminal: impl Fn(usize, usize) -> Box<dyn Terminal>) {
 }
 
 #[test]
-fn item_20_final_rows_stay_once_in_alacritty_while_the_height_stays() {
+fn final_rows_appear_once_in_alacritty_at_the_same_height() {
     check_ghosts(|columns, rows| Box::new(Alacritty::new(columns, rows)));
 }
 
 #[test]
-fn item_20_final_rows_stay_once_in_avt_while_the_height_stays() {
+fn final_rows_appear_once_in_avt_at_the_same_height() {
     check_ghosts(|columns, rows| Box::new(Avt::new(columns, rows)));
 }
 
 /// Found by chance before: a row that was part of a line of several was painted over in full, and avt still took the
 /// next one for its continuation.
 #[test]
-fn item_19_a_line_of_two_rows_that_was_painted_over_does_not_join_again() {
+fn a_wrapped_line_that_was_overwritten_does_not_join_again() {
     use sinew_tui::WrapMode::{Soft, Words};
     let line = |mode| Step::Op(Op::Line(0, String::new(), mode));
     let ops = [Op::Settle(0, 1), Op::Cover(2)].map(Step::Op);

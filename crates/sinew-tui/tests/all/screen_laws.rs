@@ -1,4 +1,4 @@
-//! Laws of the screen without resize (items 2–4, 6–8, 10–12, 15), on three emulators and the strict screen.
+//! Property tests of the screen at a fixed size, on three emulators and the strict screen.
 
 use crate::support;
 
@@ -168,7 +168,7 @@ fn items_2_to_12_hold_on_the_strict_screen_for_10_000_random_sessions() {
 }
 
 #[test]
-fn item_11_emulators_agree_with_the_strict_screen() {
+fn emulators_agree_with_the_strict_screen() {
     run(300, |columns, rows, options, ops| play(columns, rows, options, &ops, &mut emulators(columns, rows)));
 }
 
@@ -181,7 +181,7 @@ fn items_2_to_12_hold_where_pictures_are_drawn_in_their_rows() {
 
 /// Found by chance before: each broke an emulator, or the painter.
 #[test]
-fn item_11_lines_of_several_rows_join_where_colours_and_wide_clusters_meet() {
+fn wrapped_lines_join_across_colours_and_wide_clusters() {
     let text = |text: &str| Op::Line(0, text.into(), sinew_tui::WrapMode::Soft);
     let cases = [
         // A wide cluster leaves a cell free, and its colour must not be seen there.

@@ -1,4 +1,4 @@
-//! Laws of the bytes that terminals are sent and the rows that they keep: items 1, 5, 13–16, 18, 21, 23, 30, 32, 56, 63, 87.
+//! Property tests of the bytes sent to terminals and of the rows that terminals keep.
 
 use crate::support;
 
@@ -59,7 +59,7 @@ fn sequences(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn item_1_no_sequence_is_sent_that_loses_rows() {
+fn sends_no_sequence_that_discards_rows() {
     let input = (1..40usize, 1..14usize, ops(1..24), (1..40usize, 1..14usize));
     run(2_000, input, |(columns, rows, ops, (wider, higher))| {
         let mut session = Session::new(screen(columns, rows, ScreenOptions { marks: true, ..Default::default() }));
@@ -102,7 +102,7 @@ fn seen_by_reader(terminal: &Alacritty) -> Vec<String> {
 }
 
 #[test]
-fn item_5_streaming_moves_no_row_of_what_a_reader_has_scrolled_to() {
+fn streaming_does_not_move_a_scrolled_back_view() {
     let input = (prop::collection::vec("[a-z ]{1,30}", 1..60), 1..20usize, prop::bool::ANY);
     run(200, input, |(pieces, up, code)| {
         let (columns, rows) = (30, 8);
@@ -129,7 +129,7 @@ fn item_5_streaming_moves_no_row_of_what_a_reader_has_scrolled_to() {
 }
 
 #[test]
-fn item_13_every_size_works() {
+fn paints_correctly_at_every_size() {
     for (columns, rows, cases) in
         [(1, 1, 300), (1, 24, 100), (80, 1, 100), (2, 2, 300), (20, 8, 200), (80, 24, 60), (500, 200, 4)]
     {
@@ -165,7 +165,7 @@ fn item_13_every_size_works() {
 }
 
 #[test]
-fn item_14_a_theme_and_a_repaint_touch_the_screen_only() {
+fn theme_changes_and_repaints_leave_the_scrollback_alone() {
     run(300, (4..40usize, 3..14usize, ops(4..24)), |(columns, rows, ops)| {
         let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
         let mut terminal = Alacritty::new(columns, rows);
@@ -190,7 +190,7 @@ fn item_14_a_theme_and_a_repaint_touch_the_screen_only() {
 }
 
 #[test]
-fn item_15_the_cursor_is_at_the_caret_or_the_chosen_row_and_visible() {
+fn the_cursor_is_visible_at_the_caret_or_the_selected_row() {
     let input = (4..40usize, 3..14usize, ops(1..16), 1..8usize, 0..8usize, 0..20usize);
     run(1_000, input, |(columns, rows, ops, height, chosen, column)| {
         let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
@@ -226,7 +226,7 @@ fn item_15_the_cursor_is_at_the_caret_or_the_chosen_row_and_visible() {
 }
 
 #[test]
-fn item_16_nothing_but_its_own_rows_moves_the_editor() {
+fn panels_and_status_do_not_move_the_editor() {
     let input = (10..40usize, 8..20usize, ops(6..24), 0..5usize, "[a-z ]{0,60}");
     run(1_000, input, |(columns, rows, ops, height, text)| {
         let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
@@ -287,7 +287,7 @@ fn a_panel_that_pushes_leaves_the_newest_rows_in_sight_and_loses_none() {
 }
 
 #[test]
-fn item_18_what_follows_a_cluster_of_uncertain_width_stands_in_its_column() {
+fn text_after_a_cluster_of_uncertain_width_is_in_its_column() {
     let uncertain = [
         "…",
         "“",
@@ -347,7 +347,7 @@ fn check_window(screen: &Screen, terminal: &mut dyn Terminal) {
 }
 
 #[test]
-fn item_21_many_changes_of_size_end_in_one_question_and_one_right_screen() {
+fn many_resizes_end_in_one_query_and_a_correct_screen() {
     let sizes = prop::collection::vec((8..60usize, 4..20usize), 200);
     run(40, sizes, |sizes| {
         let mut terminal = Alacritty::new(60, 20);
@@ -393,7 +393,7 @@ fn item_21_many_changes_of_size_end_in_one_question_and_one_right_screen() {
 }
 
 #[test]
-fn item_23_a_resize_under_a_panel_in_a_burst_and_while_stopped_loses_nothing() {
+fn a_resize_under_a_panel_in_a_burst_or_while_stopped_loses_nothing() {
     let size = || (8..50usize, 4..16usize);
     run(150, (size(), size(), 0..3usize, 1..6usize), |((columns, rows), (wider, higher), kind, cover)| {
         let mut terminal = Alacritty::new(columns, rows);
@@ -461,7 +461,7 @@ fn item_23_a_resize_under_a_panel_in_a_burst_and_while_stopped_loses_nothing() {
 }
 
 #[test]
-fn item_30_a_mark_of_a_prompt_has_its_end_in_the_same_row_and_frame() {
+fn a_prompt_mark_ends_in_the_same_row_and_frame() {
     let texts = prop::collection::vec("[a-zé日 ]{1,90}", 1..12);
     run(300, (2..60usize, 2..14usize, texts, any::<bool>()), |(columns, rows, texts, synchronized)| {
         let options = ScreenOptions { marks: true, synchronized, ..ScreenOptions::default() };
@@ -490,7 +490,7 @@ fn item_30_a_mark_of_a_prompt_has_its_end_in_the_same_row_and_frame() {
 }
 
 #[test]
-fn item_32_without_colour_no_sequence_sets_one() {
+fn sets_no_colour_when_colour_is_off() {
     run(1_000, (2..40usize, 2..14usize, ops(1..24)), |(columns, rows, ops)| {
         let options = ScreenOptions { depth: Depth::None, ..ScreenOptions::default() };
         let mut session = Session::new(screen(columns, rows, options));
@@ -514,7 +514,7 @@ fn item_32_without_colour_no_sequence_sets_one() {
 }
 
 #[test]
-fn item_56_no_row_above_the_window_ends_in_blanks() {
+fn no_row_in_the_scrollback_ends_in_blanks() {
     run(500, (4..40usize, 2..10usize, ops(4..30)), |(columns, rows, ops)| {
         let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
         let mut parser = vt100::Parser::new(side(rows), side(columns), 100_000);
@@ -550,7 +550,7 @@ fn side(value: usize) -> std::num::NonZeroU16 {
 }
 
 #[test]
-fn item_87_a_link_whose_text_names_another_host_shows_where_it_leads() {
+fn a_link_shows_its_target_unless_its_text_is_the_target() {
     for (markdown, expect) in [
         ("[https://bank.example](https://evil.example)", "https://bank.example (https://evil.example)"),
         ("[bank.example](https://evil.example/x)", "bank.example (https://evil.example/x)"),

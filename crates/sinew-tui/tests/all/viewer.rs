@@ -89,7 +89,7 @@ fn prompts(count: usize) -> Arc<dyn Passages> {
 }
 
 #[test]
-fn item_4_a_viewer_shows_lines_finds_them_and_is_a_screen_of_its_own() {
+fn a_viewer_scrolls_and_searches_without_scrolling_the_terminal() {
     let mut viewer = Viewer::new("all", prompts(10), Size::new(30, 10), 5);
     assert_eq!(first(&mut viewer), "line 50");
     for (key, text, expect) in [
@@ -199,7 +199,7 @@ impl Passages for Counted {
 }
 
 #[test]
-fn item_63_a_key_reads_as_much_of_a_hundred_passages_as_of_a_hundred_thousand() {
+fn a_key_reads_the_same_number_of_passages_at_any_length() {
     let counts = [100, 100_000].map(|count| {
         let passages = Arc::new(Counted { count, reads: AtomicUsize::new(0) });
         let mut viewer = Viewer::new("all", Arc::clone(&passages) as Arc<dyn Passages>, Size::new(40, 24), count - 30);

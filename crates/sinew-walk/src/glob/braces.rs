@@ -1,13 +1,13 @@
-//! `{a,b}` and `{1..3}` become alternatives; commas outside of them separate globs.
+//! Expands `{a,b}` and `{1..3}` into alternatives; commas outside braces separate globs.
 
-/// More alternatives than this are refused: each costs a comparison per path.
+/// The maximum number of alternatives, because each needs one comparison per path.
 const LIMIT: usize = 1_024;
 
-/// Calls `each` with every byte outside of escapes and classes, and its position, until it returns false.
+/// Calls `each` with every byte outside escapes and classes, and its position, until it returns false.
 fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    // Up to here no class is closed: what was searched once is not searched again.
+    // No class before this offset is closed, which avoids searching the same text twice.
     let mut open_until = 0;
     while at < bytes.len() {
         match bytes[at] {
@@ -26,8 +26,8 @@ fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     }
 }
 
-/// Finds the end of the class that begins at `at`; `Err` with the end of the path level where the class is not closed
-/// in it.
+/// Returns the end of the class that begins at `at`; `Err` with the end of the path level if the class is not closed in
+/// it.
 fn end_of_class(bytes: &[u8], at: usize) -> Result<usize, usize> {
     let mut end = at + 1;
     end += usize::from(matches!(bytes.get(end), Some(b'!' | b'^')));
@@ -36,7 +36,7 @@ fn end_of_class(bytes: &[u8], at: usize) -> Result<usize, usize> {
         match bytes.get(end) {
             None => return Err(bytes.len()),
             Some(b']') => return Ok(end),
-            // `[/]` is a class, a way to write the separator.
+            // `[/]` is a class and matches the separator.
             Some(b'/') if end > at + 1 => return Err(end),
             Some(b'[') if bytes.get(end + 1) == Some(&b':') => {
                 let close = bytes[end + 2..].iter().take(12).position(|byte| *byte == b']');
@@ -49,7 +49,7 @@ fn end_of_class(bytes: &[u8], at: usize) -> Result<usize, usize> {
     }
 }
 
-/// The globs of a list, without blanks around them; empty ones are dropped.
+/// Returns the globs of a list, trimmed; empty ones are dropped.
 pub(super) fn split(text: &str) -> Vec<&str> {
     let mut cuts = Vec::new();
     let mut depth = 0_usize;
@@ -75,7 +75,7 @@ pub(super) fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// All alternatives, in the order written. An unclosed `{` ends at the end of the text.
+/// Returns all alternatives in the order of the text. An unclosed `{` ends at the end of the text.
 pub(super) fn expand(text: &str) -> Result<Vec<String>, String> {
     let mut done = Vec::new();
     let mut todo = vec![text.to_string()];
@@ -137,7 +137,7 @@ fn first_group(text: &str) -> Option<Group> {
     group
 }
 
-/// Lists the members of `1..3`, `01..10..2`, `a..e`; none where the text is not a range.
+/// Returns the members of `1..3`, `01..10..2` or `a..e`; `None` if the text is not a range.
 fn range(body: &str) -> Option<Result<Vec<String>, String>> {
     let parts: Vec<&str> = body.split("..").collect();
     let (from, to, step) = match parts.as_slice() {

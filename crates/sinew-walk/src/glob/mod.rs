@@ -1,4 +1,4 @@
-//! Globs as callers write them.
+//! Globs of callers.
 
 mod braces;
 #[cfg(test)]
@@ -10,16 +10,16 @@ use sinew_base::{Error, Result};
 
 use crate::pattern::{self, Dialect, Form, Piece};
 
-/// Longer lists are refused: reading one takes up to the square of its length.
+/// The maximum length of a list in bytes: parsing can take quadratic time.
 const LONGEST: usize = 16 << 10;
 
-/// Options for reading globs.
+/// Options for parsing globs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GlobSyntax {
     /// Match a pattern without `/` at any depth (default: true).
     pub any_depth: bool,
-    /// Let wildcards match names that begin with a dot (default: true). A dot that the pattern itself
-    /// writes at the start of a name always does.
+    /// Let wildcards match names that begin with a dot (default: true). A dot written at the start of a name in the
+    /// pattern always matches.
     pub dot: bool,
 }
 
@@ -29,15 +29,15 @@ impl Default for GlobSyntax {
     }
 }
 
-/// A list of globs: `*`, `?`, `**`, `[a-z]`, `[!a]`, `[[:alpha:]]`, `{a,b}`, `{1..3}`,
-/// groups within a name (`@(a|b)`, `?(…)`, `*(…)`, `+(…)`, `!(…)`), `\` as escape (on Windows
-/// a separator), a leading `./` or `/` for "from the root", a trailing `/` for folders only, several separated by
-/// commas outside of braces, and `!` before one that takes paths away again.
+/// A list of globs: `*`, `?`, `**`, `[a-z]`, `[!a]`, `[[:alpha:]]`, `{a,b}`, `{1..3}`, groups within a name (`@(a|b)`,
+/// `?(…)`, `*(…)`, `+(…)`, `!(…)`), `\` as escape (on Windows a separator), a leading `./` or `/` for "from the root",
+/// a trailing `/` for directories only. Commas outside braces separate globs, and a leading `!` excludes the paths that
+/// the glob matches.
 ///
-/// Of several globs the last that matches decides. Where all are negated, whatever none of them names matches.
-/// A negated glob that names a folder takes all below with it.
+/// The last matching glob decides. If all globs are negated, every path that none of them matches is included. A
+/// negated glob that matches a directory also excludes everything below it.
 ///
-/// Matching takes at most time of path length times pattern length, per alternative.
+/// Matching needs at most time proportional to path length times pattern length, per alternative.
 #[derive(Debug, Clone)]
 pub struct GlobSet {
     rules: Vec<Rule>,
@@ -56,18 +56,18 @@ impl GlobSet {
     /// Compiles a list of globs.
     ///
     /// # Errors
-    /// With [`sinew_base::ErrorCode::InvalidArgument`] for a pattern that means nothing (`[a`), leaves the root
-    /// (`../x`), has more than 1,024 alternatives, or for a list longer than 16 KiB.
+    /// Returns [`sinew_base::ErrorCode::InvalidArgument`] if a pattern is invalid (`[a`), leaves the root (`../x`) or
+    /// has more than 1,024 alternatives, or if the list is longer than 16 KiB.
     pub fn new(patterns: &str, syntax: GlobSyntax) -> Result<GlobSet> {
         GlobSet::below(patterns, syntax, &[])
     }
 
-    /// Compiles a list of globs for the folder that has one of the absolute paths `roots`: a glob that begins with one
-    /// of them is from there, and any other absolute one is an error, since nothing below the folder can match it.
-    /// Without `roots` a leading `/` means the folder.
+    /// Compiles a list of globs for the directory that has one of the absolute paths `roots`: a glob that begins with
+    /// one of them is relative to it. Any other absolute glob is an error, because nothing below the directory can
+    /// match it. If `roots` is empty, a leading `/` means the directory.
     ///
     /// # Errors
-    /// As [`GlobSet::new`], and for an absolute glob outside of `roots`.
+    /// Returns the errors of [`GlobSet::new`], and an error for an absolute glob outside `roots`.
     pub fn below(patterns: &str, syntax: GlobSyntax, roots: &[String]) -> Result<GlobSet> {
         if patterns.len() > LONGEST {
             return Err(invalid(patterns, format!("it is longer than {} KiB", LONGEST >> 10)));
@@ -83,7 +83,7 @@ impl GlobSet {
         Ok(GlobSet { keeps_by_default: rules.iter().all(|rule| rule.negated), rules, dot: syntax.dot })
     }
 
-    /// Returns true where the path (relative to the root, `/` between names) matches.
+    /// Returns true if the path (relative to the root, with `/` separators) matches.
     #[must_use]
     pub fn is_match(&self, path: &[u8], is_dir: bool) -> bool {
         for rule in self.rules.iter().rev() {
@@ -94,27 +94,27 @@ impl GlobSet {
         self.keeps_by_default
     }
 
-    /// Replaces [`GlobSyntax::dot`].
+    /// Sets [`GlobSyntax::dot`].
     #[must_use]
     pub fn with_dot(mut self, dot: bool) -> GlobSet {
         self.dot = dot;
         self
     }
 
-    /// Returns true where a glob is for folders only, so that the target of a link matters.
+    /// Returns true if a glob matches directories only, so that the type of a link's target matters.
     #[must_use]
     pub fn asks_for_folders(&self) -> bool {
         self.rules.iter().any(|rule| rule.folders_only)
     }
 
-    /// Returns true where a glob that is not negated writes a dot at the start of a name (`.github/**`), and so needs
-    /// hidden entries.
+    /// Returns true if a glob that is not negated has a dot at the start of a name (`.github/**`), and so needs hidden
+    /// entries.
     #[must_use]
     pub fn names_dot(&self) -> bool {
         self.segments().any(|segment| segment.names_dot())
     }
 
-    /// Returns true where a glob that is not negated has this name as one of its levels.
+    /// Returns true if a glob that is not negated has this name as one of its levels.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
         self.segments().any(|segment| matches!(&segment.form, Form::Literal(text) if **text == *name.as_bytes()))
@@ -132,13 +132,13 @@ impl GlobSet {
 
 impl Rule {
     fn new(part: &str, syntax: GlobSyntax, roots: &[String]) -> Result<Rule> {
-        // `!(a|b)` is a group that is closed.
+        // `!(a|b)` is a closed group, not a negation.
         let mark = part.strip_prefix('!').filter(|rest| !(rest.starts_with('(') && rest.contains(')')));
         let (negated, body) = mark.map_or((false, part), |rest| (true, rest));
         if body.is_empty() {
             return Err(invalid(part, "nothing follows the `!`; write `\\!` for the mark itself"));
         }
-        // Before braces are read: the path of the folder may have some too.
+        // Before braces are expanded, because the path of the directory may contain braces too.
         let (given, absolute) = strip_root(body, roots).map_or((body, false), |rest| (rest, true));
         let mut rule = Rule { negated, folders_only: false, alternatives: Vec::new() };
         for text in braces::expand(given).map_err(|why| invalid(part, why))? {
@@ -186,7 +186,7 @@ impl Rule {
         if !self.negated {
             return (is_dir || !self.folders_only) && self.names_one(path, dot);
         }
-        // What takes away reaches everything below, and its wildcards match dots too.
+        // A negated glob also excludes everything below, and its wildcards match dots too.
         ((is_dir || !self.folders_only) && self.names_one(path, true))
             || memchr::memchr_iter(b'/', path).any(|cut| self.names_one(&path[..cut], true))
     }
@@ -197,7 +197,8 @@ impl Rule {
     }
 }
 
-/// A pattern of Windows with `/` between names. Before a comma a `\` takes its meaning away there too: no path needs one there.
+/// Returns a Windows pattern with `/` separators. A `\` before a comma still escapes the comma, because no path needs a
+/// separator there.
 fn slashed(patterns: &str) -> String {
     patterns.split("\\,").map(|part| part.replace('\\', "/")).collect::<Vec<_>>().join("\\,")
 }
@@ -206,7 +207,8 @@ fn is_absolute(glob: &str) -> bool {
     glob.starts_with('/') || Path::new(glob).is_absolute()
 }
 
-/// An absolute glob without the folder that it begins with; what is left begins with `/`.
+/// Removes the root from the start of an absolute glob; the rest begins with `/`. `None` if the glob is not below a
+/// root.
 fn strip_root<'a>(glob: &'a str, roots: &[String]) -> Option<&'a str> {
     roots.iter().find_map(|root| {
         let root = root.strip_suffix('/').unwrap_or(root);
@@ -217,14 +219,15 @@ fn strip_root<'a>(glob: &'a str, roots: &[String]) -> Option<&'a str> {
     })
 }
 
-/// A path or glob without the folder that it begins with; on Windows letters of another case are the same.
+/// Removes the directory from the start of a path or glob; on Windows the comparison ignores case. `None` if it does
+/// not begin with it.
 #[must_use]
 pub fn strip_folder<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
     let begins = |start: &str| if cfg!(windows) { start.eq_ignore_ascii_case(folder) } else { start == folder };
     text.get(..folder.len()).filter(|start| begins(start)).map(|start| &text[start.len()..])
 }
 
-/// The drive of a glob of Windows that begins with one and no folder, as `C:x`.
+/// Returns the drive of a Windows glob that begins with a drive but no directory, such as `C:x`.
 fn bare_drive(glob: &str) -> Option<&str> {
     let bytes = glob.as_bytes();
     let is_drive = cfg!(windows) && bytes.first()?.is_ascii_alphabetic() && bytes.get(1) == Some(&b':');

@@ -10,7 +10,7 @@ fn check_with(syntax: GlobSyntax, pattern: &str, yes: &[&str], no: &[&str]) {
     let globs = GlobSet::new(pattern, syntax).unwrap_or_else(|error| panic!("{error}"));
     for (paths, expect) in [(yes, true), (no, false)] {
         for path in paths {
-            // A slash at the end marks a folder.
+            // A trailing slash marks a directory.
             let (name, is_dir) = path.strip_suffix('/').map_or((*path, false), |name| (name, true));
             assert_eq!(globs.is_match(name.as_bytes(), is_dir), expect, "{pattern:?} on {path:?}");
         }
@@ -159,7 +159,7 @@ fn absolute_patterns_are_from_their_folder_or_refused() {
         let error = read(pattern).expect_err(pattern);
         assert!(error.message().contains("outside"), "{pattern}: {error}");
     }
-    // Where no folder is named the root is meant.
+    // Without `roots` a leading slash means the root.
     check("/a.ts", &["a.ts"], &["b/a.ts"]);
 }
 

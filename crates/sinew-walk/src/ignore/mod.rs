@@ -1,10 +1,10 @@
 //! Ignore rules per folder: a chain of folders, nearest first.
 //!
-//! `.rgignore` beats `.ignore`, which beats git's rules; of each kind the nearest file that names a path decides.
-//! Both hold everywhere, `.gitignore` only inside of a work tree (a folder with `.git` or `.jj`), and none of them
-//! beyond the work tree's own folder: a repository inside of another starts afresh. After the `.gitignore` files
-//! come the repository's `info/exclude` and the user's own file. Names are compared as they are, also on systems
-//! that ignore case.
+//! `.rgignore` has precedence over `.ignore`, which has precedence over git's rules. Among files of the same kind, the
+//! nearest one with a matching rule decides. The first two apply everywhere; `.gitignore` only applies inside a work
+//! tree (a directory with `.git` or `.jj`), and never beyond it: a nested repository starts without the rules of the
+//! outer one. After the `.gitignore` files come the repository's `info/exclude` and the user's global file. Names are
+//! compared exactly, even on systems that ignore case.
 
 mod repository;
 mod rule_log;
@@ -26,13 +26,13 @@ use crate::FileType;
 #[cfg(unix)]
 use crate::stamp::Source;
 
-/// The files of ignore rules that hold everywhere; the first beats the second.
+/// The ignore files that apply everywhere; the first has precedence over the second.
 const PLAIN: [&str; 2] = [".rgignore", ".ignore"];
 
-/// Longer ignore files are read up to here.
+/// The number of bytes read from an ignore file; the rest is ignored.
 const LIMIT: u64 = 8 << 20;
 
-/// The ignore files and repository marks that a folder's listing shows.
+/// The ignore files and repository markers in a directory listing.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IgnoreFilesPresent {
     pub(crate) repository: bool,
@@ -41,7 +41,7 @@ pub(crate) struct IgnoreFilesPresent {
 }
 
 impl IgnoreFilesPresent {
-    /// Notes a name of the folder. A `.gitignore` that is a link does not count, as in git.
+    /// Records a name of the directory. A `.gitignore` that is a link is ignored, as in git.
     pub(crate) fn note(&mut self, name: &[u8], file_type: FileType) {
         match name {
             b".git" | b".jj" => self.repository = true,
@@ -53,11 +53,11 @@ impl IgnoreFilesPresent {
     }
 }
 
-/// The rules that begin to hold in one folder.
+/// The rules that begin to apply in one directory.
 #[derive(Debug)]
 pub(crate) struct Node {
     above: Option<Arc<Node>>,
-    /// The length of the prefix of an absolute path that these rules do not see, in bytes.
+    /// The length in bytes of the prefix of an absolute path that these rules do not match against.
     base: usize,
     plain: [Option<Rules>; 2],
     git: Option<Rules>,
@@ -71,7 +71,7 @@ struct WorkTree {
     global: Option<Arc<Rules>>,
 }
 
-/// The rules that all folders of a scan share.
+/// The rules that all directories of a scan share.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     global: Option<Arc<Rules>>,
@@ -83,7 +83,7 @@ impl Context {
         Context { global }
     }
 
-    /// The rules of the folders above `root`, which is absolute.
+    /// Reads the rules of the directories above `root`, which is absolute.
     pub(crate) fn above(&self, root: &Path, log: &mut RuleLog) -> Option<Arc<Node>> {
         let mut node = None;
         let mut folders: Vec<&Path> = root.ancestors().skip(1).collect();
@@ -104,7 +104,8 @@ impl Context {
         node
     }
 
-    /// The rules that hold in `folder`, whose listing shows the files in `present`; `open` opens a file of it.
+    /// Returns the rules that apply in `folder`, whose listing contains the files in `present`; `open` opens one of its
+    /// files.
     pub(crate) fn enter(
         &self,
         above: Option<Arc<Node>>,
@@ -121,7 +122,7 @@ impl Context {
             log.look(&folder.join(name));
             match open(name).and_then(read_whole) {
                 Ok(text) => Rules::parse(&text),
-                // A broken link, or gone since it was listed.
+                // A broken link, or a file deleted since the listing.
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
                 Err(cause) => {
                     log.warn(&folder.join(name), &cause);
@@ -154,8 +155,8 @@ impl Context {
     }
 }
 
-/// Returns the files outside of `root`, which is absolute, and of its own repository whose rules hold below it: those that
-/// exist, in the order in which they are read.
+/// Returns the existing rule files outside `root` (an absolute path) and outside its own repository that apply below
+/// it, in the order in which they are read.
 #[cfg(unix)]
 #[must_use]
 pub fn rule_files(root: &Path, global_excludes: Option<&Path>) -> Vec<PathBuf> {
@@ -169,7 +170,7 @@ pub fn rule_files(root: &Path, global_excludes: Option<&Path>) -> Vec<PathBuf> {
 }
 
 impl Node {
-    /// Returns the decision of the rules about an absolute path that ends in `name`.
+    /// Returns the verdict of the rules on an absolute path that ends in `name`; `None` if no rule matches.
     pub(crate) fn verdict(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Verdict> {
         let chain = || std::iter::successors(Some(self), |node| node.above.as_deref());
         for kind in 0..PLAIN.len() {
@@ -195,7 +196,7 @@ impl Node {
     }
 }
 
-/// The rules of a file; none where it does not exist.
+/// Reads the rules of a file; `None` if it does not exist.
 fn read_rules(path: &Path, log: &mut RuleLog) -> Option<Rules> {
     log.look(path);
     match open_plain(path).and_then(read_whole) {
@@ -208,7 +209,7 @@ fn read_rules(path: &Path, log: &mut RuleLog) -> Option<Rules> {
     }
 }
 
-/// Opens a regular file: a pipe of that name would block.
+/// Opens a regular file only, because opening a pipe would block.
 fn open_plain(path: &Path) -> io::Result<std::fs::File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::ErrorKind::NotFound.into());

@@ -1,11 +1,11 @@
-//! Locations of git's rules that are not in the work tree.
+//! The locations of git's rules outside the work tree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::RuleLog;
 
-/// Locations of a user's git settings; the values are those of the environment variables.
+/// The locations of a user's git configuration, from environment variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitHome {
     /// `HOME`.
@@ -16,8 +16,8 @@ pub struct GitHome {
     pub config: Option<PathBuf>,
 }
 
-/// The user's own ignore file: `core.excludesFile` of the git settings, or `git/ignore` below the settings folder.
-/// It need not exist.
+/// Returns the path of the user's global ignore file: `core.excludesFile` of the git configuration, or `git/ignore` in
+/// the configuration directory. The file may not exist.
 #[must_use]
 pub fn global_excludes(user: &GitHome) -> Option<PathBuf> {
     let settings = user
@@ -28,7 +28,7 @@ pub fn global_excludes(user: &GitHome) -> Option<PathBuf> {
     let home = user.home.as_deref();
     let files = match &user.config {
         Some(one) => vec![one.clone()],
-        // The later file is read first: it wins.
+        // The file with precedence is read first.
         None => [home.map(|home| home.join(".gitconfig")), settings.as_ref().map(|dir| dir.join("git/config"))]
             .into_iter()
             .flatten()
@@ -41,7 +41,8 @@ pub fn global_excludes(user: &GitHome) -> Option<PathBuf> {
         .or_else(|| settings.map(|dir| dir.join("git/ignore")))
 }
 
-/// The folder with `info/exclude` and `config` of the work tree in `folder`: of a linked work tree the common one.
+/// Returns the directory with `info/exclude` and `config` for the work tree in `folder`; for a linked work tree, the
+/// common directory.
 pub(super) fn find(folder: &Path, log: &mut RuleLog) -> Option<PathBuf> {
     let dot_git = folder.join(".git");
     log.look(&dot_git);
@@ -69,7 +70,7 @@ fn first_line(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(text.split(|byte| *byte == b'\n').next()?).into_owned())
 }
 
-/// The last `excludesFile` in the section `core` of a settings file.
+/// Returns the last `excludesFile` in the `core` section of a configuration file.
 pub(super) fn excludes_file(config: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let meta = fs::metadata(config).ok()?;
     if !meta.is_file() || meta.len() > 8 << 20 {

@@ -1,4 +1,4 @@
-//! The record of one reading of rules: what could not be read, and what was looked at.
+//! The log of reading rules: errors, and the files that were checked.
 
 use std::io;
 use std::path::Path;
@@ -6,23 +6,23 @@ use std::path::Path;
 #[cfg(unix)]
 use crate::stamp::Source;
 
-/// Collects the warnings of a reading of rules and, for a tree that is kept, the files that decided its outcome.
+/// Collects the warnings of reading rules and, for a kept tree, the files that determined the result.
 #[derive(Debug, Default)]
 pub(crate) struct RuleLog {
     pub(crate) warnings: Vec<String>,
-    /// The files that were looked at, there or not; none where nobody asks.
+    /// The files that were checked, whether or not they exist; `None` if they are not recorded.
     #[cfg(unix)]
     pub(crate) sources: Option<Vec<Source>>,
 }
 
 impl RuleLog {
-    /// A log that also collects sources.
+    /// Creates a log that also records sources.
     #[cfg(unix)]
     pub(crate) fn with_sources() -> RuleLog {
         RuleLog { sources: Some(Vec::new()), ..RuleLog::default() }
     }
 
-    /// Notes that the file at `path`, or its absence, is about to decide something.
+    /// Records that the file at `path`, or its absence, is about to determine the result.
     #[cfg_attr(not(unix), allow(unused_variables, clippy::unused_self, reason = "no tree is kept here"))]
     pub(crate) fn look(&mut self, path: &Path) {
         #[cfg(unix)]

@@ -1,20 +1,20 @@
-//! One ignore file: its lines as rules, and which rule names a path last.
+//! One ignore file: its lines as rules, and the last rule that matches a path.
 
 use std::collections::HashMap;
 
 use crate::pattern::{Dialect, Form, Piece, Segment, matches_path, parse};
 
-/// A longer line names nothing: no path that the system takes is as long.
+/// Longer lines match nothing, because no path that the system accepts is that long.
 const LONGEST: usize = 4_096;
 
-/// The decision of an ignore file about a path.
+/// The verdict of an ignore file on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Ignore,
     Keep,
 }
 
-/// The rules of one file. Names and extensions are looked up; only what is left is tried one by one.
+/// The rules of one file. Names and extensions are looked up in tables; only the other rules are tried one by one.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     rules: Vec<Rule>,
@@ -32,14 +32,14 @@ struct Rule {
 
 #[derive(Debug)]
 enum Subject {
-    /// The last name, at any depth.
+    /// The last component of the path, at any depth.
     Name(Segment),
-    /// The path from the folder of the file.
+    /// The path relative to the directory of the file.
     Path(Vec<Piece>),
 }
 
 impl Rules {
-    /// Reads the text of an ignore file; none when it holds no rule.
+    /// Parses the text of an ignore file; `None` if it contains no rule.
     pub(crate) fn parse(text: &[u8]) -> Option<Rules> {
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
         let mut all = Rules::default();
@@ -54,7 +54,7 @@ impl Rules {
 
     fn push(&mut self, rule: Rule) {
         let index = u32::try_from(self.rules.len()).unwrap_or(u32::MAX);
-        // The last name of a path has to match the last level of a pattern, whatever comes before.
+        // The last component of a path has to match the last level of a pattern, whatever comes before it.
         let last = match &rule.subject {
             Subject::Name(name) => Some(name),
             Subject::Path(pieces) => match pieces.last() {
@@ -74,7 +74,8 @@ impl Rules {
         self.rules.push(rule);
     }
 
-    /// The last rule that names `path` (relative to the folder of the file) decides; none if no rule does.
+    /// Returns the verdict of the last rule that matches `path` (relative to the directory of the file); `None` if no
+    /// rule matches.
     pub(crate) fn verdict(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Verdict> {
         let mut best: Option<u32> = None;
         let mut look = |list: &[u32]| {
@@ -117,7 +118,7 @@ impl Rule {
         }
         let from_folder = body.contains(&b'/');
         let body = body.strip_prefix(b"/").unwrap_or(body);
-        // A pattern with an error matches nothing, as in git.
+        // An invalid pattern matches nothing, as in git.
         let pieces = parse(body, Dialect::Git).ok()?;
         let subject = match <[Piece; 1]>::try_from(pieces) {
             Ok([Piece::Segment(name)]) if !from_folder => Subject::Name(name),
@@ -138,7 +139,7 @@ impl Rule {
     }
 }
 
-/// Without the blanks at the end, but for an escaped one.
+/// Returns the line without trailing blanks, except an escaped one.
 fn trim_blanks(line: &[u8]) -> &[u8] {
     let mut end = None;
     let mut at = 0;

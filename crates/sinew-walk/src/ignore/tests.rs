@@ -5,7 +5,7 @@ fn check(rules: &str, ignored: &[&str], kept: &[&str]) {
     let rules = Rules::parse(rules.as_bytes());
     for (paths, expect) in [(ignored, true), (kept, false)] {
         for path in paths {
-            // A slash at the end marks a folder.
+            // A trailing slash marks a directory.
             let (path, is_dir) = path.strip_suffix('/').map_or((*path, false), |path| (path, true));
             let name = path.rsplit('/').next().unwrap_or(path);
             let verdict = rules.as_ref().and_then(|rules| rules.verdict(path.as_bytes(), name.as_bytes(), is_dir));

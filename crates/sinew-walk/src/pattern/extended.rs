@@ -1,16 +1,17 @@
 //! Groups in the pattern of a name: `@(a|b)`, `?(a|b)`, `*(a|b)`, `+(a|b)`, `!(a|b)`.
 //!
-//! A match is found by sets of positions: which ones are reached behind each token, from which ones. What a group reaches
-//! from a position is found once for a name, so the time is at most the pattern's length times the square of the name's.
+//! A match is computed with sets of positions: which positions are reachable after each token, and from which ones. The
+//! positions that a group reaches from a start are computed once per name, so the time is at most the pattern's length
+//! times the square of the name's length.
 
 use std::collections::HashMap;
 
 use super::{Dialect, PatternError, Segment, Token, decode, separator, token};
 
-/// Groups in groups, at most.
+/// The maximum nesting depth of groups.
 const DEPTH: usize = 16;
 
-/// The number of times that one of the alternatives stands there.
+/// How often one of the alternatives must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Once,
@@ -38,7 +39,8 @@ fn mark(byte: u8) -> Option<Mark> {
     })
 }
 
-/// Reads the group that begins at `at`, if one does; gives where the next token begins. One that is not closed is text.
+/// Parses the group that begins at `at` and returns it with the position of the next token; `None` if no group begins
+/// there. An unclosed group is literal text.
 pub(super) fn group(pattern: &[u8], at: usize, depth: usize) -> Result<Option<(Group, usize)>, PatternError> {
     let Some(mark) = mark(pattern[at]).filter(|_| pattern.get(at + 1) == Some(&b'(')) else { return Ok(None) };
     if depth == DEPTH {
@@ -76,7 +78,7 @@ pub(super) fn group(pattern: &[u8], at: usize, depth: usize) -> Result<Option<(G
     Ok(None)
 }
 
-/// Returns true where a name of these tokens may begin with a dot that the pattern writes.
+/// Returns true if a name of these tokens can begin with a dot that the pattern contains.
 pub(super) fn names_dot(tokens: &[Token]) -> bool {
     match tokens.first() {
         Some(Token::Byte(byte)) => *byte == b'.',
@@ -85,19 +87,19 @@ pub(super) fn names_dot(tokens: &[Token]) -> bool {
     }
 }
 
-/// Positions in a name.
+/// A set of positions in a name.
 type Positions = Vec<bool>;
 
 struct Search<'a> {
     segment: &'a Segment,
     name: &'a [u8],
-    /// The positions at which characters begin, and the end.
+    /// The positions where characters begin, and the end.
     borders: Positions,
-    /// The positions that one of a group's alternatives reaches from another.
+    /// The positions that the alternatives of a group reach from a start.
     reached: HashMap<(*const Group, usize), Positions>,
 }
 
-/// Returns true where the tokens match the whole of `name`.
+/// Returns true if the tokens match the whole of `name`.
 pub(super) fn matches(segment: &Segment, tokens: &[Token], name: &[u8]) -> bool {
     let mut borders = vec![false; name.len() + 1];
     let mut at = 0;
@@ -117,7 +119,7 @@ impl Search<'_> {
         positions
     }
 
-    /// Returns the positions behind `tokens`, from those of `from`.
+    /// Returns the positions after `tokens`, starting from the positions in `from`.
     fn run(&mut self, tokens: &[Token], mut from: Positions) -> Positions {
         for token in tokens {
             let mut next = vec![false; from.len()];
@@ -128,7 +130,7 @@ impl Search<'_> {
                         for (reached, border) in next[at..].iter_mut().zip(&self.borders[at..]) {
                             *reached |= border;
                         }
-                        // What later ones reach is among these.
+                        // The positions that later starts reach are already included.
                         break;
                     }
                     Token::Group(group) => {
@@ -148,7 +150,7 @@ impl Search<'_> {
         from
     }
 
-    /// Returns the positions behind a group that begins at `at`.
+    /// Returns the positions after a group that begins at `at`.
     fn behind(&mut self, group: &Group, at: usize) -> Positions {
         let mut positions = match group.mark {
             Mark::Once | Mark::Optional => self.once(group, at),
@@ -177,7 +179,7 @@ impl Search<'_> {
         positions
     }
 
-    /// Returns the positions behind one of the alternatives.
+    /// Returns the positions after one of the alternatives.
     fn once(&mut self, group: &Group, at: usize) -> Positions {
         let key = (std::ptr::from_ref(group), at);
         if let Some(known) = self.reached.get(&key) {

@@ -1,4 +1,4 @@
-//! The system calls of a walk, per platform: list a folder, ask for details, open by a path of any length.
+//! The system calls of a walk, per platform: listing directories, reading metadata, and opening paths of any length.
 
 #[cfg(not(unix))]
 mod portable;
@@ -12,11 +12,11 @@ pub(crate) use unix::{Folder, Root, open_file, path_of, target_type};
 
 use crate::FileType;
 
-/// One name of a folder; none as type where it is neither file, folder nor link.
+/// One name in a directory; the type is `None` for anything but a file, directory or link.
 pub(crate) struct DirEntry<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) file_type: Option<FileType>,
 }
 
-/// The numbers that tell one folder from another.
+/// The numbers that identify a directory.
 pub(crate) type FolderId = (u64, u64);

@@ -1,5 +1,5 @@
-//! Calls of the standard library for other systems. Names that are not Unicode are shown lossily and cannot be opened
-//! again.
+//! The standard library's calls, for other systems. Names that are not Unicode are converted lossily and cannot be
+//! opened again.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ impl Root {
         Ok(Root(path.to_path_buf()))
     }
 
-    /// Opens a folder by a path without links.
+    /// Opens a directory by a path without links.
     pub(crate) fn open_canonical(path: &Path) -> io::Result<Root> {
         Root::open(path)
     }
@@ -60,7 +60,7 @@ impl Folder {
         kind(fs::metadata(self.0.join(path_of(name).as_ref())).ok()?.file_type())
     }
 
-    /// The canonical path identifies the folder: the standard library knows no file numbers here.
+    /// The canonical path identifies the directory, because the standard library has no file numbers here.
     pub(crate) fn folder_id(&self) -> io::Result<FolderId> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! POSIX: everything relative to an open root, so that no path is resolved from `/` again.
+//! POSIX: all calls are relative to an open root, so that paths are not resolved from `/` each time.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use super::{DirEntry, FolderId};
 use crate::FileType;
 use crate::stamp::Stamp;
 
-/// The longest path that is opened in one step, in bytes; the system's limit is 4,096.
+/// The maximum path length opened in one step, in bytes; the system's limit is 4,096.
 const MAX_OPEN_PATH: usize = 4_000;
 
 pub(crate) struct Root(OwnedFd);
@@ -26,7 +26,8 @@ impl Root {
         Ok(Root(openat(rustix::fs::CWD, path, folder_flags(), Mode::empty())?))
     }
 
-    /// Opens a folder by a path without links. One that got a link since it was looked at is refused where the system can tell.
+    /// Opens a directory by a path without links. If a component has become a link in the meantime, the call fails
+    /// where the system can detect it.
     pub(crate) fn open_canonical(path: &Path) -> io::Result<Root> {
         match open_without_links(rustix::fs::CWD, path.as_os_str().as_bytes()) {
             Some(opened) => opened.map(Root),
@@ -34,8 +35,8 @@ impl Root {
         }
     }
 
-    /// Opens a folder below. Links are followed only with `follow`; without it one that is not the last name is refused where
-    /// the system can tell.
+    /// Opens a directory below the root. Links are followed only if `follow` is true; otherwise a link before the last
+    /// component makes the call fail where the system can detect it.
     pub(crate) fn folder(&self, path: &[u8], follow: bool) -> io::Result<Folder> {
         if !follow
             && !path.is_empty()
@@ -48,7 +49,7 @@ impl Root {
         Ok(Folder(open_below(self.0.as_fd(), path, flags)?))
     }
 
-    /// Opens a file below for reading. A pipe that took its place since it was listed does not block.
+    /// Opens a file below the root for reading. A pipe that replaced it since the listing does not block.
     pub(crate) fn open_file(&self, path: &[u8]) -> io::Result<File> {
         Ok(File::from(open_below(self.0.as_fd(), path, file_flags())?))
     }
@@ -57,7 +58,7 @@ impl Root {
         self.0.try_clone().map(Root)
     }
 
-    /// Returns the path at which the open folder lies now.
+    /// Returns the current path of the open directory.
     pub(crate) fn path(&self) -> io::Result<std::path::PathBuf> {
         use std::os::fd::AsRawFd;
         #[cfg(target_os = "linux")]
@@ -66,7 +67,7 @@ impl Root {
         std::fs::canonicalize(format!("/dev/fd/{}", self.0.as_raw_fd()))
     }
 
-    /// Asks for the stamp of an entry below; of the link itself where it is one.
+    /// Reads the stamp of an entry below the root, without following a link.
     pub(crate) fn stamp(&self, path: &[u8]) -> io::Result<Stamp> {
         if path.is_empty() {
             return Ok(Stamp::of(&rustix::fs::fstat(&self.0)?));
@@ -86,7 +87,7 @@ impl Folder {
         Ok(Stamp::of(&rustix::fs::fstat(&self.0)?))
     }
 
-    /// Asks for the stamp of a name; of the link itself where it is one.
+    /// Reads the stamp of a name, without following a link.
     pub(crate) fn stamp_of(&self, name: &[u8]) -> io::Result<Stamp> {
         Ok(Stamp::of(&statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)?))
     }
@@ -95,7 +96,7 @@ impl Folder {
         self.0.as_fd()
     }
 
-    /// Calls `each` for every name but `.` and `..`; it stops the listing by returning false.
+    /// Calls `each` for every name except `.` and `..`, until it returns false.
     #[cfg(target_os = "linux")]
     pub(crate) fn list(&self, buffer: &mut Vec<u8>, mut each: impl FnMut(DirEntry<'_>) -> bool) -> io::Result<()> {
         buffer.clear();
@@ -111,7 +112,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Calls `each` for every name but `.` and `..`; it stops the listing by returning false.
+    /// Calls `each` for every name except `.` and `..`, until it returns false.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn list(&self, _buffer: &mut Vec<u8>, mut each: impl FnMut(DirEntry<'_>) -> bool) -> io::Result<()> {
         for entry in rustix::fs::Dir::read_from(&self.0)? {
@@ -128,7 +129,7 @@ impl Folder {
             return true;
         }
         let file_type = match file_type {
-            // Some file systems do not tell the type in a listing.
+            // Some file systems do not report types in a listing.
             rustix::fs::FileType::Unknown => {
                 match statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => kind(rustix::fs::FileType::from_raw_mode(stat.st_mode)),
@@ -140,12 +141,12 @@ impl Folder {
         each(DirEntry { name, file_type })
     }
 
-    /// Time in nanoseconds and size of a name; of the link itself where it is one.
+    /// Returns the time in nanoseconds and the size of a name, without following a link.
     pub(crate) fn detail(&self, name: &[u8]) -> Option<(i64, u64)> {
         self.stamp_of(name).ok().map(|stamp| (stamp.mtime, stamp.size))
     }
 
-    /// Opens a file of the folder as [`Root::open_file`] does.
+    /// Opens a file of the directory as [`Root::open_file`] does.
     pub(crate) fn open_file(&self, name: &[u8]) -> io::Result<File> {
         let open = || openat(&self.0, OsStr::from_bytes(name), file_flags(), Mode::empty());
         Ok(File::from(rustix::io::retry_on_intr(open)?))
@@ -180,7 +181,8 @@ fn kind(file_type: rustix::fs::FileType) -> Option<FileType> {
     }
 }
 
-/// Opens a folder if no link is on the way; a link is no folder. None where the system has no such call, or not for this path.
+/// Opens a directory if no component of the path is a link. `None` if the system has no such call, or not for this
+/// path.
 #[cfg(target_os = "linux")]
 fn open_without_links(start: BorrowedFd<'_>, path: &[u8]) -> Option<io::Result<OwnedFd>> {
     use rustix::fs::{ResolveFlags, openat2};

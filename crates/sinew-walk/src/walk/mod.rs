@@ -1,6 +1,6 @@
-//! The walk: folders are shared among the threads of a pool, the listings put together in path order at the end.
+//! The walk: the threads of a pool share the directories, and the listings are combined in path order at the end.
 //!
-//! A listing is sorted by the thread that read it, so that the end only copies.
+//! The thread that reads a listing also sorts it, so that the end only copies.
 
 mod ordered;
 mod reader;
@@ -21,13 +21,13 @@ use reader::{FolderReader, root_error};
 use work_queue::WorkQueue;
 use worker_output::{WorkerOutput, assemble};
 
-/// Reads the root and all that lies below it, on this thread and those of `pool` that are free.
+/// Reads the root and everything below it, on this thread and the free threads of `pool`.
 ///
-/// Files, folders and links are listed; `.git`, sockets, pipes and devices never. What cannot be read is a
-/// warning of the result. Looks at `cancel` once per folder and per [`sinew_base::CHECK_INTERVAL`] entries.
+/// Lists files, directories and links, but never `.git`, sockets, pipes and devices. Anything that cannot be read is a
+/// warning of the result. Checks `cancel` once per directory and per [`sinew_base::CHECK_INTERVAL`] entries.
 ///
 /// # Errors
-/// When the root does not exist or cannot be read, and when cancelled.
+/// Returns an error if the root does not exist or cannot be read, or if `cancel` is set.
 pub fn scan(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Scan> {
     match read(options, pool, cancel)? {
         WalkOutput::File(scan) => Ok(scan),
@@ -38,17 +38,17 @@ pub fn scan(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<
     }
 }
 
-/// Scans as [`scan`] does, but the deadline of `cancel` is not an error: returns what was read until then, and true.
-/// That is whole folders: one whose listing was cut short is there without its entries.
+/// Scans as [`scan`] does, but a passed deadline of `cancel` is not an error: returns the entries read so far, and
+/// true. Directories are complete or empty: one whose listing was cut short is listed without its entries.
 ///
 /// # Errors
-/// When the root does not exist or cannot be read, and when the signal of `cancel` came.
+/// Returns an error if the root does not exist or cannot be read, or if `cancel` was cancelled explicitly.
 pub(crate) fn scan_so_far(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<(Scan, bool)> {
     match read(options, pool, cancel)? {
         WalkOutput::File(scan) => Ok((scan, false)),
         WalkOutput::Folder { aborted: Some(Aborted::Signal), .. } => Err(Aborted::Signal.into()),
         WalkOutput::Folder { options, outputs, warnings, aborted } => {
-            // The copy is short beside the reading.
+            // Copying is fast compared with reading.
             let cancel = cancel.clone().without_timeout();
             Ok((assemble(&options, outputs, warnings, &cancel)?, aborted.is_some()))
         }
@@ -80,7 +80,7 @@ fn read(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Walk
     Ok(WalkOutput::Folder { options: reader.options, outputs, warnings, aborted })
 }
 
-/// A file as root: one entry, whatever the rules say of it.
+/// Scans a root that is a file: one entry, even if the rules ignore it.
 fn single(options: &ScanOptions) -> Result<Scan> {
     let (Some(folder), Some(name)) = (options.root.parent(), options.root.file_name()) else {
         return Err(Error::invalid(format!("{:?} is not a file", options.root.to_string_lossy())));

@@ -1,9 +1,9 @@
-//! A walk in path order whose folders are read when they are needed, so that the first files are known before the last
-//! folder is listed, and a search that has enough reads no further.
+//! A walk in path order that reads directories on demand, so that the first files are known before the last directory
+//! is listed, and a search with enough results stops reading.
 //!
-//! The walk has a front: the place in path order up to which files were handed out. Threads ask for the next step. They get
-//! the files behind the front; where a folder stands there that nobody has read, they get the task to read it; and where
-//! another thread reads it just now, a folder further on.
+//! The walk has a front: the position in path order up to which files were returned. Threads ask for the next step. A
+//! thread gets the files after the front. If the next directory is unread, it gets the task to read it. If another
+//! thread is reading it, it gets a directory further on.
 
 use std::fs::File;
 use std::io;
@@ -19,37 +19,37 @@ use super::worker_output::{WARNINGS, WorkerOutput, finish_warnings, name_of};
 use crate::entry::{TYPE, bits_of};
 use crate::{FileType, ScanOptions, sys};
 
-/// The most folders that are kept open: their files are opened without a look at the path above them. Several walks at a
-/// time have to stay within the usual 1,024 descriptors of a process.
+/// The maximum number of directories kept open, whose files are opened without resolving the path above them. Several
+/// concurrent walks have to stay within the usual 1,024 descriptors of a process.
 const MAX_OPEN_FOLDERS: usize = 16;
 
-/// The files below a folder in path order, read on demand by any number of threads.
+/// The files below a directory in path order, read on demand by any number of threads.
 pub struct OrderedWalk {
     reader: FolderReader,
     state: Mutex<State>,
     open_folders: Arc<AtomicUsize>,
 }
 
-/// The part of a walk that is done by one call of [`OrderedWalk::read`].
+/// The work of one call of [`OrderedWalk::read`].
 pub struct FolderTask(Task);
 
-/// The next thing to do in a walk.
+/// The next step of a walk.
 pub enum WalkStep {
-    /// Files to handle. The steps of all threads together hold every file once, in path order.
+    /// Files to process. The steps of all threads together contain every file once, in path order.
     Files(FileBatch),
-    /// A folder to read.
+    /// A directory to read.
     Folder(FolderTask),
-    /// Nothing until another thread has read a folder.
+    /// No work until another thread has read a directory.
     Wait,
-    /// No file is left.
+    /// No files are left.
     End,
 }
 
-/// Files of one folder that follow each other in path order.
+/// Consecutive files of one directory, in path order.
 pub struct FileBatch {
     folder: Arc<ReadFolder>,
     steps: Range<usize>,
-    /// The warnings of the folders that come before these files and after those of the batch before.
+    /// The warnings of the directories before these files and after the previous batch.
     pub warnings: WalkWarnings,
 }
 
@@ -60,7 +60,7 @@ pub struct WalkFile<'a> {
     name: &'a [u8],
 }
 
-/// Sentences about folders and ignore files that could not be read: at most 100, and how many more there are.
+/// Sentences about directories and ignore files that could not be read: at most 100, and the number of further ones.
 #[derive(Debug, Clone, Default)]
 pub struct WalkWarnings {
     sentences: Vec<String>,
@@ -68,11 +68,11 @@ pub struct WalkWarnings {
 }
 
 struct State {
-    /// By number of the folder.
+    /// Indexed by the number of the directory.
     slots: Vec<Slot>,
-    /// The numbers of folders that may be unread; the next in path order is the last.
+    /// The numbers of directories that may be unread; the next in path order is the last.
     unread: Vec<u32>,
-    /// The folders that the front lies in, each with its next step.
+    /// The directories that contain the front, each with its next step.
     front: Vec<(Arc<ReadFolder>, usize)>,
     warnings: WalkWarnings,
 }
@@ -91,7 +91,7 @@ struct ReadFolder {
     open: Option<OpenFolder>,
 }
 
-/// A folder that is kept open, counted.
+/// An open directory; the number of open ones is counted.
 struct OpenFolder {
     handle: sys::Folder,
     count: Arc<AtomicUsize>,
@@ -104,13 +104,13 @@ impl Drop for OpenFolder {
 }
 
 impl OrderedWalk {
-    /// Opens the folder of `options`. Reads nothing below it yet.
+    /// Opens the directory of `options`. Reads nothing below it yet.
     ///
     /// # Errors
-    /// The root does not exist, is not a folder or cannot be read.
+    /// Returns an error if the root does not exist, is not a directory or cannot be read.
     pub fn open(options: &ScanOptions) -> Result<OrderedWalk> {
         let (reader, first, sentences) = FolderReader::open(options.clone().canonical()?)?;
-        // A folder around the root, so that the root is read as any other.
+        // A parent of the root, so that the root is read like any other directory.
         let mut around = WorkerOutput::default();
         around.push(b"", FileType::Dir);
         around.items[0].child = 1;
@@ -126,20 +126,20 @@ impl OrderedWalk {
             }),
             open_folders: Arc::default(),
         };
-        // Its first step names the folder, the second all that lies below it.
+        // Its first step is the directory itself, the second everything below it.
         let state = walk.state.get_mut();
         state.front.push((Arc::new(around), 1));
         Ok(walk)
     }
 
-    /// Returns the folder that paths are relative to, all links resolved.
+    /// Returns the directory that paths are relative to, with all links resolved.
     #[must_use]
     pub fn root(&self) -> &std::path::Path {
         &self.reader.options.root
     }
 
-    /// Returns the next step; at most `most` files, and at most the `parts`-th part of those that are at hand, so that
-    /// other threads get some.
+    /// Returns the next step, with at most `most` files. A step contains at most 1/`parts` of the files that are ready,
+    /// so that other threads get some.
     pub fn next(&self, most: usize, parts: usize) -> WalkStep {
         let mut guard = self.state.lock();
         let state = &mut *guard;
@@ -174,7 +174,7 @@ impl OrderedWalk {
                             state.warnings.add(child.output.warnings());
                             state.front.push((child, 0));
                         }
-                        // A folder is passed once.
+                        // A directory is passed once.
                         Slot::Passed => *step += 1,
                     }
                 }
@@ -182,10 +182,10 @@ impl OrderedWalk {
         }
     }
 
-    /// Reads the folder of a step. Files that `select` refuses, given path and name, are left out.
+    /// Reads the directory of a step. Files are excluded if `select`, called with the path and the name, returns false.
     ///
     /// # Errors
-    /// The walk is cancelled; then no thread gets further than this folder.
+    /// Returns an error if the walk is cancelled; no thread then gets further than this directory.
     pub fn read(
         &self,
         task: FolderTask,
@@ -238,10 +238,10 @@ impl OrderedWalk {
         Some(OpenFolder { handle, count: Arc::clone(&self.open_folders) })
     }
 
-    /// Opens a file for reading. A pipe that took its place does not block.
+    /// Opens a file for reading. A pipe that replaced it does not block.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns an error if the system cannot open the file.
     pub fn open_file(&self, file: WalkFile<'_>) -> io::Result<File> {
         match &file.folder.open {
             Some(folder) => folder.handle.open_file(file.name),
@@ -249,7 +249,7 @@ impl OrderedWalk {
         }
     }
 
-    /// Returns the warnings of the folders behind the last files; all of them once a step was [`WalkStep::End`].
+    /// Returns the warnings of the directories after the last files; all of them once a step was [`WalkStep::End`].
     #[must_use]
     pub fn take_warnings(&self) -> WalkWarnings {
         std::mem::take(&mut self.state.lock().warnings)
@@ -257,7 +257,7 @@ impl OrderedWalk {
 }
 
 impl State {
-    /// The next folder behind the front that nobody reads.
+    /// Returns the next unread directory after the front.
     fn read_ahead(&mut self) -> WalkStep {
         while let Some(number) = self.unread.pop() {
             let slot = &mut self.slots[number as usize];
@@ -272,7 +272,7 @@ impl State {
 }
 
 impl FileBatch {
-    /// The files, in path order.
+    /// Returns the files, in path order.
     pub fn files(&self) -> impl ExactSizeIterator<Item = WalkFile<'_>> {
         let output = &self.folder.output;
         let steps = output.steps()[self.steps.clone()].iter();
@@ -281,7 +281,7 @@ impl FileBatch {
 }
 
 impl WalkFile<'_> {
-    /// Returns the path relative to the root, as the system gave it, with `/` on every platform.
+    /// Returns the path relative to the root, as the system reported it, with `/` on every platform.
     #[must_use]
     pub fn path(&self) -> Vec<u8> {
         let mut path = Vec::with_capacity(self.folder.path.len() + 1 + self.name.len());
@@ -293,13 +293,13 @@ impl WalkFile<'_> {
 }
 
 impl WalkWarnings {
-    /// Adds those of later folders.
+    /// Adds the warnings of later directories.
     pub fn append(&mut self, later: WalkWarnings) {
         self.more += later.more;
         self.add((&later.sentences, 0));
     }
 
-    /// Adds a sentence.
+    /// Adds a warning.
     pub fn push(&mut self, sentence: String) {
         self.add((&[sentence], 0));
     }
@@ -310,7 +310,7 @@ impl WalkWarnings {
         self.more += more + sentences.len() - room;
     }
 
-    /// Returns the sentences in the order of a [`crate::Scan`]: sorted, at most 101.
+    /// Returns the warnings in the order of a [`crate::Scan`]: sorted, at most 101.
     #[must_use]
     pub fn into_sentences(self) -> Vec<String> {
         finish_warnings(self.sentences, self.more)

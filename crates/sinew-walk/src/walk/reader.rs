@@ -1,4 +1,4 @@
-//! Reading of one folder of a walk: its listing, sorted, without what options and ignore rules leave out.
+//! Reads one directory of a walk: its sorted listing without the entries that options and ignore rules exclude.
 
 use std::io;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::ignore::{Context, IgnoreFilesPresent, Node, RuleLog, Verdict};
 use crate::sys::{self, Folder, FolderId};
 use crate::{Detail, FileType, GlobSet, ScanOptions};
 
-/// The longest path of a folder that is entered: a path is held once per entry below it.
+/// The maximum path length of a directory that is entered, because each entry below stores its path.
 const MAX_FOLDER_PATH: usize = 32 << 10;
 
-/// A folder to read.
+/// A directory to read.
 pub(super) struct Task {
     pub(super) id: u32,
     pub(super) path: Vec<u8>,
-    /// Those of the folders above.
+    /// The rules of the parent directories.
     pub(super) rules: Option<Arc<Node>>,
     ignored: bool,
-    /// The folders it lies in, kept only where links are followed.
+    /// The parent directories, recorded only if links are followed.
     ancestors: Option<Arc<Ancestor>>,
 }
 
 impl Task {
-    /// The task to read one folder again, with the rules of those above.
+    /// Creates the task to read one directory again, with the rules of its parents.
     #[cfg(unix)]
     pub(super) fn again(path: Vec<u8>, rules: Option<Arc<Node>>) -> Task {
         Task { id: 0, path, rules, ignored: false, ancestors: None }
@@ -39,11 +39,11 @@ struct Ancestor {
     above: Option<Arc<Ancestor>>,
 }
 
-/// The result of reading a folder.
+/// The result of reading a directory.
 pub(super) struct FolderRead {
-    /// The open folder; none where it could not be opened.
+    /// The open directory; `None` if it could not be opened.
     pub(super) folder: Option<Folder>,
-    /// The folder, where it could not be read to its end, and why.
+    /// The path and the error if the directory could not be read completely.
     pub(super) failure: Option<(Vec<u8>, io::Error)>,
 }
 
@@ -53,32 +53,33 @@ impl FolderRead {
     }
 }
 
-/// The open root of a walk, and the options and rules that hold below it.
+/// The open root of a walk, and the options and rules that apply below it.
 pub(super) struct FolderReader {
     pub(super) options: ScanOptions,
     pub(super) handle: sys::Root,
-    /// Paths that are left out whatever ignore rules say.
+    /// Paths that are excluded independently of ignore rules.
     pub(super) exclude: Option<Arc<GlobSet>>,
     context: Context,
-    /// The number of the next folder that is found.
+    /// The number of the next directory found.
     next: AtomicU32,
 }
 
 impl FolderReader {
-    /// Opens the folder `options.root`, a canonical path. Returns the task to read it and the warnings of the rules above.
+    /// Opens the directory `options.root`, a canonical path. Returns the task to read it and the warnings of the rules
+    /// above it.
     ///
     /// # Errors
-    /// The root cannot be listed.
+    /// Returns an error if the root cannot be listed.
     pub(super) fn open(options: ScanOptions) -> Result<(FolderReader, Task, Vec<String>)> {
         let mut log = RuleLog::default();
         let (reader, first) = FolderReader::open_with(options, &mut log)?;
         Ok((reader, first, log.warnings))
     }
 
-    /// Opens the folder as [`FolderReader::open`] does and records the reading of the rules above in `log`.
+    /// Opens the directory as [`FolderReader::open`] does and records the reading of the rules above it in `log`.
     ///
     /// # Errors
-    /// The root cannot be listed.
+    /// Returns an error if the root cannot be listed.
     pub(super) fn open_with(options: ScanOptions, log: &mut RuleLog) -> Result<(FolderReader, Task)> {
         let context = Context::new(options.global_excludes.as_deref(), log);
         let rules = context.above(&options.root, log);
@@ -92,11 +93,11 @@ impl FolderReader {
         Ok((FolderReader { options, handle, exclude: None, context, next: AtomicU32::new(1) }, first))
     }
 
-    /// Reads a folder into `output` and pushes the tasks of the folders in it, in path order, to `tasks`. Returns the open
-    /// folder, or none where it could not be read, which is a warning.
+    /// Reads a directory into `output` and pushes the tasks of its subdirectories, in path order, to `tasks`. Returns
+    /// the open directory, or `None` if it could not be read, which is a warning.
     ///
     /// # Errors
-    /// The walk is cancelled.
+    /// Returns an error if the walk is cancelled.
     pub(super) fn read(
         &self,
         task: Task,
@@ -114,10 +115,11 @@ impl FolderReader {
         Ok(read.folder)
     }
 
-    /// Reads as [`FolderReader::read`] does, calls `opened` before anything is listed, and leaves the warnings to the caller.
+    /// Reads as [`FolderReader::read`] does, but calls `opened` before the listing, and leaves the warnings to the
+    /// caller.
     ///
     /// # Errors
-    /// The walk is cancelled.
+    /// Returns an error if the walk is cancelled.
     #[allow(clippy::too_many_arguments, reason = "the parts of one thread's state, borrowed apart")]
     pub(super) fn read_with(
         &self,
@@ -187,7 +189,7 @@ impl FolderReader {
         Ok(FolderRead { folder: Some(folder), failure })
     }
 
-    /// Returns the folders that `folder` lies in and itself; an error when it is one of them.
+    /// Returns the parents of `folder` and `folder` itself; an error if the parents already contain it.
     fn ancestors(&self, folder: &Folder, task: &Task) -> Result<Option<Arc<Ancestor>>, ()> {
         if !self.options.follow_links {
             return Ok(None);
@@ -225,7 +227,7 @@ impl FolderReader {
         if present == IgnoreFilesPresent::default() {
             return task.rules.clone();
         }
-        // Only a regular file is opened: a pipe of that name would block.
+        // Only regular files are opened, because a pipe would block.
         let open = |name: &str| match folder.target_type(name.as_bytes()) {
             Some(FileType::File) => folder.open_file(name.as_bytes()),
             _ => Err(io::ErrorKind::NotFound.into()),
@@ -234,7 +236,7 @@ impl FolderReader {
         self.context.enter(task.rules.clone(), present, &path, open, log)
     }
 
-    /// Drops what the options leave out, marks what is ignored, and asks for the details of the rest.
+    /// Drops the entries that the options exclude, marks ignored entries, and reads the details of the rest.
     #[allow(clippy::too_many_arguments, reason = "the parts of one folder's state, borrowed apart")]
     fn filter_entries(
         &self,
@@ -285,7 +287,7 @@ impl FolderReader {
                         item.detail = u32::try_from(output.details.len()).unwrap_or(u32::MAX);
                         output.details.push(detail);
                     }
-                    // It is gone by now.
+                    // The entry was deleted in the meantime.
                     None => continue,
                 }
             }
@@ -313,7 +315,7 @@ fn path_below(folder: &[u8], name: &[u8]) -> Vec<u8> {
     if folder.is_empty() { name.to_vec() } else { [folder, b"/", name].concat() }
 }
 
-/// The error of a root that cannot be read.
+/// Creates the error of a root that cannot be read.
 pub(super) fn root_error(options: &ScanOptions, cause: &io::Error) -> Error {
     Error::io(format_args!("failed to read {:?}", options.root.to_string_lossy()), cause)
 }

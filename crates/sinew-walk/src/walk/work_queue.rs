@@ -1,11 +1,12 @@
-//! Work that grows while it is done: each thread keeps what it finds to itself and gives half of it away when another is idle.
+//! A work queue for work that generates more work: each thread keeps the tasks it finds and shares half of them when
+//! another thread is idle.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use sinew_base::Aborted;
 
-/// Tasks that any number of threads do, and those that they find meanwhile.
+/// Tasks that several threads process, including the tasks found on the way.
 pub(super) struct WorkQueue<T> {
     idle_workers: AtomicUsize,
     stop: AtomicBool,
@@ -29,21 +30,21 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Returns why a thread ended the work early, if one did.
+    /// Returns why a thread ended the work early; `None` if none did.
     pub(super) fn into_aborted(self) -> Option<Aborted> {
         self.shared.into_inner().aborted
     }
 
-    /// Gives tasks to `work`, which adds those that it finds, the first one to be done first, until none is left on any thread.
-    /// With its failure all threads end.
+    /// Calls `work` with each task until no thread has any left. `work` adds the tasks that it finds, the first to be
+    /// done first. If it fails, all threads stop.
     pub(super) fn work(&self, mut work: impl FnMut(T, &mut Vec<T>) -> Result<(), Aborted>) {
-        // Whatever ends this thread's part, also a panic, the others must not wait for it.
+        // Even if this thread panics, the others must not wait for it.
         struct Leave<'a, T>(&'a WorkQueue<T>);
         impl<T> Drop for Leave<'_, T> {
             fn drop(&mut self) {
                 if std::thread::panicking() {
                     self.0.stop.store(true, Ordering::Relaxed);
-                    // Under the lock: a notice between another's look and its wait would be lost.
+                    // Locks first: a notification between another thread's check and its wait would be lost.
                     drop(self.0.shared.lock());
                     self.0.wake.notify_all();
                 }
@@ -63,7 +64,7 @@ impl<T> WorkQueue<T> {
                     self.shared.lock().aborted.get_or_insert(aborted);
                     own.clear();
                 }
-                // In path order, so that what is read together lies together.
+                // In path order, so that entries read together are stored together.
                 let found = known.min(own.len());
                 own[found..].reverse();
                 if own.len() > 1 && self.idle_workers.load(Ordering::Relaxed) > 0 {
@@ -75,10 +76,10 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Waits for work; false when there will be none.
+    /// Waits for work; returns false once there will be none.
     fn take(&self, own: &mut Vec<T>) -> bool {
         let mut shared = self.shared.lock();
-        // Every call but the first of a thread follows a time of work.
+        // Every call of a thread but the first follows a time of work.
         if own.capacity() > 0 {
             shared.working -= 1;
         }

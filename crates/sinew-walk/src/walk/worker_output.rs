@@ -9,23 +9,23 @@ use crate::ends::Ends;
 use crate::entry::{Scan, bits_of};
 use crate::{Detail, FileType, ScanOptions};
 
-/// The largest number of warnings that are kept; more are counted.
+/// The maximum number of warnings kept; further ones are counted.
 pub(super) const WARNINGS: usize = 100;
 
-/// A name of a listing.
+/// A name in a listing.
 pub(super) struct Item {
     /// The first bytes of the name, for a quick comparison.
     pub(super) key: u64,
     pub(super) start: usize,
     pub(super) length: u32,
     pub(super) bits: u8,
-    /// The task that reads it, plus one; 0 for what is not entered.
+    /// The number of the task that reads it, plus one; 0 if it is not entered.
     pub(super) child: u32,
-    /// Its place among the details; none of them without [`Detail::Full`].
+    /// Its index in the details; unused without [`Detail::Full`].
     pub(super) detail: u32,
 }
 
-/// A folder that was read: the range of its steps in the output.
+/// A directory that was read: the range of its steps in the output.
 pub(super) struct Listing {
     id: u32,
     path: Vec<u8>,
@@ -37,14 +37,14 @@ pub(super) struct Listing {
 pub(super) struct WorkerOutput {
     pub(super) names: Vec<u8>,
     pub(super) items: Vec<Item>,
-    /// Time and size of items.
+    /// The time and size of items.
     pub(super) details: Vec<(i64, u64)>,
-    /// An item, or (with the lowest bit set) all that lies below it.
+    /// The index of an item or, with the lowest bit set, everything below it.
     steps: Vec<usize>,
     listings: Vec<Listing>,
     warnings: Vec<String>,
     more_warnings: usize,
-    /// A folder called `node_modules` was left out.
+    /// True if a directory named `node_modules` was excluded.
     #[cfg_attr(not(unix), allow(dead_code, reason = "only a kept tree reads it"))]
     pub(super) skipped_modules: bool,
 }
@@ -70,7 +70,7 @@ impl WorkerOutput {
     }
 
     pub(super) fn record_failure(&mut self, path: &[u8], cause: &io::Error) {
-        // Gone since it was listed: then there is nothing to miss.
+        // It was deleted since the listing, so nothing is missing.
         if !matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
             let what = format!("failed to read folder {:?}", String::from_utf8_lossy(path));
             self.warn(Error::io(what, cause).to_string());
@@ -85,7 +85,7 @@ impl WorkerOutput {
         }
     }
 
-    /// Forgets everything but the memory.
+    /// Clears everything but keeps the memory.
     #[cfg(unix)]
     pub(super) fn clear(&mut self) {
         let WorkerOutput { names, items, details, steps, listings, warnings, more_warnings, skipped_modules } = self;
@@ -98,29 +98,29 @@ impl WorkerOutput {
         (*more_warnings, *skipped_modules) = (0, false);
     }
 
-    /// Returns the steps of a folder that was read into this output alone: an item, or (with the lowest bit set) all that
-    /// lies below it.
+    /// Returns the steps of the only directory read into this output: an item or, with the lowest bit set, everything
+    /// below it.
     pub(super) fn steps(&self) -> &[usize] {
         &self.steps
     }
 
-    /// Drops the steps that name an item which `keep` refuses.
+    /// Drops the steps of items for which `keep` returns false.
     pub(super) fn retain_steps(&mut self, mut keep: impl FnMut(&[u8], &Item) -> bool) {
         self.steps.retain(|step| step & 1 == 1 || keep(&self.names, &self.items[step >> 1]));
     }
 
-    /// Takes the path of a folder that was read into this output alone; empty where it could not be read.
+    /// Moves out the path of the only directory read into this output; empty if it could not be read.
     pub(super) fn take_path(&mut self) -> Vec<u8> {
         self.listings.pop().map(|listing| listing.path).unwrap_or_default()
     }
 
-    /// Returns the warnings that are kept, and the number of those that are not.
+    /// Returns the recorded warnings, and the number of further ones.
     pub(super) fn warnings(&self) -> (&[String], usize) {
         (&self.warnings, self.more_warnings)
     }
 
-    /// Notes the sorted items from `first` on as the listing of the folder `id`, all below a folder where path order
-    /// has it: `a`, `a-b`, `a/c`.
+    /// Records the sorted items from `first` on as the listing of the directory `id`. The content of a subdirectory
+    /// follows at its position in path order: `a`, `a-b`, `a/c`.
     pub(super) fn order(&mut self, first: usize, id: u32, path: Vec<u8>) {
         let start = self.steps.len();
         let mut open: Vec<usize> = Vec::new();
@@ -128,7 +128,7 @@ impl WorkerOutput {
             let name = name_of(&self.names, &self.items[index]);
             while let Some(last) = open.last() {
                 let folder = name_of(&self.names, &self.items[*last]);
-                // `folder/` against `name`.
+                // Compares `folder/` with `name`.
                 let before = name.strip_prefix(folder).map_or(folder < name, |rest| rest.first() > Some(&b'/'));
                 if !before {
                     break;
@@ -181,7 +181,7 @@ pub(super) fn assemble(
         for at in step..listing.steps.end {
             let item = &output.items[output.steps[at] >> 1];
             if output.steps[at] & 1 == 1 {
-                // None for a folder that could not be read.
+                // `None` for a directory that could not be read.
                 entered = Some((at + 1, places.get(item.child as usize - 1).copied().flatten()));
                 break;
             }
@@ -209,7 +209,7 @@ pub(super) fn assemble(
     Ok(scan)
 }
 
-/// The warnings of a scan: sorted, and one that counts those beyond the first hundred.
+/// Returns the warnings of a scan: sorted, with one that counts those beyond the first hundred.
 pub(super) fn finish_warnings(mut warnings: Vec<String>, more: usize) -> Vec<String> {
     warnings.sort();
     let dropped = more + warnings.len().saturating_sub(WARNINGS);

@@ -171,8 +171,8 @@ impl Changes {
                 fs::write(&beside, text)?;
                 fs::rename(&beside, entry)
             }
-            // A name where nothing is watched, in an ignored folder say, is announced to nobody: limit L2 of workspaces. It is known
-            // from the next event of the file on.
+            // No event announces a second name in a folder without a watch, for example an ignored one. The walk learns of it with
+            // the next event of the file.
             33 | 34 => {
                 fs::hard_link(entry, target)?;
                 let modified = fs::metadata(entry)?.modified()?;

@@ -16,22 +16,22 @@ use crate::stage;
 const TRIES: usize = 4;
 
 impl Play {
-    /// A server that is required is there, or the program hears why within the time of a start (item 16).
+    /// A server that is required is there, or the program hears why within the time of a start.
     pub(super) async fn require(&self) {
         let begun = Instant::now();
         let outcome = self.manager.start_required().await;
         // A server of the other era is started twice.
-        assert!(begun.elapsed() <= 2 * START + Duration::from_secs(1), "seed {}: item 16", self.seed);
+        assert!(begun.elapsed() <= 2 * START + Duration::from_secs(1), "seed {}: the start took too long", self.seed);
         if self.config[SERVERS[0]]["required"] != true {
-            assert_eq!((outcome, begun.elapsed()), (Ok(()), Duration::ZERO), "seed {}: item 16", self.seed);
+            assert_eq!((outcome, begun.elapsed()), (Ok(()), Duration::ZERO), "seed {}: nothing is required", self.seed);
             return;
         }
         let state = self.manager.state(SERVERS[0]).unwrap().state;
         match outcome {
-            Ok(()) => assert_eq!(state, "connected", "seed {}: item 16", self.seed),
+            Ok(()) => assert_eq!(state, "connected", "seed {}: the required server", self.seed),
             Err(reason) => assert!(
                 reason.contains(SERVERS[0]) && state != "connected",
-                "seed {}: item 16: {state}: {reason}",
+                "seed {}: the required server: {state}: {reason}",
                 self.seed
             ),
         }
@@ -49,7 +49,7 @@ impl Play {
         self.check_search(&sittings[0]).await;
         self.check_names(dice).await;
         for sitting in sittings {
-            assert_eq!(front(&sitting.servers), sitting.front, "seed {}: item 17", self.seed);
+            assert_eq!(front(&sitting.servers), sitting.front, "seed {}: the prefix changed", self.seed);
         }
     }
 
@@ -63,7 +63,7 @@ impl Play {
             let told = log.answered.contains(&place) || log.cancelled.contains(&place);
             assert!(
                 told || log.ended.contains(&received.process),
-                "seed {}: item 24: nobody told the server that {received:?} is given up",
+                "seed {}: nobody told the server that {received:?} is given up",
                 self.seed
             );
         }
@@ -108,7 +108,7 @@ impl Play {
                         || text == "MCP error -32000: no"
                 }
             };
-            assert!(fits, "seed {}: items 24 to 28: {nonce} {received:?}: {text}", self.seed);
+            assert!(fits, "seed {}: the outcome of call {nonce} {received:?}: {text}", self.seed);
         }
     }
 
@@ -120,7 +120,7 @@ impl Play {
         for server in SERVERS {
             let times: Vec<_> = log.starts.iter().filter(|(name, ..)| name == server).collect();
             let may_start = !self.off.contains(server) && (touched.contains(server) || !self.lazy.contains(server));
-            assert!(may_start || times.is_empty(), "seed {}: item 15: {server} was started", self.seed);
+            assert!(may_start || times.is_empty(), "seed {}: {server} was started", self.seed);
             for pair in times.windows(2) {
                 // One try may be two starts: as the era that was known, and as any.
                 let is_second_half = pair[0].1.is_some() && pair[1].1.is_none();
@@ -130,7 +130,7 @@ impl Play {
                 let pause = again - begun;
                 assert!(
                     is_second_half || is_wanted || pause >= Duration::from_secs(1),
-                    "seed {}: item 27: {server} started again after {pause:?}",
+                    "seed {}: {server} started again after {pause:?}",
                     self.seed
                 );
             }
@@ -141,10 +141,10 @@ impl Play {
     async fn check_rest(&self) {
         let before = self.world.log().starts.len();
         sleep(Duration::from_secs(24 * 3600)).await;
-        assert_eq!(self.world.log().starts.len(), before, "seed {}: item 27", self.seed);
+        assert_eq!(self.world.log().starts.len(), before, "seed {}: an idle server was started", self.seed);
     }
 
-    /// Whatever became of a server before, it answers again after three silent calls at most (items 26 and 27).
+    /// Whatever became of a server before, it answers again after three silent calls at most.
     async fn check_recovery(&self, sittings: &[Sitting]) {
         for server in SERVERS.iter().filter(|server| !self.off.contains(**server)) {
             let mut ends = Vec::new();
@@ -159,7 +159,7 @@ impl Play {
                 }
                 sleep(Duration::from_secs(5)).await;
             };
-            assert!(is_back, "seed {}: items 26 and 27: {server} does not come back: {ends:?}", self.seed);
+            assert!(is_back, "seed {}: {server} does not come back: {ends:?}", self.seed);
         }
     }
 
@@ -187,7 +187,7 @@ impl Play {
         sleep(Duration::from_secs(300)).await;
         for query in QUERIES {
             let first = self.search(sitting, query).await;
-            assert_eq!(first, self.search(sitting, query).await, "seed {}: item 19: {query}", self.seed);
+            assert_eq!(first, self.search(sitting, query).await, "seed {}: the search differs: {query}", self.seed);
         }
     }
 
@@ -199,12 +199,12 @@ impl Play {
             for tool in tools {
                 let name = self.name(server, tool).await;
                 // A server that broke its list off in the middle has told less.
-                assert!(name.is_some() || tool != "t0", "seed {}: item 23: {server} has lost its tool", self.seed);
+                assert!(name.is_some() || tool != "t0", "seed {}: {server} has lost its tool", self.seed);
             }
         }
         let names: Vec<String> = self.names.lock().unwrap().values().cloned().collect();
         let distinct: HashSet<&String> = names.iter().collect();
-        assert_eq!(distinct.len(), names.len(), "seed {}: item 23: {names:?}", self.seed);
+        assert_eq!(distinct.len(), names.len(), "seed {}: names are not unique: {names:?}", self.seed);
 
         let mut orders = Vec::new();
         for _ in 0..2 {
@@ -230,7 +230,7 @@ impl Play {
             again.written().await;
             drop(Arc::clone(&again));
         }
-        assert_eq!(orders[0], orders[1], "seed {}: items 18 and 23", self.seed);
+        assert_eq!(orders[0], orders[1], "seed {}: the order differs", self.seed);
     }
 }
 

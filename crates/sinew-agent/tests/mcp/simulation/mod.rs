@@ -137,7 +137,7 @@ impl Play {
     async fn call(&self, sitting: &Sitting, server: &'static str, tool: &str, dice: &mut Dice) -> Option<u64> {
         let name = format!("mcp_{}_{tool}", server.replace('.', "_"));
         let near = sitting.servers.near(&name);
-        assert!(near.len() <= 10, "seed {}: item 21: {near:?}", self.seed);
+        assert!(near.len() <= 10, "seed {}: too many similar names: {near:?}", self.seed);
         let found = sitting.servers.find(&name)?;
         // The other one of the two whose names look alike may be meant.
         SERVERS
@@ -171,13 +171,17 @@ impl Play {
             Ok(output) => Ended::Text(stage::text(&output)),
             Err(ToolError::Aborted) => {
                 let late = begun.elapsed() - abort.unwrap();
-                assert!(late <= Duration::from_millis(100), "seed {}: item 24: {late:?}", self.seed);
+                assert!(late <= Duration::from_millis(100), "seed {}: the abort came late: {late:?}", self.seed);
                 Ended::Aborted
             }
             Err(ToolError::Failed(text)) => Ended::Text(text),
         };
         for report in &*reports.lock().unwrap() {
-            assert!(report.contains(&format!("/{nonce} (")), "seed {}: item 28: {nonce} hears {report}", self.seed);
+            assert!(
+                report.contains(&format!("/{nonce} (")),
+                "seed {}: progress of another call: {nonce} got {report}",
+                self.seed
+            );
         }
         self.calls.lock().unwrap().insert(nonce, ended);
         Some(nonce)
@@ -188,11 +192,11 @@ impl Play {
         let tool = sitting.servers.tools().into_iter().find(|tool| tool.name() == "tool_search")?;
         let output = execute(&*tool, json!({"query": query}), CancelToken::never(), Updates::none()).await.unwrap();
         let text = stage::text(&output);
-        assert!(text.len() / 4 <= 4_000 + 600, "seed {}: item 19: {} bytes", self.seed, text.len());
+        assert!(text.len() / 4 <= 4_000 + 600, "seed {}: too long: {} bytes", self.seed, text.len());
         for name in output.details.iter().flat_map(|details| details["addedToolNames"].as_array().unwrap()) {
             let name = name.as_str().unwrap();
             let tool = sitting.servers.find(name);
-            assert!(tool.is_some(), "seed {}: item 20: {name} was found and is none", self.seed);
+            assert!(tool.is_some(), "seed {}: {name} was found and does not exist", self.seed);
             for server in SERVERS {
                 if name.starts_with(&format!("mcp_{}_", server.replace('.', "_"))) {
                     self.touch(server);
@@ -206,10 +210,10 @@ impl Play {
     async fn name(&self, server: &str, tool: &str) -> Option<String> {
         let name = self.manager.tool_name(server, tool).await.ok()?;
         let legal = name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        assert!(legal, "seed {}: item 23: {name}", self.seed);
+        assert!(legal, "seed {}: not a legal name: {name}", self.seed);
         let mut names = self.names.lock().unwrap();
         let before = names.entry((server.into(), tool.into())).or_insert_with(|| name.clone());
-        assert_eq!(*before, name, "seed {}: item 23", self.seed);
+        assert_eq!(*before, name, "seed {}: a name changed", self.seed);
         Some(name)
     }
 
@@ -239,8 +243,8 @@ impl Play {
             }
             _ => sleep(dice.time(30_000)).await,
         }
-        assert_eq!(front(&sitting.servers), sitting.front, "seed {}: item 17", self.seed);
-        assert_eq!(sitting.servers.record(), sitting.record, "seed {}: item 17", self.seed);
+        assert_eq!(front(&sitting.servers), sitting.front, "seed {}: the prefix changed", self.seed);
+        assert_eq!(sitting.servers.record(), sitting.record, "seed {}: the record changed", self.seed);
     }
 
     /// Looks at everything that can be looked at, which starts nothing.
@@ -251,7 +255,7 @@ impl Play {
         }
         let _ = (self.manager.names(), self.manager.starting(), sitting.servers.tokens(&[]));
         Sitting::new(&self.manager, None);
-        assert_eq!(self.world.log().starts.len(), before, "seed {}: item 15", self.seed);
+        assert_eq!(self.world.log().starts.len(), before, "seed {}: looking started a server", self.seed);
     }
 
     /// The person at the files: takes a server out and puts it back, starts one again.
@@ -282,11 +286,11 @@ impl Play {
     async fn play(&self, mut dice: Dice) {
         let begun = Instant::now();
         let sittings = [Sitting::new(&self.manager, None), Sitting::new(&self.manager, None)];
-        assert_eq!(sittings[0].front, sittings[1].front, "seed {}: item 18", self.seed);
+        assert_eq!(sittings[0].front, sittings[1].front, "seed {}: two sessions differ", self.seed);
         assert_eq!(
             (begun.elapsed(), self.world.log().starts.len()),
             (Duration::ZERO, 0),
-            "seed {}: item 14",
+            "seed {}: opening a session started a server or waited",
             self.seed
         );
         self.require().await;

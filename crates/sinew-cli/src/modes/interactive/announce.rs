@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn item_86_progress_goes_only_to_terminals_of_the_table() {
+    fn sends_progress_only_to_terminals_that_support_it() {
         for (variables, expect) in [
             (&[("TERM_PROGRAM", "ghostty")][..], true),
             (&[("TERM_PROGRAM", "WezTerm")], true),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn item_57_a_title_cannot_send_an_escape() {
+    fn a_title_cannot_send_an_escape() {
         let mut announcer = announcer(&[("KITTY_WINDOW_ID", "1")]);
         let evil = "a\x1b\\\x1b]52;c;eA==\x07b\u{9c}c\nd";
         for bytes in [announcer.tell(State::Ready, evil), announcer.notify("done", evil)] {

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_72_a_rule_that_always_counts_is_in_the_file() {
+    fn an_always_rule_is_saved_in_the_settings_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("settings.json");
         keep(&file, "bash(ls)").unwrap();

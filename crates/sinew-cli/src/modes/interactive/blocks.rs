@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn item_57_output_cannot_send_an_escape() {
+    fn output_cannot_send_an_escape() {
         let mut block = ToolBlock::new("bash", &json!({"command": "printf '\u{1b}]52;c;eA==\u{7}'"}));
         block.finish("\u{1b}]52;c;eA==\u{7}a\u{1b}[2Jb\u{9b}31m\u{202e}c".into(), None, false, None);
         let mut screen = Screen::new(Size::new(60, 10), ScreenOptions::default(), Arc::new(Theme::default()));

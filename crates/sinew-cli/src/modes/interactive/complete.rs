@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn item_52_candidates_for_another_text_are_never_taken() {
+    fn never_applies_candidates_of_another_text() {
         let candidate = Candidate { name: "model".into(), help: String::new(), insert: "/model ".into() };
         let popup = Popup::new("/mod", 0, vec![candidate], Some("mod")).unwrap();
         assert_eq!(popup.take("/mod"), Some((0, "/model ")));

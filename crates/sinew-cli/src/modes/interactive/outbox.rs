@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn item_35_a_terminal_that_takes_single_bytes_gets_all_of_them_in_order() {
+    fn sends_all_bytes_in_order_to_a_slow_terminal() {
         let (mut outbox, mut terminal) = (Outbox::default(), Slow::default());
         let mut expect = Vec::new();
         for frame in 0..50_u8 {

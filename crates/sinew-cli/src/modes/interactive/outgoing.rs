@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn item_51_a_text_is_here_until_it_is_somewhere_else() {
+    fn a_text_stays_queued_until_the_conversation_has_it() {
         let mut outgoing = Outgoing::new(Door::Reading);
         for text in ["one", "two", "three"] {
             outgoing.push(text.into(), Delivery::Steer);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn item_51_an_interrupt_that_comes_too_late_for_a_prompt_ends_its_run() {
+    fn an_interrupt_too_late_for_a_prompt_ends_its_run() {
         let mut outgoing = Outgoing::new(Door::Open);
         outgoing.push("late".into(), Delivery::Steer);
         let late = outgoing.give().unwrap();

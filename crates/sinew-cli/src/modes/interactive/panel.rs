@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn item_70_enter_alone_blank_and_letters_never_approve() {
+    fn enter_blank_and_letters_never_approve() {
         for key in ["enter", " ", "space", "y", "a", "tab", "0", "6", "9"] {
             assert_eq!(pressed(&[key, key], Duration::from_secs(1)), (None, Effect::Stays), "{key}");
         }
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn item_69_keys_within_the_gate_never_answer() {
+    fn keys_within_the_delay_never_answer() {
         let fast = Duration::from_millis(300);
         assert_eq!(pressed(&["1", "1", "1", "1"], fast), (None, Effect::Stays));
         assert_eq!(pressed(&["1"], Duration::from_millis(401)), (Some(Approval::Once), Effect::Closes));
@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn item_72_a_rule_is_shown_before_it_counts() {
+    fn a_rule_is_shown_before_it_is_saved() {
         let slow = Duration::from_secs(1);
         let rule = |text: &str, scope| Some(Approval::Rule(text.into(), scope));
         assert_eq!(pressed(&["2"], slow), (None, Effect::Stays));
@@ -602,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn item_71_clipped_content_cannot_be_approved_unseen() {
+    fn clipped_content_cannot_be_approved_unseen() {
         let (send, mut answer) = oneshot::channel();
         let mut now = Instant::now();
         let body: String = (0..50).map(|line| format!("line {line}\n")).collect();
@@ -622,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn item_71_a_small_panel_shows_some_of_the_content_and_one_without_room_permits_nothing() {
+    fn a_panel_without_room_for_its_content_cannot_approve() {
         for height in 1..=12 {
             let (send, mut answer) = oneshot::channel();
             let request = ApprovalRequest { patterns: Vec::new(), ..request("one\ntwo\nthree\nfour\nfive\nsix\nlast") };
@@ -650,7 +650,7 @@ mod tests {
     }
 
     #[test]
-    fn item_13_of_many_choices_the_marked_one_is_shown_in_the_smallest_panel() {
+    fn the_smallest_panel_shows_the_marked_choice() {
         let row = |text: &str| Line::plain(text).into_row(20);
         for (marked, room, expect) in [
             (None, 9, "a b c d hint"),

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn item_47_a_picture_is_a_unit_that_is_sent_as_its_mention() {
+    fn a_pasted_picture_is_one_unit_and_sent_as_a_mention() {
         let (shown, sent) = pasted("", "src/p.png");
         assert_eq!((shown.as_str(), sent.as_str()), ("[image #1 3×2] ", "@src/p.png "));
         let folder = folder();

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_49_a_draft_that_was_put_aside_comes_back_or_is_in_the_history() {
+    fn a_stashed_draft_comes_back_or_is_in_the_history() {
         let (mut stash, mut editor) = (Stash::default(), Editor::new());
         assert!(!stash.give_back(&mut editor));
         for draft in ["one", "two"] {

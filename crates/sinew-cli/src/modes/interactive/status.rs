@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_76_the_row_fits_any_width() {
+    fn the_status_row_fits_any_width() {
         let facts = Facts {
             mode: String::new(),
             context: Some(12),

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn item_26_replies_that_come_late_are_read_before_the_shell_goes_on() {
+    fn late_replies_are_read_before_the_shell_continues() {
         let (mut terminal, program) = UnixStream::pair().unwrap();
         let program = File::from(std::os::fd::OwnedFd::from(program));
         // Cut in the middle of the last one, which comes from another thread whenever it likes.
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn item_24_a_panic_gives_the_terminal_back() {
+    fn a_panic_restores_the_terminal() {
         for reached in ["opened", "kitty", "viewer"] {
             let (mut master, name) = pty();
             let slave = File::options().read(true).custom_flags(OFlags::NOCTTY.bits() as i32).open(&name).unwrap();
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn item_31_each_terminal_is_asked_what_it_may_be_asked() {
+    fn each_terminal_gets_only_the_queries_it_supports() {
         assert_eq!(questions(Some("linux")), "\x1b[c");
         for term in [None, Some("screen"), Some("tmux-256color"), Some("xterm-256color")] {
             let asked = questions(term);

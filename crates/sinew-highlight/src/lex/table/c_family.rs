@@ -1,4 +1,4 @@
-//! Languages with the brackets and comments of C.
+//! Languages with C-like brackets and comments.
 
 use super::rules::{
     C_COMMENT, CHAR, DOLLARS, DOUBLE, Interpolation, Key, PLAIN, Place, REGEX, Region, Rules, SINGLE, SLASHES, TRIPLE,

@@ -1,4 +1,4 @@
-//! Rules made ready: words in a hash table, bytes in classes.
+//! Compiled rules: words in a hash table, bytes in classes.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use crate::category::Category::{self, Operator, Plain, Punctuation};
 use crate::lex::scan::{Line, begins_name, is_name};
 use crate::lex::words::Words;
 
-/// A language whose rules are made ready when it is first used.
+/// A language whose rules are compiled on first use.
 pub(crate) type Language = LazyLock<CompiledRules>;
 
-/// The class of a byte at which a token begins.
+/// The class of the first byte of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Name,
@@ -18,19 +18,19 @@ pub(crate) enum Class {
     Symbol(Category),
 }
 
-/// Rules made ready.
+/// Compiled rules.
 pub(crate) struct CompiledRules {
     pub(crate) rules: Rules,
     pub(crate) words: Words,
     /// The class of each byte that begins a token.
     pub(crate) class: [Class; 256],
-    /// Bytes that may begin a comment, a region or another thing that is longer than its first byte says.
+    /// Bytes that may begin a comment, a region or another token that cannot be recognised from its first byte.
     pub(crate) special: [bool; 256],
-    /// Bytes that a name holds.
+    /// Bytes that may occur in a name.
     pub(crate) letters: [bool; 256],
     /// Bytes after which a statement begins.
     pub(crate) statement_ends: [bool; 256],
-    /// True when any rule depends on the beginning of a line.
+    /// True if any rule depends on the start of a line.
     pub(crate) has_line_rules: bool,
 }
 
@@ -72,7 +72,7 @@ impl CompiledRules {
         Self { rules, words, class, special, letters, statement_ends, has_line_rules }
     }
 
-    /// The end of the name that begins at `from`.
+    /// Returns the end of the name that begins at `from`.
     #[inline]
     pub(crate) fn name_end(&self, line: &Line<'_, '_, '_>, from: usize) -> usize {
         let mut end = from;
@@ -85,7 +85,7 @@ impl CompiledRules {
         end
     }
 
-    /// Returns whether a mark at the current place counts there.
+    /// Returns true if a marker is valid at the current position.
     pub(crate) fn is_place(&self, line: &Line<'_, '_, '_>, place: Place, before: Before, indent: usize) -> bool {
         let at = line.at;
         let last = if at == 0 { b' ' } else { line.byte(at - 1) };
@@ -114,7 +114,7 @@ impl CompiledRules {
     }
 }
 
-/// The token before, as far as the next one needs it.
+/// The previous token, as far as the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
     /// A statement begins.

@@ -1,4 +1,4 @@
-//! Configuration, key by key.
+//! Configuration languages with keys and values.
 
 use super::rules::{
     C_COMMENT, Calls, DOLLAR, DOUBLE, HASH, Interpolation, Key, PLAIN, Place, Region, Rules, SEMICOLON, SINGLE,

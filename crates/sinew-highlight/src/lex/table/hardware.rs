@@ -1,4 +1,4 @@
-//! Assemblers, intermediate code and descriptions of hardware.
+//! Assemblers, intermediate representations and hardware description languages.
 
 use super::rules::{
     C_COMMENT, Calls, DASHES, DOUBLE, Key, PLAIN, Place, Rules, SEMICOLON, SINGLE, SLASHES, Sigil, key, quote, sigil,

@@ -1,4 +1,4 @@
-//! The lexer itself: the loop over tokens of a line.
+//! The table-driven lexer: the loop over the tokens of a line.
 
 use super::compiled::{Before, Class, CompiledRules, Language};
 use super::regions::Frames;
@@ -10,7 +10,7 @@ use crate::lex::preprocessor::directive;
 use crate::lex::scan::{Line, begins_name, is_capitalised, is_shouted};
 use crate::lex::words::Then;
 
-/// Brackets are looked for this far behind `${`.
+/// The maximum distance of the closing bracket after `${`.
 const LONGEST_BRACES: usize = 256;
 
 /// The state of the lexer between lines.
@@ -19,33 +19,33 @@ pub(crate) struct TableLexer {
     language: &'static Language,
     frames: Frames,
     delimited: Option<OpenDelimited>,
-    /// The label of the here-document that is open, and whether its end may be indented.
+    /// The label of the open here-document, and whether its end may be indented.
     heredoc: Option<(Box<[u8]>, bool)>,
-    /// True when the line before ended with a backslash.
+    /// True if the previous line ended with a backslash.
     continued: bool,
-    /// The category of the value at the end of the line before.
+    /// The category of the value at the end of the previous line.
     value: Option<Category>,
 }
 
-/// A string with a delimiter of the code's choice.
+/// A string with a custom delimiter.
 #[derive(Clone, Copy)]
 struct OpenDelimited {
     open: u8,
     close: u8,
     depth: u32,
-    /// Parts that are still to come, this one included.
+    /// The number of remaining parts, including this one.
     parts: u8,
 }
 
-/// The context that the tokens before give the next one.
+/// The context that previous tokens provide for the next one.
 struct Context {
     before: Before,
     then: Then,
-    /// Index of the first byte of the line that is not blank.
+    /// The index of the first byte of the line that is not a blank.
     indent: usize,
-    /// The category of the rest of the line, and of the next one if this goes on there.
+    /// The category of the rest of the line, and of the next one if it continues there.
     value: Option<Category>,
-    /// The label of a here-document that begins with the next line.
+    /// The label of a here-document that begins on the next line.
     heredoc: Option<(Box<[u8]>, bool)>,
 }
 
@@ -107,7 +107,7 @@ impl TableLexer {
         self.value = context.value;
     }
 
-    /// Comments, regions and other things that are longer than their first byte says.
+    /// Handles comments, regions and other tokens that cannot be recognised from their first byte.
     fn special(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
         let rules = &table.rules;
         let before = context.before;
@@ -165,7 +165,7 @@ impl TableLexer {
         true
     }
 
-    /// An operator, a bracket or what has no meaning.
+    /// Handles an operator, a bracket or an unknown character.
     fn symbol(
         &mut self,
         table: &CompiledRules,
@@ -271,7 +271,7 @@ impl TableLexer {
                 }
                 open.depth = 1;
                 if open.open != open.close {
-                    // The second part has brackets of its own: `s{…}{…}`.
+                    // The second part has its own brackets: `s{…}{…}`.
                     index = line.after_blanks(index);
                     if line.byte(index) == open.open {
                         index += 1;
@@ -286,7 +286,7 @@ impl TableLexer {
     }
 }
 
-/// Applies the rules for the beginning of a line.
+/// Applies the rules for the start of a line.
 fn line_rules(table: &CompiledRules, line: &mut Line<'_, '_, '_>) {
     let start = line.after_blanks(0);
     let rest = &line.text[start.min(line.text.len())..];
@@ -365,14 +365,14 @@ fn sigil_name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, sigil: &Sigil,
     true
 }
 
-/// A number whose digits begin at `from`.
+/// Handles a number whose digits begin at `from`.
 fn number(table: &CompiledRules, line: &mut Line<'_, '_, '_>, from: usize, context: &mut Context) {
     let open = table.rules.open_numbers;
     let mut end = line.number_end(from, open);
     while is_in(table.rules.number_marks, line.byte(end)) && line.byte(end) != 0 {
         let next = line.number_end(end + 1, open);
         if next == end + 1 {
-            // A based number of Ada ends with its mark, a share with its sign.
+            // A based number in Ada ends with its marker, a percentage with its sign.
             if matches!(line.byte(end), b'#' | b'%') {
                 end += 1;
             }
@@ -387,14 +387,14 @@ fn number(table: &CompiledRules, line: &mut Line<'_, '_, '_>, from: usize, conte
 fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) {
     let rules = &table.rules;
     let at = line.at;
-    // The first byte may be one that only begins names.
+    // The first byte may be one that is only valid at the start of a name.
     let end = table.name_end(line, at + 1).max(at + 1);
     let text = &line.text[at..end];
     let before = context.before;
     let allowed =
         (before != Before::Dot || rules.words_after_dot) && (!rules.words_at_start || before == Before::Start);
     let word = table.words.get(text).filter(|_| allowed);
-    // A command wins over a key, a key over a word.
+    // A command has precedence over a key, and a key over a word.
     let key = if rules.words_at_start && word.is_some() { None } else { key_of(table, line, end, context.indent) };
     if let Some(key) = key {
         line.take(end, key.category);
@@ -435,7 +435,7 @@ fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Contex
         }
         _ => Plain,
     };
-    // A path goes on behind its dots: `a.b.C`.
+    // A path continues after its dots: `a.b.C`.
     if !(context.then == Then::Module && matches!(next, b'.' | b':')) {
         context.then = Then::Any;
     }
@@ -443,7 +443,7 @@ fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Contex
     line.take(end, category);
 }
 
-/// The rule by which a name that ends at `end` is a key.
+/// Returns the rule that makes a name that ends at `end` a key; `None` if there is none.
 fn key_of<'a>(table: &'a CompiledRules, line: &Line<'_, '_, '_>, end: usize, indent: usize) -> Option<&'a Key> {
     if table.rules.keys.is_empty() {
         return None;
@@ -455,7 +455,7 @@ fn key_of<'a>(table: &'a CompiledRules, line: &Line<'_, '_, '_>, end: usize, ind
         let at = if key.spaced { behind } else { end };
         (first || !key.first)
             && line.text[at.min(line.text.len())..].starts_with(mark)
-            // `==`, `::` and `=>` are other marks.
+            // `==`, `::` and `=>` are different markers.
             && !(mark.len() == 1 && matches!(line.byte(at + 1), b'=' | b':' | b'>') && mark[0] != b' ')
     })
 }

@@ -1,4 +1,4 @@
-//! Languages written in lists.
+//! Lisp languages.
 
 use super::rules::{Calls, DOUBLE, PLAIN, Place, Region, Rules, SEMICOLON, Sigil, block, sigil};
 use crate::category::Category::{Function, Keyword, Number, String, Type, Variable};

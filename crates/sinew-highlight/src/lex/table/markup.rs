@@ -1,4 +1,4 @@
-//! Text with marks, and style sheets.
+//! Markup languages and style sheets.
 
 use super::rules::{
     C_COMMENT, Calls, DOUBLE, HASH_BRACE, Key, LineRule, PERCENT, PLAIN, Place, Region, Rules, SINGLE, SLASHES, Sigil,
@@ -7,7 +7,7 @@ use super::rules::{
 use crate::category::Category::{Comment, Keyword, Plain, String, Type, Variable};
 use crate::lex::words::Then;
 
-/// A fence around lines.
+/// A fenced block of lines.
 const fn fence(mark: &'static str) -> Region {
     block(mark, mark).whole_lines()
 }
@@ -82,7 +82,7 @@ const fn heading(begin: &'static str) -> LineRule {
     LineRule { indented: false, ..whole_line(begin, Keyword) }
 }
 
-/// The language between the marks of a template.
+/// Returns the language of the code in a template.
 pub(crate) fn template_code() -> &'static super::Language {
     &TEMPLATE_CODE
 }

@@ -1,6 +1,7 @@
-//! The table-driven lexer: one highlighter for the languages whose rules are a row of data.
+//! The table-driven lexer: one highlighter for all languages whose rules are a row of data.
 
-/// Declares languages by name, other names and rules; what the rules leave out is that of their base, or of `PLAIN`.
+/// Declares languages with a name, alternative names and rules; missing rules are those of the base language, or of
+/// `PLAIN`.
 macro_rules! languages {
     ($($name:ident $names:literal $(from $base:ident)? { $($rules:tt)* })*) => {
         $(static $name: crate::lex::table::Language = crate::lex::table::Language::new(|| {
@@ -34,7 +35,7 @@ pub(crate) use compiled::Language;
 pub(crate) use lexer::TableLexer;
 pub(crate) use markup::template_code;
 
-/// Every language of the tables: its rules, then its name, aliases and extensions.
+/// Returns every language of the tables: its rules, followed by its name, aliases and extensions.
 pub(crate) fn all() -> impl Iterator<Item = &'static (&'static Language, &'static str)> {
     [
         c_family::LANGUAGES,

@@ -1,4 +1,4 @@
-//! Languages of the Algol and Fortran lines.
+//! Languages in the tradition of Algol and Fortran.
 
 use super::rules::{DASHES, DOUBLE, LineRule, PLAIN, Place, Rules, SINGLE, SLASHES, block, mark, quote, sigil};
 use crate::category::Category::{Comment, Function, Keyword, Type, Variable};

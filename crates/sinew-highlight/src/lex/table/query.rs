@@ -1,4 +1,4 @@
-//! Languages of queries and schemas.
+//! Query and schema languages.
 
 use super::rules::{Calls, DOUBLE, HASH, Interpolation, Key, PLAIN, Rules, TRIPLE, interpolation, key, sigil};
 use crate::category::Category::{Function, Keyword, Type, Variable};

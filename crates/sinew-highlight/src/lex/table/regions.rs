@@ -1,4 +1,4 @@
-//! Comments, strings and all else that runs from one text to another, over lines and with code inside.
+//! Regions: comments, strings and other text between two delimiters, which may span lines and contain code.
 
 use memchr::{memchr, memchr3};
 
@@ -7,24 +7,24 @@ use super::rules::{CHAR_LENGTH, INTERPOLATION_MARK, Region};
 use crate::category::Category::{String, Variable};
 use crate::lex::scan::{Line, begins_name};
 
-/// Strings with code inside may nest this deep; what is deeper stays a string.
+/// The maximum nesting of strings with code inside; deeper ones stay strings.
 const DEEPEST: usize = 24;
 
-/// The most bytes of a level; without a limit a line of such bytes alone would be counted at each of them.
+/// The maximum length of a level; without a limit, a line of such bytes would be counted at each of them.
 const MOST_LEVELS: usize = 64;
 
 /// An open region.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// Its number in the rules.
+    /// The number of the region in the rules.
     region: u8,
-    /// Bytes of the level that its beginning had.
+    /// The length of the level in its opening delimiter.
     level: u16,
     /// The depth of nesting.
     depth: u32,
     /// The bracket that ends the code in it; 0 outside code.
     interpolation: u8,
-    /// Brackets of that kind that are open in the code.
+    /// The number of open brackets of that kind in the code.
     brackets: u32,
 }
 
@@ -32,12 +32,12 @@ pub(crate) struct Frame {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Frames {
     stack: Vec<Frame>,
-    /// Regions that were looked for to the end of this line and do not end on it, as a set of bits.
+    /// Regions that do not end on this line, as bit flags, so that they are not searched again.
     unclosed: u64,
 }
 
 impl Frames {
-    /// Returns whether the lexer is in the text of a region, not in code.
+    /// Returns true if the lexer is in the text of a region instead of code.
     pub(crate) fn in_text(&self) -> bool {
         self.stack.last().is_some_and(|frame| frame.interpolation == 0)
     }
@@ -46,7 +46,7 @@ impl Frames {
         self.unclosed = 0;
     }
 
-    /// Closes what does not go on over the end of a line.
+    /// Closes the regions that end with the line.
     pub(crate) fn end_line(&mut self, table: &CompiledRules) {
         let lost = self.stack.iter().position(|frame| !table.rules.regions[frame.region as usize].multiline);
         if let Some(lost) = lost {
@@ -54,7 +54,7 @@ impl Frames {
         }
     }
 
-    /// A bracket in code: whether it ends the code of a string.
+    /// Handles a bracket in code; returns true if it ends the code of a string.
     pub(crate) fn bracket(&mut self, byte: u8) -> bool {
         let Some(frame) = self.stack.last_mut().filter(|frame| frame.interpolation != 0) else { return false };
         let open = if frame.interpolation == b'}' { b'{' } else { b'(' };
@@ -70,7 +70,8 @@ impl Frames {
         false
     }
 
-    /// Begins region number `index` at the current place, if it is there, and paints as much as the line holds.
+    /// Begins region number `index` at the current position, if it is there, and highlights the part on this line.
+    /// Returns true if it began.
     pub(crate) fn begin(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, index: usize) -> bool {
         let region = &table.rules.regions[index];
         let at = line.at;
@@ -87,7 +88,7 @@ impl Frames {
                 }
                 return false;
             };
-            // `'a, 'b'` holds no character: without an escape it is one.
+            // `'a, 'b'` contains no character literal: without an escape it has one character.
             let escaped = region.escape != 0 && line.byte(from) == region.escape;
             let inside = &line.text[from..end - region.end.len()];
             if region.within == CHAR_LENGTH
@@ -96,7 +97,7 @@ impl Frames {
             {
                 return false;
             }
-            // An empty character or expression is none.
+            // An empty character literal or regular expression does not exist.
             if end == from + region.end.len() && region.escape != 0 && region.begin == region.end {
                 return false;
             }
@@ -113,7 +114,7 @@ impl Frames {
         true
     }
 
-    /// Paints the text of the innermost region, up to its end, to code inside it or to the end of the line.
+    /// Highlights the text of the innermost region, up to its end, to embedded code or to the end of the line.
     pub(crate) fn resume(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>) {
         let deep = self.stack.len() >= DEEPEST;
         let Some(frame) = self.stack.last_mut() else { return };
@@ -138,7 +139,7 @@ impl Frames {
         while let Some(found) = line.text.get(index..).and_then(|text| memchr3(end[0], second, interpolation, text)) {
             index += found;
             let rest = &line.text[index..];
-            // `\(` of Swift begins code although a backslash escapes.
+            // `\(` in Swift begins code although a backslash is the escape character.
             if let Some(interpolation) = region
                 .interpolations
                 .iter()
@@ -187,12 +188,12 @@ impl Frames {
     }
 }
 
-/// Returns whether code or a name begins here, inside a string.
+/// Returns true if code or a name begins here, inside a string.
 fn begins_interpolation(text: &[u8], begin: &str, end: u8) -> bool {
     text.starts_with(begin.as_bytes()) && (end != 0 || text.get(begin.len()).is_some_and(|&byte| begins_name(byte)))
 }
 
-/// Returns the start of the inside of a region that begins here, and its level.
+/// Returns the start of the content of a region that begins here, and its level; `None` if none begins.
 fn opening(line: &Line<'_, '_, '_>, region: &Region, at: usize) -> Option<(usize, usize)> {
     let from = at + region.begin.len();
     if !line.text[at..].starts_with(region.begin.as_bytes()) {
@@ -204,7 +205,7 @@ fn opening(line: &Line<'_, '_, '_>, region: &Region, at: usize) -> Option<(usize
     line.text[inside..].starts_with(tail.as_bytes()).then_some((inside + tail.len(), level))
 }
 
-/// Returns the position behind the end mark that may lie at `at`.
+/// Returns the position after the end delimiter at `at`; `None` if there is none.
 fn closing(line: &Line<'_, '_, '_>, region: &Region, at: usize, level: u16) -> Option<usize> {
     let stop = at + region.end.len();
     let Some((byte, _, tail)) = region.level else { return Some(stop) };
@@ -214,7 +215,8 @@ fn closing(line: &Line<'_, '_, '_>, region: &Region, at: usize, level: u16) -> O
     fits.then_some(stop + level + tail.len())
 }
 
-/// The end of a region that must end before `stop`; in a regular expression brackets hide it.
+/// Returns the end of a region that must end before `stop`; in a regular expression a character class may contain the
+/// delimiter.
 fn closing_on_line(line: &Line<'_, '_, '_>, region: &Region, from: usize, stop: usize) -> Option<usize> {
     let end = region.end.as_bytes();
     let escape = if region.escape == 0 { end[0] } else { region.escape };
@@ -227,7 +229,7 @@ fn closing_on_line(line: &Line<'_, '_, '_>, region: &Region, from: usize, stop: 
         if region.escape != 0 && byte == region.escape {
             index += 2;
         } else if region.flags && byte == b'[' {
-            // A set that does not end is none.
+            // A class that does not end is literal.
             index += set_end(&line.text[index..stop]);
         } else if line.text[index..stop].starts_with(end) {
             index += end.len();
@@ -241,7 +243,7 @@ fn closing_on_line(line: &Line<'_, '_, '_>, region: &Region, from: usize, stop: 
     }
 }
 
-/// The length of the set of characters that begins here, as far as 64 bytes show it.
+/// Returns the length of the character class that begins here, within 64 bytes.
 fn set_end(text: &[u8]) -> usize {
     let text = &text[..text.len().min(64)];
     let mut index = 1;

@@ -1,53 +1,53 @@
-//! The row of data that describes a language to the table-driven lexer.
+//! The data that describes a language to the table-driven lexer.
 
 use crate::category::Category::{self, Comment, Plain, Punctuation, String, Variable};
 use crate::lex::words::Row;
 
-/// A language as data. [`PLAIN`] holds what most languages share.
+/// A language as data. [`PLAIN`] contains the defaults.
 pub(crate) struct Rules {
-    /// Words with a fixed meaning.
+    /// Words with a fixed category.
     pub(crate) words: &'static [Row],
-    /// True when letter case does not count in `words`.
+    /// True if `words` are case-insensitive.
     pub(crate) fold: bool,
-    /// True when `words` count only where a statement begins.
+    /// True if `words` are only recognised at the start of a statement.
     pub(crate) words_at_start: bool,
-    /// True when `words` count behind a dot.
+    /// True if `words` are recognised after a dot.
     pub(crate) words_after_dot: bool,
-    /// Starts of a comment that ends with the line, and the places where they count.
+    /// Prefixes of line comments, and where they are recognised.
     pub(crate) comments: &'static [(&'static str, Place)],
-    /// Comments with an end, strings and all else that runs from one text to another; the first that fits decides.
+    /// Block comments, strings and other text between delimiters; the first match decides.
     pub(crate) regions: &'static [Region],
-    /// Strings whose delimiter the code chooses: `qw(…)`, `~r/…/`.
+    /// Strings with a custom delimiter: `qw(…)`, `~r/…/`.
     pub(crate) delimited: &'static [Delimited],
-    /// Starts of a here-document, before its label.
+    /// Prefixes of a here-document's label.
     pub(crate) heredocs: &'static [&'static str],
-    /// Marks before a name: `$x`, `@x`, `:x`.
+    /// Prefixes of a name: `$x`, `@x`, `:x`.
     pub(crate) sigils: &'static [Sigil],
-    /// Lines by how they begin.
+    /// Lines identified by their start.
     pub(crate) lines: &'static [LineRule],
-    /// Names by what follows them: `name =`, `name:`.
+    /// Names identified by the text after them: `name =`, `name:`.
     pub(crate) keys: &'static [Key],
-    /// Bytes that begin a name, beside letters and `_`.
+    /// Bytes that may begin a name, in addition to letters and `_`.
     pub(crate) begins: &'static str,
-    /// Bytes that a name holds, beside letters, digits and `_`.
+    /// Bytes that may occur in a name, in addition to letters, digits and `_`.
     pub(crate) letters: &'static str,
-    /// Bytes of which one may end a name.
+    /// Bytes that may end a name, once.
     pub(crate) tails: &'static str,
-    /// Bytes that join two halves of a number: `8'hFF`, `16#FF#`.
+    /// Bytes that separate the parts of a number: `8'hFF`, `16#FF#`.
     pub(crate) number_marks: &'static str,
-    /// Prefixes of a number, before its digits: `$FF`.
+    /// Prefixes of a number: `$FF`.
     pub(crate) number_prefixes: &'static [&'static str],
-    /// True when a sign belongs to a number where no value precedes it.
+    /// True if a sign that follows no value belongs to the number.
     pub(crate) signed: bool,
-    /// True when a number may end with a dot.
+    /// True if a number may end with a dot.
     pub(crate) open_numbers: bool,
-    /// True when a line that begins with `#` is for a preprocessor.
+    /// True if a line that begins with `#` is a preprocessor line.
     pub(crate) preprocessor: bool,
-    /// The way in which names of functions are recognised.
+    /// How names of functions are recognised.
     pub(crate) calls: Calls,
-    /// Names that begin with an upper-case letter.
+    /// The category of names that begin with an upper-case letter.
     pub(crate) capitalised: Category,
-    /// Names in upper case.
+    /// The category of names in upper case.
     pub(crate) shouted: Category,
     /// Bytes after which a statement begins.
     pub(crate) statement_ends: &'static str,
@@ -57,61 +57,62 @@ pub(crate) struct Rules {
     pub(crate) punctuation: &'static str,
 }
 
-/// The way in which names of functions are recognised.
+/// How names of functions are recognised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
-    /// Nothing.
+    /// Not at all.
     None,
-    /// An opening bracket after the name.
+    /// By an opening parenthesis after the name.
     Bracket,
-    /// An opening bracket before the name, as in Lisp.
+    /// By an opening parenthesis before the name, as in Lisp.
     Head,
-    /// The place at the beginning of a statement, as in a shell.
+    /// By the position at the start of a statement, as in a shell.
     Command,
 }
 
-/// The place at which a mark counts.
+/// Where a delimiter is recognised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Everywhere.
     Any,
-    /// At the very beginning of a line.
+    /// In the first column of a line.
     Column0,
-    /// Before all else on a line.
+    /// Before anything else on a line.
     LineStart,
-    /// At the beginning of a line or after a blank.
+    /// At the start of a line or after a blank.
     AfterBlank,
-    /// Not right behind a value: what a transposing or an attribute's quote is told from a string by.
+    /// Not directly after a value: distinguishes a transpose or attribute quote from a string.
     NotAfterValue,
-    /// A place at which a value is expected, or behind a blank and before none: tells a regular expression from a division.
+    /// Where a value is expected, or after a blank but not before one: distinguishes a regular expression from a
+    /// division.
     Operand,
     /// The start of a statement.
     Statement,
 }
 
-/// A stretch of text from one mark to another.
+/// A text between two delimiters.
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub(crate) category: Category,
     pub(crate) begin: &'static str,
     pub(crate) end: &'static str,
-    /// Long brackets: a byte, any number of which is behind `begin` and, as often, behind `end`; then what follows it
-    /// in both places.
+    /// Long brackets: a byte that may be repeated after `begin` and as often after `end`, and the text that follows it
+    /// in both.
     pub(crate) level: Option<(u8, &'static str, &'static str)>,
-    /// Hides the byte behind it; 0 for none.
+    /// Escapes the next byte; 0 for none.
     pub(crate) escape: u8,
-    /// True when a doubled end means the end's own text.
+    /// True if a doubled end delimiter is literal.
     pub(crate) doubled: bool,
     /// True when regions of this kind nest.
     pub(crate) nests: bool,
-    /// True when it goes on over the end of a line.
+    /// True if it may span lines.
     pub(crate) multiline: bool,
-    /// Bytes within which it must end on its line, or it is none; 0 where it need not.
+    /// The number of bytes within which it must end on its line; 0 without a limit.
     pub(crate) within: u16,
     pub(crate) place: Place,
-    /// True when the end counts only at the beginning of a line and takes the whole of it.
+    /// True if the end is only recognised at the start of a line, and includes the whole line.
     pub(crate) ends_as_line: bool,
-    /// Letters behind the end belong to it, as the flags of a regular expression do.
+    /// True if letters after the end belong to it, like the flags of a regular expression.
     pub(crate) flags: bool,
     pub(crate) interpolations: &'static [Interpolation],
 }
@@ -120,53 +121,53 @@ pub(crate) struct Region {
 #[derive(Clone, Copy)]
 pub(crate) struct Interpolation {
     pub(crate) begin: &'static str,
-    /// The bracket that ends it; 0 where it is a name.
+    /// The bracket that ends it; 0 for a name.
     pub(crate) end: u8,
 }
 
-/// A string whose delimiter is the byte behind its mark; brackets nest.
+/// A string whose delimiter is the byte after its prefix; brackets nest.
 pub(crate) struct Delimited {
     pub(crate) begin: &'static str,
     /// Two for `s/…/…/`.
     pub(crate) parts: u8,
-    /// Letters that may be between the mark and the delimiter, of which there is one: `~r`.
+    /// True if exactly one letter is expected between the prefix and the delimiter: `~r`.
     pub(crate) letter: bool,
-    /// True when a blank may precede a bracket.
+    /// True if a blank may precede a bracket.
     pub(crate) spaced: bool,
-    /// True when only an opening bracket is a delimiter.
+    /// True if only an opening bracket is a delimiter.
     pub(crate) brackets: bool,
 }
 
-/// A mark before a name.
+/// A prefix of a name.
 pub(crate) struct Sigil {
     pub(crate) mark: &'static str,
     pub(crate) category: Category,
-    /// Brackets that may be in place of a name: `${…}`.
+    /// Brackets that may follow instead of a name: `${…}`.
     pub(crate) braces: &'static str,
-    /// Bytes of which one may be in place of a name: `$?`.
+    /// Bytes of which one may follow instead of a name: `$?`.
     pub(crate) specials: &'static str,
     pub(crate) place: Place,
 }
 
-/// A line by its beginning.
+/// A line identified by its start.
 pub(crate) struct LineRule {
     pub(crate) begin: &'static str,
     pub(crate) category: Category,
-    /// True when blanks may precede it.
+    /// True if blanks may precede it.
     pub(crate) indented: bool,
-    /// True when the rest of the line goes with it.
+    /// True if the rest of the line has the same category.
     pub(crate) whole: bool,
 }
 
-/// A name by what follows it.
+/// A name identified by the text after it.
 pub(crate) struct Key {
     pub(crate) mark: &'static str,
     pub(crate) category: Category,
-    /// True when the name must begin its line.
+    /// True if the name must be the first on its line.
     pub(crate) first: bool,
-    /// True when blanks may precede the mark.
+    /// True if blanks may precede the marker.
     pub(crate) spaced: bool,
-    /// The category of the rest of the line.
+    /// The category of the rest of the line; `None` lexes it normally.
     pub(crate) value: Option<Category>,
 }
 
@@ -211,9 +212,9 @@ pub(crate) const C_COMMENT: Region = block("/*", "*/");
 pub(crate) const DOUBLE: Region = quote("\"");
 /// `'…'` on one line, with backslashes.
 pub(crate) const SINGLE: Region = quote("'");
-/// Bytes within which a character's quote must end.
+/// The number of bytes within which a character literal must end.
 pub(crate) const CHAR_LENGTH: u16 = 12;
-/// `'x'` and its escapes: one character, or none of these.
+/// `'x'` and its escapes: one character.
 pub(crate) const CHAR: Region = Region { place: Place::NotAfterValue, ..quote("'").within(CHAR_LENGTH) };
 /// `"""…"""` over lines.
 pub(crate) const TRIPLE: Region = quote("\"\"\"").lines();
@@ -243,17 +244,17 @@ pub(crate) const fn quote(mark: &'static str) -> Region {
 }
 
 impl Region {
-    /// Goes on over the end of a line.
+    /// Lets the region span lines.
     pub(crate) const fn lines(self) -> Self {
         Self { multiline: true, ..self }
     }
 
-    /// Without escapes.
+    /// Removes escapes.
     pub(crate) const fn raw(self) -> Self {
         Self { escape: 0, ..self }
     }
 
-    /// A doubled end means itself; no other escapes.
+    /// Makes a doubled end delimiter literal, without other escapes.
     pub(crate) const fn doubled(self) -> Self {
         Self { doubled: true, escape: 0, ..self }
     }
@@ -278,7 +279,7 @@ impl Region {
         Self { interpolations, ..self }
     }
 
-    /// With another beginning: `r"…"`.
+    /// Sets another start: `r"…"`.
     pub(crate) const fn begin(self, begin: &'static str) -> Self {
         Self { begin, ..self }
     }
@@ -292,7 +293,7 @@ impl Region {
         Self { level: Some((byte, begin, end)), escape: 0, multiline: true, ..self }
     }
 
-    /// Whole lines, from one that begins with `begin` to one that begins with `end`.
+    /// Makes the region consist of complete lines, from one that begins with `begin` to one that begins with `end`.
     pub(crate) const fn whole_lines(self) -> Self {
         Self { ends_as_line: true, place: Place::Column0, escape: 0, multiline: true, ..self }
     }
@@ -322,22 +323,22 @@ pub(crate) const fn key(mark: &'static str, category: Category) -> Key {
     Key { mark, category, first: true, spaced: true, value: None }
 }
 
-/// A line whose first mark has a category of its own.
+/// A line whose first marker has its own category.
 pub(crate) const fn mark(begin: &'static str, category: Category) -> LineRule {
     LineRule { begin, category, indented: true, whole: false }
 }
 
-/// A line that is of one category.
+/// A line of one category.
 pub(crate) const fn whole_line(begin: &'static str, category: Category) -> LineRule {
     LineRule { begin, category, indented: true, whole: true }
 }
 
-/// A string with a delimiter of the code's choice.
+/// A string with a custom delimiter.
 pub(crate) const fn delimited(begin: &'static str, parts: u8) -> Delimited {
     Delimited { begin, parts, letter: false, spaced: false, brackets: false }
 }
 
-/// Returns whether a list of bytes holds one.
+/// Returns true if a list of bytes contains one.
 pub(crate) const fn is_in(list: &str, byte: u8) -> bool {
     let list = list.as_bytes();
     let mut index = 0;
@@ -350,5 +351,5 @@ pub(crate) const fn is_in(list: &str, byte: u8) -> bool {
     false
 }
 
-/// The category of the marks around code in a string.
+/// The category of the delimiters around code in a string.
 pub(crate) const INTERPOLATION_MARK: Category = Punctuation;

@@ -1,4 +1,4 @@
-//! Languages of commands: shells, builds and installers.
+//! Command languages: shells, build files and installers.
 
 use super::rules::{
     C_COMMENT, Calls, DOLLAR, DOLLARS, DOUBLE, HASH, Interpolation, Key, PLAIN, Place, Region, Rules, SEMICOLON,
@@ -173,5 +173,5 @@ languages! {
     }
 }
 
-/// Strings of NSIS: `$\"` stands for a quote.
+/// Strings of NSIS: `$\"` is an escaped quote.
 const NSIS_QUOTE: Region = Region { escape: b'\\', ..quote("\"") }.interpolations(&[]);

@@ -1,4 +1,4 @@
-//! The login by browser at a provider: a [`LoginRedirect`], and tokens for the code that it brings.
+//! The browser login at a provider: a [`LoginRedirect`], and tokens for its code.
 
 use std::future::Future;
 
@@ -25,10 +25,10 @@ impl std::fmt::Debug for BrowserLogin {
 }
 
 impl BrowserLogin {
-    /// Opens a port of the own machine and makes the address that the user opens.
+    /// Opens a local port and creates the address that the user opens.
     ///
     /// # Errors
-    /// `config`: the `oauth` block lacks an address or the client's id; no port is free.
+    /// Returns `config` if the `oauth` block has no address or client id, or if no port is free.
     pub async fn begin(provider: &ProviderEntry) -> Result<BrowserLogin, ErrorInfo> {
         let mut url = token::address(provider, "authorizeUrl")?;
         token::address(provider, "tokenUrl")?;
@@ -38,16 +38,16 @@ impl BrowserLogin {
         Ok(BrowserLogin { provider: provider.clone(), redirect, url })
     }
 
-    /// The address that the user opens.
+    /// Returns the address that the user opens.
     #[must_use]
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// Waits for the browser or for what the user pastes, as [`LoginRedirect::wait`], and fetches the tokens.
+    /// Waits for the browser or for pasted text, as [`LoginRedirect::wait`] does, and fetches the tokens.
     ///
     /// # Errors
-    /// As [`LoginRedirect::wait`]; else what went wrong with the token server.
+    /// Returns the errors of [`LoginRedirect::wait`] and of the token server.
     pub async fn finish(
         self,
         client: &HttpClient,

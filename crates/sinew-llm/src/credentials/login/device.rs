@@ -1,4 +1,4 @@
-//! The login by code (RFC 8628): the user types a short code on a page of the provider, on any machine.
+//! The device login (RFC 8628): the user types a short code on a page of the provider, on any machine.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use crate::error::{ErrorInfo, ErrorKind};
 use crate::http::HttpClient;
 use crate::models::ProviderEntry;
 
-/// Seconds between two questions to a server that states no interval.
+/// The polling interval in seconds if the server does not specify it.
 const USUAL_INTERVAL: u64 = 5;
 
-/// The time that `slow_down` adds between two questions.
+/// The time that `slow_down` adds to the interval.
 const SLOWER: Duration = Duration::from_secs(5);
 
-/// The lifetime of a code where the server states none, in seconds.
+/// The lifetime of a code in seconds if the server does not specify it.
 const USUAL_LIFETIME: u64 = 15 * 60;
 
 /// A login that waits for the user.
 pub struct DeviceLogin {
     /// The address at which the user types the code.
     pub verification_uri: String,
-    /// The same with the code in it, where the server has such an address.
+    /// The same address including the code; `None` if the server has none.
     pub verification_uri_complete: Option<String>,
     /// The code that the user types.
     pub user_code: String,
@@ -43,10 +43,10 @@ impl std::fmt::Debug for DeviceLogin {
 }
 
 impl DeviceLogin {
-    /// Asks the server for a code.
+    /// Requests a code from the server.
     ///
     /// # Errors
-    /// `config`: the `oauth` block lacks an address or the client's id. Else what went wrong with the server.
+    /// Returns `config` if the `oauth` block has no address or client id, and the errors of the server.
     pub async fn begin(client: &HttpClient, provider: &ProviderEntry) -> Result<DeviceLogin, ErrorInfo> {
         let at = |mut error: ErrorInfo| {
             error.message = format!("log in at {}: {}", provider.id, error.message);
@@ -82,11 +82,11 @@ impl DeviceLogin {
         })
     }
 
-    /// Asks the server, as often as it allows, until the user has answered.
+    /// Polls the server until the user has answered.
     ///
     /// # Errors
-    /// `auth`: the user said no, or the code ran out. Else what went wrong with the token server; a question
-    /// that is lost on the way is asked again.
+    /// Returns `auth` if the user refused or the code expired, and the errors of the token server; a lost poll is
+    /// repeated.
     pub async fn finish(self, client: &HttpClient, now_ms: i64) -> Result<AuthEntry, ErrorInfo> {
         self.finish_with(client, now_ms, tokio::time::sleep).await
     }
@@ -117,7 +117,7 @@ impl DeviceLogin {
             let url = token::address(&self.provider, "tokenUrl")?;
             let answer = match token::post(client, url, &form, None, &secrets).await {
                 Ok(answer) if answer.status < 500 => answer,
-                // Lost on the way, or a server in trouble: the code is still good.
+                // A lost request or a server error: the code is still valid.
                 Ok(_) | Err(_) => {
                     interval = interval.saturating_mul(2).min(Duration::from_secs(60));
                     continue;

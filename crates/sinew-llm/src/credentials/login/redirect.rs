@@ -1,4 +1,4 @@
-//! The end of a login that comes back to this machine: RFC 7636 (PKCE) with the redirect of RFC 8252.
+//! The redirect of a login to this machine: RFC 7636 (PKCE) with the redirect of RFC 8252.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use url::Url;
 
 use crate::error::{ErrorInfo, ErrorKind, mask};
 
-/// The time that the user may take.
+/// The maximum time for the user.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// The time that a browser may take to send its request.
+/// The maximum time for a browser to send its request.
 const REQUEST_LIMIT: Duration = Duration::from_secs(10);
 
-/// The size of a browser's request at most.
+/// The maximum size of a browser's request.
 const REQUEST_SIZE: usize = 16 * 1024;
 
-/// A port of this machine that waits for the browser of one login.
+/// A local port that waits for the browser of one login.
 pub struct LoginRedirect {
-    /// Names the server in errors.
+    /// The name of the server in errors.
     name: String,
     listener: TcpListener,
     uri: String,
@@ -37,7 +37,7 @@ pub struct LoginRedirect {
 pub struct ExpectedIssuer {
     /// Compared with the parameter `iss` (RFC 9207) as plain text.
     pub issuer: String,
-    /// The server says that it always sends `iss`: an answer without it comes from somebody else.
+    /// True if the server always sends `iss`: an answer without it is then from a different server.
     pub always_sent: bool,
 }
 
@@ -48,10 +48,10 @@ impl std::fmt::Debug for LoginRedirect {
 }
 
 impl LoginRedirect {
-    /// Opens a port of this machine: `port`, or one that is free. `name` stands in errors: `log in at <name>: …`.
+    /// Opens a local port: `port`, or a free one. Errors contain `name`: `log in at <name>: …`.
     ///
     /// # Errors
-    /// `config`: the port is taken, or none is free.
+    /// Returns `config` if the port is in use, or if none is free.
     pub async fn open(name: &str, port: Option<u16>) -> Result<LoginRedirect, ErrorInfo> {
         let failed = |error: std::io::Error| {
             let text = match port {
@@ -72,26 +72,26 @@ impl LoginRedirect {
         })
     }
 
-    /// Refuses answers of every other server than this one, their errors included.
+    /// Rejects answers of every other server, including their errors.
     #[must_use]
     pub fn from_issuer(self, issuer: ExpectedIssuer) -> LoginRedirect {
         LoginRedirect { issuer: Some(issuer), ..self }
     }
 
-    /// The address that the browser comes back to.
+    /// Returns the address that the browser is redirected to.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// The secret whose digest stands in the address of the login.
+    /// Returns the secret whose digest is part of the login address.
     #[must_use]
     pub fn verifier(&self) -> &str {
         &self.verifier
     }
 
-    /// Adds what every login asks for to the address of the authorization server: a code for `client_id`, sent to
-    /// [`LoginRedirect::uri`], for whoever knows the verifier. `scope` may be empty.
+    /// Adds the parameters of every login to the address of the authorization server: a code for `client_id`, sent to
+    /// [`LoginRedirect::uri`], and the challenge of the verifier. `scope` may be empty.
     pub fn add_to(&self, url: &mut Url, client_id: &str, scope: &str) {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(self.verifier.as_bytes()));
         let mut query = url.query_pairs_mut();
@@ -104,14 +104,14 @@ impl LoginRedirect {
         query.append_pair("state", &self.state);
     }
 
-    /// Waits until the browser comes back or `pasted` says what the user copied from its address line,
-    /// whichever is first. A request of the browser that does not carry this login's
-    /// state is refused and ends nothing: any page may send one. `pasted` is the whole address, `code#state`,
-    /// or the code alone; None from it means that nothing will be pasted.
+    /// Waits until the browser is redirected, or until `pasted` returns the text that the user copied from the address
+    /// bar, whichever is first. A request without this login's state is rejected and ignored, because any page may send
+    /// one. The pasted text is the whole address, `code#state`, or only the code; `None` means that nothing will be
+    /// pasted.
     ///
     /// # Errors
-    /// `auth`: the user or the server said no, or the pasted text belongs to another login. `timeout`: ten
-    /// minutes passed.
+    /// Returns `auth` if the user or the server refused, or if the pasted text belongs to another login, and `timeout`
+    /// after ten minutes.
     pub async fn wait(&self, pasted: impl Future<Output = Option<String>>) -> Result<String, ErrorInfo> {
         let pasted = async {
             match pasted.await {
@@ -129,10 +129,10 @@ impl LoginRedirect {
         }
     }
 
-    /// The code of the first request that belongs to this login.
+    /// Returns the code of the first request that belongs to this login.
     async fn redirected(&self) -> Result<String, ErrorInfo> {
         loop {
-            // A connection that fails before it says anything is not the browser's answer.
+            // A connection that fails before it sends anything is not the browser's answer.
             let Ok((mut socket, _)) = self.listener.accept().await else { continue };
             let Ok(Some(target)) = tokio::time::timeout(REQUEST_LIMIT, read_target(&mut socket)).await else {
                 continue;
@@ -200,7 +200,7 @@ impl LoginRedirect {
     }
 }
 
-/// The parameters of the address to which the browser was sent.
+/// The parameters of the redirect.
 #[derive(Default)]
 struct Redirect {
     code: Option<String>,
@@ -220,11 +220,11 @@ impl Redirect {
     }
 }
 
-/// Path and query of the request; None for anything but a `GET`.
+/// Returns the path and query of the request; `None` for anything but a `GET`.
 async fn read_target(socket: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut piece = [0; 1024];
-    // The whole head is read, so that closing the socket resets nothing that the browser still sends.
+    // The whole head is read, so that closing the socket does not reset data that the browser is still sending.
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         let length = socket.read(&mut piece).await.ok().filter(|length| *length > 0)?;
         head.extend_from_slice(&piece[..length]);
@@ -237,7 +237,7 @@ async fn read_target(socket: &mut TcpStream) -> Option<String> {
     (words.next() == Some("GET")).then(|| words.next().map(str::to_string))?
 }
 
-/// Tells the browser's user what happened. A browser that has gone needs no telling.
+/// Sends the result to the browser. Ignores errors, because the browser may be closed.
 async fn answer(socket: &mut TcpStream, status: &str, text: &str) {
     let page = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
@@ -247,10 +247,10 @@ async fn answer(socket: &mut TcpStream, status: &str, text: &str) {
     let _ = socket.shutdown().await;
 }
 
-/// 256 random bits in 43 characters.
+/// Returns 256 random bits in 43 characters.
 ///
 /// # Errors
-/// The system gives no random numbers.
+/// Returns an error if the system has no random numbers.
 pub fn random_secret() -> Result<String, ErrorInfo> {
     let mut bytes = [0; 32];
     let provider = rustls::crypto::ring::default_provider();

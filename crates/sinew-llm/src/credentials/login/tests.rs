@@ -27,7 +27,7 @@ fn field(request: &Recorded, key: &str) -> String {
     form(request).into_iter().find(|(name, _)| name == key).map_or(String::new(), |(_, value)| value)
 }
 
-/// A token server that knows one code.
+/// A token server that accepts one code.
 fn tokens() -> Server {
     Server::start(|request| match field(request, "code").as_str() {
         "good code" => Reply::json(200, &json!({"access_token": "a1", "refresh_token": "r1", "expires_in": 60})),
@@ -45,7 +45,7 @@ fn part(address: &str, key: &str) -> String {
     url.query_pairs().find(|(name, _)| name == key).unwrap().1.into_owned()
 }
 
-/// Returns the page that a browser gets for `path` at the login's port.
+/// Returns the page that a browser receives for `path` at the login's port.
 async fn visit(redirect: &str, path: &str) -> String {
     let port = url::Url::parse(redirect).unwrap().port().unwrap();
     let mut socket = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
@@ -85,7 +85,7 @@ async fn the_browser_brings_the_code_and_strangers_end_nothing() {
     assert_eq!(done.await.unwrap().unwrap(), good());
     let sent = &server.requests()[0];
     assert_eq!((field(sent, "grant_type"), field(sent, "redirect_uri")), ("authorization_code".into(), redirect));
-    // The server knows the challenge, and only the login knows what it was made of.
+    // The server knows the challenge, and only the login knows the verifier.
     use base64::Engine;
     use sha2::Digest;
     let challenge = sha2::Sha256::digest(field(sent, "code_verifier").as_bytes());
@@ -106,7 +106,7 @@ async fn a_user_who_says_no_ends_the_login() {
     assert!(server.requests().is_empty());
 }
 
-/// Pastes what `text` makes of the state.
+/// Pastes the result of `text` for the state.
 async fn paste(text: impl Fn(&str) -> String) -> Result<AuthEntry, (ErrorKind, String)> {
     let server = tokens();
     let login = BrowserLogin::begin(&by_browser(&server)).await.unwrap();
@@ -125,7 +125,7 @@ async fn what_the_user_copied_is_as_good() {
     assert_eq!(paste(|_| "http://h/?code=good+code&state=x".into()).await, Err((ErrorKind::Auth, other.into())));
     let none = "log in at xai: the answer holds no code";
     assert_eq!(paste(|_| "  ".into()).await, Err((ErrorKind::Auth, none.into())));
-    // An expired code, whose text does not show it.
+    // An expired code, which the message does not contain.
     let expired = "log in at xai: the server answered HTTP 400: invalid_grant: unknown ***";
     assert_eq!(paste(|_| "expired-code".into()).await, Err((ErrorKind::Auth, expired.into())));
 }
@@ -145,7 +145,7 @@ async fn a_block_that_lacks_something_is_named() {
     }
 }
 
-/// A login by code against a server that gives `answers` in turn; with it the waits, in seconds.
+/// Runs a device login with a server that sends `answers` in turn; also returns the waits in seconds.
 async fn by_code(answers: Vec<Reply>) -> (Result<AuthEntry, (ErrorKind, String)>, Vec<u64>) {
     let start = json!({"device_code": "secret-device", "user_code": "AB-CD", "interval": 2,
         "verification_uri": "https://login.test/device", "expires_in": 900});
@@ -180,7 +180,7 @@ async fn a_code_is_asked_for_as_often_as_the_server_allows() {
         refused("authorization_pending"),
         refused("slow_down"),
         refused("authorization_pending"),
-        // The server is gone for a moment.
+        // The server is temporarily unreachable.
         cut,
         Reply::text(503, "text/plain", ""),
         tokens,
@@ -198,7 +198,7 @@ async fn a_code_that_is_refused_or_old_ends_the_login() {
         (refused("access_denied"), "log in at xai: the login was refused"),
         (refused("expired_token"), "log in at xai: the code has run out"),
         (refused("invalid_client"), "log in at xai: the server answered HTTP 400: invalid_client"),
-        // Some servers refuse with status 200.
+        // Some servers report errors with status 200.
         (Reply::json(200, &json!({"error": "bad"})), "log in at xai: the server answered HTTP 400: bad"),
     ] {
         let (done, _) = by_code(vec![reply]).await;
@@ -214,7 +214,7 @@ async fn a_login_is_stored_beside_keys_and_taken_out_again() {
         Credentials::new(Arc::new(|_| None), Arc::new(|_| Err("no commands here".into())), AuthFile::default(), None)
             .with_renewal(HttpClient::default(), path.clone());
     let xai = provider(json!({}));
-    // Somebody else wrote the file meanwhile.
+    // Another program wrote the file in the meantime.
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, r#"{"xai": {"type": "api_key", "key": "k"}, "other": {"type": "passkey"}}"#).unwrap();
     credentials.store_login("xai", &good()).await.unwrap();

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Checks that the long way reads the same as the short one, where that reads anything.
+/// Checks that both parsers agree if the fast one succeeds.
 #[track_caller]
 fn agrees(text: &str) -> Option<AgentMessage> {
     let Common(message) = serde_json::from_str(text).ok()?;
@@ -101,7 +101,7 @@ fn key() -> impl Strategy<Value = String> {
     .prop_map(str::to_string)
 }
 
-/// Fields as they are written, some of them twice.
+/// Serialises fields, some of them twice.
 fn written(fields: Vec<(String, Value)>) -> String {
     let fields: Vec<String> = fields.into_iter().map(|(key, value)| format!("{:?}:{value}", key)).collect();
     format!("{{{}}}", fields.join(","))

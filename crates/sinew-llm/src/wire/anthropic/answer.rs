@@ -1,4 +1,4 @@
-//! Reading of a server's answer.
+//! Parses a server's answer.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
 use crate::wire::protocol::{Progress, ResponseParser};
 
-/// The events of a message that came in one piece.
+/// Returns the events of a complete message.
 pub(super) fn from_complete(mut message: Value) -> Option<Vec<Value>> {
     let blocks = match message.get_mut("content")?.take() {
         Value::Array(blocks) => blocks,
@@ -29,7 +29,7 @@ pub(super) fn from_complete(mut message: Value) -> Option<Vec<Value>> {
     Some(events)
 }
 
-/// The facts known of an answer: the server's block numbers as ours, and the reason that it named.
+/// The state of an answer: maps the server's block numbers to ours, and stores the stop reason.
 #[derive(Default)]
 pub(super) struct Answer {
     blocks: HashMap<u64, Open>,
@@ -39,7 +39,7 @@ pub(super) struct Answer {
 
 struct Open {
     index: usize,
-    /// Arguments that came whole with the start of a call.
+    /// Arguments that were sent with the start of a call; `None` otherwise.
     whole: Option<Value>,
 }
 
@@ -187,7 +187,7 @@ impl Answer {
     }
 }
 
-/// Numbers of the server replace what was known: it sends sums.
+/// The server's numbers replace earlier ones, because they are totals.
 fn usage(usage: Option<&Value>, assembly: &mut Assembly) {
     let number = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
     let known = &mut assembly.usage;

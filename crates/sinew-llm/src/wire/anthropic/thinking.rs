@@ -1,7 +1,7 @@
-//! Configuration of thinking: the same for all requests of a tool loop.
+//! The thinking configuration, which is the same for all requests of a tool loop.
 //!
-//! To the server, an answer and all that follows from its tool calls is one turn, with one configuration of thinking.
-//! A later answer of a loop need not have thought; where the model is told a budget, the first one must have.
+//! The server treats an answer and everything that follows from its tool calls as one turn with one thinking
+//! configuration. Later answers of a loop need not contain thinking; with a budget, the first one must.
 
 use crate::error::ErrorInfo;
 use crate::message::{AssistantMessage, Block, LlmMessage};
@@ -9,42 +9,42 @@ use crate::model::{HighestEffort, ThinkingLevel, ThinkingMode};
 use crate::provider::{Request, ToolChoice};
 use crate::wire::prepare::{is_own, tool_choice};
 
-/// The default of `max_tokens` at most.
+/// The maximum of the default for `max_tokens`.
 const MAX_TOKENS: u64 = 32_000;
 
-/// Tokens that are left for the answer beside the thoughts.
+/// The number of tokens reserved for the answer.
 const ANSWER_TOKENS: u64 = 4096;
 
-/// The smallest budget that the server takes.
+/// The minimum budget that the server accepts.
 const SMALLEST_BUDGET: u64 = 1024;
 
-/// The header's value that makes a model with a budget think between tool calls too.
+/// The header value that makes a model with a budget think between tool calls too.
 pub(super) const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
 
-/// The thinking part of a request.
+/// The thinking configuration of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thinking {
-    /// Nothing: models of this kind do not think by themselves.
+    /// Omitted: models of this kind do not think by default.
     Unset,
-    /// Not to: newer models think where nothing is said.
+    /// Disabled explicitly: newer models think by default.
     Disabled,
-    /// So many tokens.
+    /// A number of tokens.
     Budget(u64),
-    /// As much as the model sees fit, with this effort.
+    /// Adaptive, with this effort.
     Effort(&'static str),
 }
 
-/// `max_tokens`, and how to think within it.
+/// Returns `max_tokens` and the thinking configuration.
 pub(super) fn limits(request: &Request) -> (u64, Thinking) {
     let model = &request.model;
     let max_tokens = request.max_tokens.unwrap_or_else(|| model.max_tokens.min(MAX_TOKENS)).max(1);
     let level = model.clamp_level(request.thinking);
     let adaptive = model.reasoning && model.thinking_mode == ThinkingMode::Adaptive;
-    // The server refuses to think when a tool is forced.
+    // The server does not support thinking with a forced tool.
     let forced = matches!(tool_choice(request), ToolChoice::Required | ToolChoice::Tool(_));
     if level == ThinkingLevel::Off || forced {
         let stopped = match model.compat.always_thinks {
-            // As little as it can.
+            // As little as possible.
             Some(true) => Thinking::Effort("low"),
             _ if adaptive => Thinking::Disabled,
             _ => Thinking::Unset,
@@ -56,7 +56,8 @@ pub(super) fn limits(request: &Request) -> (u64, Thinking) {
             ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
             ThinkingLevel::Medium => "medium",
             ThinkingLevel::High => "high",
-            // Claude 4.6 has no `xhigh` between `high` and `max`: its rows in the table name `max` as the most effort.
+            // Claude 4.6 has no `xhigh` between `high` and `max`: its rows in the table specify `max` as the highest
+            // effort.
             ThinkingLevel::XHigh => model.compat.highest_effort.unwrap_or(HighestEffort::XHigh).as_str(),
         };
         return (max_tokens, Thinking::Effort(word));
@@ -84,8 +85,7 @@ pub(super) fn limits(request: &Request) -> (u64, Thinking) {
     }
 }
 
-/// Returns whether the request asks for [`INTERLEAVED`]: a model that decides by itself needs no header, and Haiku does not
-/// know it.
+/// Returns true if the request needs [`INTERLEAVED`]: an adaptive model needs no header, and Haiku does not support it.
 pub(super) fn is_interleaved(request: &Request) -> bool {
     let takes = request.model.compat.interleaved_thinking.unwrap_or_else(|| {
         let id = request.model.id.to_ascii_lowercase();
@@ -95,16 +95,16 @@ pub(super) fn is_interleaved(request: &Request) -> bool {
     takes && !request.tools.is_empty() && matches!(limits(request).1, Thinking::Budget(_))
 }
 
-/// Returns whether a refused request is worth another try without thinking: the loop began without a thought, which the
-/// conversation does not tell apart from a model that had none.
+/// Returns true if a rejected request should be retried without thinking: the loop began without thinking, which in the
+/// conversation looks the same as a model that did not think.
 pub(super) fn is_refused(request: &Request, error: &ErrorInfo) -> bool {
     error.status == Some(400)
         && error.message.contains("xpected `thinking` or `redacted_thinking`")
         && matches!(limits(request).1, Thinking::Budget(_))
 }
 
-/// Returns whether the first answer of the loop that goes on was made by another model, or its thoughts have to be left out: the
-/// server refuses to think on from there with a budget.
+/// Returns true if the first answer of the current loop is from another model, or if its thinking has to be omitted:
+/// the server does not allow continuing with a budget.
 fn begins_without_a_thought(request: &Request) -> bool {
     let messages: Vec<&LlmMessage> = request.conversation().collect();
     let Some(begin) = loops(request).last().copied() else { return false };
@@ -116,7 +116,7 @@ fn begins_without_a_thought(request: &Request) -> bool {
     !is_own(request, first) || answers.filter(|answer| is_own(request, answer)).any(is_changed)
 }
 
-/// Returns whether an answer has a thought whose signature no longer holds.
+/// Returns true if an answer contains thinking whose signature is no longer valid.
 fn is_changed(answer: &AssistantMessage) -> bool {
     answer.content.iter().any(|block| match block {
         Block::Thinking(thought) => thought.thinking_signature.as_deref() == Some(""),
@@ -124,8 +124,7 @@ fn is_changed(answer: &AssistantMessage) -> bool {
     })
 }
 
-/// Returns the start of each loop: a message of the user, but for one behind the results of tools, which is part of the
-/// turn.
+/// Returns the start of each loop: a user message, except one after tool results, which belongs to the same turn.
 fn loops(request: &Request) -> Vec<usize> {
     let mut begins = vec![0];
     let mut behind_results = false;
@@ -140,7 +139,7 @@ fn loops(request: &Request) -> Vec<usize> {
     begins
 }
 
-/// For each message, whether its thoughts go back: those of a turn do so whole or not at all.
+/// Returns for each message whether its thinking is sent: all thinking of a turn, or none of it.
 pub(super) fn kept(request: &Request) -> Vec<bool> {
     let messages: Vec<&LlmMessage> = request.conversation().collect();
     let begins = loops(request);

@@ -1,4 +1,4 @@
-//! Reads the chunks of a chat completion.
+//! Parses the chunks of a chat completion.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,10 @@ use crate::message::{AssistantMessage, Block, StopReason, THOUGHT_FIELDS};
 #[derive(Default)]
 pub(super) struct Answer {
     calls: Vec<Call>,
-    /// So many of the calls have begun, in order.
+    /// The number of calls that have begun, in order.
     begun: usize,
     stop: Option<StopReason>,
-    /// The block of the present thought, and the details that its server wants back.
+    /// The block of the current thinking, and the details that its server needs back.
     thought: Option<usize>,
     details: Vec<Map<String, Value>>,
 }
@@ -28,16 +28,16 @@ struct Call {
     number: Option<u64>,
     id: String,
     name: String,
-    /// Its block; none until its name and those of the calls before it have come.
+    /// Its block; `None` until its name and those of the previous calls have arrived.
     index: Option<usize>,
-    /// Arguments that came before that.
+    /// Arguments that arrived before that.
     early: String,
 }
 
-/// Calls that wait for a name at most.
+/// The maximum number of calls that wait for a name.
 const MOST_WAITING: usize = 128;
 
-/// A chunk that holds text and nothing else.
+/// A chunk that only contains text.
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow)]
@@ -81,13 +81,13 @@ impl ResponseParser for Answer {
         let Some(choice) = choice else {
             return Ok(Progress::More);
         };
-        // A server that cannot stream sends the whole message.
+        // A server that cannot stream sends the complete message.
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
             self.delta(delta, assembly);
         }
         match choice.get("finish_reason").and_then(Value::as_str) {
             None => {}
-            // The names of Mistral and Z.ai.
+            // The names used by Mistral and Z.ai.
             Some("model_length" | "model_context_window_exceeded") => return Err(classify::window_filled(context)),
             Some("length") => self.stop = Some(StopReason::Length),
             Some("tool_calls" | "function_call") => self.stop = Some(StopReason::ToolUse),
@@ -123,7 +123,7 @@ impl ResponseParser for Answer {
     }
 
     fn end(&mut self, assembly: &mut Assembly) -> Option<StopReason> {
-        // A name that never came is an empty one.
+        // A missing name becomes an empty one.
         self.begin_calls(0, assembly);
         self.stop
     }
@@ -144,7 +144,7 @@ impl Answer {
         }
         match delta.get("content") {
             Some(Value::String(content)) if !content.is_empty() => self.say(content, assembly),
-            // Mistral sends thoughts and texts as parts.
+            // Mistral sends thinking and text as parts.
             Some(Value::Array(content)) => content.iter().for_each(|part| self.part(part, assembly)),
             _ => {}
         }
@@ -154,7 +154,7 @@ impl Answer {
         let calls = delta.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
             self.call(call, call.get("function"), assembly);
-            // Each call is looked for among those before it: what is refused behind this event is read no further.
+            // Each call is searched among the previous ones, so the size is checked before reading further.
             if assembly.check_size().is_err() {
                 return;
             }
@@ -203,14 +203,14 @@ impl Answer {
             return;
         };
         if !self.details.is_empty() {
-            // The list replaces the field's name: a server that sends it wants it back.
+            // The list replaces the field's name, because a server that sends it needs it back.
             let details = std::mem::take(&mut self.details).into_iter().map(Value::Object).collect();
             assembly.replace_signature(index, Value::Array(details).to_string());
         }
         assembly.end(index);
     }
 
-    /// Joins the pieces of one detail.
+    /// Merges the parts of one detail.
     fn keep(&mut self, detail: &Map<String, Value>) {
         let same = |old: &&mut Map<String, Value>| {
             ["type", "index", "id"].iter().all(|key| detail.get(*key).is_none_or(|value| old.get(*key) == Some(value)))
@@ -239,7 +239,7 @@ impl Answer {
         let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
         let name = function.and_then(|function| function.get("name")).and_then(Value::as_str).unwrap_or_default();
         let known = self.calls.iter().rposition(|known| match number {
-            // Servers that number all calls 0 tell them apart by id.
+            // Servers that number all calls 0 distinguish them by id.
             Some(_) => known.number == number && (id.is_empty() || known.id.is_empty() || known.id == id),
             None => known.id == id || id.is_empty() || known.index.is_none() && known.id.is_empty(),
         });
@@ -266,7 +266,7 @@ impl Answer {
         }
     }
 
-    /// Begins the calls whose turn it is: those that have a name, and others once more than `most` wait.
+    /// Begins the calls that are next: those with a name, and others once more than `most` are waiting.
     fn begin_calls(&mut self, most: usize, assembly: &mut Assembly) {
         let count = self.calls.len();
         let is_ready = |call: &&mut Call, at: usize| !call.name.is_empty() || count - at > most;
@@ -278,7 +278,7 @@ impl Answer {
 }
 
 impl Call {
-    /// Begins the block of the call with what came before.
+    /// Begins the block of the call with the arguments received before.
     fn begin(&mut self, assembly: &mut Assembly) {
         assembly.end_runs();
         let index = assembly.begin_call(&self.id, &self.name);
@@ -305,7 +305,7 @@ fn read_usage(usage: &Value, assembly: &mut Assembly) {
     assembly.usage.cache_read = cached;
 }
 
-/// The thoughts of an answer, under the names under which they came. False where there are none.
+/// Writes the thinking of an answer under the field name it was received with. Returns false if there is none.
 pub(super) fn thoughts(json: &mut Json, answer: &AssistantMessage) -> bool {
     let mut fields: Vec<(&str, String)> = Vec::new();
     let mut details: Vec<Value> = Vec::new();

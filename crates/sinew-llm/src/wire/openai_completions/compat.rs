@@ -1,8 +1,8 @@
-//! Differences between servers, by address; a model's own `compat` beats them.
+//! Differences between servers, by address; a model's own `compat` overrides them.
 
 use crate::model::{CacheControlFormat, MaxTokensField, Model, ThinkingFormat};
 
-/// All differences, decided.
+/// All resolved differences.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Quirks {
     pub(super) max_tokens_field: MaxTokensField,
@@ -12,23 +12,23 @@ pub(super) struct Quirks {
     pub(super) usage_in_streaming: bool,
     pub(super) tool_result_name: bool,
     pub(super) assistant_after_tool_result: bool,
-    /// User and assistant must take turns.
+    /// User and assistant messages must alternate.
     pub(super) alternation: bool,
-    /// A model that thinks wants the field `reasoning_content` in each of the assistant's messages.
+    /// A thinking model needs the field `reasoning_content` in each assistant message.
     pub(super) thought_wanted: bool,
     pub(super) thinking_format: ThinkingFormat,
-    /// The server keeps a cache per key.
+    /// The server has a cache per key.
     pub(super) cache_key: bool,
-    /// Models of Anthropic behind it cache what the request asks them to.
+    /// The server passes cache markers to models of Anthropic.
     pub(super) cache_control: bool,
-    /// The longest tool call id.
+    /// The maximum length of a tool call id.
     pub(super) id_limit: usize,
 }
 
-/// Mistral's ids have exactly so many letters and digits.
+/// The exact length of Mistral's ids.
 const MISTRAL_ID: usize = 9;
 
-/// The settings that an unknown server most likely understands.
+/// The settings that an unknown server most likely supports.
 const USUAL: Quirks = Quirks {
     max_tokens_field: MaxTokensField::MaxTokens,
     store: false,
@@ -45,7 +45,7 @@ const USUAL: Quirks = Quirks {
     id_limit: 40,
 };
 
-/// Servers by a part of their host.
+/// Known servers, by a part of their host name.
 const KNOWN: &[(&str, Quirks)] = &[
     (
         "api.openai.com",
@@ -65,7 +65,7 @@ const KNOWN: &[(&str, Quirks)] = &[
     ("api.groq.com", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
     ("api.cerebras.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
     ("api.x.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, reasoning_effort: false, ..USUAL }),
-    // Ids of nine letters and digits; a word of the assistant must be before the user speaks again.
+    // Ids of nine letters and digits; an assistant message must precede the next user message.
     (
         "api.mistral.ai",
         Quirks {
@@ -83,7 +83,7 @@ const KNOWN: &[(&str, Quirks)] = &[
     ("dashscope", Quirks { reasoning_effort: false, thinking_format: ThinkingFormat::Qwen, ..USUAL }),
 ];
 
-/// The differences of the model's server.
+/// Returns the differences of the model's server.
 pub(super) fn resolve(model: &Model) -> Quirks {
     let host = model.base_url.split("://").last().unwrap_or_default().split('/').next().unwrap_or_default();
     let known = KNOWN.iter().find(|(part, _)| host.contains(part)).map_or(USUAL, |(_, quirks)| quirks.clone());
@@ -91,7 +91,7 @@ pub(super) fn resolve(model: &Model) -> Quirks {
     let alternation = own.requires_assistant_after_tool_result.unwrap_or(known.alternation);
     let cache_control = own.cache_control_format.map(|format| format == CacheControlFormat::Anthropic);
     let mistral_ids = own.requires_mistral_tool_ids.map(|wanted| if wanted { MISTRAL_ID } else { USUAL.id_limit });
-    // A model whose levels are known is asked for them.
+    // A model with known levels supports effort.
     let effort = known.reasoning_effort || !model.thinking_levels.is_empty();
     Quirks {
         max_tokens_field: own.max_tokens_field.unwrap_or(known.max_tokens_field),
@@ -103,7 +103,8 @@ pub(super) fn resolve(model: &Model) -> Quirks {
         assistant_after_tool_result: own
             .requires_assistant_after_tool_result
             .unwrap_or(known.assistant_after_tool_result),
-        // A server that wants a word after a result does not take two messages of a user in a row either.
+        // A server that requires an assistant message after a result does not accept two consecutive user messages
+        // either.
         alternation: own.requires_alternating_roles.unwrap_or(alternation),
         thought_wanted: own.requires_reasoning_content_on_assistant_messages.unwrap_or(known.thought_wanted),
         thinking_format: own.thinking_format.unwrap_or(known.thinking_format),

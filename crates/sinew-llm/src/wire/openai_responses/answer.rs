@@ -1,4 +1,4 @@
-//! Reads the events of a response.
+//! Parses the events of a response.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,22 +13,22 @@ use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
 use crate::provider::{Loading, Request};
 
-/// The facts known of a response: the server's items as our blocks.
+/// The state of a response: maps the server's items to our blocks.
 #[derive(Default)]
 pub(super) struct Answer {
     items: HashMap<u64, Item>,
-    /// Arguments of calls that have not begun.
+    /// The arguments of calls that have not begun.
     early: HashMap<u64, String>,
-    /// The name of the search among tools, where the request has one that is ours to run.
+    /// The name of the tool search, if the request has one that we run.
     search: Option<String>,
 }
 
 struct Item {
     index: usize,
     kind: Kind,
-    /// Deltas have come; the item's final form repeats them.
+    /// True if deltas were received, which the item's final form repeats.
     streamed: bool,
-    /// The part of the thought that was written last: parts are divided by a blank line.
+    /// The part of the thinking that was written last: parts are separated by a blank line.
     part: Option<(String, u64)>,
 }
 
@@ -169,7 +169,7 @@ impl Answer {
         assembly.delta(item.index, delta);
     }
 
-    /// The final form of an item: what servers that send no deltas say, and what a thought is sealed with.
+    /// Processes the final form of an item: the content of servers that send no deltas, and the encrypted thinking.
     fn finish(&mut self, number: u64, item: &Value, assembly: &mut Assembly) {
         self.begin(number, item, true, assembly);
         let Some(known) = self.items.get_mut(&number) else {
@@ -197,7 +197,7 @@ impl Answer {
                 if !known.streamed {
                     match item.get("arguments") {
                         Some(Value::String(text)) => assembly.delta(known.index, text),
-                        // A search has them as they are.
+                        // A search has arguments as an object.
                         Some(arguments @ Value::Object(_)) => assembly.delta(known.index, &arguments.to_string()),
                         _ => {}
                     }
@@ -244,7 +244,7 @@ impl Answer {
             }
             _ => {}
         }
-        // A server that sent nothing but the end.
+        // The server only sent the end.
         if self.items.is_empty() {
             let output = response.get("output").and_then(Value::as_array);
             for (number, item) in (0u64..).zip(output.into_iter().flatten()) {
@@ -255,7 +255,7 @@ impl Answer {
     }
 }
 
-/// A reasoning item as the server wants it back. `status` is refused in a request.
+/// Returns a reasoning item as the server needs it back, without `status`, which requests must not contain.
 fn sealed(item: &Value) -> String {
     let mut item = item.clone();
     if let Some(fields) = item.as_object_mut() {

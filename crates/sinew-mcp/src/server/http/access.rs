@@ -1,4 +1,4 @@
-//! The right to ask: the address that a request was sent to, the page that sent it, and the token.
+//! Access control: checks the address of a request, the page that sent it, and the token.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,10 +7,10 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, StatusCode};
 use sha2::{Digest, Sha256};
 
-/// The rule by which requests are let in.
+/// The access rules.
 pub(super) struct Access {
     bound: SocketAddr,
-    /// The digest of the token, so that a comparison takes the same time whatever is sent.
+    /// The digest of the token, so that the comparison time does not depend on the sent token.
     token: Option<[u8; 32]>,
 }
 
@@ -22,7 +22,7 @@ impl Access {
     /// Checks the head of a request.
     ///
     /// # Errors
-    /// It may not ask: the status, and the reason in one sentence.
+    /// Returns the status, and the reason in one sentence, if access is denied.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
         let mut hosts = texts(headers, &HOST).peekable();
         if hosts.peek().is_none() || !hosts.all(|host| host.is_some_and(|host| self.is_ours(host))) {
@@ -45,7 +45,7 @@ impl Access {
         }
     }
 
-    /// Returns true if `authority` names this server and no DNS server has a say in that.
+    /// Returns true if `authority` names this server without a name that a DNS server could define.
     fn is_ours(&self, authority: &str) -> bool {
         let Ok(parsed) = authority.parse::<Authority>() else { return false };
         if authority.contains('@') || parsed.port_u16().unwrap_or(80) != self.bound.port() {
@@ -59,7 +59,7 @@ impl Access {
     }
 }
 
-/// The values of a header; None for one that is no text.
+/// Returns the values of a header; `None` for a value that is not text.
 fn texts<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = Option<&'a str>> {
     headers.get_all(name).iter().map(|value| value.to_str().ok())
 }
@@ -132,7 +132,7 @@ mod tests {
         for value in ["Bearer s3cre", "Bearer s3cret2", "Bearer", "Basic s3cret", "s3cret", ""] {
             check("127.0.0.1:8000", &[host, ("authorization", value)], 401);
         }
-        // Whoever comes from elsewhere does not learn whether there is a token.
+        // Requests from elsewhere do not reveal whether there is a token.
         check("127.0.0.1:8000", &[("host", "evil.example:8000")], 403);
     }
 }

@@ -1,8 +1,8 @@
-//! The open connections: how many there may be, and which one is closed when a new one needs its slot.
+//! The open connections: their limits, and which one is closed if a new one needs its slot.
 //!
-//! A connection costs the other side nothing, so a limit alone would let one program keep all others out. A connection
-//! without a request that may be answered is therefore closed as soon as somebody else needs its slot, the one that
-//! has waited longest first. A request that is being answered is never broken off for another one.
+//! Connections are cheap for the client, so with a limit alone, one program could block all others. A connection
+//! without an active request is therefore closed if another client needs its slot, the longest idle one first. A
+//! connection with an active request is never closed for another one.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Connections at a time. One answers one request at a time.
+/// The maximum number of connections. Each handles one request at a time.
 pub(super) const CONNECTIONS: usize = 64;
 
-/// Connections of one address at a time; of IPv6 a network of 64 bits counts as one.
+/// The maximum number of connections of one address; for IPv6, a network of 64 bits counts as one address.
 pub(super) const PER_ADDRESS: usize = 48;
 
-/// All that are open.
+/// All open connections.
 #[derive(Default)]
 pub(super) struct Connections {
     table: Mutex<Table>,
@@ -25,7 +25,7 @@ pub(super) struct Connections {
 
 #[derive(Default)]
 struct Table {
-    /// The one that has been without a request for longest comes first.
+    /// Sorted by idle time, the longest first.
     open: Vec<Connection>,
     next: u64,
 }
@@ -37,25 +37,25 @@ struct Connection {
     close: Arc<Notify>,
 }
 
-/// The slot of one connection; dropping it makes room.
+/// The slot of one connection; dropping it frees the slot.
 pub(super) struct Slot {
     connections: Arc<Connections>,
     id: u64,
     close: Arc<Notify>,
 }
 
-/// A request that is being answered. Until it is dropped its connection is not closed for another one.
+/// An active request. Until it is dropped, its connection is not closed for another one.
 pub(super) struct Busy(Arc<Slot>);
 
 impl Connections {
-    /// Makes room for a connection from `peer`. Waits while every other connection answers a request; None where the
-    /// address itself has too many of those.
+    /// Reserves a slot for a connection from `peer`. Waits while every other connection has an active request; returns
+    /// `None` if the address itself has too many of those.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Slot> {
         let network = network(peer);
         loop {
             let left = self.left.notified();
             tokio::pin!(left);
-            // Registered before the look, so that a slot that is left between look and wait is not missed.
+            // Registered before the check, so that a slot that becomes free between check and wait is not missed.
             left.as_mut().enable();
             {
                 let mut table = self.table.lock();
@@ -80,7 +80,7 @@ impl Table {
         Slot { connections, id, close }
     }
 
-    /// Closes the connection that has been without a request for longest of those that `fits`; false if each has one.
+    /// Closes the longest idle connection among those that match `fits`; returns false if all have active requests.
     fn close_idle(&mut self, fits: impl Fn(&Connection) -> bool) -> bool {
         let Some(at) = self.open.iter().position(|other| !other.busy && fits(other)) else { return false };
         self.open.remove(at).close.notify_one();
@@ -89,14 +89,14 @@ impl Table {
 }
 
 impl Slot {
-    /// Resolves when somebody else needs the slot.
+    /// Resolves when another connection needs the slot.
     pub(super) async fn closed(&self) {
         self.close.notified().await;
     }
 
     fn set_busy(&self, busy: bool) {
         let mut table = self.connections.table.lock();
-        // A connection that was closed for another one has left the table.
+        // A connection that was closed for another one has already left the table.
         if let Some(at) = table.open.iter().position(|other| other.id == self.id) {
             let connection = Connection { busy, ..table.open.remove(at) };
             table.open.push(connection);
@@ -125,7 +125,7 @@ impl Drop for Busy {
     }
 }
 
-/// The part of an address that one owner has.
+/// Returns the part of an address that identifies one owner.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// The slot that is free at once; None where the caller is refused or has to wait.
+    /// Returns the slot if one is free immediately; `None` if the caller is rejected or has to wait.
     fn now(connections: &Arc<Connections>, peer: &str) -> Option<Arc<Slot>> {
         match pin!(connections.admit(peer.parse().unwrap())).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(slot) => slot.map(Arc::new),
@@ -161,7 +161,7 @@ mod tests {
         let connections = Arc::new(Connections::default());
         let open: Vec<Arc<Slot>> =
             (0..CONNECTIONS).map(|at| now(&connections, &format!("10.0.0.{}", at % 4)).unwrap()).collect();
-        // The first one is asked something, and waits again: it is the last of those that have waited now.
+        // The first connection handles a request and becomes idle again: now it is the last one in the order.
         drop(busy(&open[0]));
         let new = now(&connections, "10.0.0.9").unwrap();
         let closed: Vec<usize> = (0..open.len()).filter(|&at| is_closed(&open[at])).collect();
@@ -192,7 +192,7 @@ mod tests {
             assert!(now(&connections, peers[0]).is_none(), "{peers:?}");
             assert!(now(&connections, other).is_some(), "{other}");
         }
-        // Those that are idle make room for their own address.
+        // Idle connections are closed for their own address.
         let connections = Arc::new(Connections::default());
         let open: Vec<Arc<Slot>> = (0..PER_ADDRESS).map(|_| now(&connections, "10.0.0.1").unwrap()).collect();
         assert!(now(&connections, "10.0.0.1").is_some());

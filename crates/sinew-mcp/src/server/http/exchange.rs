@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! A request and its answer.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -23,16 +23,16 @@ use super::connections::{Busy, Slot};
 use crate::era::{self, Era};
 use crate::headers::{decode, request_headers};
 
-/// The time that the body of a request may take.
+/// The time limit for the body of a request.
 const BODY_LIMIT: Duration = Duration::from_secs(60);
 
-/// Reports of progress that wait for a client to read them.
+/// The maximum number of queued progress reports.
 const REPORTS: usize = 64;
 
 type Answer = Response<Content>;
 type Content = Either<Full<Bytes>, Events>;
 
-/// The address that answers.
+/// The endpoint that answers requests.
 pub(super) struct Endpoint {
     pub(super) service: Service,
     pub(super) access: Access,
@@ -40,7 +40,7 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// Answers one request. The connection at `slot` is not closed for another one until the answer is written, unless
-    /// the request is refused for want of access.
+    /// access is denied.
     pub(super) async fn answer(&self, request: Request<Incoming>, slot: &Arc<Slot>) -> Response<HeldContent> {
         let (answer, busy) = match self.access.check(request.headers()) {
             Ok(()) => {
@@ -71,12 +71,12 @@ impl Endpoint {
                 let params = read_params(params.as_deref()).map_err(|error| Refusal::of(&id, error))?;
                 self.reply(&head.headers, id, &method, params).await
             }
-            // No call of another request is known here: a client ends one by closing its connection.
+            // Calls of other requests are unknown here: a client cancels a call by closing its connection.
             Message::Notification { .. } | Message::Response { .. } => Ok(plain(StatusCode::ACCEPTED, Vec::new())),
         }
     }
 
-    /// Reads the one message of a body.
+    /// Reads the single message of a body.
     async fn read(&self, body: Incoming) -> Result<Message, Refusal> {
         let limits = self.service.options.limits;
         let read = Limited::new(body, limits.message_bytes).collect();
@@ -131,9 +131,9 @@ impl Endpoint {
             true => Ok(streamed(call, id)),
             false => {
                 let (canceller, cancel) = CancelHandle::new();
-                // A client that goes away drops this future.
+                // This future is dropped if the client disconnects.
                 let _canceller = CancelOnDrop(canceller);
-                // Nobody wants reports.
+                // The client wants no reports.
                 let (outbox, _) = mpsc::channel(1);
                 let result = call.run(cancel, outbox).await.unwrap_or_default();
                 Ok(plain(StatusCode::OK, message::encode_result(&id, &result)))
@@ -141,7 +141,7 @@ impl Endpoint {
         }
     }
 
-    /// The era of a request, whose headers say the same as its body.
+    /// Returns the era of a request after checking that its headers match its body.
     fn era(&self, headers: &HeaderMap, method: &str, params: &Map<String, Value>) -> Result<Era, RpcError> {
         let declared = text(headers, "mcp-protocol-version")?;
         let in_body = params.get("_meta").and_then(|meta| meta.get(era::META_VERSION)).and_then(Value::as_str);
@@ -170,7 +170,7 @@ impl Endpoint {
     }
 }
 
-/// The content of an answer, with the slot of the connection that it is written to.
+/// The content of an answer, with the slot of its connection.
 pub(super) struct HeldContent {
     content: Content,
     _busy: Option<Busy>,
@@ -196,7 +196,7 @@ impl Body for HeldContent {
     }
 }
 
-/// A call's reports of progress and its result, as events. Dropped, it ends the call.
+/// A call's progress reports and its result, as events. Dropping it ends the call.
 pub(super) struct Events {
     queue: mpsc::Receiver<Vec<u8>>,
     _running: AbortOnDrop,
@@ -215,7 +215,7 @@ impl Body for Events {
     }
 }
 
-/// A message is one line of JSON, so that it is one line of data.
+/// A message is one line of JSON, so it is one line of data.
 fn event(message: &[u8]) -> Bytes {
     [b"event: message\ndata: ", message, b"\n\n"].concat().into()
 }
@@ -226,7 +226,7 @@ fn streamed(call: ReadyCall, id: Id) -> Answer {
     let reports = outbox.clone();
     let running = tokio::spawn(async move {
         if let Some(result) = call.run(cancel, reports).await {
-            // A client that is gone has dropped the queue.
+            // The queue is gone if the client disconnected.
             let _ = outbox.send(message::encode_result(&id, &result)).await;
         }
     });
@@ -245,7 +245,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// A request that is not done.
+/// A rejected request.
 struct Refusal {
     status: StatusCode,
     id: Option<Id>,
@@ -257,7 +257,7 @@ impl Refusal {
         Refusal { status, id: None, error: RpcError::new(RpcError::INVALID_REQUEST, reason) }
     }
 
-    /// A request that lacks something that every one must have.
+    /// Rejects a request that lacks a required part.
     fn of(id: &Id, error: RpcError) -> Refusal {
         Refusal { status: StatusCode::BAD_REQUEST, id: Some(id.clone()), error }
     }
@@ -275,7 +275,7 @@ impl Refusal {
     }
 }
 
-/// An answer that is there at once; without a body for one of no bytes.
+/// Creates an immediate answer; without a body if `body` is empty.
 fn plain(status: StatusCode, body: Vec<u8>) -> Answer {
     let has_body = !body.is_empty();
     let mut answer = Response::new(Either::Left(Full::new(Bytes::from(body))));
@@ -296,7 +296,7 @@ fn takes_events(headers: &HeaderMap) -> bool {
     accepted.any(|value| value.split(',').any(|kind| kind.trim().starts_with("text/event-stream")))
 }
 
-/// The value of a header; None where it is not sent.
+/// Returns the value of a header; `None` if it was not sent.
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcError> {
     let Ok(key) = name.parse::<HeaderName>() else { return Ok(None) };
     let mut values = headers.get_all(key).iter();

@@ -1,12 +1,12 @@
-//! Tools over HTTP: a request is a POST, its answer JSON, or a stream of events where somebody wants to see progress.
+//! Tools over HTTP: a request is a POST, its answer is JSON, or a stream of events if the client wants progress
+//! reports.
 //!
-//! Every request stands for itself: no session, nothing that a client could leave behind. A client from before 2026-07-28
-//! gets none either, which its revisions allow; GET and DELETE, which are about sessions, answer 405. A call ends with the
-//! connection that asked for it.
+//! Every request is self-contained: there are no sessions and no state of a client. This includes clients from before
+//! 2026-07-28, whose revisions allow it; GET and DELETE, which concern sessions, answer 405. A call ends with its
+//! connection.
 //!
-//! A web page of a stranger can reach a server on the user's machine. It cannot set `Origin` or `Host`, it cannot read the
-//! token, and it cannot send JSON without being asked about it first: each of these is checked before a byte of a body is
-//! read.
+//! A malicious web page can reach a server on the user's machine. It cannot set `Origin` or `Host`, it cannot read the
+//! token, and it cannot send JSON without a preflight request: each of these is checked before a body is read.
 
 mod access;
 mod connections;
@@ -28,28 +28,27 @@ use self::connections::{Connections, Slot};
 use self::exchange::Endpoint;
 use super::Service;
 
-/// The path of the one address that answers.
+/// The path of the endpoint.
 pub const PATH: &str = "/mcp";
 
-/// The time that the head of a request may take, also of the first one and of the next one of a connection: a
-/// connection that asks for nothing in that time is closed.
+/// The time limit for the head of each request; a connection that sends no request in that time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 
-/// The answer to an address that has too many requests at a time.
+/// The answer to an address with too many concurrent requests.
 const TOO_MANY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/// Bytes of a request's head.
+/// The maximum size of a request's head.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// Serves tools to whoever knows `token` (None: to everybody who may reach the listener) until the future is dropped, which
-/// ends every call.
+/// Serves tools to clients that know `token` (`None`: to everybody who can reach the listener) until the future is
+/// dropped, which ends every call.
 ///
-/// Answers requests that are sent to the listener by an IP address or as `localhost`; of other names nobody knows whether
-/// an attacker's DNS server answers for them.
+/// Answers requests that are sent to the listener by an IP address or as `localhost`; any other name could belong to an
+/// attacker's DNS server.
 ///
 /// # Errors
-/// No further connection can be taken.
+/// Returns an error if no further connections can be accepted.
 pub async fn serve_http(service: Service, listener: TcpListener, token: Option<&str>) -> io::Result<()> {
     let access = Access::new(listener.local_addr()?, token);
     let endpoint = Arc::new(Endpoint { service, access });
@@ -58,7 +57,7 @@ pub async fn serve_http(service: Service, listener: TcpListener, token: Option<&
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
-            // The client was gone before its turn came.
+            // The client disconnected before it was accepted.
             Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) => {
                 continue;
             }
@@ -69,7 +68,7 @@ pub async fn serve_http(service: Service, listener: TcpListener, token: Option<&
             Some(slot) => {
                 tasks.spawn(serve_connection(Arc::clone(&endpoint), stream, slot));
             }
-            // A client that does not read it has nobody left who could be told.
+            // If the client does not read the answer, nobody can be notified.
             None => {
                 let _ = stream.try_write(TOO_MANY);
             }
@@ -88,7 +87,7 @@ async fn serve_connection(endpoint: Arc<Endpoint>, stream: TcpStream, slot: Slot
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).max_buf_size(HEAD_BYTES);
     tokio::select! {
-        // A client that breaks off has nobody left who could be told.
+        // If the client disconnects, nobody can be notified.
         _ = server.serve_connection(TokioIo::new(stream), answer) => {}
         () = slot.closed() => {}
     }

@@ -10,8 +10,8 @@ pub(super) fn fail(context: &ExecutionContext<'_, impl ShellExtensions>, text: &
     ExecutionResult::new(code)
 }
 
-/// The letters of all flags before the first word that is none, and the words from there on; the first letter that is
-/// not `known` is the error.
+/// Returns the letters of all flags before the first other word, and the remaining words; the first letter that is not
+/// in `known` is the error.
 pub(super) fn flags<'a>(args: &'a [String], known: &str) -> Result<(String, &'a [String]), char> {
     let mut letters = String::new();
     let mut rest = args;

@@ -1,10 +1,10 @@
-//! `declare` and its kin with assignments that come as plain words, or that append.
+//! `declare` and related builtins, with assignments that are plain words or that append.
 
 use brush_core::CommandArg;
 use brush_core::parser::ast::{Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem, Word};
 use brush_core::{ExecutionContext, ShellExtensions};
 
-/// Makes assignments of the words that are some after expansion: `declare 'a[1]=x'`, `declare "$pair"`.
+/// Converts words to assignments after expansion: `declare 'a[1]=x'`, `declare "$pair"`.
 pub(super) async fn prepare(
     context: &mut ExecutionContext<'_, impl ShellExtensions>,
     args: Vec<CommandArg>,
@@ -32,7 +32,7 @@ pub(super) async fn prepare(
         done.push(match arg {
             CommandArg::Assignment(assignment) => {
                 let mut assignment = appended(context, assignment).await;
-                // What cannot be assigned is not evaluated: its expression may assign.
+                // An invalid assignment is not evaluated, because its expression may assign.
                 let name = match &assignment.name {
                     AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) => name,
                 };
@@ -85,7 +85,7 @@ async fn assignment(
     Some(Assignment { name, value, append, loc: Default::default() })
 }
 
-/// The list of `a=(…)`, its words expanded.
+/// Expands the list of `a=(…)`.
 async fn list(context: &mut ExecutionContext<'_, impl ShellExtensions>, text: &str) -> Option<Assignment> {
     let program = context.shell.parse_string(text).ok()?;
     let first = program.complete_commands.into_iter().next()?.0.into_iter().next()?.0.first.seq.into_iter().next()?;
@@ -113,7 +113,7 @@ async fn list(context: &mut ExecutionContext<'_, impl ShellExtensions>, text: &s
     Some(assignment)
 }
 
-/// `name+=value` as `name=` with what is there before it.
+/// Converts `name+=value` to `name=` with the existing value in front.
 async fn appended(context: &mut ExecutionContext<'_, impl ShellExtensions>, mut assignment: Assignment) -> Assignment {
     if !assignment.append {
         return assignment;

@@ -1,4 +1,4 @@
-//! The builtins as brush has them.
+//! The original builtins of brush.
 
 use std::collections::HashMap;
 use std::future::{Future, ready};

@@ -1,12 +1,13 @@
-//! `printf` whose formats that take no argument end, and that knows times.
+//! `printf` that ends for formats without arguments, and that supports times.
 
 use std::ffi::CString;
 
 use brush_core::CommandArg;
 use parking_lot::Mutex;
 
-/// The arguments of theirs that print what bash's `printf` does with `args`: a name joined to `-v` stands alone, a
-/// format without conversions is used once, `%(…)T` is done already, in the time zone `zone` (a value of `TZ`).
+/// Returns the arguments of the original builtin that print what bash's `printf` prints for `args`: a name joined to
+/// `-v` is separated, a format without conversions is used once, `%(…)T` is already expanded, in the time zone `zone`
+/// (a value of `TZ`).
 pub(super) fn prepare(mut args: Vec<CommandArg>, zone: Option<&str>) -> Vec<CommandArg> {
     let joined = args.get(1).map(CommandArg::to_string);
     if let Some(name) = joined.as_deref().and_then(|word| word.strip_prefix("-v")).filter(|name| !name.is_empty()) {
@@ -31,10 +32,10 @@ pub(super) fn prepare(mut args: Vec<CommandArg>, zone: Option<&str>) -> Vec<Comm
     args
 }
 
-/// The format with `%s` for every time, and the arguments with the times in their places.
+/// Returns the format with `%s` for every time, and the arguments with formatted times.
 fn with_times(format: &str, words: &[String], now: i64, zone: Option<&str>) -> (String, Vec<String>) {
     let mut done = String::new();
-    // For each argument that the format takes: how a time is printed, or that it is none.
+    // For each argument of the format: the format of a time, or `None` for other arguments.
     let mut takes: Vec<Option<&str>> = Vec::new();
     let mut rest = format;
     while let Some(start) = rest.find('%') {
@@ -60,7 +61,7 @@ fn with_times(format: &str, words: &[String], now: i64, zone: Option<&str>) -> (
     let count = words.len().div_ceil(takes.len().max(1)).max(1) * takes.len();
     let filled = (0..count).map_while(|at| match (takes[at % takes.len()], words.get(at)) {
         (None, word) => word.cloned(),
-        // No argument means now, and so does -1; -2 is the start of the shell, which is as near as makes no difference.
+        // A missing argument and -1 mean now; -2 is the start of the shell, for which now is close enough.
         (Some(time), word) => {
             let seconds = word.and_then(|word| word.trim().parse().ok()).filter(|seconds| *seconds >= 0);
             Some(local(time, seconds.unwrap_or(now), zone))
@@ -73,13 +74,13 @@ unsafe extern "C" {
     fn tzset();
 }
 
-/// A time of a zone, or of the system's own.
+/// Formats a time in a zone, or in the system's zone.
 fn local(format: &str, seconds: i64, zone: Option<&str>) -> String {
-    // The C library knows one zone at a time.
+    // The C library supports one zone at a time.
     static ZONE: Mutex<()> = Mutex::new(());
     let _one = ZONE.lock();
-    // SAFETY: nothing in this process but the calls below reads the variable through the C library, and they hold the
-    // lock; what reads it through the standard library holds that one's.
+    // SAFETY: in this process only the calls below read the variable through the C library, and they hold the lock;
+    // reads through the standard library hold its lock.
     unsafe {
         match zone {
             Some(zone) => std::env::set_var("TZ", zone),
@@ -89,8 +90,8 @@ fn local(format: &str, seconds: i64, zone: Option<&str>) -> String {
     }
     let Ok(format) = CString::new(format) else { return String::new() };
     let mut text = vec![0u8; 1024];
-    // SAFETY: the structure is filled by the first call before the second reads it, the text is as long as said, and
-    // the format ends with a zero.
+    // SAFETY: the first call fills the struct before the second reads it, the text has the given length, and the format
+    // is zero-terminated.
     let len = unsafe {
         let mut parts: libc::tm = std::mem::zeroed();
         if libc::localtime_r(&seconds, &mut parts).is_null() {

@@ -1,4 +1,4 @@
-//! `read` that counts characters of UTF-8, and whose faults end no script.
+//! `read` that counts UTF-8 characters, and whose errors do not end the script.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use brush_core::{CommandArg, ExecutionContext, ExecutionResult, ShellValue};
 use super::super::interpreter::Plain;
 use super::original::{Running, theirs};
 
-/// The status of a `read` whose time was up.
+/// The status of a `read` that timed out.
 const TIMED_OUT: u8 = 142;
 
-/// A variable that cannot be set is a failure of the command and not the end of the script; what was read is UTF-8.
+/// Makes a variable that cannot be set an error of the command instead of the end of the script; the input is UTF-8.
 pub(super) fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let mut errors = context.stderr();
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
@@ -39,7 +39,7 @@ pub(super) fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) 
             if let Some((_, variable)) = shell.env_mut().get_mut(&name)
                 && let Some(value) = decoded(variable.value())
             {
-                // One that is read-only was not read either.
+                // If it is read-only, it was not read either.
                 let _ = variable.assign(value, false);
             }
         }
@@ -54,31 +54,31 @@ pub(super) fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) 
     })
 }
 
-/// A `read` of a number of characters (`-n`, `-N`). Theirs counts a byte beyond ASCII as two, so that it gets the bytes
-/// of these characters alone, and their count as it counts.
+/// A `read` of a number of characters (`-n`, `-N`). The original counts a byte beyond ASCII as two, so it receives only
+/// the bytes of these characters, and their count in its own terms.
 struct Limit<'a> {
     characters: usize,
     fd: i32,
-    // What ends it earlier; nothing with `-N`.
+    // The delimiter that ends it earlier; `None` with `-N`.
     delimiter: Option<u8>,
     raw: bool,
     until: Option<Instant>,
-    // What it is called with, the count left out.
+    // Its flags without the count.
     flag: char,
     others: Vec<String>,
     names: &'a [String],
 }
 
-/// The bytes that a [`Limit`] has taken from the input.
+/// The bytes that a [`Limit`] has read from the input.
 struct Taken {
     bytes: Vec<u8>,
-    // As theirs counts them.
+    // The count in the original's terms.
     count: usize,
     timed_out: bool,
 }
 
 impl<'a> Limit<'a> {
-    /// The limit in the words of a command; `None` when it has none, or is to be told what is wrong.
+    /// Parses the limit in the words of a command; `None` if there is none, or if the original has to report an error.
     fn from(words: &'a [String]) -> Option<Limit<'a>> {
         let mut limit = Limit {
             characters: 0,
@@ -133,7 +133,7 @@ impl<'a> Limit<'a> {
         (limit.characters > 0).then_some(limit)
     }
 
-    /// The words of the same command with another count.
+    /// Returns the words of the same command with another count.
     fn words(&self, count: usize) -> Vec<String> {
         let mut words = vec![format!("-{}", self.flag), count.to_string()];
         words.extend(self.others.iter().cloned());
@@ -142,7 +142,7 @@ impl<'a> Limit<'a> {
         words
     }
 
-    /// Reads as many characters, up to the delimiter, the end or the time that is set, and nothing beyond.
+    /// Reads that number of characters, up to the delimiter, the end or the time limit, and nothing beyond.
     fn take(&self, mut input: OpenFile) -> Taken {
         let mut taken = Taken { bytes: Vec::new(), count: 0, timed_out: false };
         let (mut characters, mut escaped, mut left) = (0, false, 0);
@@ -187,20 +187,20 @@ impl<'a> Limit<'a> {
             taken.count += if byte.is_ascii() { 1 } else { 2 };
         }
         if characters < self.characters {
-            // Not reached: theirs shall not find it reached either.
+            // The limit was not reached, so the original must not reach it either.
             taken.count += 1;
         }
         taken
     }
 }
 
-/// A file that gives `bytes` and ends.
+/// Creates a file that contains `bytes`.
 fn contents(bytes: &[u8]) -> std::io::Result<OpenFile> {
     let file = crate::supervisor::memory_file(bytes)?;
     Ok(OpenFile::from(std::fs::File::from(file)))
 }
 
-/// The value of a variable whose bytes were taken for one character each; `None` when it stays as it is.
+/// Decodes the value of a variable whose bytes were read as one character each; `None` if it is unchanged.
 fn decoded(value: &ShellValue) -> Option<ShellValueLiteral> {
     match value {
         ShellValue::String(text) => from_bytes(text).map(ShellValueLiteral::Scalar),
@@ -214,7 +214,7 @@ fn decoded(value: &ShellValue) -> Option<ShellValueLiteral> {
     }
 }
 
-/// The text of bytes that were taken for one character each.
+/// Decodes a text whose bytes were read as one character each; `None` if it is not UTF-8.
 fn from_bytes(text: &str) -> Option<String> {
     let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
     bytes.filter(|bytes| !bytes.is_ascii()).and_then(|bytes| String::from_utf8(bytes).ok())

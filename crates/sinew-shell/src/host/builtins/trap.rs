@@ -1,4 +1,4 @@
-//! `trap` that lists by the number of the signal, quotes what it lists, and goes on after a signal that does not exist.
+//! `trap` that sorts its list by signal number, quotes the list, and continues after an unknown signal.
 
 use std::io::Write;
 
@@ -55,18 +55,18 @@ impl SimpleCommand for Trap {
     }
 }
 
-/// The command, or `None` where traps are to go, and the signals; `None` where there is no signal.
+/// Returns the command (`None` removes traps) and the signals; `None` if there is no signal.
 fn wish(words: &[String]) -> Option<(Option<&str>, &[String])> {
     let (first, signals) = words.split_first()?;
     let number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
-    // A signal alone is one whose trap is to go, and so are numbers in a row.
+    // A single signal, or a list of numbers, removes traps.
     if (number || signals.is_empty()) && signal(first).is_some() {
         return Some((None, words));
     }
     (!signals.is_empty()).then_some(((first != "-").then_some(first), signals))
 }
 
-/// Lists the traps of the signals that `words` name, all when there are none.
+/// Lists the traps of the signals in `words`, or all if it is empty.
 fn print(context: &ExecutionContext<'_, impl ShellExtensions>, words: &[String]) -> ExecutionResult {
     let mut result = ExecutionResult::success();
     let mut signals: Vec<TrapSignal> = context.shell.traps().iter_handlers().map(|(signal, _)| signal).collect();
@@ -89,7 +89,7 @@ fn print(context: &ExecutionContext<'_, impl ShellExtensions>, words: &[String])
     result
 }
 
-/// Ranks a signal as bash lists it: the end of the shell first, what is no signal last.
+/// Returns the position of a signal in bash's order: the end of the shell first, pseudo-signals last.
 fn rank(signal: TrapSignal) -> i32 {
     match signal {
         TrapSignal::Debug => 65,

@@ -1,4 +1,4 @@
-//! `umask` with modes in letters.
+//! `umask` with symbolic modes.
 
 use std::io::Write;
 
@@ -50,7 +50,7 @@ impl SimpleCommand for Umask {
             };
             return Ok(fail(&context, &text, 1));
         };
-        // SAFETY: the call takes a number only.
+        // SAFETY: only an integer is passed.
         unsafe { libc::umask(new) };
         if letters {
             let _ = writeln!(context.stdout(), "{}", symbols(new));
@@ -60,7 +60,7 @@ impl SimpleCommand for Umask {
 }
 
 fn current() -> u32 {
-    // SAFETY: the calls take numbers only; the first value is put back at once.
+    // SAFETY: only integers are passed; the first value is restored at once.
     unsafe {
         let mask = libc::umask(0o077);
         libc::umask(mask);
@@ -68,7 +68,7 @@ fn current() -> u32 {
     }
 }
 
-/// The mask that a mode like `u=rwx,g-w` makes of `mask`.
+/// Applies a mode such as `u=rwx,g-w` to `mask`; `None` if it is invalid.
 fn parse(mode: &str, mask: u32) -> Option<u32> {
     let before = !mask & 0o777;
     let mut allowed = before;

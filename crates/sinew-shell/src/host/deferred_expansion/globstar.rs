@@ -1,7 +1,8 @@
-//! `**` with `globstar`: every folder below, links not followed, and at the end of a pattern everything in them.
+//! `**` with `globstar`: every directory below, without following links, and at the end of a pattern everything in
+//! them.
 //!
-//! The interpreter reads it as `*`. So the words with such patterns are expanded here, before their command runs: what
-//! stands before the `**` and after it is left to the interpreter, the walk between is ours.
+//! The interpreter treats it as `*`. So words with such patterns are expanded here before their command runs: the
+//! interpreter expands the parts before and after the `**`, and this module walks the directories in between.
 
 use std::path::Path;
 
@@ -10,10 +11,11 @@ use brush_core::parser::ast::{Command, CommandPrefixOrSuffixItem, CompoundComman
 
 use super::super::interpreter::Shell;
 
-/// The most names that one pattern gives; the rest is left out, as a tree without end would fill the memory.
+/// The maximum number of names of one pattern; further names are dropped, because an endless tree would fill the
+/// memory.
 const MOST: usize = 1_000_000;
 
-/// Puts the names in the place of the patterns of a command.
+/// Replaces the patterns of a command by the matching names.
 pub(super) async fn expand(shell: &mut Shell, parameters: &ExecutionParameters, command: &mut Command) {
     match command {
         Command::Simple(simple) => {
@@ -42,7 +44,7 @@ pub(super) async fn expand(shell: &mut Shell, parameters: &ExecutionParameters, 
     }
 }
 
-/// Tells whether a word has such a pattern: `**` as a whole part of a path, without quotes.
+/// Returns true if a word has such a pattern: an unquoted `**` as a complete path component.
 pub(super) fn is_pattern(word: &str) -> bool {
     !word.contains(['\'', '"', '\\', '`']) && word.split('/').any(|part| part == "**")
 }
@@ -58,7 +60,7 @@ async fn expanded(shell: &mut Shell, parameters: &ExecutionParameters, word: Wor
     if names.is_empty() {
         return match shell.options().expand_non_matching_patterns_to_null {
             true => Vec::new(),
-            // The interpreter would match it otherwise.
+            // The interpreter would match it differently.
             false => {
                 let text = shell.basic_expand_string(parameters, &word.value).await.unwrap_or(word.value);
                 vec![Word::new(&quoted(&text))]
@@ -68,12 +70,12 @@ async fn expanded(shell: &mut Shell, parameters: &ExecutionParameters, word: Wor
     names.iter().map(|name| Word::new(&quoted(name))).collect()
 }
 
-/// The names that match a pattern, unsorted.
+/// Returns the names that match a pattern, unsorted.
 async fn matches(shell: &mut Shell, parameters: &ExecutionParameters, pattern: &str, names: &mut Vec<String>) {
     let parts: Vec<&str> = pattern.split('/').collect();
     let Some(at) = parts.iter().position(|part| *part == "**") else { return };
     let rest = &parts[at + 1..];
-    // One after the other means the same as one.
+    // Consecutive `**` have the same meaning as one.
     let rest = &rest[rest.iter().take_while(|part| **part == "**").count()..];
     let mut roots = vec![String::new()];
     if at > 0 {
@@ -112,7 +114,7 @@ async fn matches(shell: &mut Shell, parameters: &ExecutionParameters, pattern: &
                     }
                     names.extend(entries.into_iter().map(|(name, _)| format!("{folder}{name}")));
                 }
-                // Folders alone.
+                // Directories only.
                 [""] if !folder.is_empty() => names.push(folder),
                 [""] => {}
                 rest if rest.contains(&"**") => {
@@ -129,7 +131,7 @@ async fn matches(shell: &mut Shell, parameters: &ExecutionParameters, pattern: &
     }
 }
 
-/// A pattern that matches nothing stays as it is, and is no name then.
+/// Returns true if a name exists; a pattern that matches nothing stays as it is.
 fn exists(shell: &Shell, name: &str) -> bool {
     std::fs::symlink_metadata(shell.absolute_path(Path::new(name))).is_ok()
 }

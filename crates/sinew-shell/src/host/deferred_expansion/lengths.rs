@@ -1,8 +1,8 @@
-//! Lengths in characters of UTF-8: `${#name}` and the parts of texts that are counted from their end.
+//! Lengths in UTF-8 characters: `${#name}`, and substrings with offsets from the end.
 //!
-//! The interpreter counts bytes. So `${#name}` stands in a word as an element of the array [`ARRAY`], which is computed
-//! whenever it is read: element N is the length of the Nth name that [`rewritten`] has met. What has no name of its own
-//! (`${#1}`, `${#list[2]}`) stands there as a substitution that calls the builtin [`COUNT`].
+//! The interpreter counts bytes. So `${#name}` is replaced by an element of the array [`ARRAY`], which is computed
+//! whenever it is read: element N is the length of the Nth name that [`rewritten`] has found. Parameters without a name
+//! (`${#1}`, `${#list[2]}`) are replaced by a substitution that calls the builtin [`COUNT`].
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,24 +16,24 @@ use super::visit::Context;
 /// The array of lengths.
 const ARRAY: &str = "__sinew_length";
 
-/// The builtin that prints the length of its last argument. With `-0` its status is 0, else the one that was there.
+/// The builtin that prints the length of its last argument. With `-0` its status is 0, otherwise the previous one.
 pub(in crate::host) const COUNT: &str = "__sinew_count";
 
-/// The names whose lengths the array holds, by index. The process is the shell.
+/// The names whose lengths the array contains, by index. The process is the shell.
 static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Tells whether a text may hold something to rewrite.
+/// Returns true if a text may contain something to rewrite.
 pub(super) fn mentioned(text: &str) -> bool {
     text.contains("${#") || (text.contains("${") && text.contains(':') && text.contains('-'))
 }
 
-/// Makes the array known to the shell, if a word names it.
+/// Defines the array in the shell if a word uses it.
 pub(super) fn install(shell: &mut Shell) {
     if NAMES.lock().is_empty() || shell.env_var(ARRAY).is_some() {
         return;
     }
     let value = ShellValue::Dynamic { getter: lengths, setter: |_| () };
-    // It fails for a read-only variable alone.
+    // This only fails for a read-only variable.
     let _ = shell.set_env_global(ARRAY, ShellVariable::new(value));
 }
 
@@ -51,7 +51,7 @@ pub(in crate::host) fn count(
     Ok(ExecutionResult::new(status))
 }
 
-/// A word with its lengths counted in characters.
+/// Returns a word whose lengths are counted in characters.
 pub(super) fn rewritten(word: &str, context: Context) -> String {
     if !mentioned(word) {
         return word.to_string();
@@ -66,7 +66,7 @@ struct Rewriter {
 
 impl Rewriter {
     fn text(mut self, text: &str) -> String {
-        // For each substitution that is open: whether it stands in double quotes, and its open parentheses.
+        // For each open substitution: whether it is in double quotes, and its open parentheses.
         let mut open: Vec<(bool, usize)> = Vec::new();
         let (mut quoted, mut depth) = (self.context == Context::Document, 0);
         let letters = |open: &[(bool, usize)]| self.context == Context::Document && open.is_empty();
@@ -94,7 +94,7 @@ impl Rewriter {
                 }
                 '$' if rest.starts_with("${") => {
                     if let Some(end) = closing(&rest[2..]) {
-                        // A substitution has a status of its own.
+                        // A substitution has its own status.
                         let context = if open.is_empty() { self.context } else { Context::Word };
                         if let Some(parameter) = parameter(&rest[2..2 + end], context) {
                             self.done.push_str(&parameter);
@@ -113,7 +113,7 @@ impl Rewriter {
     }
 }
 
-/// Gives the replacement of `${inner}`, if it counts bytes.
+/// Returns the replacement of `${inner}` if it counts bytes; `None` otherwise.
 fn parameter(inner: &str, context: Context) -> Option<String> {
     if let Some(of) = inner.strip_prefix('#') {
         let name = &of[..name_length(of)];
@@ -128,7 +128,7 @@ fn parameter(inner: &str, context: Context) -> Option<String> {
         }
         let flag = if context == Context::Assigned { "-0" } else { "--" };
         let default = if element { "-" } else { "" };
-        // Its standard error is where a trace of it would go.
+        // Its trace would go to standard error.
         return Some(format!("$({COUNT} {flag} \"${{{of}{default}}}\" 2>/dev/null)"));
     }
     let name = &inner[..name_length(inner)];
@@ -159,7 +159,7 @@ fn parameter(inner: &str, context: Context) -> Option<String> {
     })
 }
 
-/// The offset and the length of a part of a text: what stands before and after the first colon of its own.
+/// Returns the offset and the length of a substring: the texts before and after its first own colon.
 fn slice(part: &str) -> (&str, Option<&str>) {
     let mut depth = 0;
     for (at, letter) in part.char_indices() {
@@ -174,7 +174,7 @@ fn slice(part: &str) -> (&str, Option<&str>) {
     (part, None)
 }
 
-/// An expansion that gives the length of a variable.
+/// Returns an expansion that yields the length of a variable.
 fn length_of(name: &str) -> String {
     let mut names = NAMES.lock();
     let index = names.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -184,7 +184,7 @@ fn length_of(name: &str) -> String {
     format!("${{{ARRAY}[{index}]}}")
 }
 
-/// The lengths of all names. One that is unset has the length 0, or none where that is to be an error.
+/// Returns the lengths of all names. An unset name has the length 0, or none if that should be an error.
 fn lengths(shell: &dyn ShellState) -> ShellValue {
     let names = NAMES.lock().clone();
     let strict = shell.options().treat_unset_variables_as_error;
@@ -193,7 +193,7 @@ fn lengths(shell: &dyn ShellState) -> ShellValue {
         for _ in 0..=super::CHAIN {
             let (_, variable) = shell.env().get(&name)?;
             match variable.value() {
-                // A reference to an element has the length 0 in bash: no variable has its name.
+                // A reference to an element has the length 0 in bash, because no variable has its name.
                 ShellValue::String(target) if variable.is_treated_as_nameref() => name.clone_from(target),
                 ShellValue::Dynamic { getter, .. } => return text_length(&getter(shell)),
                 value => return text_length(value),
@@ -218,7 +218,7 @@ fn text_length(value: &ShellValue) -> Option<usize> {
     text.map(|text| text.chars().count())
 }
 
-/// Finds the brace that closes the one before `text`.
+/// Returns the position of the closing brace in `text`, whose opening brace precedes it; `None` if there is none.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 1;
     let mut quoted = false;
@@ -243,7 +243,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// The length of the variable name that a text begins with.
+/// Returns the length of the variable name at the start of a text.
 fn name_length(text: &str) -> usize {
     let end = text.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(text.len());
     if env::valid_variable_name(&text[..end]) { end } else { 0 }

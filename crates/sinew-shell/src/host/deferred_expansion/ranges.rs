@@ -1,14 +1,14 @@
-//! Ranges of numbers that are filled with zeros, written out: `{08..10}` as `{08,09,10}`.
+//! Expands ranges of zero-padded numbers: `{08..10}` becomes `{08,09,10}`.
 
-/// The longest range that is written out; a longer one keeps its numbers and loses its zeros.
+/// The maximum length of an expanded range; a longer one loses its zeros.
 const LONGEST: i64 = 10_000;
 
-/// Tells whether a text may hold such a range.
+/// Returns true if a text may contain such a range.
 pub(super) fn mentioned(text: &str) -> bool {
     ["{0", "{-0", "..0", "..-0"].iter().any(|mark| text.contains(mark))
 }
 
-/// A word with its ranges written out, outside of quotes.
+/// Returns a word with unquoted ranges expanded.
 pub(super) fn written_out(word: &str) -> String {
     let mut done = String::with_capacity(word.len());
     let mut rest = word;
@@ -19,13 +19,13 @@ pub(super) fn written_out(word: &str) -> String {
             ('\\', None | Some('"')) => length += rest[1..].chars().next().map_or(0, char::len_utf8),
             ('\'' | '"', None) => quoted = Some(first),
             ('\'' | '"', Some(mark)) if mark == first => quoted = None,
-            // An expansion goes on as it is, with what is in it.
+            // An expansion is copied unchanged, including its content.
             ('$', None) if rest[1..].starts_with('{') => length = expansion(rest),
             ('{', None) => {
                 if let Some((inner, after)) = rest[1..].split_once('}')
                     && let Some(numbers) = list(inner)
                 {
-                    // A list of one is none for braces.
+                    // Braces around a single element are literal.
                     match &numbers[..] {
                         [number] => done.push_str(number),
                         _ => done.push_str(&format!("{{{}}}", numbers.join(","))),
@@ -42,7 +42,7 @@ pub(super) fn written_out(word: &str) -> String {
     done
 }
 
-/// The numbers of `FROM..TO` or `FROM..TO..STEP`, where one of the two has leading zeros.
+/// Returns the numbers of `FROM..TO` or `FROM..TO..STEP` if one of the bounds has leading zeros; `None` otherwise.
 fn list(range: &str) -> Option<Vec<String>> {
     let parts: Vec<&str> = range.split("..").collect();
     let (from, to, step) = match parts[..] {
@@ -72,7 +72,7 @@ fn list(range: &str) -> Option<Vec<String>> {
     Some(numbers)
 }
 
-/// The length of the `${…}` that a text begins with.
+/// Returns the length of the `${…}` at the start of a text.
 fn expansion(text: &str) -> usize {
     let mut depth = 0;
     for (at, c) in text.char_indices() {

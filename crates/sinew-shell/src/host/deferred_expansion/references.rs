@@ -1,4 +1,4 @@
-//! The targets of references, written in the place of their names.
+//! Replaces references by the names of their targets.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use brush_core::parser::ast::{
 
 type Targets = HashMap<String, String>;
 
-/// Tells whether the command itself, without the lists in it, has one of `names`.
+/// Returns true if the command itself, without its inner lists, contains one of `names`.
 pub(super) fn mentions(command: &Command, names: &[String]) -> bool {
     let text = match command {
         Command::Simple(simple) => simple.to_string(),
@@ -31,7 +31,7 @@ pub(super) fn mentions(command: &Command, names: &[String]) -> bool {
     names.iter().any(|name| text.split(|c: char| !is_name(c)).any(|word| word == name))
 }
 
-/// Replaces what belongs to the command itself.
+/// Replaces the references of the command itself.
 pub(super) fn command(command: &mut Command, targets: &Targets) {
     match command {
         Command::Simple(simple) => simple_command(simple, targets),
@@ -61,7 +61,7 @@ fn simple_command(simple: &mut SimpleCommand, targets: &Targets) {
             _ => None,
         })
         .collect();
-    // Whether a word that is the name of a reference means its target.
+    // True if a word that is the name of a reference means its target.
     let by_name = match name.as_str() {
         "declare" | "typeset" | "export" | "readonly" => !flags.contains(['n', 'p']),
         "unset" => !flags.contains('n'),
@@ -79,7 +79,7 @@ fn simple_command(simple: &mut SimpleCommand, targets: &Targets) {
     }
     for item in simple.suffix.iter_mut().flat_map(|suffix| &mut suffix.0) {
         if let CommandPrefixOrSuffixItem::AssignmentWord(value, whole) = item {
-            // Elsewhere it is a word like any other: `echo a=$b`.
+            // Elsewhere it is an ordinary word: `echo a=$b`.
             let literal = text(&whole.value, targets);
             assignment(value, assigns && !declares, targets);
             whole.value = if assigns { value.to_string() } else { literal };
@@ -172,7 +172,7 @@ fn word(word: &mut Word, targets: &Targets) {
     word.value = text(&word.value, targets);
 }
 
-/// A word that is a name or `name[…]`, in quotes or not.
+/// Replaces a word that is a name or `name[…]`, quoted or not.
 fn plain(word: &str, targets: &Targets) -> String {
     let start = word.find(|c: char| !matches!(c, '\'' | '"')).unwrap_or(word.len());
     let end = word[start..].find(|c: char| !is_name(c)).map_or(word.len(), |at| start + at);
@@ -184,7 +184,7 @@ fn plain(word: &str, targets: &Targets) -> String {
     }
 }
 
-/// Names in an arithmetic expression.
+/// Replaces names in an arithmetic expression.
 fn numbers(text: &str, targets: &Targets) -> String {
     let mut done = String::with_capacity(text.len());
     let mut rest = text;
@@ -200,7 +200,7 @@ fn numbers(text: &str, targets: &Targets) -> String {
     done
 }
 
-/// Expansions in a word: `$name`, `${name…}`, `${#name…}`, `${!name}`, names in `$((…))`.
+/// Replaces expansions in a word: `$name`, `${name…}`, `${#name…}`, `${!name}`, names in `$((…))`.
 fn text(text: &str, targets: &Targets) -> String {
     let mut done = String::with_capacity(text.len());
     let mut rest = text;

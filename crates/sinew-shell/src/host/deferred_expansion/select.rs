@@ -1,7 +1,7 @@
-//! `select`, which the interpreter's grammar has not.
+//! `select`, which the interpreter's grammar does not support.
 //!
-//! In a text that cannot be read, every `select NAME` at the begin of a command becomes `for` with a name that begins
-//! with [`PREFIX`]; in the program that comes of it, such a loop becomes a call of the builtin [`SELECT`].
+//! In a text that cannot be parsed, every `select NAME` at the start of a command becomes a `for` with a name that
+//! begins with [`PREFIX`]; in the parsed program such a loop becomes a call of the builtin [`SELECT`].
 
 use std::io::{Read, Write};
 
@@ -17,14 +17,14 @@ use super::super::interpreter::{Plain, Shell};
 /// The builtin that runs a menu.
 pub(in crate::host) const SELECT: &str = "__sinew_select";
 
-/// The prefix of the variable of a loop that stands for a menu.
+/// The variable prefix of a loop that replaces a menu.
 const PREFIX: &str = "__sinew_menu_";
 
-/// The tokens that may stand before a command.
+/// The tokens that may precede a command.
 const STARTS: [&str; 18] =
     ["\n", ";", "&", "|", "&&", "||", "|&", "(", "{", "!", "do", "then", "else", "elif", "if", "while", "until", ")"];
 
-/// The text with loops in the place of its menus; `None` when it has none.
+/// Replaces the menus of a text by loops; `None` if it has none.
 pub(super) fn as_loops(text: &str) -> Option<String> {
     if !text.contains("select") {
         return None;
@@ -46,12 +46,12 @@ pub(super) fn as_loops(text: &str) -> Option<String> {
     found.then(|| letters.into_iter().collect())
 }
 
-/// Tells whether a command is a loop that stands for a menu.
+/// Returns true if a command is a loop that replaces a menu.
 pub(super) fn is_menu(command: &Command) -> bool {
     matches!(command, Command::Compound(CompoundCommand::ForClause(clause), _) if clause.variable_name.starts_with(PREFIX))
 }
 
-/// The redirections of a menu, which belong to the call that stands in its place.
+/// Returns the redirections of a menu, which are moved to the call that replaces it.
 pub(super) fn redirections(command: &mut Command) -> Vec<CommandPrefixOrSuffixItem> {
     match command {
         Command::Compound(_, redirects) => {
@@ -69,7 +69,7 @@ pub(super) fn redirect(call: &mut Command, redirections: Vec<CommandPrefixOrSuff
     }
 }
 
-/// Runs the builtin [`SELECT`] with the list that holds the loop.
+/// Runs the builtin [`SELECT`] with the list that contains the loop.
 pub(in crate::host) async fn run(
     context: ExecutionContext<'_, Plain>,
     list: &CompoundList,
@@ -112,11 +112,11 @@ pub(in crate::host) async fn run(
         }
         let (ends, goes_on) = (result.is_break(), result.is_continue());
         result.next_control_flow = result.next_control_flow.try_decrement_loop_levels();
-        // What counts more loops is for those around this one.
+        // Further loop levels apply to the surrounding loops.
         if ends || (goes_on && !result.is_normal_flow()) {
             return Ok(result);
         }
-        // A body may ask for the menu again.
+        // A body may request the menu again.
         show = shell.env_str("REPLY").is_some_and(|reply| reply.is_empty());
     }
 }
@@ -134,7 +134,7 @@ async fn words(
     Ok(words)
 }
 
-/// One line without its end; `None` at the end of the input. Nothing beyond it is read.
+/// Reads one line without its line end, and nothing beyond it; `None` at the end of the input.
 fn line(mut input: impl Read) -> Option<String> {
     let mut bytes = Vec::new();
     let mut byte = [0];
@@ -153,7 +153,8 @@ fn assign(shell: &mut Shell, name: &str, value: &str) -> Result<(), Error> {
     shell.env_mut().update_or_add(name, value, |_| Ok(()), lookup, scope)
 }
 
-/// The menu in as many columns as the width allows, filled from top to bottom; what fits in one line is one column.
+/// Formats the menu in as many columns as the width allows, filled from top to bottom; a menu that fits on one line is
+/// one column.
 fn menu(words: &[String], width: usize) -> String {
     let digits = words.len().to_string().len();
     let cell = words.iter().map(|word| word.chars().count()).max().unwrap_or(0) + digits + 4;
@@ -179,7 +180,7 @@ fn menu(words: &[String], width: usize) -> String {
     menu
 }
 
-/// Gives the blanks from one column to another: tabs where they fit.
+/// Returns the blanks between two columns: tabs where they fit.
 fn gap(mut from: usize, to: usize) -> String {
     let mut gap = String::new();
     while from < to {

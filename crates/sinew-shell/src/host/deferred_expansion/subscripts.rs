@@ -1,16 +1,16 @@
-//! Subscripts with blanks: `map[two words]=x`, which the interpreter's grammar takes apart at the blank.
+//! Subscripts with blanks: `map[two words]=x`, which the interpreter's grammar splits at the blank.
 
 use brush_core::env::valid_variable_name;
 use brush_core::parser::ast::{
     Assignment, AssignmentName, AssignmentValue, Command, CommandPrefix, CommandPrefixOrSuffixItem, SimpleCommand, Word,
 };
 
-/// Tells whether a text may hold such a subscript.
+/// Returns true if a text may contain such a subscript.
 pub(super) fn mentioned(text: &str) -> bool {
     text.contains("]=") || text.contains("]+=")
 }
 
-/// Puts a command that begins with pieces of assignments together again. `source` is the text that it was read from.
+/// Rejoins a command that begins with parts of assignments. `source` is the text it was parsed from.
 pub(super) fn join(command: &mut Command, source: &str) {
     let Command::Simple(simple) = command else { return };
     let prefix = simple.prefix.iter_mut().flat_map(|prefix| &mut prefix.0);
@@ -26,7 +26,7 @@ pub(super) fn join(command: &mut Command, source: &str) {
         simple.prefix.get_or_insert_with(|| CommandPrefix(Vec::new())).0.push(item);
         let mut rest = simple.suffix.take().map(|suffix| suffix.0).unwrap_or_default();
         rest.drain(..taken);
-        // What follows an assignment is one too, or the name of the command.
+        // An assignment is followed by another one, or by the name of the command.
         while let Some(CommandPrefixOrSuffixItem::AssignmentWord(..) | CommandPrefixOrSuffixItem::IoRedirect(_)) =
             rest.first()
         {
@@ -44,10 +44,10 @@ pub(super) fn join(command: &mut Command, source: &str) {
     }
 }
 
-/// Puts the elements of a list together again. The blanks of one subscript are taken for one.
+/// Rejoins the elements of a list. Several blanks in a subscript become one.
 fn join_elements(items: &mut Vec<(Option<Word>, Word)>) {
     let mut done: Vec<(Option<Word>, Word)> = Vec::with_capacity(items.len());
-    // The begin of a subscript that has not ended.
+    // The start of a subscript that has not ended.
     let mut begun: Option<String> = None;
     for (key, word) in items.drain(..) {
         let text = match begun.take() {
@@ -68,7 +68,8 @@ fn join_elements(items: &mut Vec<(Option<Word>, Word)>) {
     *items = done;
 }
 
-/// The assignment that begins with the name of the command, its word, and how many further words belong to it.
+/// Returns the assignment that begins with the name of the command, its word, and how many further words belong to it;
+/// `None` if there is none.
 fn first(simple: &SimpleCommand, source: &str) -> Option<(Assignment, Word, usize)> {
     let start = simple.word_or_name.as_ref()?;
     let (name, _) = start.value.split_once('[')?;
@@ -97,7 +98,7 @@ fn first(simple: &SimpleCommand, source: &str) -> Option<(Assignment, Word, usiz
     None
 }
 
-/// The text from the start of one word to the end of another.
+/// Returns the text from the start of one word to the end of another; `None` if the positions are unknown.
 fn between(source: &str, start: &Word, end: &Word) -> Option<String> {
     let (from, to) = (start.loc.as_ref()?.start.index, end.loc.as_ref()?.end.index);
     let text: String = source.chars().skip(from).take(to.checked_sub(from)?).collect();

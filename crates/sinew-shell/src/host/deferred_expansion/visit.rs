@@ -1,22 +1,22 @@
-//! The texts of one command that the interpreter expands, for whoever rewrites them.
+//! Visits the texts of one command that the interpreter expands.
 
 use brush_core::parser::ast::{
     Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList,
     ExtendedTestExpr, IoFileRedirectTarget, IoRedirect, SimpleCommand, Word,
 };
 
-/// The way in which the interpreter reads a text.
+/// How the interpreter parses a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Context {
     /// A word of a command that runs something, or a pattern.
     Word,
-    /// A word of a command that does nothing but assign.
+    /// A word of a command that only assigns.
     Assigned,
-    /// The body of a here-document, where quotes are letters.
+    /// The body of a here-document, where quotes are literal.
     Document,
 }
 
-/// Calls `visit` with every text that belongs to the command itself, without the lists in it.
+/// Calls `visit` with every text of the command itself, without its inner lists.
 pub(super) fn texts(command: &mut Command, visit: &mut dyn FnMut(&mut String, Context)) {
     match command {
         Command::Simple(simple) => simple_command(simple, visit),

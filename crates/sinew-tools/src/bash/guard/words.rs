@@ -1,23 +1,23 @@
-//! The words of a line of bash as far as a guard against accidents needs them: quoted text is text, and what a substitution
-//! runs is a command.
+//! Splits a line of bash into words, as far as the guard needs it: quoted text is text, and the content of a
+//! substitution is a command.
 
 /// A line of bash.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// The words of each command, quotes included.
+    /// The words of each command, including quotes.
     pub(super) commands: Vec<Vec<String>>,
-    /// The files that output goes to.
+    /// The files that output is redirected to.
     pub(super) targets: Vec<String>,
-    /// All that is not quoted.
+    /// All text outside quotes.
     pub(super) code: String,
 }
 
-/// Programs that run their standard input.
+/// Programs that execute their standard input.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
-/// Words in front of a command.
+/// Keywords before a command.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "do", "while", "until", "!", "time"];
 
-/// Reads a line, or as much of it as makes sense.
+/// Parses a line as far as possible.
 pub(super) fn read(text: &str) -> Line {
     let mut reader = Reader { rest: text.chars().collect(), ..Reader::default() };
     reader.rest.reverse();
@@ -27,16 +27,16 @@ pub(super) fn read(text: &str) -> Line {
 
 #[derive(Default)]
 struct Reader {
-    /// What follows, the next character last.
+    /// The rest of the input in reverse order.
     rest: Vec<char>,
     line: Line,
     words: Vec<String>,
     word: String,
-    /// The next word is a file that output goes to.
+    /// True if the next word is a redirection target.
     is_target: bool,
-    /// Ends of the here-documents that begin behind this line.
+    /// The delimiters of the here-documents that begin after this line.
     documents: Vec<String>,
-    /// Substitutions and groups that are open: the command around each, and whether a double quote is open there.
+    /// Open substitutions and groups: the surrounding command, and whether a double quote is open in it.
     outer: Vec<(Vec<String>, String, bool)>,
     is_quoted: bool,
 }
@@ -77,7 +77,7 @@ impl Reader {
         self.end_command();
     }
 
-    /// A character outside of quotes.
+    /// Handles a character outside quotes.
     fn plain(&mut self, next: char) {
         self.line.code.push(next);
         match next {
@@ -114,7 +114,7 @@ impl Reader {
         }
     }
 
-    /// `${…}`, which is part of a word.
+    /// Skips `${…}`, which is part of a word.
     fn variable(&mut self) {
         self.word.push('$');
         while let Some(next) = self.rest.pop() {
@@ -125,7 +125,7 @@ impl Reader {
         }
     }
 
-    /// Begins a command inside of a word.
+    /// Begins a command inside a word.
     fn open(&mut self) {
         let (words, word) = (std::mem::take(&mut self.words), std::mem::take(&mut self.word));
         self.outer.push((words, word, std::mem::take(&mut self.is_quoted)));
@@ -158,12 +158,12 @@ impl Reader {
         }
     }
 
-    /// The word behind `<<`, at which a here-document ends.
+    /// Reads the delimiter of a here-document after `<<`.
     fn document(&mut self) {
         self.end_word();
         self.rest.pop();
         if self.rest.last() == Some(&'<') {
-            // A text on the line itself.
+            // A here-string, which is on the line itself.
             self.rest.pop();
             return;
         }
@@ -180,7 +180,7 @@ impl Reader {
         self.documents.push(end.replace(['"', '\'', '\\'], ""));
     }
 
-    /// Skips here-documents, unless a shell on their line runs them.
+    /// Skips here-documents, unless a shell on their line executes them.
     fn skip_documents(&mut self) {
         let documents = std::mem::take(&mut self.documents);
         let is_run = self.line.commands.iter().any(|words| {

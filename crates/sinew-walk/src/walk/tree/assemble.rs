@@ -1,4 +1,4 @@
-//! From the folders of a tree to the scan that a fresh walk would give.
+//! Builds the scan that a fresh walk would return from the directories of a tree.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use crate::entry::Scan;
 use crate::walk::worker_output::finish_warnings;
 use crate::{Detail, ScanOptions};
 
-/// The number of scans that are kept; the one that was not asked for the longest goes first.
+/// The number of cached scans; the least recently used is evicted first.
 const SCANS: usize = 8;
 
-/// The options by which scans of one tree differ.
+/// The options that distinguish scans of one tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScanKey {
-    /// The folder, relative to the tree's root.
+    /// The directory, relative to the root of the tree.
     base: Box<[u8]>,
     hidden: bool,
     skip_node_modules: bool,
 }
 
 impl ScanKey {
-    /// Tells whether a scan of these options is the one that is kept for others.
+    /// Returns true if the scan with these options equals the cached one with the other options.
     fn is_served_by(&self, other: &ScanKey, scan: &TreeScan) -> bool {
         let ScanKey { base, hidden, skip_node_modules } = other;
         self.base == *base
@@ -39,14 +39,14 @@ impl ScanKey {
 }
 
 impl Tree {
-    /// Returns the scan that [`crate::scan`] would give for these options, whose root is canonical. None where they ask for what
-    /// the tree does not hold: another user's rules, ignored entries, links that are followed, times, `node_modules`, a root
-    /// outside of the tree or below an ignored folder.
+    /// Returns the scan that [`crate::scan`] would return for these options, whose root is canonical. `None` if the
+    /// tree does not have the requested entries: a different global ignore file, ignored entries, followed links,
+    /// times, `node_modules`, a root outside the tree or below an ignored directory.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub fn scan(&mut self, options: &ScanOptions, cancel: &CancelToken) -> Result<Option<Arc<TreeScan>>, Aborted> {
-        // Every option is named, so that a new one is decided about here.
+        // Destructures every option, so that a new option has to be considered here.
         let ScanOptions {
             root,
             hidden,
@@ -75,7 +75,7 @@ impl Tree {
             self.scans.remove(0);
         }
         self.scans.push((key, Arc::clone(&scan)));
-        // The walk of these options enters what the tree left out.
+        // With these options the walk enters directories that the tree excludes.
         let lacks = !options.skip_node_modules && scan.skipped_modules;
         Ok((!lacks).then_some(scan))
     }
@@ -139,7 +139,7 @@ impl Tree {
         Ok(Some(TreeScan { scan: Arc::new(scan), warnings, skipped_modules, meets_hidden }))
     }
 
-    /// Returns the warnings of the rules above a folder; none where the tree cannot know all of them.
+    /// Returns the warnings of the rules above a directory; `None` if the tree may not know all of them.
     fn warnings_above(&self, base: &[u8]) -> Option<Vec<String>> {
         let mut warnings = self.above.warnings.clone();
         let mut path = base;
@@ -153,7 +153,7 @@ impl Tree {
 }
 
 impl TreeFolder {
-    /// Returns the warnings of a walk that meets this folder as `path`.
+    /// Returns the warnings of a walk that finds this directory at `path`.
     fn sentences(&self, path: &[u8]) -> impl Iterator<Item = String> {
         let gone = |cause: &std::io::Error| {
             matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)

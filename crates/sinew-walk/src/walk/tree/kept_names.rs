@@ -1,30 +1,31 @@
-//! The names in a folder as a tree keeps them: without buffers, and without what is only needed while they are sorted.
+//! The names in a directory as a tree stores them: without buffers and without the data that only sorting needs.
 
 use crate::FileType;
 use crate::entry::{IGNORED, KEPT, TYPE, bits_of};
 use crate::walk::worker_output::{WorkerOutput, name_of};
 
-/// A folder that is entered.
+/// Set for a directory that is entered.
 const ENTERED: u8 = 0b1_0000;
-/// The number of bits of a name.
+/// The number of flag bits of a name.
 const BITS: u32 = 5;
 
-/// The names in a folder, in their order.
+/// The names in a directory, in order.
 #[derive(Default, PartialEq, Eq)]
 pub(super) struct KeptNames {
-    /// For each name its end in the text, above its bits, in two bytes where all fit, else in four. Behind them the text: the
-    /// names one behind the other.
+    /// For each name its end offset in the text, above its flag bits, in two bytes if all fit and in four otherwise.
+    /// The concatenated names follow.
     packed: Box<[u8]>,
     count: u32,
-    /// The text begins here.
+    /// The offset where the text begins.
     head: u32,
-    /// Path order: the index of a name, or (with the lowest bit set) all that lies below it. Empty where nothing lies below.
+    /// Path order: the index of a name or, with the lowest bit set, everything below it. Empty if there is nothing
+    /// below.
     steps: Box<[u32]>,
-    /// A folder called `node_modules` was left out.
+    /// True if a directory named `node_modules` was excluded.
     pub(super) skipped_modules: bool,
 }
 
-/// A name, and what is known of what it names.
+/// A name and its flags.
 #[derive(Clone, Copy)]
 pub(super) struct KeptName<'a> {
     pub(super) text: &'a [u8],
@@ -34,12 +35,12 @@ pub(super) struct KeptName<'a> {
 /// A step in path order.
 pub(super) enum Step<'a> {
     Name(KeptName<'a>),
-    /// All that lies below a folder.
+    /// Everything below a directory.
     Below(KeptName<'a>),
 }
 
 impl KeptNames {
-    /// Takes the names of a folder that was read into `output` alone. None where they have 128 MiB.
+    /// Copies the names of the only directory read into `output`. `None` if they need 128 MiB.
     pub(super) fn new(output: &WorkerOutput) -> Option<KeptNames> {
         let items = &output.items;
         let length: usize = items.iter().map(|item| item.length as usize).sum();
@@ -69,7 +70,7 @@ impl KeptNames {
         Some(names)
     }
 
-    /// Returns the names in their order.
+    /// Returns the names in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = KeptName<'_>> {
         (0..self.len()).map(|at| self.get(at))
     }
@@ -84,7 +85,7 @@ impl KeptNames {
         Some(if step & 1 == 1 { Step::Below(name) } else { Step::Name(name) })
     }
 
-    /// Tells whether a folder of this name is among them and entered.
+    /// Returns true if the names include an entered directory of this name.
     pub(super) fn has_entered(&self, name: &[u8]) -> bool {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -106,7 +107,7 @@ impl KeptNames {
         KeptName { text: &text[start as usize..(word >> BITS) as usize], bits }
     }
 
-    /// Returns the end of a name, above its bits.
+    /// Returns the end offset of a name, above its flag bits.
     fn word(&self, at: usize) -> u32 {
         let words = &self.packed[..self.head as usize];
         if words.len() == 2 * self.len() {
@@ -118,7 +119,7 @@ impl KeptNames {
 }
 
 impl KeptName<'_> {
-    /// The bits of its entry in a scan.
+    /// Returns the bits of its entry in a scan.
     pub(super) fn entry_bits(self) -> u8 {
         self.bits & (TYPE | IGNORED)
     }
@@ -135,7 +136,7 @@ impl KeptName<'_> {
         self.bits & ENTERED != 0
     }
 
-    /// Tells whether it is left out where hidden names are.
+    /// Returns true if the name is excluded when hidden names are.
     pub(super) fn is_hidden(self) -> bool {
         self.text.first() == Some(&b'.') && self.bits & KEPT == 0
     }

@@ -1,8 +1,9 @@
-//! A tree that is kept and brought up to date folder by folder, and gives the scans that a fresh walk would give.
+//! A directory tree that is kept in memory, updated directory by directory, and returns the scans that a fresh walk
+//! would return.
 //!
-//! The tree holds every folder that is neither ignored nor `node_modules` nor `.git`, each with its listing, its stamp and the
-//! files that its rules were read from. An update looks at what changed, as a watch announced it or as stamps show it, reads
-//! these folders again and leaves the rest.
+//! The tree contains every directory except ignored ones, `node_modules` and `.git`, each with its listing, its stamp
+//! and the files that its rules were read from. An update checks which directories changed, according to a watch or
+//! their stamps, and reads only these again.
 
 mod assemble;
 mod kept_names;
@@ -27,33 +28,34 @@ use crate::{Detail, FileType, GlobSet, Scan, ScanOptions, sys};
 use assemble::ScanKey;
 use kept_names::KeptNames;
 
-/// The error of a folder whose names a tree cannot keep.
+/// The error of a directory whose names are too large for a tree.
 const TOO_LARGE: io::ErrorKind = io::ErrorKind::FileTooLarge;
 
-/// Learns which folders a tree holds, so that their changes can be announced.
+/// Observes which directories a tree contains, so that their changes can be reported.
 pub trait FolderObserver: Sync {
-    /// Called with a folder before it is listed. Returns a number where every later change of its names, and of the files with
-    /// these names, will be announced; the same folder may get the same number again. None: the tree looks at its stamp.
+    /// Called with a directory before it is listed. Returns a watch number if every later change of its names, and of
+    /// the files with these names, will be reported; the same directory may get the same number again. `None` makes the
+    /// tree check the directory's stamp.
     fn enter(&self, folder: BorrowedFd<'_>, stamp: &Stamp) -> Option<i32>;
 
-    /// Called with a folder after it was listed, while it is still open.
+    /// Called with a directory after it was listed, while it is still open.
     fn listed(&self, _: &ListedFolder<'_>) {}
 
-    /// Called when no folder of the tree has this number any more.
+    /// Called when no directory of the tree has this number any more.
     fn leave(&self, watch: i32);
 }
 
-/// A folder that was listed just now.
+/// A directory that was just listed.
 pub struct ListedFolder<'a> {
-    /// Path below the root, as bytes.
+    /// The path below the root, as bytes.
     pub path: &'a [u8],
     folder: &'a sys::Folder,
     output: &'a WorkerOutput,
 }
 
 impl ListedFolder<'_> {
-    /// Asks for the stamp of each file in it that is not ignored, in the order of names: a step for each name where a path from the
-    /// root takes one for each folder on the way.
+    /// Returns the stamps of the files in the directory that are not ignored, in the order of names. A lookup relative
+    /// to the open directory resolves one component; a lookup from the root resolves one per directory on the path.
     pub fn stamps(&self) -> impl Iterator<Item = (&[u8], io::Result<Stamp>)> {
         let is_file = |item: &&Item| item.bits & (TYPE | IGNORED) == bits_of(FileType::File);
         let names = self.output.items.iter().filter(is_file).map(|item| name_of(&self.output.names, item));
@@ -61,40 +63,41 @@ impl ListedFolder<'_> {
     }
 }
 
-/// Places where something may have changed. Paths are relative to the root, with `/` between names.
+/// Paths that may have changed. They are relative to the root, with `/` separators.
 #[derive(Debug, Clone, Default)]
 pub struct Hints {
-    /// Nothing is known: every stamp is looked at.
+    /// Nothing is known: every stamp is checked.
     pub all: bool,
-    /// Folders in which a name appeared, went or was exchanged.
+    /// Directories in which a name was added, removed or replaced.
     pub relist: HashSet<Vec<u8>>,
-    /// Folders whose rules, permissions or identity changed: all that lies below is read again.
+    /// Directories whose rules, permissions or identity changed: everything below is read again.
     pub reread: HashSet<Vec<u8>>,
 }
 
-/// The path of a folder below the root, as bytes: one text, whoever speaks of the folder.
+/// The path of a directory below the root, as shared bytes.
 pub type FolderPath = Arc<[u8]>;
 
-/// The outcome of an update.
+/// The result of an update.
 #[derive(Debug, Clone, Default)]
 pub struct TreeUpdate {
-    /// A name appeared or went, or warnings changed: scans differ from those before.
+    /// Names were added or removed, or warnings changed: scans differ from earlier ones.
     pub names_changed: bool,
-    /// Folders that were read for the first time, or again with all that lies below: nothing is known of the files in them.
+    /// Directories that were read for the first time, or again with everything below: nothing is known about the files
+    /// in them.
     pub new_folders: Vec<FolderPath>,
 }
 
-/// A folder with all that lies below it, kept in memory.
+/// A directory tree in memory.
 pub struct Tree {
     reader: FolderReader,
-    /// The reading of the rules above the root.
+    /// The log of reading the rules above the root.
     above: RuleLog,
     folders: HashMap<FolderPath, Box<TreeFolder>>,
-    /// The folders of each watch: several where one folder is mounted in two places.
+    /// The directories of each watch: several if one directory is mounted in two places.
     watched: HashMap<i32, SmallVec<[FolderPath; 1]>>,
-    /// Folders with something that no watch announces.
+    /// Directories with something that no watch reports.
     checked: HashSet<FolderPath>,
-    /// The number of folders without a watch.
+    /// The number of directories without a watch.
     unwatched: usize,
     /// The number of files that are not ignored.
     files: usize,
@@ -105,18 +108,18 @@ pub struct Tree {
 pub struct TreeFiles(sys::Root);
 
 impl TreeFiles {
-    /// Opens a file, a path below the root, for reading. A pipe that took its place does not block.
+    /// Opens a file, given by its path below the root, for reading. A pipe that replaced it does not block.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// Returns an error if the system cannot open the file.
     pub fn open(&self, path: &[u8]) -> io::Result<std::fs::File> {
         self.0.open_file(path)
     }
 
-    /// Asks the system for the stamp of an entry, a path below the root; of the link itself where it is one.
+    /// Reads the current stamp of an entry, given by its path below the root, without following a link.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// Returns an error if the system cannot read the metadata.
     pub fn stamp(&self, path: &[u8]) -> io::Result<Stamp> {
         self.0.stamp(path)
     }
@@ -125,36 +128,37 @@ impl TreeFiles {
 /// A scan of a kept tree.
 #[derive(Debug)]
 pub struct TreeScan {
-    /// The scan, as [`crate::scan`] gives it.
+    /// The scan, equal to that of [`crate::scan`].
     pub scan: Arc<Scan>,
-    /// The reasons why it is incomplete, in path order, each with the index of the first entry behind its place.
+    /// The reasons why the scan is incomplete, in path order, each with the index of the first entry after its
+    /// position.
     pub warnings: Vec<(u32, String)>,
-    /// A folder called `node_modules` was left out.
+    /// True if a directory named `node_modules` was excluded.
     skipped_modules: bool,
-    /// It has or leaves out a name that is hidden.
+    /// True if the scan contains or excludes a hidden name.
     meets_hidden: bool,
 }
 
-/// One folder of a tree.
+/// One directory of a tree.
 struct TreeFolder {
     names: KeptNames,
-    /// The rules of the folders above.
+    /// The rules of the parent directories.
     above: Option<Arc<Node>>,
-    /// None of most folders.
+    /// `None` for most directories.
     notes: Option<Box<FolderNotes>>,
-    /// As it was before the listing; none where the folder could not be opened.
+    /// The stamp before the listing; `None` if the directory could not be opened.
     stamp: Option<Stamp>,
-    /// A change after the listing changes the stamp.
+    /// True if every change after the listing changes the stamp.
     settled: bool,
     watch: Option<i32>,
 }
 
 impl Tree {
-    /// Reads the folder `options.root` with all that lies below it. Of the other options only `skip_node_modules` and
-    /// `global_excludes` count.
+    /// Reads the directory `options.root` and everything below it. Of the other options, only `skip_node_modules` and
+    /// `global_excludes` are used.
     ///
     /// # Errors
-    /// The root is no folder or cannot be read, and cancellation.
+    /// Returns an error if the root is not a directory or cannot be read, or if the call is cancelled.
     pub fn open(
         options: &ScanOptions,
         observer: &dyn FolderObserver,
@@ -165,11 +169,11 @@ impl Tree {
         Tree::open_filtered(&options, None, observer, pool, cancel)
     }
 
-    /// Reads a folder as [`Tree::open`] does, without what `exclude` matches; paths are relative to the root. Here
-    /// `options.gitignore` and `options.max_depth` count too: a folder below the depth is neither read nor watched.
+    /// Reads a directory as [`Tree::open`] does, without the paths that `exclude` matches, relative to the root. Also
+    /// uses `options.gitignore` and `options.max_depth`: directories below that depth are neither read nor watched.
     ///
     /// # Errors
-    /// Those of [`Tree::open`].
+    /// Returns the errors of [`Tree::open`].
     pub fn open_filtered(
         options: &ScanOptions,
         exclude: Option<Arc<GlobSet>>,
@@ -196,13 +200,13 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Returns the root, all links resolved.
+    /// Returns the root, with all links resolved.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.reader.options.root
     }
 
-    /// Returns the number of folders.
+    /// Returns the number of directories.
     #[must_use]
     pub fn folders(&self) -> usize {
         self.folders.len()
@@ -214,19 +218,19 @@ impl Tree {
         self.files
     }
 
-    /// Returns the number of folders whose changes nobody announces.
+    /// Returns the number of directories without a watch.
     #[must_use]
     pub fn unwatched(&self) -> usize {
         self.unwatched
     }
 
-    /// Tells whether the changes of a folder, a path below the root, are announced.
+    /// Returns true if changes of a directory, given by its path below the root, are reported.
     #[must_use]
     pub fn is_watched(&self, folder: &[u8]) -> bool {
         self.folders.get(folder).is_some_and(|folder| folder.watch.is_some())
     }
 
-    /// Returns the paths of the files directly in a folder.
+    /// Returns the paths of the files directly in a directory.
     pub fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = Box<[u8]>> + 'a {
         let held = self.folders.get(folder).into_iter();
         held.flat_map(move |held| {
@@ -235,37 +239,37 @@ impl Tree {
         })
     }
 
-    /// Returns the folders that a watch is for.
+    /// Returns the directories of a watch.
     #[must_use]
     pub fn folders_of(&self, watch: i32) -> &[FolderPath] {
         self.watched.get(&watch).map_or(&[], SmallVec::as_slice)
     }
 
-    /// Asks the system for the stamp of an entry, a path below the root; of the link itself where it is one.
+    /// Reads the current stamp of an entry, given by its path below the root, without following a link.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// Returns an error if the system cannot read the metadata.
     pub fn stamp(&self, path: &[u8]) -> io::Result<Stamp> {
         self.reader.handle.stamp(path)
     }
 
-    /// Tells whether a path leads to the folder that the tree holds, and this still lies where it lay.
+    /// Returns true if `path` leads to the root directory of the tree and the root has not been moved.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
         let same = |now: Stamp| self.stamp(b"").is_ok_and(|held| held.is_same_file(&now));
         Stamp::of_path(path).is_ok_and(same) && self.reader.handle.path().is_ok_and(|now| now == self.root())
     }
 
-    /// Returns the options of the widest scan that the tree gives.
+    /// Returns the options of the widest scan that the tree can return.
     #[must_use]
     pub fn options(&self) -> &ScanOptions {
         &self.reader.options
     }
 
-    /// Returns a handle by which files are opened, whatever becomes of the tree.
+    /// Returns a handle that opens files independently of the lifetime of the tree.
     ///
     /// # Errors
-    /// The system gives no descriptor.
+    /// Returns an error if the system has no free descriptors.
     pub fn files(&self) -> io::Result<TreeFiles> {
         self.reader.handle.try_clone().map(TreeFiles)
     }
@@ -275,11 +279,11 @@ impl Tree {
     }
 }
 
-/// Whatever the reading of a folder noted beside its names.
+/// The results of reading a directory apart from its names.
 struct FolderNotes {
     failure: Option<io::Error>,
     warnings: Vec<String>,
-    /// The files of rules that were looked at.
+    /// The rule files that were checked.
     sources: Vec<Source>,
 }
 
@@ -296,30 +300,30 @@ impl TreeFolder {
         self.notes.as_ref().map_or(&[], |notes| &notes.sources)
     }
 
-    /// Returns the number of files directly in it that are not ignored.
+    /// Returns the number of files directly in the directory that are not ignored.
     fn file_count(&self) -> usize {
         self.names.iter().filter(|name| name.is_file() && !name.is_ignored()).count()
     }
 
-    /// Returns the names of the folders in it that are entered, in path order.
+    /// Returns the names of the subdirectories that are entered, in path order.
     fn children(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().filter(|name| name.is_entered()).map(|name| name.text)
     }
 
-    /// Tells whether both give the same entries and warnings.
+    /// Returns true if both have the same entries and warnings.
     fn is_alike(&self, other: &TreeFolder) -> bool {
         let failure = |folder: &TreeFolder| folder.failure().map(ToString::to_string);
         self.names == other.names && self.warnings() == other.warnings() && failure(self) == failure(other)
     }
 }
 
-/// Puts a name behind the path of its folder.
+/// Appends a name to the path of its directory.
 fn below(folder: &[u8], name: &[u8]) -> Box<[u8]> {
     let separator: &[u8] = if folder.is_empty() { b"" } else { b"/" };
     [folder, separator, name].concat().into()
 }
 
-/// Splits a path into the folder's and the name.
+/// Splits a path into its directory and its name.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     memchr::memrchr(b'/', path).map_or((b"", path), |cut| (&path[..cut], &path[cut + 1..]))
 }

@@ -1,4 +1,4 @@
-//! Brings a tree up to date.
+//! Updates a tree.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashSet, VecDeque};
@@ -20,41 +20,41 @@ use crate::walk::reader::Task;
 use crate::walk::work_queue::WorkQueue;
 use crate::walk::worker_output::WorkerOutput;
 
-/// The number of folders below which other threads cost more than they bring.
+/// The number of directories below which more threads cost more than they save.
 const MIN_PARALLEL: usize = 16;
-/// The number of folders that a thread looks at in one go.
+/// The number of directories that a thread checks in one step.
 const SHARE: usize = 32;
 
-/// A folder to read: again, where its folders are kept if they are the same, or with all that lies below.
+/// A directory to read: only its listing, keeping unchanged subdirectories, or with everything below.
 struct Job {
     task: Task,
     relist: bool,
 }
 
-/// A folder that was read.
+/// A directory that was read.
 struct FreshFolder {
     path: FolderPath,
     folder: Box<TreeFolder>,
-    /// The names of the folders in it that stay as they are; none where all are read again.
+    /// The names of the subdirectories that are unchanged; `None` if all are read again.
     kept: Option<HashSet<Box<[u8]>>>,
 }
 
-/// The memory in which a thread reads one folder after the other.
+/// Memory that a thread reuses for each directory.
 #[derive(Default)]
 struct Scratch {
     buffer: Vec<u8>,
     output: WorkerOutput,
 }
 
-/// Folders that changed.
+/// Directories that changed.
 type Changes = Vec<(Box<[u8]>, Change)>;
 
-/// The change that a folder's stamps show.
+/// The change that a directory's stamps reveal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     None,
     Names,
-    /// It is another folder, or has other rules or permissions.
+    /// The path is a different directory, or the rules or permissions changed.
     Identity,
 }
 
@@ -74,11 +74,11 @@ impl Tree {
         Ok(())
     }
 
-    /// Looks at the hinted folders and at all that no watch announces, and reads again what changed. On failure the tree is as it
-    /// was, and the caller has to give the same hints again.
+    /// Checks the hinted directories and everything that no watch reports, and reads again what changed. If it fails,
+    /// the tree is unchanged and the caller has to pass the same hints again.
     ///
     /// # Errors
-    /// The root cannot be read any more, and cancellation.
+    /// Returns an error if the root can no longer be read, or if the call is cancelled.
     pub fn update(
         &mut self,
         hints: &Hints,
@@ -132,7 +132,7 @@ impl Tree {
         Ok(self.apply(fresh, &removed, observer))
     }
 
-    /// Reads everything anew.
+    /// Reads everything again.
     fn reopen(&mut self, observer: &dyn FolderObserver, pool: &Pool, cancel: &CancelToken) -> Result<TreeUpdate> {
         let collecting = Collecting { observer, entered: Mutex::default() };
         let exclude = self.reader.exclude.clone();
@@ -144,7 +144,7 @@ impl Tree {
         Ok(TreeUpdate { names_changed: true, new_folders: self.folders.keys().cloned().collect() })
     }
 
-    /// Looks at the folders that have something which no watch announces, or at all.
+    /// Checks the directories with something that no watch reports, or all directories.
     fn look(&self, all: bool, pool: &Pool, cancel: &CancelToken) -> Result<Changes, Aborted> {
         let paths: Vec<&[u8]> = match all {
             true => self.folders.keys().map(|path| &**path).collect(),
@@ -199,7 +199,7 @@ impl Tree {
         }
     }
 
-    /// Reads folders, and those below that are not kept, on all threads.
+    /// Reads directories, and the subdirectories that are not kept, on all threads.
     fn read_all(
         &self,
         jobs: Vec<Job>,
@@ -209,7 +209,7 @@ impl Tree {
     ) -> Result<Vec<FreshFolder>, Aborted> {
         let (mut fresh, mut scratch) = (Vec::new(), Scratch::default());
         let mut jobs = VecDeque::from(jobs);
-        // A few folders are read before another thread is awake.
+        // A few directories are read before another thread could start.
         while jobs.len() < MIN_PARALLEL && fresh.len() < MIN_PARALLEL {
             let Some(job) = jobs.pop_front() else { return Ok(fresh) };
             match self.read(job, observer, &mut scratch, cancel) {
@@ -258,7 +258,7 @@ impl Tree {
         let mut ticker = CancelTicker::new(cancel);
         let opened = |folder: &crate::sys::Folder| {
             stamp = folder.stamp().ok();
-            // As of now: a listing that takes long does not make the time before it any longer.
+            // Evaluated now: a slow listing does not make the time before it any longer.
             settled = stamp.as_ref().is_some_and(Stamp::is_settled);
             watch = stamp.as_ref().and_then(|stamp| observer.enter(folder.as_fd(), stamp));
         };
@@ -300,7 +300,7 @@ impl Tree {
         Ok((FreshFolder { path, folder, kept }, jobs))
     }
 
-    /// Tells whether the folder at a path is the one that the tree holds.
+    /// Returns true if the directory at a path is the one in the tree.
     fn is_same_folder(&self, path: &[u8]) -> bool {
         let Some(then) = self.folders.get(path).and_then(|folder| folder.stamp) else { return false };
         self.reader.handle.stamp(path).is_ok_and(|now| now.is_same_file(&then) && now.mode == then.mode)
@@ -310,18 +310,18 @@ impl Tree {
         let mut update = TreeUpdate::default();
         let mut released = Vec::new();
         let (mut again, mut new): (Vec<_>, Vec<_>) = fresh.into_iter().partition(|fresh| fresh.kept.is_some());
-        // A folder comes before those below it.
+        // A directory sorts before its subdirectories.
         again.sort_by(|left, right| left.path.cmp(&right.path));
         new.sort_by(|left, right| left.path.cmp(&right.path));
         for FreshFolder { path, folder, kept } in again {
             let Some(old) = self.folders.get(&path) else {
-                // It lay in a folder that is gone.
+                // Its parent directory is gone.
                 released.extend(folder.watch);
                 continue;
             };
             update.names_changed |= !old.is_alike(&folder);
             if old.watch.is_none() && folder.watch.is_some() {
-                // What its files went through before it had a watch was announced to nobody.
+                // No watch reported the changes of its files before this one was added.
                 update.new_folders.push(path.clone());
             }
             let kept = kept.unwrap_or_default();
@@ -371,7 +371,7 @@ impl Tree {
         }
     }
 
-    /// Removes a folder with all that lies below it.
+    /// Removes a directory and everything below it.
     fn remove(&mut self, path: Box<[u8]>, released: &mut Vec<i32>) {
         let mut paths = vec![path];
         while let Some(path) = paths.pop() {
@@ -399,14 +399,14 @@ impl Tree {
         }
     }
 
-    /// Gives back the watches that no folder of the tree has.
+    /// Releases the watches that no directory of the tree uses.
     fn release(&self, watches: impl IntoIterator<Item = i32>, observer: &dyn FolderObserver) {
         let unused: BTreeSet<i32> = watches.into_iter().filter(|watch| !self.watched.contains_key(watch)).collect();
         unused.into_iter().for_each(|watch| observer.leave(watch));
     }
 }
 
-/// Collects the watches of a tree that may come to nothing: the one that it would replace may have the same.
+/// Collects the watches of a tree that may be discarded; the tree that it would replace may use the same ones.
 struct Collecting<'a> {
     observer: &'a dyn FolderObserver,
     entered: Mutex<Vec<i32>>,
@@ -423,8 +423,8 @@ impl FolderObserver for Collecting<'_> {
 }
 
 impl TreeFolder {
-    /// Tells whether another reading of the folder found the same folder and the same rules, so that what lies below is judged
-    /// alike.
+    /// Returns true if a second reading found the same directory and the same rules, so that the verdicts below it are
+    /// unchanged.
     fn has_the_rules_of(&self, later: &TreeFolder) -> bool {
         let same_folder = match (&self.stamp, &later.stamp) {
             (Some(then), Some(now)) => then.is_same_file(now),
@@ -436,7 +436,7 @@ impl TreeFolder {
     }
 }
 
-/// Returns the path of the folder above; none for the root.
+/// Returns the path of the parent directory; `None` for the root.
 fn parent(path: &[u8]) -> Option<&[u8]> {
     (!path.is_empty()).then(|| split(path).0)
 }

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn item_90_each_fault_of_a_file_names_it_and_the_way_out() {
+    fn each_fault_names_the_entry_and_the_fix() {
         for (text, expect) in [
             ("[]", r#"keys: expected an object, such as {"app.exit": "ctrl+x"}"#),
             ("{\n\"app.exit\" 1}", "keys:2:12: expected `:`; the default keys count"),

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_65_each_cell_of_the_table_of_run_control() {
+    fn each_key_has_its_action_in_each_situation() {
         use RunAction::{Clear, Edit, Interrupt, Leave, Nothing, Notice, Send, TakeBack, Tree};
         let (steer, follow_up) = (Send(Delivery::Steer), Send(Delivery::FollowUp));
         let (busy, again) = (Notice(RunNotice::Busy), Notice(RunNotice::Again));

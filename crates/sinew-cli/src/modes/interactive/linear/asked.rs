@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn item_70_only_a_number_or_a_whole_name_answers() {
+    fn only_a_number_or_a_whole_name_answers() {
         let late = Duration::from_secs(1);
         for text in ["y", "yes", "a", "ok", "0", "6", "", " "] {
             assert_eq!(answered(text, late), None, "{text:?}");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn item_69_a_line_that_was_begun_before_the_question_never_answers() {
+    fn a_line_begun_before_the_question_never_answers() {
         assert_eq!(answered("1", Duration::from_millis(399)), None);
         assert_eq!(answered("1", Duration::from_millis(401)), Some(Approval::Once));
         let (send, mut answer) = oneshot::channel();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn item_84_the_number_that_is_said_is_the_number_that_chooses() {
+    fn an_option_is_chosen_by_its_printed_number() {
         let option = |label: &str| sinew_tools::Choice { label: label.into(), description: None };
         for (text, expect) in [("2", "blue"), ("Blue", "blue"), ("1 3", "red, 1"), ("green", "green")] {
             let (send, mut answer) = oneshot::channel();

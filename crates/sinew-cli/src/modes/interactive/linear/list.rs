@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn item_84_what_a_list_says_under_a_number_is_what_the_number_chooses() {
+    fn a_list_entry_is_chosen_by_its_printed_number() {
         let words = list().words();
         assert!(words.starts_with("Which model answers: 60\n1. m0\n"), "{words}");
         for line in words.lines() {

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn item_60_nothing_is_due_where_nothing_goes_on() {
+    fn an_idle_screen_has_no_deadline() {
         let now = Instant::now();
         assert_eq!(Deadlines::default().limit(now), None);
         let ms = Duration::from_millis;

@@ -1,4 +1,4 @@
-//! Items of the workspace's contract that no law asks for by itself.
+//! Properties of workspaces that the random comparison does not cover: options, limits, formats and extreme trees.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -38,7 +38,7 @@ fn indexed(place: &Path) -> Pair {
 }
 
 #[test]
-fn item_3_5_a_file_is_indexed_whole_and_its_rows_are_of_now() {
+fn indexes_whole_files_and_returns_current_rows() {
     let place = tempfile::tempdir().unwrap();
     let pair = indexed(place.path());
     let found = pair.files("needle", "matches behind 64 KiB, and what the engine makes of a zero there");
@@ -49,7 +49,7 @@ fn item_3_5_a_file_is_indexed_whole_and_its_rows_are_of_now() {
 }
 
 #[test]
-fn item_7_what_the_index_does_not_serve_is_walked_and_said() {
+fn walks_and_reports_why_the_index_was_not_used() {
     let place = tempfile::tempdir().unwrap();
     let pair = indexed(place.path());
     let why = |options: GrepOptions| {
@@ -64,7 +64,7 @@ fn item_7_what_the_index_does_not_serve_is_walked_and_said() {
 }
 
 #[test]
-fn item_9_10_every_limit_mode_and_flag() {
+fn every_limit_mode_and_flag_matches_the_plain_search() {
     let place = tempfile::tempdir().unwrap();
     let pair = indexed(place.path());
     for mode in [Mode::Content, Mode::FilesWithMatches, Mode::Count] {
@@ -92,7 +92,7 @@ fn item_9_10_every_limit_mode_and_flag() {
 }
 
 #[test]
-fn item_20_25_nothing_is_mapped_and_no_program_started() {
+fn maps_no_files_and_starts_no_programs() {
     let place = tempfile::tempdir().unwrap();
     let pair = indexed(place.path());
     pair.files("needle", "the index is read");
@@ -107,7 +107,7 @@ fn item_20_25_nothing_is_mapped_and_no_program_started() {
 }
 
 #[test]
-fn item_28_without_a_place_on_disk_it_lies_in_memory() {
+fn falls_back_to_memory_when_the_cache_is_unusable() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     fs::create_dir(&root).unwrap();
@@ -126,7 +126,7 @@ fn item_28_without_a_place_on_disk_it_lies_in_memory() {
 }
 
 #[test]
-fn item_29_another_format_is_left_alone() {
+fn leaves_an_index_of_another_format_untouched() {
     let place = tempfile::tempdir().unwrap();
     let other = place.path().join("cache/index/2/root-0");
     fs::create_dir_all(&other).unwrap();
@@ -141,7 +141,7 @@ fn item_29_another_format_is_left_alone() {
 }
 
 #[test]
-fn item_12_39_many_empty_files_and_one_long_line_are_exact_at_once() {
+fn finds_matches_among_empty_files_and_in_one_long_line() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     for folder in 0..20 {
@@ -184,9 +184,9 @@ fn unnest(root: &Path) {
     }
 }
 
-/// `SINEW_WHOLE_SIZES` makes them as large as the contract names them: some minutes, and 2 GB of disk.
+/// `SINEW_WHOLE_SIZES` makes them as large as the documented limits, which needs some minutes and 2 GB of disk.
 #[test]
-fn item_12_any_tree_and_any_content_is_exact() {
+fn finds_every_match_in_extreme_trees_and_contents() {
     let size = |whole: usize, part: usize| if std::env::var_os("SINEW_WHOLE_SIZES").is_some() { whole } else { part };
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
