@@ -1,12 +1,13 @@
 // oh-my-pi, from npm and under Bun, on @sinew/pi-natives.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { PtySession, sanitizeText } from "@sinew/natives";
 import { run, runtimes } from "../../packages/natives/test/host.mjs";
+import { importsOf, unsupportedImports } from "../../packages/pi-natives/test/exports.mjs";
 import { installedAgents } from "./agents.mjs";
 import { textsOf, serveModel } from "./model.mjs";
 
@@ -61,10 +62,31 @@ const SCRIPT = [
 /** A page that is long enough to be read as an article. */
 const PAGE = `<html><head><title>T</title></head><body><article><h1>A heading</h1>${"<p>This is <b>some text</b> of a page, with enough words to be read.</p>".repeat(20)}</article></body></html>`;
 
+/** All sources of a folder. */
+function sources(folder) {
+  const entries = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
+  return entries.filter((entry) => entry.isFile() && entry.name.endsWith(".ts")).map((entry) => readFileSync(join(entry.parentPath ?? entry.path, entry.name), "utf8"));
+}
+
+/** The folders of an agent's own packages: those beside it in `node_modules`, or below it where versions differ. */
+function packagesOf(agent) {
+  const inside = join(agents, "node_modules", agent, "node_modules", "@oh-my-pi");
+  const scope = existsSync(inside) ? inside : join(agents, "node_modules", "@oh-my-pi");
+  return [join(agents, "node_modules", agent), ...readdirSync(scope).filter((name) => name !== "pi-natives").map((name) => join(scope, name))];
+}
+
 /** Calls a tool with an intent, which most of them require. */
 const withIntent = ([name, args]) => [name, name === "eval" ? args : { i: "test", ...args }];
 
+const table = JSON.parse(readFileSync(new URL("../../packages/pi-natives/test/exports.json", import.meta.url), "utf8"));
+
 for (const [agent, version] of Object.entries(VERSIONS)) {
+  test(`oh-my-pi ${version} imports nothing that is missing`, () => {
+    const imports = packagesOf(agent).flatMap((folder) => sources(join(folder, "src"))).flatMap(importsOf);
+    assert.ok(imports.length > 50, `${imports.length} imports`);
+    assert.deepEqual(unsupportedImports(table, imports), []);
+  });
+
   test(`oh-my-pi ${version} answers --version and --help`, async (t) => {
     const at = await home(t, "http://127.0.0.1:1");
     const said = await play(agent, ["--version"], at);

@@ -2,6 +2,7 @@
  * The exports of `@oh-my-pi/pi-natives` 13 to 18 that `@sinew/natives` has, with its signatures.
  * @packageDocumentation
  */
+import "./installed.js";
 import * as natives from "@sinew/natives";
 
 export {
@@ -47,4 +48,9 @@ export function setHangulCompatJamoWidthOverride(_value: number): void {}
 /** Resolves: highlighting has nothing to load. */
 export async function warmHighlighter(): Promise<undefined> {
   return undefined;
+}
+
+/** Returns the command unchanged: nothing is removed from it. */
+export function applyBashFixups(command: string): { command: string; stripped: string[] } {
+  return { command, stripped: [] };
 }

@@ -2,6 +2,7 @@
  * Version control, over the program git.
  * @module
  */
+import "./installed.js";
 import { cpSync, rmSync, statSync, unwatchFile, watchFile } from "node:fs";
 import { join, resolve } from "node:path";
 import { git as runGit } from "./vcs/command.js";

@@ -34,7 +34,7 @@ function operation(row: string): Operation {
   const line = Number(first);
   const range = end ? undefined : gap === "<" ? { start: line - 1, end: line - 1 } : gap === ">" ? { start: line, end: line } : { start: line - 1, end: Number(last ?? first) };
   if ((verb === "CUT" && (gap || end)) || (end && gap !== ">")) throw new EditError(`"${row}": name the lines, for example ${verb} 3.=4.`);
-  if (range && (range.start < 0 || range.end < range.start)) throw new EditError(`"${row}": lines are numbered from 1, and the last one is not before the first.`);
+  if (range && (range.start < 0 || range.end < range.start + (gap ? 0 : 1))) throw new EditError(`"${row}": lines are numbered from 1, and the last one is not before the first.`);
   return { row, kind: verb === "PUT" ? "put" : "cut", range, body: colon ? [] : undefined, register };
 }
 

@@ -57,24 +57,25 @@ function environment(env: Record<string, string> | undefined): Record<string, st
 export async function git(cwd: string, args: readonly string[], options: GitOptions = {}): Promise<GitOutput> {
   const { signal, env, stdin, timeoutMs, answers = [], failure = "Backend", maxBuffer } = options;
   const request = { cwd, encoding: "buffer" as const, sessionEnv: environment(env), stdin, timeoutMs, maxBuffer, stripFinalNewline: false, signal: signal instanceof AbortSignal ? signal : undefined };
+  const command = `git ${args.find((word) => !word.startsWith("-"))}`;
   let result;
   try {
     result = await run(["git", ...CONFIGURATION, ...args], request);
   } catch (error) {
     const { code, name, message } = error as NodeJS.ErrnoException;
-    if (code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") throw vcsError("OutputTooLarge", `git ${args[0]}: the output exceeds ${maxBuffer ?? 100_000_000} bytes`);
-    if (name === "AbortError") throw vcsError("Canceled", `git ${args[0]}: canceled`);
+    if (code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") throw vcsError("OutputTooLarge", `${command}: the output exceeds ${maxBuffer ?? 100_000_000} bytes`);
+    if (name === "AbortError") throw vcsError("Canceled", `${command}: canceled`);
     if (code === "ENOENT") throw vcsError("Cli", "git is not on PATH: install it");
-    throw vcsError("Io", `git ${args[0]}: ${message}`);
+    throw vcsError("Io", `${command}: ${message}`);
   }
   const { cancelled, timedOut, exitCode = 1 } = result;
   const [stdout, stderr] = [Buffer.from(result.stdout).toString(), Buffer.from(result.stderr).toString()];
-  if (timedOut) throw vcsError("CliTimeout", `git ${args[0]}: no answer within ${timeoutMs} ms`, { exitCode, stdout, stderr });
-  if (cancelled) throw vcsError("Canceled", `git ${args[0]}: canceled`, { exitCode, stdout, stderr });
+  if (timedOut) throw vcsError("CliTimeout", `${command}: no answer within ${timeoutMs} ms`, { exitCode, stdout, stderr });
+  if (cancelled) throw vcsError("Canceled", `${command}: canceled`, { exitCode, stdout, stderr });
   if (exitCode === 0 || answers.includes(exitCode)) return { exitCode, stdout, bytes: result.stdout };
   const message = stderr.trim() || stdout.trim() || `exit code ${exitCode}`;
   const code = failure === "Cli" ? failure : (CAUSES.find(([text]) => text.test(`${stderr}\n${stdout}`))?.[1] ?? failure);
-  throw vcsError(code, failure === "Cli" ? message : `git ${args[0]}: ${message}`, { exitCode, stdout, stderr });
+  throw vcsError(code, failure === "Cli" ? message : `${command}: ${message}`, { exitCode, stdout, stderr });
 }
 
 /** Runs git, and returns its output. */
