@@ -1,30 +1,30 @@
 // Agents of the npm registry, installed on our packages by `overrides`.
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CACHE } from "../../scripts/lib/tools.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The agents by the name under which npm installs them, so that two versions of one are beside each other. */
-const AGENTS = {
-  "omp-18": "npm:@oh-my-pi/pi-coding-agent@18.2.3",
-  "omp-17": "npm:@oh-my-pi/pi-coding-agent@17.3.5",
-  "qwen-code": "npm:@qwen-code/qwen-code@0.24.4",
+/**
+ * Agents that are installed together, the modules of theirs that ours replace, and options of npm. Names are those under which npm installs them,
+ * so that two versions of one are beside each other. What is optional for oh-my-pi is 700 MB of models and browsers that no test uses.
+ */
+const GROUPS = {
+  "oh-my-pi": { agents: { "omp-18": "npm:@oh-my-pi/pi-coding-agent@18.2.3", "omp-17": "npm:@oh-my-pi/pi-coding-agent@17.3.5" }, replaced: {}, options: ["--omit=optional"] },
+  "qwen-code": { agents: { "@qwen-code/qwen-code": "0.24.4" }, replaced: { "@lydell/node-pty": "@sinew/natives/compat/node-pty" }, options: [] },
 };
-
-/** What a program that requires a package gets instead, as a package of two files. */
-const REPLACED = { "@lydell/node-pty": "@sinew/natives/compat/node-pty", sharp: "@sinew/natives/compat/sharp-lite" };
 
 /** Our packages as an override names them; the versions are those of the checkout. */
 const OURS = ["natives", "tokens", "pi-natives"];
 
 const nameOf = (replaced) => replaced.replaceAll(/[@/]/g, "-").replace(/^-/, "");
 
-function writeReplacements(folder) {
-  for (const [replaced, by] of Object.entries(REPLACED)) {
+/** Writes what a program that requires a module gets instead, as a package of two files. */
+function writeReplacements(folder, modules) {
+  for (const [replaced, by] of Object.entries(modules)) {
     const at = join(folder, "replacements", nameOf(replaced));
     mkdirSync(at, { recursive: true });
     writeFileSync(join(at, "package.json"), JSON.stringify({ name: nameOf(replaced), version: "1.0.0", main: "index.js" }));
@@ -52,31 +52,27 @@ function linkCheckout(folder) {
   for (const [place, name] of Object.entries(places)) {
     const at = join(folder, "node_modules", place);
     rmSync(at, { recursive: true, force: true });
+    mkdirSync(dirname(at), { recursive: true });
     symlinkSync(join(ROOT, "packages", name), at, "junction");
   }
 }
 
-/** The folder with the agents, which is installed once for each content of this list; undefined where the registry cannot be reached. */
-export function installedAgents() {
-  const overrides = { ...Object.fromEntries(Object.keys(REPLACED).map((name) => [name, `file:replacements/${nameOf(name)}`])) };
-  const content = JSON.stringify([AGENTS, REPLACED]);
+/** The `node_modules` with the agents of a group, installed once for each content of the list. */
+export function installedAgents(group) {
+  const { agents, replaced, options } = GROUPS[group];
+  const content = JSON.stringify(GROUPS[group]);
   const folder = join(CACHE, `overrides-${createHash("sha256").update(content).digest("hex").slice(0, 12)}`);
   const stamp = join(folder, "installed.json");
-  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== content) {
-    console.log("installing agents on the packages of this checkout, once");
+  if (!existsSync(stamp)) {
+    console.log(`installing ${Object.keys(agents).join(", ")} on the packages of this checkout, once`);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
-    writeReplacements(folder);
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: AGENTS, overrides: { ...packed(folder), ...overrides } }));
-    // What is optional is 700 MB of models and browsers that no test uses. The modules that are replaced are optional for their agents.
-    npm(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--omit=optional", "--engine-strict=false"], folder);
-    for (const name of Object.keys(REPLACED)) {
-      const at = join(folder, "node_modules", name);
-      mkdirSync(join(at, ".."), { recursive: true });
-      if (!existsSync(at)) symlinkSync(join(folder, "replacements", nameOf(name)), at, "junction");
-    }
+    writeReplacements(folder, replaced);
+    const overrides = { ...packed(folder), ...Object.fromEntries(Object.keys(replaced).map((name) => [name, `file:replacements/${nameOf(name)}`])) };
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: agents, overrides }));
+    npm(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false", ...options], folder);
     writeFileSync(stamp, content);
   }
   linkCheckout(folder);
-  return folder;
+  return join(folder, "node_modules");
 }

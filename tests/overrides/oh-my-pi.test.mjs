@@ -12,9 +12,9 @@ import { installedAgents } from "./agents.mjs";
 import { textsOf, serveModel } from "./model.mjs";
 
 const { bun } = runtimes();
-const agents = installedAgents();
+const agents = installedAgents("oh-my-pi");
 const VERSIONS = { "omp-18": "18.2.3", "omp-17": "17.3.5" };
-const program = (agent) => join(agents, "node_modules", agent, "dist", "cli.js");
+const program = (agent) => join(agents, agent, "dist", "cli.js");
 
 /** A home with a project that is a repository, and a model at `url`. */
 async function home(t, url) {
@@ -70,9 +70,9 @@ function sources(folder) {
 
 /** The folders of an agent's own packages: those beside it in `node_modules`, or below it where versions differ. */
 function packagesOf(agent) {
-  const inside = join(agents, "node_modules", agent, "node_modules", "@oh-my-pi");
-  const scope = existsSync(inside) ? inside : join(agents, "node_modules", "@oh-my-pi");
-  return [join(agents, "node_modules", agent), ...readdirSync(scope).filter((name) => name !== "pi-natives").map((name) => join(scope, name))];
+  const inside = join(agents, agent, "node_modules", "@oh-my-pi");
+  const scope = existsSync(inside) ? inside : join(agents, "@oh-my-pi");
+  return [join(agents, agent), ...readdirSync(scope).filter((name) => name !== "pi-natives").map((name) => join(scope, name))];
 }
 
 /** Calls a tool with an intent, which most of them require. */
