@@ -14,6 +14,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
  */
 const GROUPS = {
   "oh-my-pi": { agents: { "omp-18": "npm:@oh-my-pi/pi-coding-agent@18.2.3", "omp-17": "npm:@oh-my-pi/pi-coding-agent@17.3.5" }, replaced: {}, options: ["--omit=optional"] },
+  pi: { agents: { "@earendil-works/pi-coding-agent": "1.6.0" }, replaced: { "@silvia-odwyer/photon-node": "@sinew/natives/compat/photon-node" }, options: [] },
   "qwen-code": { agents: { "@qwen-code/qwen-code": "0.24.4" }, replaced: { "@lydell/node-pty": "@sinew/natives/compat/node-pty" }, options: [] },
 };
 
