@@ -47,7 +47,7 @@ function play(agent, args, { cwd, env }) {
 /** A program that waits for something would let the test wait too. */
 const LIMIT = 60_000;
 
-/** What each tool is called with, and what its result must show. The tag of an edit is that of the read before it. */
+/** The calls of tools, and what the result of each must show. */
 const SCRIPT = [
   { call: ["read", { path: "src/a.txt:1-3" }], shows: /\[src\/a\.txt#[0-9A-F]{4}\]\n1:one\n2:two\n3:three/ },
   { call: ["write", { path: "src/b.txt", content: "needle in b\n" }], shows: /b\.txt/ },

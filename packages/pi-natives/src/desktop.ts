@@ -4,7 +4,7 @@
  */
 import { refusal } from "./missing.js";
 
-/** What a session can do: nothing. */
+/** The capabilities of a session without a desktop. */
 const CAPABILITIES = {
   backend: "unavailable", capture: false, input: false, ax: false, backgroundWindowInput: false, deliveryModes: [], capturePermission: "unavailable",
   inputPermission: "unavailable", axPermission: "unavailable", displayCount: 0,

@@ -84,7 +84,7 @@ export const DiffSide = { Old: "Old", New: "New" } as const;
 /** The sides of a {@link DiffStream}. */
 export type DiffSide = (typeof DiffSide)[keyof typeof DiffSide];
 
-/** How far a {@link DiffStream} is. */
+/** The progress of a {@link DiffStream}. */
 export interface DiffStreamProgress {
   oldLines: number;
   newLines: number;
@@ -148,7 +148,7 @@ export class DiffStream {
     return this.finishSide(side);
   }
 
-  /** How far both sides are. */
+  /** Returns the progress of both sides. */
   progress(): DiffStreamProgress {
     const { Old, New } = this.#sides;
     const [old, now] = [Old.lines(), New.lines()];

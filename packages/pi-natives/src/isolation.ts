@@ -9,9 +9,9 @@ import { cp, mkdir, rm } from "node:fs/promises";
 export const IsoBackendKind = { Apfs: 0, Btrfs: 1, Zfs: 2, LinuxReflink: 3, Overlayfs: 4, WindowsBlockClone: 5, Projfs: 6, Rcopy: 7 } as const;
 /** The backends. */
 export type IsoBackendKind = (typeof IsoBackendKind)[keyof typeof IsoBackendKind];
-/** What happened to a file. */
+/** The kinds of changes of a file. */
 export const IsoChangeKind = { Added: 0, Modified: 1, Removed: 2 } as const;
-/** What happened to a file. */
+/** The kinds of changes of a file. */
 export type IsoChangeKind = (typeof IsoChangeKind)[keyof typeof IsoChangeKind];
 
 const UNAVAILABLE = "isolation backend unavailable";

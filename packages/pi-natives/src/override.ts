@@ -1,5 +1,5 @@
 /**
- * Whether the package is what an agent expects in the place of `@oh-my-pi/pi-natives`.
+ * Checks an override of `@oh-my-pi/pi-natives` by this package.
  * @module
  */
 import { execFileSync } from "node:child_process";

@@ -1,5 +1,5 @@
 /**
- * What only macOS has. The answers are those of a system without it, which programs expect on Linux and Windows.
+ * Functions for macOS. They answer as on another system, which programs expect on Linux and Windows.
  * @module
  */
 

@@ -17,7 +17,7 @@ export { isEmptyCherryPick, isVcsError } from "./vcs/error.js";
 export type { VcsError, VcsErrorCode } from "./vcs/error.js";
 export { joinPatches, validateHunkSelections } from "./vcs/hunks.js";
 
-/** What repositories differ in. */
+/** Features that not every kind of repository has. */
 export type VcsFeature = "stagedDiff" | "revDiff";
 
 /** Finds the git checkout that contains a directory; null outside of one. */

@@ -1,4 +1,4 @@
-// What the source of an agent imports from @oh-my-pi/pi-natives, and which of it is not supported.
+// Finds the imports of @oh-my-pi/pi-natives in the source of an agent, and those that are not supported.
 
 /** The values that a source imports, without types, as `{ from, name }`. */
 export function importsOf(source) {

@@ -9,7 +9,7 @@ const modules = {};
 for (const from of new Set(table.exports.map((row) => row.from))) modules[from] = await import(`@sinew/pi-natives${from.slice(1)}`);
 
 const refused = { code: "ERR_METHOD_NOT_IMPLEMENTED" };
-/** How an export answers that is not there. Arguments are those of a program that uses it. */
+/** The answers of exports that are not supported, and a check of each. */
 const ANSWERS = {
   null: async (call) => assert.equal(await call(), null),
   false: (call) => assert.equal(call(), false),

@@ -1,4 +1,4 @@
-// What is said about an override that cannot work.
+// Messages about an override that cannot work.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

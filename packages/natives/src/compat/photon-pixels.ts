@@ -89,7 +89,7 @@ export function pixelsOf(png: Buffer): Uint8Array {
   return pixels;
 }
 
-/** Where each segment of a JPEG before its pixels begins and ends. */
+/** Yields the marker, start and end of each segment of a JPEG before its pixels. */
 function* segments(jpeg: Buffer): Generator<[marker: number, start: number, end: number]> {
   for (let at = 2; at + 4 <= jpeg.length && jpeg[at] === 0xff && jpeg[at + 1] !== 0xda; ) {
     const end = at + 2 + jpeg.readUInt16BE(at + 2);

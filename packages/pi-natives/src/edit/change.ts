@@ -1,5 +1,5 @@
 /**
- * What an edit does to one file, before any file is read.
+ * The change of one file, before any file is read.
  * @module
  */
 
@@ -21,7 +21,7 @@ export interface Change {
   apply(text: string, context: ChangeContext): string;
 }
 
-/** What a change may need to know. */
+/** The context in which a change is applied. */
 export interface ChangeContext {
   /** Finds a text that differs a little. */
   fuzzy: boolean;

@@ -1,5 +1,5 @@
 /**
- * What a model is told about the edit tool.
+ * Descriptions of the edit tool for the model.
  * @module
  */
 

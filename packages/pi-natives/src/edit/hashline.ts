@@ -40,7 +40,7 @@ export function hashlineStripPrefixes(lines: string[]): string[] {
   return filled.length > 0 && filled.every((line) => NUMBERED.test(line)) ? rows.map((line) => line.replace(NUMBERED, "")) : lines;
 }
 
-/** How often a form of an operation is in a patch. */
+/** The number of operations of one form in a patch. */
 export interface HashlineOpCount {
   label: string;
   count: number;

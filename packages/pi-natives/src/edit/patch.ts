@@ -29,7 +29,7 @@ function parseHunks(rows: readonly string[]): Hunk[] {
   return hunks.filter(({ old, now }) => old.length || now.length);
 }
 
-/** How closely lines are compared, the closest first. */
+/** Comparisons of lines, the strictest first. */
 const COMPARISONS: readonly ((line: string) => string)[] = [(line) => line, (line) => line.trimEnd(), (line) => line.trim()];
 
 function find(lines: readonly string[], wanted: readonly string[], from: number, fuzzy: boolean): number {

@@ -1,5 +1,5 @@
 /**
- * What a session has shown of which version of a file.
+ * Versions of files, and the lines of each that a session has shown.
  * @module
  */
 import { readFileSync, statSync } from "node:fs";

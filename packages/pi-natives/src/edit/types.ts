@@ -87,7 +87,7 @@ export interface EditPreviewBatch {
   files: EditFilePreview[];
 }
 
-/** What an edit acts on, as far as its arguments say it. */
+/** The files and operations that the arguments of an edit name. */
 export interface EditInspection {
   paths: string[];
   entries: { path: string; digest: string }[];

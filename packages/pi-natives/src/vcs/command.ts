@@ -5,7 +5,7 @@
 import { type StdinSource, run } from "@sinew/natives";
 import { type VcsErrorCode, vcsError } from "./error.js";
 
-/** How git is run. */
+/** The options of a run of git. */
 export interface GitOptions {
   /** Ends git, with a `Canceled` error. */
   signal?: unknown;
@@ -23,7 +23,7 @@ export interface GitOptions {
   maxBuffer?: number | undefined;
 }
 
-/** What git wrote. */
+/** The output of git. */
 export interface GitOutput {
   exitCode: number;
   stdout: string;

@@ -17,7 +17,7 @@ export interface VcsError extends Error {
   stderr: string;
 }
 
-/** What git reported; absent if it did not run. */
+/** The exit code and output of git. */
 interface Report {
   exitCode: number;
   stdout: string;

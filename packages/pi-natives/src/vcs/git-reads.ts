@@ -1,5 +1,5 @@
 /**
- * What a git checkout contains.
+ * Methods that read a git checkout.
  * @module
  */
 import { relative, resolve } from "node:path";

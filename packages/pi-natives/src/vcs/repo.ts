@@ -7,7 +7,7 @@ import { vcsError } from "./error.js";
 import type { VcsGitRepo } from "./git-repo.js";
 import type { VcsCommitDetails, VcsDiffOptions, VcsNumstatEntry, VcsStatusOptions, VcsStatusSummary } from "./options.js";
 
-/** What repositories differ in. git has both. */
+/** Features that not every kind of repository has. git has both. */
 const FEATURES = ["stagedDiff", "revDiff"];
 
 /** A repository. Only git is supported, so each is a git checkout. */
