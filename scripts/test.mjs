@@ -23,7 +23,7 @@ const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/se
 const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/examples/examples.test.mjs", "tests/release/release.test.mjs"];
 
 /** Agents of the npm registry, which are installed on our packages. */
-const OVERRIDE_TESTS = ["oh-my-pi", "pi", "qwen-code"].map((name) => `tests/overrides/${name}.test.mjs`);
+const OVERRIDE_TESTS = ["oh-my-pi", "pi", "qwen-code", "types"].map((name) => `tests/overrides/${name}.test.mjs`);
 
 const failures = [];
 // A clean build gains nothing from incremental files, and they are half of the target folder.

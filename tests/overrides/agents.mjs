@@ -8,6 +8,9 @@ import { CACHE } from "../../scripts/lib/tools.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
+/** Versions of the original whose types the table of exports is compared with. */
+export const TYPES = ["16.2.2", "17.2.15", "17.3.5", "17.4.0", "18.0.3", "18.1.5", "18.2.0", "18.2.3", "18.2.10"];
+
 /**
  * Agents that are installed together, the modules of theirs that ours replace, and options of npm. Names are those under which npm installs them,
  * so that two versions of one are beside each other. What is optional for oh-my-pi is 700 MB of models and browsers that no test uses.
@@ -15,6 +18,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const GROUPS = {
   "oh-my-pi": { agents: { "omp-18": "npm:@oh-my-pi/pi-coding-agent@18.2.3", "omp-17": "npm:@oh-my-pi/pi-coding-agent@17.3.5" }, replaced: {}, options: ["--omit=optional"] },
   pi: { agents: { "@earendil-works/pi-coding-agent": "1.6.0" }, replaced: { "@silvia-odwyer/photon-node": "@sinew/natives/compat/photon-node" }, options: [] },
+  // The original itself, without its addons, for its types. Versions before 16 have their addons inside.
+  types: { agents: Object.fromEntries(TYPES.map((version) => [`natives-${version}`, `npm:@oh-my-pi/pi-natives@${version}`])), replaced: {}, options: ["--omit=optional"], original: true },
   "qwen-code": { agents: { "@qwen-code/qwen-code": "0.24.4" }, replaced: { "@lydell/node-pty": "@sinew/natives/compat/node-pty" }, options: [] },
 };
 
@@ -60,20 +65,20 @@ function linkCheckout(folder) {
 
 /** The `node_modules` with the agents of a group, installed once for each content of the list. */
 export function installedAgents(group) {
-  const { agents, replaced, options } = GROUPS[group];
+  const { agents, replaced, options, original } = GROUPS[group];
   const content = JSON.stringify(GROUPS[group]);
   const folder = join(CACHE, `overrides-${createHash("sha256").update(content).digest("hex").slice(0, 12)}`);
   const stamp = join(folder, "installed.json");
   if (!existsSync(stamp)) {
-    console.log(`installing ${Object.keys(agents).join(", ")} on the packages of this checkout, once`);
+    console.log(`installing ${Object.keys(agents).join(", ")}${original ? "" : " on the packages of this checkout"}, once`);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
     writeReplacements(folder, replaced);
-    const overrides = { ...packed(folder), ...Object.fromEntries(Object.keys(replaced).map((name) => [name, `file:replacements/${nameOf(name)}`])) };
+    const overrides = { ...(original ? {} : packed(folder)), ...Object.fromEntries(Object.keys(replaced).map((name) => [name, `file:replacements/${nameOf(name)}`])) };
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: agents, overrides }));
     npm(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false", ...options], folder);
     writeFileSync(stamp, content);
   }
-  linkCheckout(folder);
+  if (!original) linkCheckout(folder);
   return join(folder, "node_modules");
 }
