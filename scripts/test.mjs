@@ -13,14 +13,17 @@ const HELP = `npm test
 npm run test:more
 
 npm test runs every test: Rust, Node and the tables of conformance/. npm run test:more writes the reference of the Rust libraries,
-where a broken link is an error, builds the website and looks at its pages in a browser, and compiles the workspace for other systems
-if their tools are installed.
+where a broken link is an error, builds the website and looks at its pages in a browser, runs agents of the npm registry on our
+packages, and compiles the workspace for other systems if their tools are installed.
 `;
 const GIB = 1024 ** 3;
 /** Test files of Node that run against the agent's program. */
 const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/serving", "guide/guide"].map((name) => `tests/${name}.test.mjs`);
 /** Test files of Node beside those of the packages. */
 const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/examples/examples.test.mjs", "tests/release/release.test.mjs"];
+
+/** Agents of the npm registry, which are installed on our packages. */
+const OVERRIDE_TESTS = ["oh-my-pi", "pi", "qwen-code", "types"].map((name) => `tests/overrides/${name}.test.mjs`);
 
 const failures = [];
 // A clean build gains nothing from incremental files, and they are half of the target folder.
@@ -86,6 +89,11 @@ async function testMore() {
     await programs({ chromium: TEST_PROGRAMS.chromium });
     await run("node", ["scripts/docs/build.mjs"]);
     await nodeTests(["scripts/docs/look.test.mjs"], 1);
+  }, failures);
+  await step("agents on our packages", async () => {
+    // From what the tests of Rust have compiled, if they ran before.
+    await run("node", ["scripts/build.mjs", "--profile", "test"], { env });
+    await nodeTests(OVERRIDE_TESTS, 1);
   }, failures);
   // Half a minute each where the dependencies are compiled already, which they are for; what is not done in time is named.
   await step("other systems", () => run("node", ["scripts/cross/run.mjs", "win32-x64", "darwin-arm64", "linux-arm64", "--check", "--if-ready", "--limit", "170"], { env }), failures);

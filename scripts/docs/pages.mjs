@@ -44,6 +44,7 @@ const MENU = [
       ]],
       ["Ship it", [
         ["docs/natives/drop-ins.md", "package/drop-ins", "Drop-in modules"],
+        ["docs/natives/coming-from-pi-natives.md", "package/coming-from-pi-natives", "Coming from pi-natives"],
         ["docs/natives/bundling.md", "package/bundling", "Bundles and executables"],
         ["docs/natives/platforms.md", "package/platforms", "Platforms"],
         ["packages/tokens/README.md", "package/sinew-tokens", "@sinew/tokens"],

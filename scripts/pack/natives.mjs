@@ -41,7 +41,8 @@ export async function packMore({ stage, out }) {
     const folder = join(stage, name);
     mkdirSync(folder);
     for (const file of ["package.json", "README.md"]) copyFileSync(join(source, file), join(folder, file));
-    cpSync(join(source, "dist"), join(folder, "dist"), { recursive: true });
+    // Not every one of them has programs.
+    for (const part of ["dist", "bin"].filter((each) => existsSync(join(source, each)))) cpSync(join(source, part), join(folder, part), { recursive: true });
     for (const file of LICENSES) copyFileSync(join(ROOT, file), join(folder, file));
     paths.push(await tarball(folder, out));
   }

@@ -5,7 +5,7 @@
 import * as natives from "@sinew/natives";
 import { type Callback, valueOf } from "./callback.js";
 
-export { FileType, fuzzyFind, invalidateFsScanCache, listWorkspace, search } from "@sinew/natives";
+export { FileType, invalidateFsScanCache, listWorkspace, search } from "@sinew/natives";
 export type {
   ContextLine, FuzzyFindMatch, FuzzyFindOptions, FuzzyFindResult, GlobMatch, GlobOptions, GrepMatch, GrepOptions, ListWorkspaceOptions, ListWorkspaceResult,
   SearchMatch as Match, SearchOptions, SearchResult,
@@ -33,6 +33,12 @@ export async function grep(options: natives.GrepOptions, onMatch?: Callback<nati
 export async function glob(options: natives.GlobOptions, onMatch?: Callback<natives.GlobMatch>): Promise<natives.GlobResult> {
   const result = await natives.glob(options, valueOf(onMatch));
   return { ...result, totalMatches: result.matches.length };
+}
+
+/** Finds files by letters of their path; the paths of directories end with `/`. See `fuzzyFind` of `@sinew/natives`. */
+export async function fuzzyFind(options: natives.FuzzyFindOptions): Promise<natives.FuzzyFindResult> {
+  const result = await natives.fuzzyFind(options);
+  return { ...result, matches: result.matches.map((match) => (match.isDirectory && !match.path.endsWith("/") ? { ...match, path: `${match.path}/` } : match)) };
 }
 
 /** Tells whether a pattern matches anywhere in a text. */

@@ -2,6 +2,7 @@
  * Shells, terminals and processes, with the callbacks and result shapes of pi-natives.
  * @module
  */
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import * as natives from "@sinew/natives";
 import { type Callback, valueOf } from "./callback.js";
 
@@ -154,6 +155,24 @@ const SIGKILL = 9;
 const GRACE_MS = 1000;
 const REAP_MS = 5000;
 
+/** The program of a process of Linux; undefined if it ended or belongs to another user. */
+function programOf(pid: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The line of a process in `/proc`; empty if it ended meanwhile. */
+function statOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
 /** A process that is never mistaken for another with its number. */
 export class Process {
   readonly #process: natives.Process;
@@ -166,6 +185,20 @@ export class Process {
   static fromPid(pid: number): Process | null {
     const found = natives.Process.fromPid(pid);
     return found && new Process(found);
+  }
+
+  /** The processes whose program is at a path. Only Linux lists them; others return an empty list. */
+  static fromPath(path: string): Process[] {
+    if (process.platform !== "linux") return [];
+    const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && programOf(name) === path);
+    return pids.map((pid) => Process.fromPid(Number(pid))).filter((found) => found !== null);
+  }
+
+  /** The number of its process group; null where it cannot be read: outside of Linux, and after its end. */
+  groupId(): number | null {
+    if (process.platform !== "linux" || this.status() === ProcessStatus.Exited) return null;
+    const group = /\) \S \d+ (\d+) /.exec(statOf(this.pid))?.[1];
+    return group === undefined ? null : Number(group);
   }
 
   get pid(): number {

@@ -21,7 +21,11 @@ const require = createRequire(import.meta.url);
  */
 export function countTokens(input: string | string[], encoding?: Encoding | null): number {
   const name = NAMES[encoding ?? Encoding.O200kBase];
-  if (!name) throw new Error(`countTokens: encoding ${String(encoding)} is not part of @sinew/pi-natives; use Encoding.O200kBase or Encoding.Cl100kBase as an estimate`);
+  if (!name) {
+    // Programs look for the words after the value, and then estimate.
+    const message = `countTokens: ${String(encoding)} does not match any variant of enum Encoding in @sinew/pi-natives; use Encoding.O200kBase or Encoding.Cl100kBase as an estimate`;
+    throw Object.assign(new Error(message), { code: "InvalidArg" });
+  }
   // Loaded when it is used: a vocabulary takes some 50 MB.
   return (require("@sinew/tokens") as typeof import("@sinew/tokens")).countTokens(input, name);
 }

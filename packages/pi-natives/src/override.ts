@@ -1,0 +1,119 @@
+/**
+ * Checks an override of `@oh-my-pi/pi-natives` by this package.
+ * @module
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+/** The package that ours replaces. */
+const REPLACED = "@oh-my-pi/pi-natives";
+/** The major versions of it whose exports are here. */
+const MAJORS = { first: 13, last: 18 };
+const OVERRIDE = `npm pkg set 'overrides[${REPLACED}]=npm:@sinew/pi-natives@^0.1.0'`;
+
+interface Manifest {
+  name?: string;
+  version?: string;
+  dependencies?: Record<string, string>;
+  engines?: Record<string, string>;
+}
+
+function manifest(folder: string): Manifest | undefined {
+  const path = join(folder, "package.json");
+  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Manifest) : undefined;
+}
+
+/** Something that keeps an agent from running, and what to do about it. */
+export interface OverrideProblem {
+  problem: string;
+  fix: string;
+}
+
+/** Returns what is wrong with the version that a package needs; undefined if it is supported. */
+function versionProblem({ name, version, dependencies }: Manifest): OverrideProblem | undefined {
+  const wanted = dependencies?.[REPLACED];
+  const major = Number(/\d+/.exec(wanted ?? "")?.[0]);
+  if (wanted === undefined || Number.isNaN(major) || (major >= MAJORS.first && major <= MAJORS.last)) return undefined;
+  return {
+    problem: `${name} ${version} needs ${REPLACED} ${wanted}, and @sinew/pi-natives has the exports of ${MAJORS.first} to ${MAJORS.last}`,
+    fix: `install a version of ${name} up to ${MAJORS.last}, or remove the override: npm pkg delete 'overrides[${REPLACED}]' && npm install`,
+  };
+}
+
+/** The packages beside ours below `node_modules/@oh-my-pi`. */
+function dependents(scope: string): Manifest[] {
+  const names = existsSync(scope) ? readdirSync(scope) : [];
+  return names.map((name) => manifest(join(scope, name))).filter((found) => found?.dependencies?.[REPLACED] !== undefined) as Manifest[];
+}
+
+/** The version of Bun on `PATH`. */
+function bunVersion(): string | undefined {
+  try {
+    return execFileSync("bun", ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], shell: process.platform === "win32" }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+function isOlder(version: string, least: string): boolean {
+  const [a, b] = [version, least].map((each) => each.split(".").map(Number));
+  for (let at = 0; at < 3; at++) {
+    const difference = (a?.[at] ?? 0) - (b?.[at] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+function bunProblem(agents: readonly Manifest[]): OverrideProblem | undefined {
+  const forBun = agents.filter(({ engines }) => engines?.["bun"] !== undefined);
+  const agent = forBun.find(({ name }) => name?.endsWith("coding-agent")) ?? forBun[0];
+  const least = /\d+\.\d+\.\d+/.exec(agent?.engines?.["bun"] ?? "")?.[0];
+  if (!agent || !least) return undefined;
+  const found = bunVersion();
+  if (found !== undefined && !isOlder(found, least)) return undefined;
+  const state = found === undefined ? "no Bun is on PATH" : `Bun ${found} is on PATH`;
+  return { problem: `${agent.name} ${agent.version} runs under Bun ${least} or later, and ${state}; Node cannot run it`, fix: "npm install --global bun@latest, then start the agent with bun" };
+}
+
+/** The problem with the addon itself: its package for this platform is missing or does not load. */
+function addonProblem(from: string): OverrideProblem | undefined {
+  try {
+    createRequire(join(from, "package.json"))("@sinew/natives");
+    return undefined;
+  } catch (error) {
+    const { message } = error as Error;
+    const fix = /To fix this, (.+)/.exec(message)?.[1] ?? "npm install --include=optional";
+    return { problem: (message.split("\n")[0] ?? message).replace(/ Tried:$/, ""), fix };
+  }
+}
+
+/**
+ * Looks for what keeps an agent from running on this package.
+ * @param folder The folder with the agent's `node_modules`.
+ * @returns The problems; empty if there are none.
+ */
+export function overrideProblems(folder: string): OverrideProblem[] {
+  const scope = join(folder, "node_modules", "@oh-my-pi");
+  const here = join(scope, "pi-natives");
+  const found = manifest(here);
+  if (!found) return [{ problem: `${folder} has no ${REPLACED} in node_modules`, fix: "run this command in the folder in which the agent is installed" }];
+  if (found.name !== "@sinew/pi-natives") {
+    return [{ problem: `the override has no effect: ${found.name} ${found.version} is installed`, fix: `${OVERRIDE} && rm -rf node_modules package-lock.json && npm install` }];
+  }
+  const agents = dependents(scope);
+  return [...agents.map(versionProblem), addonProblem(here), bunProblem(agents)].filter((problem) => problem !== undefined);
+}
+
+/**
+ * Throws if the package is installed in the place of a version that it does not have.
+ * @param here The folder of this module.
+ */
+export function checkVersion(here: string): void {
+  if (!/[\\/]node_modules[\\/]@oh-my-pi[\\/]pi-natives[\\/]dist$/.test(here)) return;
+  // These need it in all versions; one file is enough, and is read at each start.
+  const dependent = ["pi-utils", "pi-tui", "pi-coding-agent"].map((name) => manifest(join(here, "..", "..", name))).find((each) => each?.dependencies?.[REPLACED]);
+  const found = dependent && versionProblem(dependent);
+  if (found) throw new Error(`${found.problem}. To fix this, ${found.fix}`);
+}

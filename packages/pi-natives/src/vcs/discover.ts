@@ -1,0 +1,98 @@
+/**
+ * Finds repositories by reading the disk, without running git.
+ * @module
+ */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+
+/** The paths of a checkout. */
+export interface VcsGitRepoInfo {
+  /** The root of the work tree. */
+  repoRoot: string;
+  /** Its `.git`, a directory or a file. */
+  gitEntryPath: string;
+  /** The directory of this checkout's HEAD and index. */
+  gitDir: string;
+  /** The directory of objects and branches, which linked work trees share. */
+  commonDir: string;
+  /** The file with HEAD. */
+  headPath: string;
+  /** Branches are stored as a reftable. */
+  isReftable: boolean;
+}
+
+/** The commit or branch that is checked out. */
+export interface VcsHeadState {
+  /** `"ref"` on a branch, `"detached"` otherwise. */
+  kind: string;
+  /** The full name of the branch. */
+  refName?: string;
+  /** Its short name. */
+  branch?: string;
+  /** The commit; absent before the first one. */
+  commit?: string;
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return undefined;
+    throw error;
+  }
+}
+
+/** The directory and the directories above it. */
+export function* ancestors(dir: string): Generator<string> {
+  for (let at = resolve(dir), above = ""; at !== above; at = dirname(at)) {
+    yield at;
+    above = dirname(at) === at ? at : "";
+  }
+}
+
+function gitDirOf(entry: string): string | undefined {
+  if (statSync(entry).isDirectory()) return existsSync(join(entry, "HEAD")) ? entry : undefined;
+  const [, target] = /^gitdir: (.+)$/m.exec(read(entry) ?? "") ?? [];
+  if (!target) return undefined;
+  const found = isAbsolute(target) ? target : resolve(dirname(entry), target);
+  return existsSync(join(found, "HEAD")) ? found : undefined;
+}
+
+/** Finds the checkout that contains a directory; null outside of one. */
+export function gitInfo(dir: string): VcsGitRepoInfo | null {
+  for (const repoRoot of ancestors(dir)) {
+    const gitEntryPath = join(repoRoot, ".git");
+    const gitDir = existsSync(gitEntryPath) ? gitDirOf(gitEntryPath) : undefined;
+    if (!gitDir) continue;
+    const shared = read(join(gitDir, "commondir"));
+    const commonDir = shared === undefined ? gitDir : resolve(gitDir, shared);
+    return { repoRoot, gitEntryPath, gitDir, commonDir, headPath: join(gitDir, "HEAD"), isReftable: existsSync(join(commonDir, "reftable")) };
+  }
+  return null;
+}
+
+/** Returns whether Jujutsu's workspace is nearer than every git checkout, so that git must not be used. */
+export function isPureJj(dir: string): boolean {
+  for (const at of ancestors(dir)) {
+    if (existsSync(join(at, ".git"))) return false;
+    if (existsSync(join(at, ".jj"))) return true;
+  }
+  return false;
+}
+
+/** The root of the work tree that a checkout is linked to; its own root for the first one. */
+export function primaryRoot(info: VcsGitRepoInfo): string {
+  return info.commonDir === info.gitDir || !info.commonDir.endsWith("/.git") ? info.repoRoot : dirname(info.commonDir);
+}
+
+/** Reads what is checked out. Branches of a reftable have no `commit`, because only git reads them. */
+export function headState(info: VcsGitRepoInfo): VcsHeadState {
+  const head = read(info.headPath) ?? "";
+  const [, refName] = /^ref: (.+)$/.exec(head) ?? [];
+  if (!refName) return { kind: "detached", commit: head };
+  const branch = refName.replace(/^refs\/heads\//, "");
+  const packed = () => new RegExp(`^([0-9a-f]{40,64}) ${refName.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`, "m").exec(read(join(info.commonDir, "packed-refs")) ?? "")?.[1];
+  const commit = read(join(info.gitDir, refName)) ?? read(join(info.commonDir, refName)) ?? packed();
+  return { kind: "ref", refName, branch, ...(commit === undefined ? {} : { commit }) };
+}
