@@ -8,7 +8,7 @@ import type { Task } from "./fast-glob-tasks.js";
 import { type Matcher, type PatternSyntax, compilePattern, levelsOf } from "./glob-expression.js";
 import { isDynamic } from "./glob-pattern.js";
 
-/** The kind of an entry. @internal */
+/** The kind of an entry. */
 export type EntryKind = "file" | "folder" | "link" | "other";
 
 /** A level of a pattern, as directories are compared with it. */
