@@ -102,6 +102,15 @@ test("every export works under Deno, in the main thread and in threads", async (
   await done(deno, [...args, "--threads"], { cwd: installed });
 });
 
+test("Deno without all permissions gets the list of what was tried, and the reasons", async () => {
+  const { deno } = runtimes();
+  // Where the addon could be loaded, that is refused too.
+  writeFileSync(join(installed, "least.mjs"), 'import { visibleWidth } from "@sinew/natives";\nconsole.log(visibleWidth("ab"));\n');
+  const { code, err } = await run(deno, ["run", "--no-lock", "--no-prompt", "--allow-read", "--allow-env", "least.mjs"], { cwd: installed });
+  assert.notEqual(code, 0);
+  assert.match(err.replace(/\x1b\[[\d;]*m/g, ""), /@sinew\/natives: found no addon for [\w-]+.*\. Tried:\n(?: {2}.+: .+\n)+/);
+});
+
 test("a bundle of esbuild, as CommonJS and as a module, finds the platform package", async () => {
   const { esbuild } = runtimes();
   const app = join(installed, "bundled");
