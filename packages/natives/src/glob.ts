@@ -5,6 +5,7 @@
 import { statSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { type CallOptions, Limit, deliverAll, underSignal } from "./call.js";
+import { joinPatterns, splitPatterns } from "./glob-list.js";
 import { native } from "./loader.js";
 import type { GlobAnswer, GlobRequest } from "./native.js";
 import { type Table, options as check, rangeError, typeError } from "./options.js";
@@ -29,11 +30,11 @@ export interface GlobOptions extends CallOptions {
    * `*`, `?`, `**`, `[a-z]`, `[!a]`, `{a,b}`, `{1..3}`; within a name `@(a|b)` (one of them), `?(…)`, `*(…)`, `+(…)` and `!(a|b)`
    * (none of them); a `/` at the end matches directories only. Separate several patterns with commas; a pattern that begins with `!`
    * excludes paths. A pattern may be absolute, if it is below `path`. A pattern that is the name of an existing entry (`[id].tsx`) matches that
-   * entry. `\` escapes a character (on Windows it separates directories, except in `\,`). In an array each item is one pattern, and commas
-   * have no special meaning. Default: `"*"`.
+   * entry. `\` escapes a character (on Windows it separates directories, except in `\,`). In an array each item is one pattern: commas and
+   * blanks are part of it, and braces without alternatives are literal. Default: `"*"`.
    */
   pattern?: string | readonly string[] | undefined;
-  /** Patterns of entries to exclude; `dir/**` excludes the directory too. Default: none. */
+  /** Patterns of entries to exclude, as in `pattern`; `dir/**` excludes the directory too. Default: none. */
   ignore?: string | readonly string[] | undefined;
   /** A directory, a file, or a link to either. */
   path: string;
@@ -96,29 +97,12 @@ const SYNC: Table = {
 };
 const GLOB: Table = { ...SYNC, signal: "signal" };
 
-/** A pattern of an array as part of a list: its commas outside of braces and classes do not separate. */
-function escapeCommas(pattern: string): string {
-  let depth = 0;
-  return pattern.replace(/\\[^]|\[!?\]?[^\]/]*\]|[{},]/g, (part) => {
-    if (part === "{") depth++;
-    else if (part === "}") depth = Math.max(0, depth - 1);
-    else if (part === "," && depth === 0) return "\\,";
-    return part;
-  });
-}
-
-/** A list of patterns as the core reads it. */
-function patternList(patterns: string | readonly string[]): string {
-  return typeof patterns === "string" ? patterns : patterns.map(escapeCommas).join(",");
-}
-
-/** The patterns of `ignore` as they take entries away; `dir/**` takes the folder itself too. */
+/** The patterns of `ignore`, negated; `dir/**` excludes the directory itself too. */
 function ignored(call: string, patterns: string | readonly string[]): string[] {
-  const list = typeof patterns === "string" ? [patterns] : patterns;
+  const list = typeof patterns === "string" ? splitPatterns(patterns) : patterns;
   const negated = list.find((pattern) => pattern.startsWith("!") && pattern[1] !== "(");
   if (negated !== undefined) throw Object.assign(new RangeError(`${call}: ignore must not begin with "!": ${JSON.stringify(negated)}`), { code: "ERR_INVALID_ARG_VALUE" });
-  const escaped = typeof patterns === "string" ? list : list.map(escapeCommas);
-  return escaped.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
+  return list.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
 }
 
 /** The checked options, as they cross to the addon. */
@@ -133,8 +117,10 @@ function requestOf(call: string, options: GlobOptions): GlobRequest {
   if (types.size > 1) throw Object.assign(new RangeError(`${call}: only one of fileType, onlyFiles and onlyDirectories can hold`), { code: "ERR_INVALID_ARG_VALUE" });
   for (const type of types) request.fileType = type as FileType;
   // An empty array asks for nothing; an empty text is no pattern, and means the default.
-  if (pattern !== undefined) request.pattern = patternList(pattern);
-  if (ignore !== undefined && ignore.length) request.pattern = [request.pattern ?? "*", ...ignored(call, ignore)].join(",");
+  if (ignore !== undefined && ignore.length) {
+    const wanted = typeof pattern === "string" ? splitPatterns(pattern || "*") : pattern;
+    request.pattern = joinPatterns([...(wanted ?? ["*"]), ...ignored(call, ignore)]);
+  } else if (pattern !== undefined) request.pattern = typeof pattern === "string" ? pattern : joinPatterns(pattern);
   return request;
 }
 

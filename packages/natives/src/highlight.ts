@@ -5,6 +5,7 @@
 import { native } from "./loader.js";
 import type { HighlightState } from "./native.js";
 import { type Table, options as check, text } from "./options.js";
+import { TextJoiner } from "./text-joiner.js";
 
 /**
  * A palette: one ANSI string per category, such as `"\x1b[38;5;81m"`.
@@ -156,6 +157,7 @@ export class HighlightStream {
   /** True if the language is supported; otherwise `push` returns every piece unchanged. */
   readonly supported: boolean;
   readonly #state: HighlightState;
+  readonly #joiner = new TextJoiner();
 
   /**
    * @param lang - See `highlightCode`.
@@ -174,13 +176,13 @@ export class HighlightStream {
   }
 
   /**
-   * Returns the next piece with colors.
+   * Returns the next piece with colors. Half a surrogate pair at its end is part of the next piece.
    *
    * @param chunk - Any text; best whole lines.
    * @throws TypeError for an argument of the wrong type.
    */
   push(chunk: string): string {
     const piece = text("HighlightStream.push: chunk", chunk);
-    return this.supported ? this.#state.push(piece) : piece;
+    return this.supported ? this.#state.push(this.#joiner.join(piece)) : piece;
   }
 }

@@ -12,6 +12,7 @@ export const SUPPORTED: readonly string[] = [
 /** An ELF head, its program headers and the name of its interpreter fit. */
 const HEAD_BYTES = 4096;
 const INTERPRETER = 3;
+const UNKNOWN = "of unknown version";
 
 /** The tag of this process: `process.platform` and `process.arch`, and `musl` where that is the C library. @internal */
 export function platformTag(): string {
@@ -22,7 +23,7 @@ export function platformTag(): string {
 /** The C library of this process in words, for errors: a report takes milliseconds. @internal */
 export function libc(): string {
   if (process.platform !== "linux") return "";
-  return isMusl() ? " (musl)" : ` (glibc ${glibcVersion() ?? "of unknown version"})`;
+  return isMusl() ? " (musl)" : ` (glibc ${glibcVersion() ?? UNKNOWN})`;
 }
 
 /** The loader that the running program asks for tells its C library; where it names none, the runtime's report does. */
@@ -58,6 +59,15 @@ function interpreter(path: string): string | undefined {
 
 /** The version of glibc as the runtime reports it; undefined without glibc. */
 function glibcVersion(): string | undefined {
+  try {
+    return reportedVersion();
+  } catch {
+    // Deno refuses a report without `--allow-sys`.
+    return UNKNOWN;
+  }
+}
+
+function reportedVersion(): string | undefined {
   const report = process.report;
   // Without this a report looks up the name of every open connection.
   const before = (report as { excludeNetwork?: boolean }).excludeNetwork;

@@ -5,6 +5,7 @@
 import { native } from "./loader.js";
 import type { OutputSink as NativeSink } from "./native.js";
 import { type Table, bytes, options as check } from "./options.js";
+import { TextJoiner } from "./text-joiner.js";
 
 /** The options of a sink. */
 export interface OutputSinkOptions {
@@ -56,6 +57,7 @@ const SINK: Table = { tailBytes: "u32", spillPath: "string" };
  */
 export class OutputSink {
   readonly #sink: NativeSink;
+  readonly #joiner = new TextJoiner();
 
   /**
    * Creates an empty sink. No file is created yet.
@@ -67,16 +69,24 @@ export class OutputSink {
   }
 
   /**
-   * Adds output. It may be cut anywhere, even inside of a character.
+   * Adds output. It may be cut anywhere, even inside of a character or of a surrogate pair.
    * @param data Text or bytes.
    * @throws `TypeError` for anything else.
    */
   push(data: string | Uint8Array): void {
-    this.#sink.push(typeof data === "string" ? data : bytes("OutputSink.push: data", data));
+    if (typeof data === "string") {
+      this.#sink.push(this.#joiner.join(data));
+      return;
+    }
+    const checked = bytes("OutputSink.push: data", data);
+    // Bytes are no second half.
+    const left = this.#joiner.end();
+    if (left) this.#sink.push(left);
+    this.#sink.push(checked);
   }
 
   /**
-   * Returns the end of the output, and counts for all of it. Can be called at any time.
+   * Returns the end of the output, and counts for all of it. Can be called at any time. Half a surrogate pair at the end is not part of it yet.
    * @returns The current state.
    */
   dump(): OutputDump {

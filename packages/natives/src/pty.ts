@@ -9,6 +9,7 @@ import type { PtyHandle, PtyPair, PtyRequest, PtyTerminal } from "./native.js";
 import { handleOf } from "./sandbox-handle.js";
 import type { Sandbox } from "./sandbox.js";
 import { type Table, bytes, options as check, count, text, typeError } from "./options.js";
+import { TextJoiner } from "./text-joiner.js";
 
 /** The program to run, and its terminal. */
 export interface PtyOptions extends CallOptions {
@@ -112,6 +113,7 @@ class Gate {
 export class PtySession {
   readonly #pty: PtyHandle = new native.PtyHandle();
   readonly #gate = new Gate();
+  readonly #joiner = new TextJoiner();
   #starts = 0;
 
   /**
@@ -143,7 +145,8 @@ export class PtySession {
     const callback = onChunk as OnChunk<string | Uint8Array>;
     const deliver = (chunk: string | Uint8Array) => callback && this.#gate.pass(chunk, callback);
     running.add(this);
-    this.#starts++;
+    // Half a character for the last program is none for this one.
+    if (this.#starts++ === 0) this.#joiner.end();
     try {
       const end = await withCallback({ signal, timeoutMs: rest.timeoutMs }, deliver, false, (abort, deliver) =>
         this.#pty.start(request, handleOf(sandbox), callback ? deliver : undefined, abort),
@@ -161,12 +164,20 @@ export class PtySession {
   }
 
   /**
-   * Writes input to the program. Never blocks: input that the program has not read yet is queued, up to 16 MiB.
+   * Writes input to the program. Never blocks: input that the program has not read yet is queued, up to 16 MiB. Half a surrogate pair at the
+   * end of a string is written with the next string.
    * @param data Keys as a terminal sends them.
    * @throws `PTY session is not running`; `ERR_OUT_OF_RANGE` if the queue is full; `TypeError`.
    */
   write(data: string | Uint8Array): void {
-    this.#pty.write(typeof data === "string" ? data : bytes("PtySession.write: data", data));
+    if (typeof data === "string") {
+      this.#pty.write(this.#joiner.join(data));
+      return;
+    }
+    const checked = bytes("PtySession.write: data", data);
+    const left = this.#joiner.end();
+    if (left) this.#pty.write(left);
+    this.#pty.write(checked);
   }
 
   /**

@@ -26,7 +26,8 @@ export interface OutputOptions {
   encoding?: "utf8" | "buffer" | undefined;
   /**
    * Limit of standard output, and of standard error: in characters, or in bytes with `encoding: "buffer"`. A command that prints
-   * more is stopped, and the call rejects with `ERR_CHILD_PROCESS_STDIO_MAXBUFFER`. Default: 100,000,000.
+   * more is stopped, and the call rejects with `ERR_CHILD_PROCESS_STDIO_MAXBUFFER`; the error has the output up to the limit in `stdout`,
+   * `stderr` and `all`. Default: 100,000,000.
    */
   maxBuffer?: number | undefined;
   /** Remove the last line end of the collected output. Default: true. */
@@ -103,7 +104,7 @@ async function execute(call: string, options: ShellExecuteOptions, args: readonl
   if (signal?.aborted) return finish({ exitCode: undefined, cancelled: true, timedOut: false });
   const take = ({ stderr, data }: OutputChunk) => {
     const stream = stderr ? "stderr" : "stdout";
-    output?.push(stream, data);
+    output?.push(stream, data, stripFinalNewline ?? true);
     return (onChunk as OnOutput<Data>)?.(data, stream);
   };
   const taken = output || onChunk ? take : undefined;

@@ -5,6 +5,7 @@
 import { native } from "./loader.js";
 import type { Abort, ShellInput } from "./native.js";
 import { bytes } from "./options.js";
+import { TextJoiner } from "./text-joiner.js";
 
 /**
  * The standard input of a command: whole, or pieces that are written one by one as the command takes them, such as a
@@ -36,6 +37,14 @@ function release(source: Pieces, iterator: Iterator<Piece> | AsyncIterator<Piece
  */
 export function feeding(where: string, source: Pieces, abort: Abort): { input: ShellInput; end(): Promise<void> } {
   const input = new native.ShellInput();
+  const joiner = new TextJoiner();
+  /** A piece as bytes: texts may be cut between the halves of a character. */
+  const encode = (piece: Piece): Uint8Array => {
+    if (typeof piece === "string") return Buffer.from(joiner.join(piece));
+    const checked = bytes(`${where}: a piece`, piece);
+    const left = joiner.end();
+    return left ? Buffer.concat([Buffer.from(left), checked]) : checked;
+  };
   let stop: (ended: typeof ENDED) => void = () => {};
   const ended = new Promise<typeof ENDED>((resolve) => (stop = resolve));
   const pump = async () => {
@@ -48,9 +57,9 @@ export function feeding(where: string, source: Pieces, abort: Abort): { input: S
         next.catch(() => {});
         return release(source, iterator);
       }
+      const piece = step.done ? Buffer.from(joiner.end()) : encode(step.value);
+      if (piece.length && !(await input.write(piece, abort))) return step.done ? undefined : release(source, iterator);
       if (step.done) return;
-      const piece = typeof step.value === "string" ? Buffer.from(step.value) : bytes(`${where}: a piece`, step.value);
-      if (!(await input.write(piece, abort))) return release(source, iterator);
     }
   };
   const done = pump().then(

@@ -5,6 +5,7 @@
 import { native } from "./loader.js";
 import type { TtyWriterHandle } from "./native.js";
 import { rangeError, text } from "./options.js";
+import { TextJoiner } from "./text-joiner.js";
 
 const MOST_MS = 0xffff_ffff;
 
@@ -30,6 +31,7 @@ function limit(name: string, value: number): number {
  */
 export class TtyWriter {
   readonly #handle: TtyWriterHandle;
+  readonly #joiner = new TextJoiner();
 
   /**
    * @param fd An open file descriptor: 1 is standard output.
@@ -40,9 +42,17 @@ export class TtyWriter {
     this.#handle = native.openTtyWriter(fd);
   }
 
-  /** Queues text, and returns the number of pending bytes. After `stop`, or if the terminal is closed, the text is dropped. */
+  /**
+   * Queues text, and returns the number of pending bytes. After `stop`, or if the terminal is closed, the text is dropped. Half a surrogate pair
+   * at its end is written with the next text, and before a flush as U+FFFD.
+   */
   write(data: string): number {
-    return this.#handle.write(text("TtyWriter.write: data", data));
+    return this.#handle.write(this.#joiner.join(text("TtyWriter.write: data", data)));
+  }
+
+  #writeHalf(): void {
+    const left = this.#joiner.end();
+    if (left) this.#handle.write(left);
   }
 
   /** Returns the number of pending bytes. */
@@ -57,11 +67,13 @@ export class TtyWriter {
 
   /** Blocks this thread until everything is written, for at most `timeoutMs`. Returns whether everything is. For the end of a program. */
   flushSync(timeoutMs: number): boolean {
+    this.#writeHalf();
     return this.#handle.flush(limit("flushSync", timeoutMs));
   }
 
   /** Flushes for at most `timeoutMs`, drops the rest, and ends the thread. Later calls do nothing. */
   stop(timeoutMs: number): void {
+    this.#writeHalf();
     this.#handle.stop(limit("stop", timeoutMs));
   }
 }

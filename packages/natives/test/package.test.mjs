@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { createRequire } from "node:module";
+import { basename, join, relative, sep } from "node:path";
 import { before, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { PLATFORMS } from "../../../scripts/lib/platforms.mjs";
+import { typeTools } from "../../../scripts/lib/tools.mjs";
 import { ADDON, BUILD, PACKAGE, ROOT, TAG, bare, place, run, runtimes, temporary } from "./host.mjs";
 
 const TESTS = join(PACKAGE, "test");
@@ -97,6 +100,15 @@ test("every export works under Deno, in the main thread and in threads", async (
   const args = ["run", "--allow-all", "--no-lock", "smoke.mjs"];
   await done(deno, args, { cwd: installed });
   await done(deno, [...args, "--threads"], { cwd: installed });
+});
+
+test("Deno without all permissions gets the list of what was tried, and the reasons", async () => {
+  const { deno } = runtimes();
+  // Where the addon could be loaded, that is refused too.
+  writeFileSync(join(installed, "least.mjs"), 'import { visibleWidth } from "@sinew/natives";\nconsole.log(visibleWidth("ab"));\n');
+  const { code, err } = await run(deno, ["run", "--no-lock", "--no-prompt", "--allow-read", "--allow-env", "least.mjs"], { cwd: installed });
+  assert.notEqual(code, 0);
+  assert.match(err.replace(/\x1b\[[\d;]*m/g, ""), /@sinew\/natives: found no addon for [\w-]+.*\. Tried:\n(?: {2}.+: .+\n)+/);
 });
 
 test("a bundle of esbuild, as CommonJS and as a module, finds the platform package", async () => {
@@ -212,6 +224,52 @@ void [${modules.map((_, at) => `module${at}`)}];
   const compilerOptions = { strict: true, esModuleInterop: true, exactOptionalPropertyTypes: true, noEmit: true, target: "es2022", lib: ["es2022"], module: "node16", moduleResolution: "node16", types: ["node"], typeRoots: [join(ROOT, "node_modules", "@types")] };
   writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["app.cts", "app.mts", "compat.mts", "all.cts", "all.mts"] }));
   await done(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "--project", app], { cwd: app });
+});
+
+test("no drop-in is `any`, however types are resolved", async () => {
+  const app = join(installed, "resolved");
+  mkdirSync(app);
+  const { exports } = manifest("natives");
+  const names = Object.keys(exports).filter((name) => name !== "./package.json").map((name) => `@sinew/natives${name.slice(1)}`);
+  // `0 extends 1 & T` holds for `any` alone.
+  const lines = names.flatMap((name, at) => [`import * as all${at} from "${name}";`, `export const any${at}: Any<typeof all${at}> = false;`, ...(name.includes("/compat/") ? [`import one${at} from "${name}";`, `export const anyOne${at}: Any<typeof one${at}> = false;`] : [])]);
+  const uses = `import fastGlob from "@sinew/natives/compat/fast-glob";
+import sharp from "@sinew/natives/compat/sharp-lite";
+import pty from "@sinew/natives/compat/node-pty";
+export const paths: Promise<string[]> = fastGlob("*");
+export const bytes: Promise<Uint8Array> = sharp("a.png").resize(1).toBuffer();
+export const id: number = pty.spawn("sh").pid;
+// @ts-expect-error A pattern is needed.
+void fastGlob();
+// @ts-expect-error Not a size.
+sharp("a.png").resize("wide");
+// @ts-expect-error A name is text.
+pty.spawn(1);
+`;
+  const program = `type Any<T> = 0 extends 1 & T ? true : false;\n${lines.join("\n")}\n`;
+  for (const [resolution, module, ending] of [["bundler", "esnext", "mts"], ["bundler", "esnext", "ts"], ["node10", "commonjs", "ts"], ["node16", "node16", "mts"], ["node16", "node16", "cts"]]) {
+    // A module of CommonJS gets the module's object for `import one from`, which is the function for these.
+    const body = ending === "cts" ? program : program + uses;
+    writeFileSync(join(app, `app.${ending}`), body);
+    const compilerOptions = { strict: true, esModuleInterop: true, noEmit: true, skipLibCheck: false, target: "es2022", lib: ["es2022"], module, moduleResolution: resolution, types: ["node"], typeRoots: [join(ROOT, "node_modules", "@types")] };
+    writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: [`app.${ending}`] }));
+    await done(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "--project", app], { cwd: app });
+  }
+});
+
+test("the tools that judge packages find nothing in the packed ones", async (t) => {
+  const tools = await typeTools();
+  if (!tools) return t.skip("the registry does not have them");
+  const load = (name) => import(pathToFileURL(createRequire(join(tools, "package.json")).resolve(name)));
+  const { publint } = await load("publint");
+  const { Package, checkPackage } = await import(pathToFileURL(join(tools, "node_modules", "@arethetypeswrong", "core", "dist", "index.js")));
+  const pkgDir = join(installed, "node_modules", "@sinew", "natives");
+  assert.deepEqual((await publint({ pkgDir, pack: false, strict: true })).messages, []);
+  const names = readdirSync(pkgDir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const files = Object.fromEntries(names.map((name) => [`/node_modules/@sinew/natives/${relative(pkgDir, name).split(sep).join("/")}`, readFileSync(name)]));
+  const { problems, entrypoints } = await checkPackage(new Package(files, "@sinew/natives", VERSION));
+  assert.ok(Object.keys(entrypoints).length >= 10);
+  assert.deepEqual(problems, []);
 });
 
 test("pack refuses a Linux addon that asks for a newer glibc than a release promises", { skip: process.platform !== "linux" && "Linux only" }, async (t) => {

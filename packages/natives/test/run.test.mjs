@@ -84,6 +84,18 @@ test("a command that prints more than is to be kept is ended", programs, async (
   await assert.rejects(run(["yes"], { maxBuffer: 1000 }), error);
   await assert.rejects(executeShell({ command: "yes >&2", buffer: true, encoding: "buffer", maxBuffer: 1000 }), error);
   assert.equal((await run(["printf", "1234"], { maxBuffer: 4 })).stdout, "1234");
+  let seen;
+  const arrived = new Promise((resolve) => (seen = resolve));
+  async function* line() {
+    await arrived;
+    yield "\n";
+  }
+  const partial = await run(["sh", "-c", "printf oops >&2; read line; printf '123456'; exec sleep 100"], { maxBuffer: 4, stdin: line() }, () => seen()).catch((error) => error);
+  assert.deepEqual([partial.code, partial.stdout, partial.stderr, partial.all], ["ERR_CHILD_PROCESS_STDIO_MAXBUFFER", "1234", "oops", "oops1234"]);
+  const bytes = await run(["printf", "123456"], { maxBuffer: 4, encoding: "buffer" }).catch((error) => error);
+  assert.equal(Buffer.from(bytes.stdout).toString(), "1234");
+  const emoji = await run(["printf", "ab👩"], { maxBuffer: 3 }).catch((error) => error);
+  assert.equal(emoji.stdout, "ab");
 });
 
 test("input is written piece by piece as the program takes it", programs, async () => {

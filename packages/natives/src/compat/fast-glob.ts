@@ -2,12 +2,13 @@
  * `fast-glob`: paths by patterns, walked on all cores.
  * @module
  */
-import { lstatSync, statSync } from "node:fs";
+import { type Stats, lstatSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { PassThrough, Readable, pipeline } from "node:stream";
 import { type GlobMatch, type GlobOptions, glob as walk, globSync as walkSync } from "../index.js";
 import { type Task, escapePosix, escapeWindows, pathToPatternPosix, pathToPatternWindows, tasksOf } from "./fast-glob-tasks.js";
-import { isDynamic, patternExpression } from "./glob-pattern.js";
+import { EntryFilter, type EntryKind } from "./fast-glob-filter.js";
+import { isDynamic } from "./glob-pattern.js";
 
 export type { Task } from "./fast-glob-tasks.js";
 
@@ -66,14 +67,14 @@ export interface Entry {
   /** Its kind, as `fs.Dirent` tells it. */
   dirent: Kind;
   /** Facts, with `stats`. */
-  stats?: import("node:fs").Stats;
+  stats?: Stats;
 }
 
 class Kind {
   readonly name: string;
-  readonly #kind: "file" | "folder" | "link";
+  readonly #kind: EntryKind;
 
-  constructor(name: string, kind: "file" | "folder" | "link") {
+  constructor(name: string, kind: EntryKind) {
     this.name = name;
     this.#kind = kind;
   }
@@ -109,114 +110,84 @@ class Kind {
 
 type Found = string | Entry;
 
-/** The filter of a task: what it keeps, and in which form. */
-class Filter {
+/** Turns the entries of one task into what the caller gets. */
+class Collector {
   readonly #options: Options;
   readonly #cwd: string;
-  readonly #positive: RegExp[];
-  readonly #negative: RegExp[];
-  readonly #absoluteNegative: RegExp[];
-  /** Those of them that leave out what lies below too. */
-  readonly #closing: { relative: RegExp[]; absolute: RegExp[] };
-  readonly #base: string;
+  readonly #filter: EntryFilter;
   readonly #seen: Set<string>;
-  /** Folders of this task by whether they are left out, with all below them. */
-  readonly #left = new Map<string, boolean>();
 
   constructor(task: Task, options: Options, cwd: string, seen: Set<string>) {
     this.#options = options;
     this.#cwd = cwd;
+    this.#filter = new EntryFilter(task, options, cwd);
     this.#seen = seen;
-    const syntax = {
-      dot: options.dot ?? false,
-      ignoreCase: options.caseSensitiveMatch === false,
-      extglob: options.extglob ?? true,
-      globstar: options.globstar ?? true,
-      braces: options.braceExpansion ?? true,
-    };
-    const compile = (patterns: readonly string[], dot: boolean) => patterns.map((pattern) => patternExpression(pattern, { ...syntax, dot }));
-    this.#positive = compile(task.positive, syntax.dot);
-    this.#negative = compile(task.negative.filter((pattern) => !pattern.startsWith("/")), true);
-    const absolute = task.negative.filter((pattern) => pattern.startsWith("/") || (options.absolute && pattern.startsWith("**")));
-    this.#absoluteNegative = compile(absolute, true);
-    // As fast-glob has it: a pattern that ends with a wildcard takes entries away, and folders are still entered.
-    const closes = (pattern: string) => pattern.endsWith("/**") || !isDynamic(basename(pattern), options);
-    const relative = task.negative.filter((pattern) => !pattern.startsWith("/"));
-    this.#closing = { relative: compile(relative.filter(closes), true), absolute: compile(absolute.filter(closes), true) };
-    this.#base = task.base === "." ? "" : task.base.replace(/^\.\//, "");
   }
 
-  #excluded(path: string): boolean {
-    const plain = path.replace(/^\.\//, "");
-    const known = this.#left.get(plain);
-    if (known !== undefined) return known;
-    const cut = plain.lastIndexOf("/");
-    // The folder that is searched is never left out, nor those above it.
-    if (plain.length <= this.#base.length) return false;
-    const above = cut > 0 && this.#excluded(plain.slice(0, cut));
-    const left = above || matches(this.#closing.relative, plain, true) || matches(this.#closing.absolute, this.#absolute(plain), true);
-    this.#left.set(plain, left);
-    return left;
-  }
-
-  #absolute(path: string): string {
-    return resolve(this.#cwd, path);
-  }
-
-  /** The entry as the caller gets it, if it is one. */
-  keep(path: string, kind: "file" | "folder" | "link", isStatic: boolean): Found | undefined {
+  /** The entry as the caller gets it, if it matches. */
+  keep(path: string, kind: EntryKind, isStatic: boolean): Found | undefined {
     const { unique = true, onlyDirectories = false, onlyFiles = !onlyDirectories, absolute, markDirectories, objectMode, stats } = this.#options;
     const isDir = kind === "folder";
     if ((onlyFiles && !onlyDirectories && kind !== "file") || (onlyDirectories && !isDir)) return undefined;
-    const plain = path.replace(/^\.\//, "");
+    const plain = path.startsWith("./") ? path.slice(2) : path;
     if (unique && this.#seen.has(plain)) return undefined;
-    if (!isStatic && !matches(this.#positive, plain, isDir)) return undefined;
-    const cut = plain.lastIndexOf("/");
-    if (cut > 0 && !isStatic && this.#excluded(plain.slice(0, cut))) return undefined;
-    if (matches(this.#negative, plain, isDir) || matches(this.#absoluteNegative, this.#absolute(plain), isDir)) return undefined;
+    if (!(isStatic || this.#filter.reaches(plain)) || !this.#filter.matches(plain, isDir)) return undefined;
     if (unique) this.#seen.add(plain);
-    let shown = absolute ? this.#absolute(plain) : path;
+    let shown = absolute ? resolve(this.#cwd, plain) : path;
     if (markDirectories && isDir) shown += "/";
     if (!objectMode && !stats) return shown;
     const name = basename(path);
     const entry: Entry = { name, path: shown, dirent: new Kind(name, kind) };
-    if (stats) entry.stats = (this.#options.followSymbolicLinks === false ? lstatSync : statSync)(this.#absolute(plain));
+    if (stats) entry.stats = factsOf(resolve(this.#cwd, plain), this.#options);
     return entry;
   }
 }
 
-function matches(expressions: readonly RegExp[], path: string, isDir: boolean): boolean {
-  return expressions.some((expression) => expression.test(path) || (isDir && expression.test(`${path}/`)));
+/** Facts about an entry: of the target of a link, where links are followed and the target can be read. */
+function factsOf(file: string, { followSymbolicLinks = true, throwErrorOnBrokenSymbolicLink = false }: Options): Stats {
+  const own = lstatSync(file);
+  if (!own.isSymbolicLink() || !followSymbolicLinks) return own;
+  try {
+    return statSync(file);
+  } catch (error) {
+    // Whatever the reason: no target, a link to itself, a name that is too long.
+    if (throwErrorOnBrokenSymbolicLink) throw error;
+    return own;
+  }
 }
 
 /** The kind of an entry for the caller: a link is what it points to, where links are followed. */
-function kindOf(file: string, fileType: number, options: Options): "file" | "folder" | "link" {
+function kindOf(file: () => string, fileType: number, options: Options): EntryKind {
   if (fileType === 1) return "file";
   if (fileType === 2) return "folder";
-  if (options.followSymbolicLinks === false) return "link";
-  const target = statSync(file, { throwIfNoEntry: false });
-  if (!target && options.throwErrorOnBrokenSymbolicLink) throw Object.assign(new Error(`ENOENT: no such file or directory, stat '${file}'`), { code: "ENOENT", path: file });
-  return !target ? "link" : target.isDirectory() ? "folder" : "file";
+  return options.followSymbolicLinks === false ? "link" : kindOfFacts(factsOf(file(), options));
 }
 
-/** The walk of a task; `undefined` where its folder is not there. */
+function kindOfFacts(facts: Stats): EntryKind {
+  return facts.isDirectory() ? "folder" : facts.isSymbolicLink() ? "link" : facts.isFile() ? "file" : "other";
+}
+
+/** The walk of a task; `undefined` if its directory does not exist, or cannot be read and `suppressErrors` is set. */
 function requestOf(task: Task, options: Options, cwd: string): GlobOptions | undefined {
   const path = resolve(cwd, task.base);
-  const folder = statSync(path, { throwIfNoEntry: false });
-  if (!folder) return undefined;
-  if (!folder.isDirectory()) {
+  try {
+    const folder = statSync(path, { throwIfNoEntry: false });
+    if (!folder) return undefined;
+    if (!folder.isDirectory()) throw Object.assign(new Error(`ENOTDIR: not a directory, scandir '${path}'`), { code: "ENOTDIR", path });
+  } catch (error) {
     if (options.suppressErrors) return undefined;
-    throw Object.assign(new Error(`ENOTDIR: not a directory, scandir '${path}'`), { code: "ENOTDIR", path });
+    throw error;
   }
   const deep = options.deep === undefined || options.deep === Infinity ? Infinity : Math.max(1, options.deep);
-  const levels = task.base === "." ? 0 : task.base.split("/").filter(Boolean).length;
+  const levels = task.base === "." ? 0 : task.base.replace(/^(?:\.\/)+/, "").split("/").filter(Boolean).length;
   // Without `**` no match lies deeper than the pattern has levels; a `**` inside of a name is none.
   const reach = Math.max(...task.positive.map((pattern) => (pattern.includes("**") && options.globstar !== false ? Infinity : pattern.replace(/^(?:\.\/)+/, "").split("/").filter(Boolean).length - levels)));
   const maxDepth = Math.min(deep, Math.max(1, options.baseNameMatch ? Infinity : reach));
   const request: GlobOptions = {
     path,
     pattern: "**/*",
-    hidden: options.dot === true || task.positive.some((pattern) => /(?:^|[/{,|(!])\\?\.(?!\/)|!\(|\[/.test(pattern)),
+    // Whether a name with a leading dot matches is decided by the pattern; most patterns without a dot, a class or a group need none.
+    hidden: options.dot === true || task.positive.some((pattern) => /(?:^|[/{,])\\?\.(?!\/)|[([]/.test(pattern)),
     gitignore: false,
     includeNodeModules: !task.negative.some((pattern) => /^\*\*\/node_modules(?:\/\*\*)?(?:\/\*)?$/.test(pattern)),
     followLinks: options.followSymbolicLinks !== false,
@@ -225,21 +196,26 @@ function requestOf(task: Task, options: Options, cwd: string): GlobOptions | und
   return request;
 }
 
-function* kept(task: Task, filter: Filter, options: Options, cwd: string, matches: readonly GlobMatch[]): Generator<Found> {
+function* kept(task: Task, collector: Collector, options: Options, cwd: string, matches: readonly GlobMatch[]): Generator<Found> {
   const prefix = task.base === "." ? "" : task.base.endsWith("/") ? task.base : `${task.base}/`;
   for (const { path, fileType } of matches) {
-    const found = filter.keep(prefix + path, kindOf(resolve(cwd, prefix + path), fileType, options), false);
+    const found = collector.keep(prefix + path, kindOf(() => resolve(cwd, prefix + path), fileType, options), false);
     if (found !== undefined) yield found;
   }
 }
 
 /** The entries of a task whose patterns are paths. */
-function* named(task: Task, filter: Filter, options: Options, cwd: string): Generator<Found> {
+function* named(task: Task, collector: Collector, options: Options, cwd: string): Generator<Found> {
   for (const path of task.positive) {
-    const facts = statSync(resolve(cwd, path), { throwIfNoEntry: false }) ?? lstatSync(resolve(cwd, path), { throwIfNoEntry: false });
-    if (!facts) continue;
-    const kind = facts.isDirectory() ? "folder" : facts.isSymbolicLink() ? "link" : "file";
-    const found = filter.keep(path, kind, true);
+    let facts;
+    try {
+      // A link that is named is read as what it points to, or fails.
+      facts = (options.followSymbolicLinks === false ? lstatSync : statSync)(resolve(cwd, path));
+    } catch (error) {
+      if (options.suppressErrors || (error as NodeJS.ErrnoException).code === "ENOENT") continue;
+      throw error;
+    }
+    const found = collector.keep(path, kindOfFacts(facts), true);
     if (found !== undefined) yield found;
   }
 }
@@ -255,11 +231,11 @@ function checked(patterns: unknown): string[] {
   throw new TypeError("Patterns must be a string (non empty) or an array of strings");
 }
 
-function prepared(patterns: unknown, options: Options): { tasks: Task[]; cwd: string; filterOf: (task: Task) => Filter } {
+function prepared(patterns: unknown, options: Options): { tasks: Task[]; cwd: string; collectorOf: (task: Task) => Collector } {
   const tasks = tasksOf(checked(patterns), options);
   const cwd = resolve(options.cwd ?? process.cwd());
   const seen = new Set<string>();
-  return { tasks, cwd, filterOf: (task) => new Filter(task, options, cwd, seen) };
+  return { tasks, cwd, collectorOf: (task) => new Collector(task, options, cwd, seen) };
 }
 
 function abortedByName(): Error {
@@ -267,13 +243,13 @@ function abortedByName(): Error {
 }
 
 async function* entries(patterns: unknown, options: Options): AsyncGenerator<Found[]> {
-  const { tasks, cwd, filterOf } = prepared(patterns, options);
+  const { tasks, cwd, collectorOf } = prepared(patterns, options);
   const { signal } = options;
   for (const task of tasks) {
-    const filter = filterOf(task);
+    const collector = collectorOf(task);
     if (!task.dynamic) {
       if (signal?.aborted) throw abortedByName();
-      yield [...named(task, filter, options, cwd)];
+      yield [...named(task, collector, options, cwd)];
       continue;
     }
     signal?.throwIfAborted();
@@ -284,7 +260,7 @@ async function* entries(patterns: unknown, options: Options): AsyncGenerator<Fou
       throw error;
     });
     warned(result, options);
-    yield [...kept(task, filter, options, cwd, result.matches)];
+    yield [...kept(task, collector, options, cwd, result.matches)];
   }
 }
 
@@ -309,15 +285,15 @@ export async function glob(patterns: string | readonly string[], options: Option
 export function globSync(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): Entry[];
 export function globSync(patterns: string | readonly string[], options?: Options): string[];
 export function globSync(patterns: string | readonly string[], options: Options = {}): Found[] {
-  const { tasks, cwd, filterOf } = prepared(patterns, options);
+  const { tasks, cwd, collectorOf } = prepared(patterns, options);
   return tasks.flatMap((task) => {
-    const filter = filterOf(task);
-    if (!task.dynamic) return [...named(task, filter, options, cwd)];
+    const collector = collectorOf(task);
+    if (!task.dynamic) return [...named(task, collector, options, cwd)];
     const request = requestOf(task, options, cwd);
     if (!request) return [];
     const result = walkSync(request);
     warned(result, options);
-    return [...kept(task, filter, options, cwd, result.matches)];
+    return [...kept(task, collector, options, cwd, result.matches)];
   });
 }
 

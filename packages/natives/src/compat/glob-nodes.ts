@@ -1,0 +1,87 @@
+/**
+ * The nodes of a compiled glob pattern, and their form as a regular expression.
+ * @module
+ */
+
+/** A part of a pattern that matches text. @internal */
+export type Node =
+  | { kind: "set"; source: string }
+  | { kind: "sequence"; parts: readonly Node[] }
+  | { kind: "choice"; parts: readonly Node[] }
+  | { kind: "repeat"; body: Node; min: 0 | 1; many: boolean }
+  | { kind: "look"; body: Node; negative: boolean }
+  | { kind: "start" }
+  | { kind: "end" };
+
+/** One character, by the source of a regular expression. @internal */
+export const set = (source: string): Node => ({ kind: "set", source });
+/** A text. @internal */
+export const literal = (text: string): Node => sequence([...text].flatMap((char) => char.split("").map((unit) => set(unit.replace(/[\\^$.*+?()[\]{}|/-]/, "\\$&")))));
+/** Parts behind each other. @internal */
+export const sequence = (parts: readonly Node[]): Node => (parts.length === 1 ? (parts[0] as Node) : { kind: "sequence", parts });
+/** One of the parts. @internal */
+export const choice = (parts: readonly Node[]): Node => (parts.length === 1 ? (parts[0] as Node) : { kind: "choice", parts });
+/** A part that may be absent (`?`), or repeated (`*`, `+`). @internal */
+export const repeat = (body: Node, sign: "?" | "*" | "+"): Node => ({ kind: "repeat", body, min: sign === "+" ? 1 : 0, many: sign !== "?" });
+/** Requires that the text that follows begins with `body`. @internal */
+export const ahead = (body: Node): Node => ({ kind: "look", body, negative: false });
+/** Requires that the text that follows does not begin with `body`. @internal */
+export const notAhead = (body: Node): Node => ({ kind: "look", body, negative: true });
+/** The start of the text. @internal */
+export const START: Node = { kind: "start" };
+/** The end of the text. @internal */
+export const END: Node = { kind: "end" };
+
+/** The source of the regular expression that matches what the node matches. @internal */
+export function sourceOf(node: Node): string {
+  switch (node.kind) {
+    case "set":
+      return node.source;
+    case "sequence":
+      return node.parts.map(sourceOf).join("");
+    case "choice":
+      return `(?:${node.parts.map(sourceOf).join("|")})`;
+    case "repeat": {
+      const body = sourceOf(node.body);
+      return `${node.body.kind === "set" ? body : `(?:${body})`}${!node.many ? "?" : node.min ? "+" : "*"}`;
+    }
+    case "look":
+      return `(?${node.negative ? "!" : "="}${sourceOf(node.body)})`;
+    case "start":
+      return "^";
+    case "end":
+      return "$";
+  }
+}
+
+/** The largest number of unbounded repetitions that a regular expression may have to try against each other. */
+const REPETITIONS = 4;
+
+/**
+ * Returns true if a backtracking regular expression can take far longer than the length of the text: it repeats what itself repeats or has
+ * alternatives, or it has many repetitions. @internal
+ */
+export function isCostly(node: Node): boolean {
+  let repetitions = 0;
+  const visit = (one: Node, repeated: boolean): boolean => {
+    switch (one.kind) {
+      case "sequence":
+        return one.parts.some((part) => visit(part, repeated));
+      case "choice":
+        return repeated || one.parts.some((part) => visit(part, repeated));
+      case "repeat":
+        if (one.many) repetitions++;
+        return repeated || visit(one.body, one.many);
+      case "look":
+        return visit(one.body, repeated && !isDotGuard(one));
+      default:
+        return false;
+    }
+  };
+  return visit(node, false) || repetitions > REPETITIONS;
+}
+
+/** The guard of `**` looks two characters ahead, whatever the text. */
+function isDotGuard(node: Node): boolean {
+  return node.kind === "look" && node.negative && !/[*+]/.test(sourceOf(node.body));
+}

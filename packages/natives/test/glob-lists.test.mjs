@@ -1,0 +1,49 @@
+// Arrays of patterns: each item means what it means alone, whatever it ends or begins with.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { globSync } from "@sinew/natives";
+import { tree } from "./tree.mjs";
+
+const UNIX = { skip: process.platform === "win32" && "names that Windows does not allow" };
+const NAMES = [
+  "a", "ab", "b", "c", "d", "x", "a{b", "a}b", "{rule}", "rule", "a{b,c", "a,b", "a[b", "c]d", "[ab]", "a\\", "\\", " lead", "lead", "trail ", "trail", " ", "{", "}", "[", "]", ",", "(", "a(b", "!a", "@(a)",
+  "a{b,c}d", "abd", "acd", "{1..3}", "1", "2", "[id].ts", "i.ts", "a\tb", "\ttab",
+];
+const path = tree(Object.fromEntries(NAMES.flatMap((name) => [[name, ""], [`sub/${name}`, ""]])));
+const find = (options) => globSync({ path, ...options }).matches.map((match) => match.path);
+const union = (lists) => [...new Set(lists.flat())].sort();
+
+/** Names as patterns, and patterns with alternatives, classes and escapes that are closed or not. */
+const PATTERNS = [
+  ...NAMES.filter((name) => !name.startsWith("!")), "\\!a", "{a,b}", "{a,b", "a{b}", "{a{b,c}d,x}", "{a,{b}", "{{rule}}", "{1..2}", "{a,,b}", "[,]", "[{]", "[}],{", "\\{rule\\}", "\\,", "*,*", "* ", " *", "@(a|b)", "!(a*)", "*{", "sub/a{b", "sub/{a,b",
+];
+
+test("a pattern of an array finds what it names", UNIX, () => {
+  for (const name of NAMES.filter((name) => !name.startsWith("!"))) assert.ok(find({ pattern: [name, "c"], recursive: false }).includes(name), name);
+  const cases = [
+    [["a{b", "c"], ["a{b", "c"]], [[" lead", "c"], [" lead", "c"]], [["a[b", "c]d"], ["a[b", "c]d"]], [["a\\", "c"], ["a\\", "c"]], [["{rule}"], ["{rule}"]], [["{1..2}", "[id].ts"], ["1", "2", "[id].ts", "i.ts"]],
+    [["{a,b}"], ["a", "b"]], [["a{b,c}d"], ["a{b,c}d", "abd", "acd"]], [["{a{b,c}d,x}"], ["abd", "acd", "x"]], [["{a,{b}", "x"], ["x"]], [["a,b", "!a*"], []], [["*", "!{rule}", "!a{b", "!*]*"], NAMES.filter((name) => name !== "{rule}" && name !== "a{b" && !name.includes("]"))],
+  ];
+  for (const [pattern, names] of cases) assert.deepEqual(find({ pattern, recursive: false, onlyFiles: true }).sort(), [...names].sort(), JSON.stringify(pattern));
+});
+
+test("an array finds what its patterns find alone, and ignores what they ignore alone", UNIX, () => {
+  const all = find({ pattern: "*", recursive: true });
+  for (const first of PATTERNS) {
+    const alone = find({ pattern: [first] });
+    assert.deepEqual(find({ pattern: "*", ignore: [first] }), all.filter((each) => !alone.includes(each) && !alone.some((folder) => each.startsWith(`${folder}/`))), JSON.stringify(first));
+    for (const second of PATTERNS) {
+      const both = find({ pattern: [first, second] });
+      assert.deepEqual(both.sort(), union([alone, find({ pattern: [second] })]), JSON.stringify([first, second]));
+    }
+  }
+});
+
+test("patterns in a text stay patterns beside ignore", UNIX, () => {
+  const cases = [
+    ["a,b", "b", ["a"]], ["{a,b},x", "c,{b,x}", ["a"]], ["a{b", ["c"], ["a{b"]], ["a,b,x", "a,x", ["b"]], ["a\\,b,x", ["c"], ["a,b", "x"]], ["[id].ts", ["i.*"], ["[id].ts"]],
+  ];
+  for (const [pattern, ignore, names] of cases) {
+    assert.deepEqual(find({ pattern, ignore, recursive: false }), names, JSON.stringify([pattern, ignore]));
+  }
+});
