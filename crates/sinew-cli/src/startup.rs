@@ -25,6 +25,10 @@ pub(crate) struct Startup {
     pub(crate) faults: Vec<String>,
     /// Files of the project that start programs are used.
     pub(crate) trusted: bool,
+    /// The user has not decided whether to trust the project.
+    pub(crate) trust_is_open: bool,
+    /// Variables that `.env` of the project may set once it is trusted.
+    pub(crate) trust_variables: Vec<(String, String)>,
     /// models.json and auth.json, as they were read at the start.
     pub(crate) files: KeyFiles,
     /// The form that the last answer must have.
@@ -43,7 +47,7 @@ impl Startup {
         paths: Paths,
         files: KeyFiles,
     ) -> (Startup, Vec<String>) {
-        let config::Config { values, layers, warnings, faults, trusted } =
+        let config::Config { values, layers, warnings, faults, trusted, trust_is_open, trust_variables } =
             config::load(&args, &mut environment, &paths);
         let settings = values.typed();
         let (schema, client_servers, sinew) = (None, None, None);
@@ -56,6 +60,8 @@ impl Startup {
             layers,
             faults,
             trusted,
+            trust_is_open,
+            trust_variables,
             files,
             schema,
             client_servers,

@@ -63,6 +63,8 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
         layers: Vec::new(),
         faults: Vec::new(),
         trusted: true,
+        trust_is_open: false,
+        trust_variables: Vec::new(),
         schema: None,
         client_servers: None,
         sinew: None,

@@ -80,6 +80,10 @@ pub(crate) struct Config {
     pub(crate) faults: Vec<String>,
     /// Files of the project that start programs are used.
     pub(crate) trusted: bool,
+    /// The user has not decided whether to trust the project.
+    pub(crate) trust_is_open: bool,
+    /// Variables that `.env` of the project may set once it is trusted.
+    pub(crate) trust_variables: Vec<(String, String)>,
 }
 
 impl Config {
@@ -121,12 +125,20 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     let own = dotenv::read(&paths.agent.join(".env"));
     environment.add(own.pairs);
     let trust = trust::decide(args, environment, paths);
-    let warnings = [own.warnings, trust.warnings].concat();
-    let mut config =
-        Config { values: Values::default(), layers: Vec::new(), warnings, faults: Vec::new(), trusted: trust.trusted };
+    let warnings = [own.warnings, trust.warnings.clone()].concat();
+    let mut config = Config {
+        values: Values::default(),
+        layers: Vec::new(),
+        warnings,
+        faults: Vec::new(),
+        trusted: trust.trusted,
+        trust_is_open: trust.is_open,
+        trust_variables: trust.variables.clone(),
+    };
     if trust.trusted {
-        environment.add(trust.variables);
+        environment.add(trust.variables.clone());
     }
+    let mut refused = Vec::new();
     let mut unknown = Vec::new();
     for (name, path, source) in files(paths, trust.trusted) {
         match read(&path, source) {
@@ -135,15 +147,12 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
                 config.warnings.extend(layer.warnings);
                 config.faults.extend(layer.faults);
                 unknown.extend(layer.unknown);
-                // Who has said no knows it.
-                let told = layer.refused.keys().filter(|_| !trust.refused);
-                config.warnings.extend(told.map(|key| {
-                    format!("{}: {key}: a project may not set this unless it is trusted (--trust)", path.display())
-                }));
+                refused.extend(layer.refused.keys().cloned());
             }
             Err(reason) => config.faults.push(reason),
         }
     }
+    config.warnings.extend(trust.warning(&refused));
     if environment.get("SINEW_MODEL").is_some() && environment.get("SINEW_PROVIDER").is_none() {
         // A variable for the model alone means that model, not one of that name at the provider of a file.
         config.values.set("defaultProvider", Value::Null);

@@ -27,6 +27,12 @@ pub(crate) struct Trust {
     pub(crate) refused: bool,
     /// Variables that `.env` of the project may set once it is trusted.
     pub(crate) variables: Vec<(String, String)>,
+    /// The user has not decided about the files as they are.
+    pub(crate) is_open: bool,
+    /// Files that are not used until the user trusts the project.
+    pub(crate) unused: Vec<String>,
+    /// The files changed since the user trusted the project.
+    pub(crate) is_changed: bool,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -39,6 +45,9 @@ pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> T
         trusted: args.run.trust == Some(true),
         refused: args.run.trust == Some(false),
         variables,
+        is_open: false,
+        unused: Vec::new(),
+        is_changed: false,
         warnings: Vec::new(),
     };
     if trust.trusted || trust.refused {
@@ -54,19 +63,32 @@ pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> T
         Standing::Harmless | Standing::Trusted => trust.trusted = true,
         Standing::Refused => trust.refused = true,
         Standing::Unknown | Standing::Changed => {
-            // Each setting that is left out is named by itself.
-            let files: Vec<&str> =
-                project.files().iter().map(String::as_str).filter(|name| *name != SETTINGS).collect();
-            let since = if standing == Standing::Changed { " since its files changed" } else { "" };
-            if !files.is_empty() {
-                trust.warnings.push(format!(
-                    "this folder is not trusted{since}: {} not used; --trust uses them for this run, --no-trust ends this warning",
-                    files.join(", ")
-                ));
-            }
+            trust.is_open = true;
+            trust.is_changed = standing == Standing::Changed;
+            // The settings that are left out are known once the file is read.
+            trust.unused.extend(project.files().iter().filter(|name| *name != SETTINGS).cloned());
         }
     }
     trust
+}
+
+impl Trust {
+    /// Returns the one line that names what is not used, with the settings of the project; absent if all of it is used or the user
+    /// has decided.
+    pub(crate) fn warning(&self, settings: &[String]) -> Option<String> {
+        let mut unused = self.unused.clone();
+        if !settings.is_empty() {
+            unused.push(format!("{SETTINGS} ({})", settings.join(", ")));
+        }
+        if unused.is_empty() || self.refused {
+            return None;
+        }
+        let since = if self.is_changed { " since its files changed" } else { "" };
+        Some(format!(
+            "this project is not trusted{since}: {} not used; /trust decides, --trust uses them for this run, --no-trust ends this warning",
+            unused.join(", ")
+        ))
+    }
 }
 
 /// The variables that a trusted project may set, where they are not set.

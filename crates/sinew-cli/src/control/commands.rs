@@ -47,6 +47,7 @@ pub(crate) enum Verb {
     Todo,
     Tools,
     Transcript,
+    Trust,
     Tree,
     Vim,
 }
@@ -189,6 +190,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     row("record", "[FILE]", "record what the terminal is shown, for asciinema; /record again ends it", Verb::Record, SCREEN),
     shared("quit", "", "leave", Shared::Quit),
     shared("exit", "", "leave", Shared::Quit),
+    row("trust", "[yes|no]", "decide whether hooks, servers and settings of this project are used", Verb::Trust, Scope::Person("use --trust or --no-trust")),
     row("move", "FOLDER", "go on with this session in another folder", Verb::Move, TERMINAL),
     row("handoff", "[TEXT]", "begin a session that knows what this one found out; TEXT says what matters", Verb::Handoff, TERMINAL),
     row("dump", "", "copy the conversation as text, with all output", Verb::Dump, Scope::Person("use /export, or read the session file")),

@@ -483,3 +483,30 @@ fn jobs_drafts_and_copies() {
         person.hears("read anew");
     });
 }
+
+#[test]
+fn a_project_asks_for_trust_once_and_trust_decides_again() {
+    for (args, end) in [(&[][..], ""), (&["--linear"], "\r")] {
+        let stage = Stage::scripted(&[answer("first")]);
+        stage.write("project/.sinew/hooks.json", r#"{"hooks": []}"#);
+        let args = [args, &["--script", "script.jsonl"]].concat();
+        let mut terminal = Terminal::start(&stage, &args, SIZE);
+        terminal.until_shown("Do you trust this project?");
+        terminal.until_shown(".sinew/hooks.json");
+        // Nobody has typed anything: the question has the keys.
+        terminal.until_shown("3");
+        terminal.send(&format!("1{end}"));
+        terminal.until_shown("this project is trusted");
+        let answers = || std::fs::read_to_string(stage.agent().join("trust.json")).unwrap();
+        assert!(answers().contains("\"trusted\": true"), "{}", answers());
+        drop(terminal);
+        let mut terminal = Terminal::start(&stage, &args, SIZE);
+        terminal.until_shown("scripted/script");
+        terminal.send("/trust maybe\r");
+        terminal.until_shown("use yes, no or nothing");
+        // What failed comes back to the editor.
+        terminal.send("\x15/trust no\r");
+        terminal.until_shown("this project is not trusted");
+        assert!(answers().contains("\"trusted\": false"), "{}", answers());
+    }
+}

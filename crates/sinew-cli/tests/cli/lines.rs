@@ -349,7 +349,11 @@ fn settings_of_looks_that_cannot_be_used_are_named_and_the_rest_applies() {
     let ran = stage.play(&["-p", "go"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("colorBlindMode: expected true or false"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("fileGuard: a project may not set this"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("this project is not trusted: .sinew/settings.json (fileGuard) not used"),
+        "{}",
+        ran.stderr
+    );
     assert!(!stage.play(&["-p", "--trust", "go"]).stderr.contains("fileGuard"));
 }
 

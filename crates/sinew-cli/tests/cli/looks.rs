@@ -165,6 +165,8 @@ fn a_command_of_the_user_writes_the_right_part_of_the_status() {
     );
     // A project has no say in it.
     stage.write("project/.sinew/settings.json", r#"{"tui": {"statusCommand": "echo theirs"}}"#);
+    let answers = stage.agent().join("trust.json");
+    sinew_cli::trust::Project::look(&stage.project(), &[]).remember(&answers, false).unwrap();
     let mut terminal = start(&stage, &[]);
     let is_there = |rows: &[String]| rows.iter().any(|row| row.starts_with("ready") && row.ends_with("  mine 0"));
     terminal.until(is_there);

@@ -28,7 +28,7 @@ fn a_project_does_not_change_commands_unless_trusted() {
     let stage = asks();
     let ran = stage.play(&["-p", "go"]);
     ended_well(&ran);
-    assert!(ran.stderr.contains("shellCommandPrefix: a project may not set this"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("(shellCommandPrefix, maxTurns) not used"), "{}", ran.stderr);
     assert_eq!(printed(&stage), "ok");
     let stage = asks();
     let ran = stage.play(&["-p", "--no-trust", "go"]);
@@ -49,7 +49,7 @@ fn files_that_start_programs_are_named_once() {
     ended_well(&ran);
     assert_eq!(
         ran.stderr,
-        "Warning: this folder is not trusted: .sinew/hooks.json, .mcp.json not used; --trust uses them for this run, --no-trust ends this warning\n"
+        "Warning: this project is not trusted: .sinew/hooks.json, .mcp.json not used; /trust decides, --trust uses them for this run, --no-trust ends this warning\n"
     );
     assert!(!stage.agent().join("trust.json").exists());
 }
@@ -72,11 +72,11 @@ fn an_answer_is_remembered_until_a_file_changes() {
         assert!(ran.stderr.contains(warning) && ran.stderr.is_empty() == warning.is_empty(), "{}", ran.stderr);
         assert_eq!(stage.path("project/started").exists(), starts, "{warning}");
     };
-    ran("this folder is not trusted: .sinew/hooks.json not used", false);
+    ran("this project is not trusted: .sinew/hooks.json not used", false);
     answers(true);
     ran("", true);
     stage.write("project/.sinew/hooks.json", &hooks(": >> started; : evil"));
-    ran("this folder is not trusted since its files changed: .sinew/hooks.json not used", false);
+    ran("this project is not trusted since its files changed: .sinew/hooks.json not used", false);
     answers(false);
     ran("", false);
 }

@@ -75,6 +75,7 @@ mod terminal;
 mod todo;
 mod transcript;
 mod tree;
+mod trust;
 mod tty;
 mod ui;
 
@@ -182,7 +183,11 @@ pub(crate) async fn run(
     match begun {
         Some(Ok(Ok(begun))) => {
             control = Some(Arc::clone(&begun));
+            let asks_trust = begun.app.startup.trust_is_open;
             mailbox.send(Message::Started(begun, warnings));
+            if asks_trust {
+                mailbox.send(Message::Submit("/trust".into()));
+            }
         }
         Some(Ok(Err(reason))) => failure = Some(reason),
         Some(Err(panic)) => failure = Some(Failure::failed(format!("the start failed: {}", text_of(&*panic)))),

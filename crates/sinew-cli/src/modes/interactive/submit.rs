@@ -15,6 +15,7 @@ use super::mailbox::{Mailbox, Message};
 use super::outgoing::Given;
 use super::report;
 use super::todo;
+use super::trust;
 use crate::control::commands::{self, Face, Row, Scope, Shared, Verb};
 use crate::control::mcp::NOW;
 use crate::control::mode::SessionMode;
@@ -212,6 +213,10 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
             let text = format!("the session is kept with those of {} now, and goes on there", folder.display());
             Effect::Moved(text, Moved { folder, session })
         }
+        Verb::Trust => match trust::decide(control, arguments).await? {
+            (text, Some(moved)) => Effect::Moved(text, moved),
+            (text, None) => Effect::Text(text),
+        },
         Verb::Record => return Err("there is no screen to record here".into()),
         Verb::Vim => return Err("the keys of vi are those of the screen: this mode is in words".into()),
         Verb::Transcript | Verb::Raw => {

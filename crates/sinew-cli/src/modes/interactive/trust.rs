@@ -1,0 +1,57 @@
+//! `/trust`: the user decides whether files of the project that start programs are used.
+
+use std::path::Path;
+
+use sinew_tools::{Choice, Question};
+
+use super::leaving::Moved;
+use crate::control::{Control, ControlError};
+use crate::startup::Startup;
+use crate::trust::Project;
+
+const TRUST: &str = "Trust this project";
+const REFUSE: &str = "Do not trust it";
+
+/// Decides whether the project is trusted: by the answer, else by a question. Returns what to show, and the session that goes on with
+/// other settings if the decision changes them.
+///
+/// # Errors
+/// Returns an error if `answer` is none of `yes`, `no` and an empty text, or if the decision cannot be saved.
+pub(super) async fn decide(control: &Control, answer: &str) -> Result<(String, Option<Moved>), ControlError> {
+    let Startup { paths, trusted, trust_variables, .. } = &control.app.startup;
+    let project = Project::look(&paths.cwd, trust_variables);
+    if project.files().is_empty() {
+        return Ok(("This project has no files that need trust.".into(), None));
+    }
+    let trusts = match answer {
+        "yes" => true,
+        "no" => false,
+        "" => match control.app.answer(&question(&project)).await.as_deref() {
+            Some(TRUST) => true,
+            Some(REFUSE) => false,
+            _ => return Ok(("Nothing was decided. /trust asks again.".into(), None)),
+        },
+        _ => return Err(format!("/trust {answer}: use yes, no or nothing").into()),
+    };
+    project.remember(&paths.agent.join("trust.json"), trusts)?;
+    let text = if trusts { "this project is trusted" } else { "this project is not trusted" };
+    let session = control.session().agent.session().path().map(Path::to_path_buf);
+    let moved = session.filter(|_| trusts != *trusted).map(|session| Moved { folder: paths.cwd.clone(), session });
+    Ok((text.into(), moved))
+}
+
+fn question(project: &Project) -> Question {
+    let choice = |label: &str, text: &str| Choice { label: label.into(), description: Some(text.into()) };
+    let files = project.files().join("\n");
+    Question {
+        id: Some("trust".into()),
+        question: format!("Do you trust this project? These files can start programs or change settings:\n{files}"),
+        options: vec![
+            choice(TRUST, "use them; asked again when one of them changes"),
+            choice(REFUSE, "never use them; asked again when one of them changes"),
+            choice("Not now", "do not use them in this session"),
+        ],
+        multi: false,
+        recommended: None,
+    }
+}
