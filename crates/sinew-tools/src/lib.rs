@@ -13,6 +13,7 @@ mod edit;
 mod editor;
 mod fetch;
 mod file_change;
+mod file_patch;
 mod find;
 mod grep;
 mod hashline;
