@@ -43,6 +43,11 @@ impl TreeWatcher {
         match self.0 {}
     }
 
+    /// Returns the changes up to now.
+    pub fn poll(&mut self) -> Vec<Change> {
+        match self.0 {}
+    }
+
     /// Returns a handle by which another thread ends [`TreeWatcher::wait`].
     #[must_use]
     pub fn closer(&self) -> WatchCloser {
