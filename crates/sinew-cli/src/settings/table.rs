@@ -148,7 +148,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("branchSummary.enabled", Flag, "false", Trusted, "Summarize a branch when you leave it."),
     key("branchSummary.reserveTokens", Number, "16384", Trusted, "Tokens of the context window that stay free for such a summary."),
     key("sessions.fsync", Word(&["turn", "always", "never"]), "\"turn\"", Trusted, "When session files are flushed to disk."),
-    key("edit.mode", Word(&["replace", "hashline", "patch"]), "\"replace\"", Trusted, "How the model writes edits: old and new text (`replace`), line numbers with hashes (`hashline`), or patches of several files (`patch`)."),
+    key("edit.mode", Word(&["replace", "hashline", "patch"]), "\"replace\"", Trusted, "How the model writes edits: old and new text (`replace`), line numbers with hashes (`hashline`), or patches (`patch`)."),
     key("edit.fuzzy", Flag, "true", Trusted, "Ignore differences in white space and typographic characters when an edit is applied."),
     key("edit.streamGuard", Flag, "false", Trusted, "Stop an answer as soon as its edit cannot succeed."),
     key("fileGuard", Word(&["on", "warn", "off"]), "\"on\"", Trusted, "Refuse (`on`) or warn about (`warn`) writes to a file that changed since it was read."),
