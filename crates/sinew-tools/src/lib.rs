@@ -14,6 +14,7 @@ mod edit;
 mod editor;
 mod fetch;
 mod file_change;
+mod file_patch;
 mod find;
 mod grep;
 mod hashline;

@@ -2,15 +2,16 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sinew::base::{CancelToken, ErrorCode, lossy};
+use sinew::base::{CancelToken, ErrorCode};
 use sinew::patch::{FileMode, FileName, FilePatch, Form, Operation, Patch, apply_to_text};
 
 use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
 use crate::file_change::FileChange;
+use crate::file_patch::{ARGUMENT, spelled};
 use crate::read_tracker::FileState;
-use crate::semantics::{Semantics, Subject};
+use crate::semantics::Semantics;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -29,23 +30,6 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// The argument that holds the patch.
-pub(super) const ARGUMENT: &str = "patch";
-
-/// Lines that name a file, for a patch that is still being written.
-const NAMING: [&str; 10] = [
-    "*** Add File: ",
-    "*** Update File: ",
-    "*** Delete File: ",
-    "*** Move to: ",
-    "--- a/",
-    "+++ b/",
-    "rename from ",
-    "rename to ",
-    "copy from ",
-    "copy to ",
-];
-
 fn parameters(_: &HostOptions) -> Value {
     let example = "*** Begin Patch\n*** Update File: a.txt\n@@\n context\n-old\n+new\n*** End Patch";
     json!({
@@ -59,36 +43,6 @@ fn parameters(_: &HostOptions) -> Value {
 #[derive(Deserialize)]
 struct Arguments {
     patch: String,
-}
-
-/// Lists the files that a patch names: those that it changes, and every other file that one of its names may mean.
-pub(super) fn subjects(text: &str) -> Vec<Subject> {
-    let mut found = Vec::new();
-    let mut add = |subject: Subject| {
-        if !found.contains(&subject) {
-            found.push(subject);
-        }
-    };
-    match Patch::parse(text.as_bytes()) {
-        Ok(patch) => {
-            for name in patch.files.iter().flat_map(|file| file.from.iter().chain([&file.path])) {
-                add(Subject::Path { path: spelled(&name.path), line: None });
-                name.unstripped.iter().for_each(|path| add(Subject::OtherPath(spelled(path))));
-            }
-        }
-        // It is not whole yet, or it fails before it touches a file.
-        Err(_) => {
-            let named = |line: &str| NAMING.iter().find_map(|start| line.strip_prefix(start).map(str::to_string));
-            text.lines().filter_map(named).for_each(|path| add(Subject::Path { path, line: None }));
-        }
-    }
-    found
-}
-
-/// Returns a path of a patch as the tools read paths: without a meaning of its first sign.
-fn spelled(path: &[u8]) -> String {
-    let text = lossy(path);
-    if text.starts_with(['@', '~']) || text.contains("://") { format!("./{text}") } else { text.into_owned() }
 }
 
 /// A file that the patch changes.

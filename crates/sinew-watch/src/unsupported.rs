@@ -43,6 +43,11 @@ impl TreeWatcher {
         match self.0 {}
     }
 
+    /// Returns the changes up to now.
+    pub fn poll(&mut self) -> Vec<Change> {
+        match self.0 {}
+    }
+
     /// Returns a handle that ends [`TreeWatcher::wait`] from another thread.
     #[must_use]
     pub fn closer(&self) -> WatchCloser {

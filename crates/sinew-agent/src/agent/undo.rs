@@ -6,7 +6,7 @@ use sinew::base::{Error, ErrorCode, Result};
 
 use super::session::AgentSession;
 use crate::undo::{
-    CheckpointStore, History, UndoPlan, UndoRequest, UndoResult, carry_out, history, plan_redo, plan_undo,
+    CheckpointStore, History, OFF, UndoPlan, UndoRequest, UndoResult, carry_out, history, plan_redo, plan_undo,
 };
 
 impl AgentSession {
@@ -77,9 +77,7 @@ impl AgentSession {
     /// # Errors
     /// Undo is off.
     pub fn checkpoints(&self) -> Result<Arc<CheckpointStore>> {
-        let recorder = self.undo.as_ref().ok_or_else(|| {
-            Error::new(ErrorCode::Unsupported, "undo is off: the setting checkpoint.enabled is false")
-        })?;
+        let recorder = self.undo.as_ref().ok_or_else(|| Error::new(ErrorCode::Unsupported, OFF))?;
         Ok(Arc::clone(recorder.store()))
     }
 }

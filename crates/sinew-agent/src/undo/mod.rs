@@ -22,5 +22,5 @@ pub use record::{CUSTOM_TYPE, UndoRecord};
 pub use recorder::{RunningJobs, TurnRecorder, path_below};
 pub use report::{entry_text, plan_text, result_text};
 pub use restore::{UndoPlan, UndoRequest, UndoResult, carry_out, plan_redo, plan_undo};
-pub use store::{CheckpointStore, StoreOptions};
+pub use store::{CheckpointStore, OFF, StoreOptions};
 pub use turns::{History, Turn, history};

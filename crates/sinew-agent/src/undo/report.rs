@@ -99,7 +99,8 @@ pub fn entry_text(entry: &PlanEntry, turns: usize, is_done: bool) -> String {
         1 => "this turn",
         _ => "these turns",
     };
-    let path = String::from_utf8_lossy(&entry.path);
+    // A name must not control the terminal that shows it.
+    let path = String::from_utf8_lossy(&entry.path).replace(char::is_control, "\u{fffd}");
     let verb = match (&entry.action, is_done) {
         (Action::Restore, false) => "restore",
         (Action::Restore, true) => "restored",

@@ -13,6 +13,12 @@ use tokio::sync::watch;
 
 use super::watcher::ChangeWatcher;
 
+/// The text where no directory is recorded.
+pub const OFF: &str = match cfg!(unix) {
+    true => "undo is off: the setting checkpoint.enabled is false",
+    false => "undo is not available on this system",
+};
+
 /// A tree with more entries is not kept.
 const MOST_ENTRIES: usize = 500_000;
 /// A directory that takes longer to scan is not scanned around each call.

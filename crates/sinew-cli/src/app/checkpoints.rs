@@ -9,11 +9,11 @@ use sinew_tools::Host;
 
 use crate::startup::Startup;
 
-/// Returns the store of the folder, without opening it; `None` if the settings turn it off. `sinew` watches the folder.
+/// Returns the store of the folder, without opening it; `None` if the settings turn it off, or this system has none. `sinew` watches the folder.
 pub(crate) fn store(startup: &Startup, sinew: Option<&Arc<Sinew>>) -> Option<Arc<CheckpointStore>> {
     let Startup { paths, settings, .. } = startup;
     let checkpoint = settings.checkpoint;
-    checkpoint.enabled.then(|| {
+    (checkpoint.enabled && cfg!(unix)).then(|| {
         Arc::new(CheckpointStore::new(StoreOptions {
             skip: vec![paths.home.clone()],
             home: std::env::home_dir(),

@@ -47,7 +47,7 @@ directory and 4 GB in all. The setting checkpoint.enabled turns them off.
 /// # Errors
 /// There is no such session, undo is off, or a checkpoint is lost.
 pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Result<Option<u8>, Failure> {
-    let off = || Failure::failed("undo is off: the setting checkpoint.enabled is false");
+    let off = || Failure::failed(sinew_agent::undo::OFF);
     let store = checkpoints::store(startup, None).ok_or_else(off)?;
     if startup.args.session.usage {
         return usage(&store).map(Some);

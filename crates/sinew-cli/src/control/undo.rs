@@ -14,6 +14,9 @@ use sinew::checkpoint::{Force, PlanEntry};
 /// Files that a question lists for a selection at most.
 const MOST_CHOICES: usize = 50;
 
+/// Lines of a plan that a question shows at most.
+const QUESTION_LINES: usize = 16;
+
 const ALL: &str = "Yes, all that can be undone";
 const SELECT: &str = "Choose files";
 const FORCED: &str = "Yes, and overwrite the kept files too";
@@ -187,7 +190,7 @@ async fn confirm(ask: &dyn Ask, plan: &mut UndoPlan, text: &str) -> bool {
     options.push(option(NONE));
     let question = Question {
         id: None,
-        question: format!("{}\nChange these files?", text.trim_end()),
+        question: format!("{}\nChange these files?", shortened(text)),
         options,
         multi: false,
         recommended: None,
@@ -201,6 +204,16 @@ async fn confirm(ask: &dyn Ask, plan: &mut UndoPlan, text: &str) -> bool {
         Some(SELECT) => select(ask, plan).await,
         _ => false,
     }
+}
+
+/// Returns the first lines of a plan, so that a question fits on a screen.
+fn shortened(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= QUESTION_LINES {
+        return lines.join("\n");
+    }
+    let (shown, rest) = lines.split_at(QUESTION_LINES - 1);
+    format!("{}\n  … and {} more; /undo --dry-run lists all", shown.join("\n"), rest.len())
 }
 
 /// Asks which files are restored. Returns false if none is.
@@ -254,6 +267,15 @@ mod tests {
         check("--dry-run 2", UndoArguments { dry_run: true, paths: vec!["2".into()], ..none() });
         check("--yes --with-conversation", UndoArguments { yes: true, with_conversation: true, ..none() });
         assert!(UndoArguments::parse("--hard").unwrap_err().message.contains("unknown option --hard"));
+    }
+
+    #[test]
+    fn a_question_shows_the_beginning_of_a_long_plan() {
+        let text = |count: usize| (1..=count).map(|line| format!("{line}\n")).collect::<String>();
+        assert_eq!(shortened(&text(QUESTION_LINES)), text(QUESTION_LINES).trim_end());
+        let long = shortened(&text(100));
+        assert_eq!(long.lines().count(), QUESTION_LINES);
+        assert!(long.ends_with("15\n  … and 85 more; /undo --dry-run lists all"), "{long}");
     }
 
     #[test]

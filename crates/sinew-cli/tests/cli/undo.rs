@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::client::Client;
 use crate::stage::{Stage, call, text};
+use crate::terminal::{Terminal, has, left};
 
 /// The files below a folder with their contents; directories have none.
 fn tree(folder: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
@@ -211,4 +213,181 @@ fn writes_through_a_memory_map_are_undone() {
     assert_eq!(std::fs::read_to_string(stage.path("project/a")).unwrap(), "MAP\n");
     command(&stage, "/undo");
     assert_eq!(tree(&stage.project()), before);
+}
+
+/// A stage with the script of a turn that changes two files and creates one.
+fn scripted() -> (Stage, BTreeMap<String, Option<Vec<u8>>>) {
+    let stage = stage();
+    let before = tree(&stage.project());
+    stage.write("home/agent/settings.json", &json!({"tui": {"approvalDelayMs": 0}}).to_string());
+    let lines = [
+        call("", "bash", json!({"command": "echo 1 > a; echo 2 > b; echo 3 > d/new"})),
+        text("Changed."),
+        call("", "bash", json!({"command": "cat a"})),
+        text("Looked."),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    stage.write("script.jsonl", &lines.join("\n"));
+    (stage, before)
+}
+
+fn script_of(stage: &Stage) -> String {
+    stage.path("script.jsonl").to_str().unwrap().to_string()
+}
+
+/// Presses a digit in a panel, which may leave the keys to the editor until tab is pressed.
+#[track_caller]
+fn choose(terminal: &mut Terminal, digit: &str) {
+    let rows = terminal.until(|rows| rows.iter().any(|row| row.contains("tab: ")));
+    if rows.iter().any(|row| row.contains("tab: answer")) {
+        terminal.send("\t");
+        terminal.until(|rows| !rows.iter().any(|row| row.contains("tab: answer")));
+    }
+    terminal.send(digit);
+}
+
+#[test]
+fn the_screen_shows_the_plan_and_takes_a_selection() {
+    let (stage, before) = scripted();
+    let script = script_of(&stage);
+    let mut terminal = Terminal::start(&stage, &["--script", &script], (100, 40));
+    terminal.until(|rows| has(rows, "ready"));
+    terminal.send("go\r");
+    terminal.until(|rows| has(rows, "Changed.") && has(rows, "ready"));
+    let after = tree(&stage.project());
+    terminal.send("/undo\r");
+    let rows = terminal.until_shown("Change these files?");
+    for line in ["3 changes can be undone of the turn", "restore  a (modified", "delete   d/new (created"] {
+        assert!(rows.iter().any(|row| row.contains(line)), "{line}: {rows:#?}");
+    }
+    assert_eq!(tree(&stage.project()), after, "nothing happens before the answer");
+    choose(&mut terminal, "2");
+    terminal.until_shown("Which files?");
+    choose(&mut terminal, "1");
+    terminal.until_shown("1 ● restore  a");
+    terminal.send("3");
+    terminal.until_shown("3 ● delete   d/new");
+    terminal.send("\r");
+    terminal.until(|rows| rows.iter().any(|row| row.contains("2 changes undone of the turn")));
+    let read = |name: &str| std::fs::read_to_string(stage.path("project").join(name)).unwrap();
+    assert_eq!((read("a"), read("b")), ("one\n".into(), "2\n".into()));
+    terminal.send("/undo\r");
+    terminal.until(|rows| rows.iter().any(|row| row.contains("1 change can be undone")));
+    choose(&mut terminal, "1");
+    terminal.until(|rows| rows.iter().any(|row| row.contains("1 change undone of the turn")));
+    assert_eq!(tree(&stage.project()), before);
+    left(terminal);
+}
+
+#[test]
+fn linear_mode_says_the_plan_and_asks() {
+    let (stage, before) = scripted();
+    let script = script_of(&stage);
+    let mut terminal = Terminal::start(&stage, &["--linear", "--script", &script], (100, 60));
+    terminal.until_shown("Ready.");
+    terminal.send("go\r");
+    terminal.until_shown("Assistant: Changed.");
+    terminal.until(|rows| rows.iter().filter(|row| *row == "Ready.").count() == 2);
+    let after = tree(&stage.project());
+    terminal.send("/undo\r");
+    terminal.until_shown("Answer with a number");
+    terminal.send("3\r");
+    terminal.until_shown("Nothing was changed.");
+    assert_eq!(tree(&stage.project()), after);
+    terminal.send("/undo --yes\r");
+    terminal.until_shown("3 changes undone of the turn");
+    assert_eq!(tree(&stage.project()), before);
+    terminal.send("/redo --yes\r");
+    terminal.until_shown("3 changes redone:");
+    assert_eq!(tree(&stage.project()), after);
+    left(terminal);
+}
+
+#[test]
+fn programs_plan_undo_and_redo() {
+    let (stage, before) = scripted();
+    let mut command = stage.command(&["--mode", "rpc", "--script", &script_of(&stage)]);
+    command.stdin(std::process::Stdio::piped());
+    let mut client = Client::of(command);
+    client.prompt("go");
+    let after = tree(&stage.project());
+    let planned = client.data("plan_undo", json!({}));
+    let actions: Vec<(&str, &str)> = planned["plan"]["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (entry["path"].as_str().unwrap(), entry["action"].as_str().unwrap()))
+        .collect();
+    assert_eq!(actions, [("a", "restore"), ("b", "restore"), ("d/new", "delete")]);
+    assert_eq!(tree(&stage.project()), after);
+    let done = client.data("undo", json!({}));
+    assert_eq!((&done["done"], &done["planned"]), (&json!(3), &json!(3)));
+    assert_eq!(tree(&stage.project()), before);
+    let listed = client.data("list_checkpoints", json!({}));
+    assert_eq!((&listed["turns"][0]["title"], &listed["turns"][0]["undone"]), (&json!("go"), &json!(true)));
+    assert!(client.fails("undo", json!({})).contains("there is no turn to undo"));
+    client.data("redo", json!({}));
+    assert_eq!(tree(&stage.project()), after);
+    let outside = client.fails("undo", json!({"paths": ["../x"]}));
+    assert!(outside.contains("undo covers only files below"), "{outside}");
+    client.data("undo", json!({"paths": ["d"]}));
+    assert!(!stage.path("project/d/new").exists() && stage.path("project/d/c").exists());
+    client.data("undo", json!({"withConversation": true}));
+    assert_eq!(tree(&stage.project()), before);
+    assert_eq!(client.data("get_messages", json!({}))["messages"], json!([]));
+    assert_eq!(client.end().code, Some(0));
+}
+
+#[test]
+fn a_fork_and_the_command_line_undo_what_the_session_did() {
+    let stage = stage();
+    let before = tree(&stage.project());
+    turn(&stage, &[bash("echo 1 > a; echo 2 > new")]);
+    let after = tree(&stage.project());
+    let said = |args: &[&str]| {
+        let ran = stage.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?} {ran:?}");
+        ran.stdout
+    };
+    assert!(said(&["undo", "--dry-run"]).starts_with("2 changes can be undone of the turn \"go\":"));
+    assert_eq!(tree(&stage.project()), after);
+    assert!(said(&["undo"]).starts_with("2 changes undone"));
+    assert_eq!(tree(&stage.project()), before);
+    assert!(said(&["undo", "redo"]).starts_with("2 changes redone:"));
+    assert_eq!(tree(&stage.project()), after);
+    assert!(said(&["undo", "--usage"]).contains(" checkpoints of "));
+    assert!(said(&["undo", "gc"]).starts_with("removed 0 checkpoints"));
+    let list = said(&["sessions", "list"]);
+    let id = list.split_whitespace().next().unwrap();
+    let script = script_of(&stage);
+    let ran = stage.run(&["--script", &script, "--fork", id, "-p", "/undo"]);
+    assert!(ran.stdout.starts_with("2 changes undone"), "{ran:?}");
+    assert_eq!(tree(&stage.project()), before);
+}
+
+#[test]
+fn the_model_reads_again_what_an_undo_restored() {
+    let (stage, _) = scripted();
+    let lines = [
+        call("", "read", json!({"path": "a"})),
+        call("", "write", json!({"path": "a", "content": "1\n"})),
+        text("Changed."),
+        call("", "write", json!({"path": "a", "content": "2\n"})),
+        text("Tried."),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    stage.write("script.jsonl", &lines.join("\n"));
+    let mut command = stage.command(&["--mode", "rpc", "--script", &script_of(&stage)]);
+    command.stdin(std::process::Stdio::piped());
+    let mut client = Client::of(command);
+    client.prompt("go");
+    client.data("undo", json!({}));
+    client.prompt("again");
+    assert_eq!(std::fs::read_to_string(stage.path("project/a")).unwrap(), "one\n");
+    let said = stage.said();
+    assert!(
+        said.iter().any(|(role, text)| role == "toolResult" && text.contains("was not read in this session")),
+        "{said:?}"
+    );
+    assert_eq!(client.end().code, Some(0));
 }

@@ -11,7 +11,7 @@ use sinew::diff::{UnifiedOptions, unified_diff};
 
 use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
-use super::{Host, HostOptions, arguments, patch_edit, paths, save};
+use super::{Host, HostOptions, arguments, file_patch, paths, save};
 use crate::file_change::FileChange;
 use crate::line_patch;
 use crate::read_tracker::FileState;
@@ -42,7 +42,7 @@ pub(super) static SEMANTICS: Semantics = Semantics {
     subjects,
     title: |arguments| Some(SEMANTICS.files(arguments).join(", ")).filter(|title| !title.is_empty()),
     changes,
-    change_arguments: &["oldText", "newText", "edits", "input", patch_edit::ARGUMENT],
+    change_arguments: &["oldText", "newText", "edits", "input", file_patch::ARGUMENT],
     presentation: Presentation { verb: "Edits", output: OutputView::Diff },
     foreign_names: &["Edit", "MultiEdit"],
     ..Semantics::UNKNOWN
@@ -54,8 +54,8 @@ fn subjects(arguments: &Value) -> Vec<Subject> {
     if let Some(input) = semantics::text(arguments, "input") {
         found.extend(line_patch::paths(input).map(|path| Subject::Path { path, line: None }));
     }
-    if let Some(patch) = semantics::text(arguments, patch_edit::ARGUMENT) {
-        found.extend(patch_edit::subjects(patch));
+    if let Some(patch) = semantics::text(arguments, file_patch::ARGUMENT) {
+        found.extend(file_patch::subjects(patch));
     }
     found
 }
@@ -66,7 +66,7 @@ fn changes(arguments: &Value) -> Vec<ProposedChange> {
         Some(ProposedChange::Replacement { old: text("oldText")?, new: text("newText")? })
     };
     let patch = |name: &str| Some(ProposedChange::Patch(arguments.get(name)?.as_str()?.to_string()));
-    let patches = ["input", patch_edit::ARGUMENT].into_iter().filter_map(patch);
+    let patches = ["input", file_patch::ARGUMENT].into_iter().filter_map(patch);
     let mut changes: Vec<ProposedChange> = replacement(arguments).into_iter().chain(patches).collect();
     match arguments.get("edits") {
         Some(Value::Array(edits)) => changes.extend(

@@ -214,7 +214,9 @@ impl Panel {
                 self.at_end = true;
                 None
             }
-            (_, Some(ListAction::Confirm), _) => self.marked,
+            // Those that digits chose are the answer where none is marked.
+            (_, Some(ListAction::Confirm), _) => self.marked.or(self.chosen.first().copied()),
+            (Press::Text(" "), ..) if matches!(self.reply, Reply::Question { multi: true, .. }) => self.marked,
             (Press::Text(digit), _, Some(last)) => {
                 digit.parse::<usize>().ok().filter(|number| (1..=last + 1).contains(number)).map(|number| number - 1)
             }
@@ -373,12 +375,11 @@ impl Panel {
         let dim = Style::PLAIN.with(Attrs::DIM);
         let none = Line::new();
         let mut rows = Vec::new();
-        let mut title = Line::styled("? ", Style::fg(Color::Named(3)).with(Attrs::BOLD));
-        let mut lines = self.title.lines();
-        title.push(lines.next().unwrap_or_default(), bold);
-        wrap(&title, width, WrapMode::Words, 1, (&none, &none), &mut rows);
-        for line in lines {
-            wrap(&Line::plain(line), width, WrapMode::Words, 1, (&none, &none), &mut rows);
+        for (at, text) in self.title.lines().enumerate() {
+            let mark = if at == 0 { "? " } else { "  " };
+            let mut title = Line::styled(mark, Style::fg(Color::Named(3)).with(Attrs::BOLD));
+            title.push(text, if at == 0 { bold } else { Style::PLAIN });
+            wrap(&title, width, WrapMode::Words, 1, (&none, &none), &mut rows);
         }
         let is_approval = matches!(self.reply, Reply::Approval { .. });
         // What is asked, or the effect of a call, needs room too.
@@ -410,7 +411,9 @@ impl Panel {
             (_, false) => format!("{}: answer", self.keys.short(Action::FocusPanel)),
             (Reply::Approval { .. }, true) => format!("1–5 or arrows and {confirm} · {cancel}: no, and stop the run"),
             (Reply::Question { multi: true, .. }, true) => {
-                format!("digits choose · {confirm}: done · {tab}: own words · {cancel}: no answer")
+                format!(
+                    "digits, or arrows and space, choose · {confirm}: done · {tab}: own words · {cancel}: no answer"
+                )
             }
             (Reply::Question { .. }, true) => {
                 format!("digit, or arrows and {confirm} · {tab}: own words · {cancel}: no answer")

@@ -129,8 +129,10 @@ impl Ui {
         match message {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => {
-                // It may come before the event that says that the run began.
-                self.conversation.run_began();
+                // It may come before the event that says that the run began; a command of the user asks without a run.
+                if self.conversation.control.session().agent.is_running() {
+                    self.conversation.run_began();
+                }
                 let panel = Panel::question(question, send, self.is_free(now), self.gate(), now);
                 self.panels.push_back(panel.with_keys(&self.conversation.keys));
                 self.call("a question waits for you", now);
