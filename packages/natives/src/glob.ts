@@ -2,7 +2,7 @@
  * Finds files by patterns.
  * @module
  */
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { type CallOptions, Limit, deliverAll, underSignal } from "./call.js";
 import { joinPatterns, splitPatterns } from "./glob-list.js";
@@ -105,6 +105,13 @@ function ignored(call: string, patterns: string | readonly string[]): string[] {
   return list.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
 }
 
+/** The paths of a directory as absolute patterns begin with them: as it was passed, and without links. */
+function rootsOf(path: string): string[] {
+  const given = resolve(path);
+  const real = statSync(given, { throwIfNoEntry: false })?.isDirectory() ? realpathSync(given) : given;
+  return [...new Set([given, real])].map((each) => (each.endsWith(sep) ? each : each + sep));
+}
+
 /** The checked options, as they cross to the addon. */
 function requestOf(call: string, options: GlobOptions): GlobRequest {
   const { pattern, ignore, onlyFiles, onlyDirectories, absolute, fileType, signal, ...rest } = options;
@@ -119,8 +126,8 @@ function requestOf(call: string, options: GlobOptions): GlobRequest {
   // An empty array asks for nothing; an empty text is no pattern, and means the default.
   if (ignore !== undefined && ignore.length) {
     const wanted = typeof pattern === "string" ? splitPatterns(pattern || "*") : pattern;
-    request.pattern = joinPatterns([...(wanted ?? ["*"]), ...ignored(call, ignore)]);
-  } else if (pattern !== undefined) request.pattern = typeof pattern === "string" ? pattern : joinPatterns(pattern);
+    request.pattern = joinPatterns([...(wanted ?? ["*"]), ...ignored(call, ignore)], rootsOf(options.path));
+  } else if (pattern !== undefined) request.pattern = typeof pattern === "string" ? pattern : joinPatterns(pattern, rootsOf(options.path));
   return request;
 }
 
