@@ -3,6 +3,8 @@
  * @module
  */
 
+import { sep } from "node:path";
+
 const windows = process.platform === "win32";
 /** An escaped character (`\` separates directories on Windows), a class that is closed on its level, or one character. */
 const TOKEN = windows ? /\[[!^]?\]?(?:\[:\w+:\]|[^\]/])*\]|[^]/g : /\\[^]|\[[!^]?\]?(?:\[:\w+:\]|\\[^]|[^\]/\\])*\]|[^]/g;
@@ -66,13 +68,14 @@ export function splitPatterns(text: string): string[] {
 /** An absolute pattern below one of the directories as a relative one: their names may have braces and commas too. */
 function relativePattern(pattern: string, roots: readonly string[]): string {
   const [, mark = "", body = ""] = /^(!(?!\())?([^]*)$/.exec(pattern) as RegExpExecArray;
-  const root = roots.find((each) => body.startsWith(each));
+  const written = body.split(sep).join("/");
+  const root = roots.find((each) => written.startsWith(each));
   return root === undefined ? pattern : `${mark}./${body.slice(root.length)}`;
 }
 
 /**
  * The text of a list that holds each of the patterns.
- * @param roots The absolute paths of the directory that is searched, with a slash at the end.
+ * @param roots The absolute paths of the directory that is searched, with `/` between names and at the end.
  * @internal
  */
 export function joinPatterns(patterns: readonly string[], roots: readonly string[]): string {

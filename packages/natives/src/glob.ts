@@ -3,7 +3,7 @@
  * @module
  */
 import { realpathSync, statSync } from "node:fs";
-import { resolve, sep } from "node:path";
+import { isAbsolute, resolve, sep } from "node:path";
 import { type CallOptions, Limit, deliverAll, underSignal } from "./call.js";
 import { joinPatterns, splitPatterns } from "./glob-list.js";
 import { native } from "./loader.js";
@@ -105,11 +105,12 @@ function ignored(call: string, patterns: string | readonly string[]): string[] {
   return list.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
 }
 
-/** The paths of a directory as absolute patterns begin with them: as it was passed, and without links. */
-function rootsOf(path: string): string[] {
+/** The paths of a directory as absolute patterns begin with them: as it was passed, and without links. None if no pattern is absolute. */
+function rootsOf(path: string, patterns: readonly string[]): string[] {
+  if (!patterns.some((pattern) => isAbsolute(pattern.replace(/^!/, "")))) return [];
   const given = resolve(path);
   const real = statSync(given, { throwIfNoEntry: false })?.isDirectory() ? realpathSync(given) : given;
-  return [...new Set([given, real])].map((each) => (each.endsWith(sep) ? each : each + sep));
+  return [...new Set([given, real])].map((each) => `${each.split(sep).join("/")}/`.replace(/\/\/$/, "/"));
 }
 
 /** The checked options, as they cross to the addon. */
@@ -126,8 +127,11 @@ function requestOf(call: string, options: GlobOptions): GlobRequest {
   // An empty array asks for nothing; an empty text is no pattern, and means the default.
   if (ignore !== undefined && ignore.length) {
     const wanted = typeof pattern === "string" ? splitPatterns(pattern || "*") : pattern;
-    request.pattern = joinPatterns([...(wanted ?? ["*"]), ...ignored(call, ignore)], rootsOf(options.path));
-  } else if (pattern !== undefined) request.pattern = typeof pattern === "string" ? pattern : joinPatterns(pattern, rootsOf(options.path));
+    const list = [...(wanted ?? ["*"]), ...ignored(call, ignore)];
+    request.pattern = joinPatterns(list, rootsOf(options.path, list));
+  } else if (pattern !== undefined) {
+    request.pattern = typeof pattern === "string" ? pattern : joinPatterns(pattern, rootsOf(options.path, pattern));
+  }
   return request;
 }
 
