@@ -3,6 +3,8 @@
  * @module
  */
 
+import { sep } from "node:path";
+
 const windows = process.platform === "win32";
 /** An escaped character (`\` separates directories on Windows), a class that is closed on its level, or one character. */
 const TOKEN = windows ? /\[[!^]?\]?(?:\[:\w+:\]|[^\]/])*\]|[^]/g : /\\[^]|\[[!^]?\]?(?:\[:\w+:\]|\\[^]|[^\]/\\])*\]|[^]/g;
@@ -63,8 +65,20 @@ export function splitPatterns(text: string): string[] {
   return parts.length === 1 ? [text] : parts.map((part) => part.trim()).filter(Boolean);
 }
 
-/** The text of a list that holds each of the patterns. @internal */
-export function joinPatterns(patterns: readonly string[]): string {
+/** An absolute pattern below one of the directories as a relative one: their names may have braces and commas too. */
+function relativePattern(pattern: string, roots: readonly string[]): string {
+  const [, mark = "", body = ""] = /^(!(?!\())?([^]*)$/.exec(pattern) as RegExpExecArray;
+  const written = body.split(sep).join("/");
+  const root = roots.find((each) => written.startsWith(each));
+  return root === undefined ? pattern : `${mark}./${body.slice(root.length)}`;
+}
+
+/**
+ * The text of a list that holds each of the patterns.
+ * @param roots The absolute paths of the directory that is searched, with `/` between names and at the end.
+ * @internal
+ */
+export function joinPatterns(patterns: readonly string[], roots: readonly string[]): string {
   // The addon drops blanks around an item, and finds an entry whose name is the whole list: no name has this in it.
-  return patterns.flatMap(items).join(",\n\n");
+  return patterns.flatMap((pattern) => items(relativePattern(pattern, roots))).join(",\n\n");
 }

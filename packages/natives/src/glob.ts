@@ -2,8 +2,8 @@
  * Finds files by patterns.
  * @module
  */
-import { statSync } from "node:fs";
-import { resolve, sep } from "node:path";
+import { realpathSync, statSync } from "node:fs";
+import { isAbsolute, resolve, sep } from "node:path";
 import { type CallOptions, Limit, deliverAll, underSignal } from "./call.js";
 import { joinPatterns, splitPatterns } from "./glob-list.js";
 import { native } from "./loader.js";
@@ -105,6 +105,14 @@ function ignored(call: string, patterns: string | readonly string[]): string[] {
   return list.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
 }
 
+/** The paths of a directory as absolute patterns begin with them: as it was passed, and without links. None if no pattern is absolute. */
+function rootsOf(path: string, patterns: readonly string[]): string[] {
+  if (!patterns.some((pattern) => isAbsolute(pattern.replace(/^!/, "")))) return [];
+  const given = resolve(path);
+  const real = statSync(given, { throwIfNoEntry: false })?.isDirectory() ? realpathSync(given) : given;
+  return [...new Set([given, real])].map((each) => `${each.split(sep).join("/")}/`.replace(/\/\/$/, "/"));
+}
+
 /** The checked options, as they cross to the addon. */
 function requestOf(call: string, options: GlobOptions): GlobRequest {
   const { pattern, ignore, onlyFiles, onlyDirectories, absolute, fileType, signal, ...rest } = options;
@@ -119,8 +127,11 @@ function requestOf(call: string, options: GlobOptions): GlobRequest {
   // An empty array asks for nothing; an empty text is no pattern, and means the default.
   if (ignore !== undefined && ignore.length) {
     const wanted = typeof pattern === "string" ? splitPatterns(pattern || "*") : pattern;
-    request.pattern = joinPatterns([...(wanted ?? ["*"]), ...ignored(call, ignore)]);
-  } else if (pattern !== undefined) request.pattern = typeof pattern === "string" ? pattern : joinPatterns(pattern);
+    const list = [...(wanted ?? ["*"]), ...ignored(call, ignore)];
+    request.pattern = joinPatterns(list, rootsOf(options.path, list));
+  } else if (pattern !== undefined) {
+    request.pattern = typeof pattern === "string" ? pattern : joinPatterns(pattern, rootsOf(options.path, pattern));
+  }
   return request;
 }
 

@@ -145,7 +145,7 @@ export class PtySession {
     const callback = onChunk as OnChunk<string | Uint8Array>;
     const deliver = (chunk: string | Uint8Array) => callback && this.#gate.pass(chunk, callback);
     running.add(this);
-    // Half a character for the last program is none for this one.
+    // Half a character that the last program did not get is not for this one.
     if (this.#starts++ === 0) this.#joiner.end();
     try {
       const end = await withCallback({ signal, timeoutMs: rest.timeoutMs }, deliver, false, (abort, deliver) =>

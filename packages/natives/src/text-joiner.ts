@@ -3,7 +3,7 @@
  * @module
  */
 
-/** What stands for half a character whose other half never came. */
+/** Replaces half a character whose other half never came. */
 const REPLACEMENT = "\ufffd";
 
 /** Holds the first half of a surrogate pair at the end of a text until the next text. @internal */

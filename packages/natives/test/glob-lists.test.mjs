@@ -1,5 +1,6 @@
 // Arrays of patterns: each item means what it means alone, whatever it ends or begins with.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import { globSync } from "@sinew/natives";
 import { tree } from "./tree.mjs";
@@ -36,6 +37,16 @@ test("an array finds what its patterns find alone, and ignores what they ignore 
       const both = find({ pattern: [first, second] });
       assert.deepEqual(both.sort(), union([alone, find({ pattern: [second] })]), JSON.stringify([first, second]));
     }
+  }
+});
+
+test("absolute patterns may begin with a directory whose name has braces, commas and classes", UNIX, () => {
+  for (const name of ["a{b}", "a{b", "{a,b}", "a,b", "[ab]", "a[b", "plain"]) {
+    const root = join(tree({ [`${name}/c.ts`]: "", [`${name}/d.ts`]: "", [`${name}/sub/c.ts`]: "" }), name);
+    const found = (options) => globSync({ path: root, ...options }).matches.map((match) => match.path);
+    assert.deepEqual(found({ pattern: [`${root}/*.ts`, "missing"] }), ["c.ts", "d.ts"], name);
+    assert.deepEqual(found({ pattern: [`${root}/**/c.ts`] }), ["c.ts", "sub/c.ts"], name);
+    assert.deepEqual(found({ pattern: "*.ts", ignore: [`${root}/c.ts`] }), ["d.ts", "sub/c.ts"], name);
   }
 });
 
