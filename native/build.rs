@@ -4,7 +4,7 @@ fn main() {
     napi_build::setup();
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
     if is("CARGO_CFG_TARGET_OS", "linux") {
-        // A worker that ends would unmap the addon under the threads of its pool.
+        // When a worker ends, the addon must not be unmapped while threads of its pool still run.
         println!("cargo::rustc-link-arg-cdylib=-Wl,-z,nodelete");
     }
     if is("CARGO_CFG_TARGET_OS", "windows") && is("CARGO_CFG_TARGET_ENV", "gnu") {

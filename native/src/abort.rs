@@ -1,4 +1,4 @@
-//! Ends calls from JavaScript: by a signal, by a time limit, by the end of the calling thread.
+//! Cancels calls from JavaScript: by a signal, by a time limit, and at the end of the calling thread.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,12 +15,12 @@ thread_local! {
     static CALLS: RefCell<Calls> = RefCell::new(Calls::new());
 }
 
-/// The handles that end the calls of one JavaScript thread. It is dropped with the thread, whatever the host does with the objects that
-/// are left there: nobody waits any more.
+/// The handles that cancel the calls of one JavaScript thread. Dropped with the thread, even if the host keeps its
+/// objects: nobody waits for the calls any more.
 struct Calls {
     next: u64,
     open: HashMap<u64, (CancelHandle, Arc<Flow>)>,
-    /// For calls that have no [`Abort`].
+    /// For calls without an [`Abort`].
     plain: (CancelHandle, CancelToken),
     shells: Vec<Weak<Shell>>,
 }
@@ -39,14 +39,14 @@ impl Drop for Calls {
             flow.close();
         }
         for shell in self.shells.iter().filter_map(Weak::upgrade) {
-            // Closing waits for what does not obey; this thread has no time for that. Without a thread to spare the shell
-            // ends with the process.
+            // Closing waits for processes that ignore the request, which must not block this thread. If no thread can
+            // be started, the shell ends with the process.
             let _ = std::thread::Builder::new().name("sinew-call".to_string()).spawn(move || shell.close());
         }
     }
 }
 
-/// Lets `shell` end with this thread at the latest.
+/// Closes `shell` at the latest when this thread ends.
 pub(crate) fn close_at_end(shell: &Arc<Shell>) {
     CALLS.with(|calls| {
         let shells = &mut calls.borrow_mut().shells;
@@ -55,7 +55,7 @@ pub(crate) fn close_at_end(shell: &Arc<Shell>) {
     });
 }
 
-/// The native end of an `AbortSignal` and of a callback: the TypeScript side calls `abort()` when the signal fires.
+/// Cancels a call and controls its callback: the TypeScript side calls `abort()` when an `AbortSignal` fires.
 #[napi]
 pub struct Abort {
     number: u64,
@@ -66,16 +66,16 @@ pub struct Abort {
 
 impl Drop for Abort {
     fn drop(&mut self) {
-        // JavaScript holds the one of every call that runs, so nobody waits any more.
+        // JavaScript keeps the object of every running call, so nobody waits any more.
         self.cancel_handle.cancel();
-        // At the end of the thread the list may be gone; it has ended the calls then.
+        // At the end of the thread, the list may be gone, after it has cancelled the calls.
         let _ = CALLS.try_with(|calls| calls.borrow_mut().open.remove(&self.number));
     }
 }
 
 #[napi]
 impl Abort {
-    /// One that is not aborted yet.
+    /// Creates an object that is not aborted.
     #[napi(constructor)]
     pub fn new() -> Abort {
         let (cancel_handle, cancel) = CancelHandle::new();
@@ -90,20 +90,20 @@ impl Abort {
         Abort { number, cancel_handle, cancel, flow }
     }
 
-    /// Ends the call that was given this object.
+    /// Cancels the call that received this object.
     #[napi]
     pub fn abort(&self) {
         self.cancel_handle.cancel();
         self.flow.wake();
     }
 
-    /// Holds back what goes to the callback of the call: it has returned a promise.
+    /// Pauses the callback of the call, which has returned a promise.
     #[napi]
     pub fn hold(&self) {
         self.flow.hold(true);
     }
 
-    /// Lets it go on: the promise is settled.
+    /// Resumes the callback after the promise has settled.
     #[napi]
     pub fn release(&self) {
         self.flow.hold(false);
@@ -114,7 +114,8 @@ impl Abort {
     }
 }
 
-/// Returns the token of a call: an [`Abort`], a time limit in milliseconds, both, and the end of this thread cancel it.
+/// Returns the token of a call, which is cancelled by an [`Abort`], a time limit in milliseconds, and the end of this
+/// thread.
 pub(crate) fn cancel(abort: Option<&Abort>, timeout_ms: Option<u32>) -> CancelToken {
     let cancel = match abort {
         Some(abort) => abort.cancel.clone(),

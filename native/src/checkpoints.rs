@@ -40,7 +40,7 @@ pub(crate) fn open_checkpoints<'env>(
 }
 
 impl CheckpointsHandle {
-    /// Runs a call on a thread of its own: it may wait for another process that has the store.
+    /// Runs a call on its own thread: it may wait for another process that has locked the store.
     pub(crate) fn run<'env, T, J>(
         &self,
         env: &'env Env,
@@ -59,13 +59,13 @@ impl CheckpointsHandle {
 
 #[napi]
 impl CheckpointsHandle {
-    /// The directory, all links resolved.
+    /// Returns the directory, with all links resolved.
     #[napi]
     pub fn root(&self) -> String {
         self.checkpoints.root().to_string_lossy().into_owned()
     }
 
-    /// Remembers the directory.
+    /// Takes a checkpoint of the directory.
     #[napi(ts_return_type = "Promise<CheckpointAnswer>")]
     pub fn take<'env>(
         &self,
@@ -78,7 +78,7 @@ impl CheckpointsHandle {
         self.run(env, cancel, move |open, cancel| open.take(&options, cancel), CheckpointAnswer::from)
     }
 
-    /// Remembers some paths before they are written.
+    /// Adds some paths to a checkpoint before they are written.
     #[napi(ts_return_type = "Promise<CheckpointAnswer>")]
     pub fn note<'env>(
         &self,
@@ -114,7 +114,7 @@ impl CheckpointsHandle {
         self.run(env, cancel, move |open, cancel| open.changes(&from, &to, cancel), CheckpointChangesAnswer::from)
     }
 
-    /// Says what a restore would do.
+    /// Returns what a restore would do.
     #[napi(ts_return_type = "Promise<PlanAnswer>")]
     pub fn plan<'env>(
         &self,

@@ -1,4 +1,4 @@
-//! The answers of `Checkpoints` as they cross: rows as columns.
+//! The results of `Checkpoints`, with rows as columns.
 
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
@@ -23,7 +23,7 @@ impl From<Checkpoint> for CheckpointAnswer {
     }
 }
 
-/// Paths: their bytes one after the other, and where each ends.
+/// Concatenates the bytes of paths; also returns the end of each.
 fn column<'a>(paths: impl Iterator<Item = &'a [u8]>) -> (Buffer, Vec<u32>) {
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
     for path in paths {
@@ -41,7 +41,7 @@ pub struct CheckpointChangesAnswer {
     pub changes: Vec<String>,
     pub kinds: Vec<String>,
     pub from: Buffer,
-    /// Where each old path ends; one that ends where the one before it does is none.
+    /// The end of each old path; one that ends where the previous one ends is absent.
     pub from_ends: Vec<u32>,
     pub truncated: bool,
     pub coverage: String,
@@ -58,7 +58,7 @@ impl From<Changes> for CheckpointChangesAnswer {
     }
 }
 
-/// A repository that moved.
+/// A repository that has moved.
 #[napi(object)]
 pub struct RepositoryAnswer {
     pub path: Buffer,
@@ -68,17 +68,17 @@ pub struct RepositoryAnswer {
     pub command: Option<String>,
 }
 
-/// A plan.
+/// The plan of a restore.
 #[napi(object)]
 pub struct PlanAnswer {
     pub paths: Buffer,
     pub ends: Vec<u32>,
     pub actions: Vec<String>,
-    /// Empty without one.
+    /// Empty without a reason.
     pub reasons: Vec<String>,
     pub changes: Vec<String>,
     pub kinds: Vec<String>,
-    /// Empty without one.
+    /// Empty without a note.
     pub notes: Vec<String>,
     pub repositories: Vec<RepositoryAnswer>,
     pub coverage: String,
@@ -108,7 +108,7 @@ impl From<Plan> for PlanAnswer {
     }
 }
 
-/// What a restore did.
+/// The result of a restore.
 #[napi(object)]
 pub struct RestoredAnswer {
     pub plan: PlanAnswer,

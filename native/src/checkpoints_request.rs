@@ -1,4 +1,4 @@
-//! The options of `Checkpoints` as they cross.
+//! The options of `Checkpoints`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 use sinew::checkpoint::{CheckpointKind, Force, OpenOptions, RestoreOptions, TakeOptions};
 
-/// What is opened.
+/// The options of opening checkpoints.
 #[napi(object)]
 pub struct CheckpointsRequest {
     pub root: String,
@@ -42,14 +42,14 @@ impl CheckpointsRequest {
             (&mut limits.directory, max_directory_bytes),
             (&mut limits.total, max_total_bytes),
         ] {
-            // TypeScript passes whole numbers from 0 on.
+            // TypeScript passes non-negative integers.
             *limit = value.map_or(*limit, |value| value as u64);
         }
         (root.into(), options)
     }
 }
 
-/// A checkpoint to be taken.
+/// The options of taking a checkpoint.
 #[napi(object)]
 pub struct TakeRequest {
     pub label: Option<String>,
@@ -73,10 +73,10 @@ impl TakeRequest {
     }
 }
 
-/// What is restored.
+/// The options of a restore.
 #[napi(object)]
 pub struct RestoreRequest {
-    /// Starts and ends in turn.
+    /// Starts and ends, alternating.
     pub spans: Option<Vec<String>>,
     pub paths: Option<Vec<Buffer>>,
     pub force: bool,

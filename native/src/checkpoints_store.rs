@@ -1,4 +1,4 @@
-//! The binding of what `Checkpoints` says of its store.
+//! The binding of the store of `Checkpoints`.
 
 use napi::Env;
 use napi::bindgen_prelude::Object;
@@ -11,13 +11,13 @@ use crate::checkpoints::CheckpointsHandle;
 
 #[napi]
 impl CheckpointsHandle {
-    /// Says what the store holds.
+    /// Returns the contents of the store.
     #[napi(ts_return_type = "Promise<UsageAnswer>")]
     pub fn usage<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         self.run(env, CancelToken::never(), |open, _| open.usage(), UsageAnswer::from)
     }
 
-    /// Brings the store within its limits.
+    /// Reduces the store to its limits.
     #[napi(ts_return_type = "Promise<CollectedAnswer>")]
     pub fn gc<'env>(
         &self,
@@ -29,7 +29,7 @@ impl CheckpointsHandle {
     }
 }
 
-/// What a store holds.
+/// The contents of a store.
 #[napi(object)]
 pub struct UsageAnswer {
     pub checkpoints: u32,
@@ -44,7 +44,7 @@ impl From<Usage> for UsageAnswer {
     }
 }
 
-/// What a collection removed.
+/// The result of a collection.
 #[napi(object)]
 pub struct CollectedAnswer {
     pub removed: Vec<String>,

@@ -1,16 +1,16 @@
-//! Pieces of output as they cross.
+//! Pieces of output for JavaScript.
 
 use napi::bindgen_prelude::{Either, Uint8Array};
 use napi_derive::napi;
 use sinew::shell::output::{Chunk, ChunkData, Source};
 
-/// Text, or bytes where they were asked for.
+/// Text, or bytes if they were requested.
 pub(crate) type Data = Either<String, Uint8Array>;
 
 /// A piece of the output of a command.
 #[napi(object, object_from_js = false)]
 pub(crate) struct OutputChunk {
-    /// From standard error, where that is apart.
+    /// True for standard error, if it is separate.
     pub stderr: bool,
     pub data: Either<String, Uint8Array>,
 }
@@ -21,7 +21,7 @@ impl From<Chunk> for OutputChunk {
     }
 }
 
-/// The contents of a piece.
+/// Returns the contents of a piece.
 pub(crate) fn data(chunk: Chunk) -> Data {
     match chunk.data {
         ChunkData::Text(text) => Either::A(text),

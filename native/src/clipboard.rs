@@ -9,7 +9,7 @@ use sinew::clipboard::{Clipboard, ClipboardOptions};
 
 use crate::task;
 
-/// The clipboard of one display. It offers what was written for as long as JavaScript holds it.
+/// The clipboard of one display. It offers the written content until JavaScript drops it.
 #[napi]
 pub(crate) struct DesktopClipboard {
     clipboard: Arc<Clipboard>,
@@ -17,21 +17,21 @@ pub(crate) struct DesktopClipboard {
 
 #[napi]
 impl DesktopClipboard {
-    /// Opens nothing yet.
+    /// Creates the clipboard without a connection.
     #[napi(constructor)]
     pub fn new(display: Option<String>) -> DesktopClipboard {
         let options = ClipboardOptions { display, ..ClipboardOptions::default() };
         DesktopClipboard { clipboard: Arc::new(Clipboard::new(options)) }
     }
 
-    /// The text in it.
+    /// Reads the text.
     #[napi(ts_return_type = "Promise<string | null>")]
     pub fn read_text<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let clipboard = Arc::clone(&self.clipboard);
         task::alone(env, "readTextFromClipboard", move || clipboard.read_text(), |text| text)
     }
 
-    /// The picture in it, as PNG.
+    /// Reads the image, as PNG.
     #[napi(ts_return_type = "Promise<Uint8Array | null>")]
     pub fn read_image<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let clipboard = Arc::clone(&self.clipboard);
@@ -39,7 +39,7 @@ impl DesktopClipboard {
         task::alone(env, "readImageFromClipboard", move || clipboard.read_image(), translate)
     }
 
-    /// Puts text into it.
+    /// Writes text.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn write_text<'env>(&self, env: &'env Env, text: String) -> napi::Result<Object<'env>> {
         let clipboard = Arc::clone(&self.clipboard);

@@ -9,7 +9,7 @@ use sinew::diff::{self, Change, ChangeKind, DiffOptions, UnifiedOptions, Unit};
 use crate::abort::{self, Abort};
 use crate::task;
 
-/// The pieces that are compared.
+/// The options of `diff`.
 #[napi(object)]
 pub(crate) struct DiffRequest {
     /// `"line"` or `"word"`.
@@ -18,20 +18,20 @@ pub(crate) struct DiffRequest {
     pub timeout_ms: Option<u32>,
 }
 
-/// The head of a unified diff, and how much of the texts it shows.
+/// The options of `unifiedDiff`.
 #[napi(object)]
 pub(crate) struct UnifiedRequest {
     /// The name of the old file.
     pub old_name: Option<String>,
     /// The name of the new file.
     pub new_name: Option<String>,
-    /// Unchanged lines around each change.
+    /// The number of unchanged lines around each change.
     pub context: Option<u32>,
     /// The time limit in milliseconds.
     pub timeout_ms: Option<u32>,
 }
 
-/// A change as two numbers: its kind, and its length in UTF-16 units.
+/// Encodes a change as two numbers: its kind, and its length in UTF-16 units.
 fn column(change: &Change<'_>) -> [u32; 2] {
     let kind = match change.kind {
         ChangeKind::Equal => 0,
@@ -41,7 +41,7 @@ fn column(change: &Change<'_>) -> [u32; 2] {
     [kind, change.utf16_len() as u32]
 }
 
-/// Compares two texts. The texts cross as JavaScript holds them and are turned into UTF-8 on the pool.
+/// Compares two texts. The texts are passed as UTF-16 and converted to UTF-8 on the pool.
 #[napi(
     ts_args_type = "before: string, after: string, options: DiffRequest, abort?: Abort",
     ts_return_type = "Promise<Uint32Array>"

@@ -1,10 +1,10 @@
-//! A Sinew error becomes a JavaScript `Error` with `name`, `code` and `message`.
+//! Converts Sinew errors to JavaScript `Error`s with `name`, `code` and `message`.
 
 use napi::bindgen_prelude::{JsObjectValue, JsValue, Object};
 use napi::{Env, Error as NapiError, Status};
 use sinew::base::{Error, ErrorCode};
 
-/// The error as JavaScript sees it. Where it cannot be made (the environment is ending) the message survives.
+/// Returns the error for JavaScript. If it cannot be created (the environment is ending), only the message is kept.
 pub(crate) fn to_js(env: &Env, error: &Error) -> NapiError {
     let plain = || NapiError::new(Status::GenericFailure, error.message().to_string());
     let made = || -> napi::Result<Object<'_>> {
@@ -19,7 +19,7 @@ pub(crate) fn to_js(env: &Env, error: &Error) -> NapiError {
     }
 }
 
-/// The name that programs test: the web's names for what the web has too.
+/// Returns the name that programs test, which follows the web platform if it has such an error.
 fn name(code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::Aborted => "AbortError",

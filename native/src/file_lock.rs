@@ -25,7 +25,7 @@ impl From<FileLock> for FileLockHandle {
 
 #[napi]
 impl FileLockHandle {
-    /// Lets go of the lock; later calls do nothing.
+    /// Releases the lock; later calls do nothing.
     #[napi]
     pub fn release(&self) {
         *self.lock.lock() = None;
@@ -36,7 +36,7 @@ fn mode(shared: bool) -> Mode {
     if shared { Mode::Shared } else { Mode::Exclusive }
 }
 
-/// Waits for the lock of a file.
+/// Locks a file, and waits until no other lock conflicts.
 #[napi(ts_return_type = "Promise<FileLockHandle>")]
 pub(crate) fn acquire_file_lock<'env>(
     env: &'env Env,
@@ -50,14 +50,14 @@ pub(crate) fn acquire_file_lock<'env>(
     task::alone(env, "fileLock", work, FileLockHandle::from)
 }
 
-/// Takes the lock of a file if nobody has it.
+/// Locks a file; resolves to null if another lock conflicts.
 #[napi(ts_return_type = "Promise<FileLockHandle | null>")]
 pub(crate) fn try_file_lock<'env>(env: &'env Env, path: String, shared: bool) -> napi::Result<Object<'env>> {
     let work = move || FileLock::try_acquire(Path::new(&path), mode(shared));
     task::blocking(env, "fileLock", work, |lock| lock.map(FileLockHandle::from))
 }
 
-/// The same, at once.
+/// Locks a file synchronously; returns null if another lock conflicts.
 #[napi]
 pub(crate) fn try_file_lock_sync(env: &Env, path: String, shared: bool) -> napi::Result<Option<FileLockHandle>> {
     let lock = || FileLock::try_acquire(Path::new(&path), mode(shared));

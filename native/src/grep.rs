@@ -45,7 +45,7 @@ pub(crate) struct SearchAnswer {
     pub error: Option<String>,
 }
 
-/// Searches files; `onMatch` gets pieces of the result while the search runs.
+/// Searches files; `onMatch` receives pieces of the result while the search runs.
 #[napi(ts_return_type = "Promise<GrepAnswer>")]
 pub(crate) fn grep<'env>(
     env: &'env Env,

@@ -1,4 +1,4 @@
-//! The options of `grep` and `search` as they cross.
+//! The options of `grep` and `search`.
 
 use napi_derive::napi;
 use sinew::search::{GrepOptions, Mode};
@@ -38,7 +38,7 @@ pub(crate) struct GrepRequest {
 }
 
 impl GrepRequest {
-    /// The core's options.
+    /// Converts to the core's options.
     pub(crate) fn into_core(self) -> GrepOptions {
         let GrepRequest {
             pattern,

@@ -6,7 +6,7 @@ use sinew::highlight::{self, Colors};
 
 use crate::task;
 
-/// One ANSI string per category; what is missing has no colour.
+/// One ANSI string per category; missing categories have no colour.
 #[napi(object)]
 pub(crate) struct HighlightPalette {
     /// Comments.
@@ -71,16 +71,16 @@ pub(crate) fn highlight_code(env: &Env, code: String, lang: String, colors: High
     task::now(env, "highlightCode", || Ok(highlight::highlight(&code, &lang, &colors.into_core())))
 }
 
-/// A coloured text and how much a limit left plain.
+/// A coloured text, and the number of lines without colours.
 #[napi(object)]
 pub(crate) struct HighlightResult {
     /// The code with colours.
     pub text: String,
-    /// The number of lines that a limit left plain.
+    /// The number of lines without colours because of a limit.
     pub plain_lines: u32,
 }
 
-/// Colours code and says what stayed plain; see `highlightCodeDetailed`.
+/// Colours code and counts lines without colours; see `highlightCodeDetailed`.
 #[napi]
 pub(crate) fn highlight_code_detailed(
     env: &Env,
@@ -95,7 +95,7 @@ pub(crate) fn highlight_code_detailed(
     })
 }
 
-/// A count for JavaScript.
+/// Converts a count for JavaScript.
 fn clamp(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -112,7 +112,7 @@ pub(crate) fn get_supported_languages(env: &Env) -> napi::Result<Vec<String>> {
     task::now(env, "getSupportedLanguages", || Ok(highlight::languages()))
 }
 
-/// The native end of a `HighlightStream`.
+/// The native part of a `HighlightStream`.
 #[napi]
 pub(crate) struct HighlightState {
     stream: highlight::HighlightStream,
@@ -120,7 +120,7 @@ pub(crate) struct HighlightState {
 
 #[napi]
 impl HighlightState {
-    /// A stream of code in `lang`.
+    /// Creates a stream of code in `lang`.
     #[napi(constructor)]
     pub fn new(env: &Env, lang: String, colors: HighlightPalette) -> napi::Result<HighlightState> {
         let stream =
@@ -128,13 +128,13 @@ impl HighlightState {
         Ok(HighlightState { stream })
     }
 
-    /// The number of lines so far that a limit left plain.
+    /// Returns the number of lines so far without colours because of a limit.
     #[napi(getter)]
     pub fn plain_lines(&self) -> u32 {
         clamp(self.stream.plain_lines())
     }
 
-    /// Colours the next piece.
+    /// Colours the next piece of code.
     #[napi]
     pub fn push(&mut self, env: &Env, chunk: String) -> napi::Result<String> {
         task::now(env, "HighlightStream.push", || Ok(self.stream.push(&chunk)))

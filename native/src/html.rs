@@ -12,15 +12,15 @@ use crate::task;
 /// The parts of a page to leave out.
 #[napi(object)]
 pub(crate) struct HtmlRequest {
-    /// Drop what is not the text of the page.
+    /// Whether to remove everything except the main content.
     pub clean_content: Option<bool>,
-    /// Drop pictures.
+    /// Whether to remove images.
     pub skip_images: Option<bool>,
     /// The time limit in milliseconds.
     pub timeout_ms: Option<u32>,
 }
 
-/// Turns a page into Markdown. The page crosses as JavaScript holds it and is turned into UTF-8 on the pool.
+/// Converts a page to Markdown. The page is passed as UTF-16 and converted to UTF-8 on the pool.
 #[napi(ts_args_type = "html: string, options: HtmlRequest, abort?: Abort", ts_return_type = "Promise<string>")]
 pub(crate) fn html_to_markdown<'env>(
     env: &'env Env,
@@ -46,7 +46,7 @@ pub(crate) struct HtmlNodes {
     pub numbers: Uint32Array,
 }
 
-/// Reads a page into nodes.
+/// Parses a page into nodes.
 #[napi]
 pub(crate) fn html_nodes(env: &Env, html: Utf16String) -> napi::Result<HtmlNodes> {
     task::now(env, "turndown", || {

@@ -15,7 +15,7 @@ use sinew::image::{self, ImageFormat, SamplingFilter};
 use crate::abort::{self, Abort};
 use crate::task;
 
-/// A decoded picture.
+/// A decoded image.
 #[napi(custom_finalize)]
 pub(crate) struct Picture {
     picture: Arc<image::Picture>,
@@ -27,12 +27,12 @@ impl ObjectFinalize for Picture {
     }
 }
 
-/// The bytes of pixels, which the garbage collector cannot see behind the small object.
+/// Returns the size of the pixels, which the garbage collector cannot see.
 fn size(picture: &image::Picture) -> i64 {
     i64::try_from(picture.samples().len()).unwrap_or(i64::MAX)
 }
 
-/// A new picture on its way to JavaScript.
+/// A new image for JavaScript.
 pub(crate) struct NewPicture(image::Picture);
 
 impl ToNapiValue for NewPicture {
@@ -43,7 +43,7 @@ impl ToNapiValue for NewPicture {
     }
 }
 
-/// Decodes a picture.
+/// Decodes an image.
 #[napi(ts_return_type = "Promise<Picture>")]
 pub(crate) fn parse_image<'env>(
     env: &'env Env,
@@ -52,26 +52,26 @@ pub(crate) fn parse_image<'env>(
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
     let cancel = abort::cancel(abort, timeout_ms);
-    // JavaScript may change its bytes while we read ours.
+    // JavaScript may change its bytes in the meantime.
     let bytes = bytes.to_vec();
     task::blocking(env, "parseImage", move || image::decode(&bytes, &cancel), NewPicture)
 }
 
 #[napi]
 impl Picture {
-    /// Pixels in a row.
+    /// The width in pixels.
     #[napi(getter)]
     pub fn width(&self) -> u32 {
         self.picture.width()
     }
 
-    /// The number of rows.
+    /// The height in pixels.
     #[napi(getter)]
     pub fn height(&self) -> u32 {
         self.picture.height()
     }
 
-    /// Makes a picture of another size.
+    /// Returns a resized copy of the image.
     #[napi(ts_return_type = "Promise<Picture>")]
     pub fn resize<'env>(
         &self,
@@ -88,7 +88,7 @@ impl Picture {
         task::blocking(env, "resizeImage", work, NewPicture)
     }
 
-    /// Writes the picture as a file.
+    /// Encodes the image as a file.
     #[napi(ts_return_type = "Promise<Uint8Array>")]
     pub fn encode<'env>(
         &self,
@@ -104,7 +104,7 @@ impl Picture {
         task::blocking(env, "encodeImage", work, Uint8Array::from)
     }
 
-    /// Writes the picture as escape codes.
+    /// Returns the image as escape codes.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn terminal<'env>(
         &self,
@@ -130,14 +130,14 @@ impl Picture {
     }
 }
 
-/// The place of a picture in a terminal.
+/// The placement of an image in a terminal.
 #[napi(object)]
 pub(crate) struct TerminalRequest {
-    /// Columns that it covers.
+    /// The width in columns.
     pub columns: Option<u32>,
-    /// Rows that it covers.
+    /// The height in rows.
     pub rows: Option<u32>,
-    /// Its number in the Kitty protocol.
+    /// The id in the Kitty protocol.
     pub id: Option<u32>,
     /// The time limit in milliseconds.
     pub timeout_ms: Option<u32>,

@@ -7,10 +7,10 @@ use sinew::term::{self, Input};
 
 use crate::text::Text;
 
-/// Longer strings are no key.
+/// Longer strings are not keys.
 const LONGEST: usize = 256;
 
-/// Runs `work` on a sequence or key id; one that is too long is read as empty, which is no key either.
+/// Runs `work` on a sequence or key id; a string that is too long is treated as empty, which is not a key either.
 fn read<T>(text: &Text, work: impl FnOnce(&str) -> T) -> Result<T> {
     text.read(|units| {
         let mut ascii = [0; LONGEST];
@@ -25,14 +25,14 @@ fn read<T>(text: &Text, work: impl FnOnce(&str) -> T) -> Result<T> {
     })
 }
 
-/// The names of keys that are no characters; `parseKey` gives their place plus 0x110000.
+/// Returns the names of keys that are not characters; `parseKey` returns their index plus 0x110000.
 #[napi(catch_unwind)]
 pub fn key_names() -> Vec<&'static str> {
     term::key_names().to_vec()
 }
 
-/// The key as one number: modifiers from bit 24 on (shift 1, alt 2, ctrl 4, super 8), then character or name; 0: none.
-/// Bit 31: the sequence may match more ids than that of the key.
+/// Returns the key as a number: modifiers from bit 24 on (shift 1, alt 2, ctrl 4, super 8), below them character or
+/// name; 0 if there is no key. Bit 31: the sequence may match further ids.
 #[napi(catch_unwind)]
 pub fn parse_key(#[napi(ts_arg_type = "string")] data: Text, kitty_active: bool) -> Result<u32> {
     let (key, ambiguous) = read(&data, |data| term::resolve_key(data, kitty_active))?;
@@ -87,14 +87,14 @@ pub fn matches_legacy_sequence(
     read(&data, |data| read(&key_name, |name| term::matches_legacy_sequence(data, name)))?
 }
 
-/// Cuts input into sequences, marked by a leading `s`; pastes by `p`, cursor reports (`row;column`) by `c`.
+/// Splits input into sequences, prefixed with `s`, pastes with `p`, and cursor reports (`row;column`) with `c`.
 #[napi]
 #[derive(Default)]
 pub struct InputBuffer(term::StdinBuffer);
 
 #[napi]
 impl InputBuffer {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     #[napi(constructor)]
     pub fn new() -> InputBuffer {
         InputBuffer::default()

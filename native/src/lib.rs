@@ -1,8 +1,8 @@
-//! The N-API binding: converts values, schedules work, forwards errors. No algorithm lives here.
+//! The N-API binding: converts values, schedules work, forwards errors. It contains no algorithms.
 //!
-//! `README.md` beside this file shows how an export is added.
+//! `README.md` beside this file describes how to add an export.
 
-// There is nothing to test here (TypeScript tests the binding), and napi's macros register nothing in a test build:
+// There is nothing to test here (TypeScript tests the binding), and napi's macros register nothing in a test build, so
 // every export would be dead code.
 #![cfg(not(test))]
 #![expect(unreachable_pub, reason = "the macros export what is `pub`; no crate imports this one")]
@@ -56,13 +56,13 @@ use std::sync::LazyLock;
 use napi_derive::napi;
 use sinew::Sinew;
 
-/// The process's one handle: the scan cache, the pool and the work profile.
+/// Returns the handle of the process: the scan cache, the pool and the work profile.
 fn handle() -> &'static Sinew {
     static HANDLE: LazyLock<Sinew> = LazyLock::new(|| Sinew::in_environment(|name| std::env::var_os(name)));
     &HANDLE
 }
 
-/// The version compiled into the addon; the loader compares it with the package's.
+/// Returns the version compiled into the addon; the loader compares it with the package's.
 #[napi]
 pub fn native_version() -> &'static str {
     env!("CARGO_PKG_VERSION")

@@ -55,7 +55,7 @@ impl From<output::OutputDump> for SinkDump {
     }
 }
 
-/// A collector of output of any size that keeps the end in memory.
+/// Collects output of any size and keeps the end in memory.
 #[napi]
 pub(crate) struct OutputSink {
     sink: output::OutputSink,
@@ -63,7 +63,7 @@ pub(crate) struct OutputSink {
 
 #[napi]
 impl OutputSink {
-    /// Creates an empty sink; no file is created yet.
+    /// Creates an empty sink. Creates no file yet.
     #[napi(constructor)]
     pub fn new(options: SinkRequest) -> OutputSink {
         let SinkRequest { tail_bytes, spill_path } = options;

@@ -11,27 +11,27 @@ use sinew::patch::{self, ApplyOptions, FileReport, HunkPlace, PatchReport};
 use crate::abort::{self, Abort};
 use crate::task;
 
-/// The directory that is patched, and how.
+/// The options of `applyPatch`.
 #[napi(object)]
 pub(crate) struct PatchRequest {
     /// The directory below which files may change.
     pub root: String,
-    /// Whether nothing is written.
+    /// Whether to write nothing.
     pub dry_run: Option<bool>,
-    /// The context lines at each end of a hunk that need not match.
+    /// The number of context lines at each end of a hunk that need not match.
     pub fuzz: Option<u32>,
     /// The time limit in milliseconds.
     pub timeout_ms: Option<u32>,
 }
 
-/// Where a hunk was applied.
+/// The position of an applied hunk.
 #[napi(object)]
 pub(crate) struct PatchedHunk {
     /// The first line in the new text, from 1.
     pub line: u32,
-    /// The lines between the announced place and this one.
+    /// The number of lines between the announced and the actual position.
     pub offset: f64,
-    /// The context lines at each end that did not match.
+    /// The number of context lines at each end that did not match.
     pub fuzz: u32,
 }
 
@@ -42,13 +42,13 @@ pub(crate) struct PatchedFile {
     pub action: String,
     /// The path below the root.
     pub path: String,
-    /// The path before a rename, or of the file that was copied.
+    /// The path before a rename, or the path of the copied file.
     pub from: Option<String>,
     /// The number of added lines.
     pub added: u32,
     /// The number of removed lines.
     pub removed: u32,
-    /// Where each hunk was applied.
+    /// The positions of the applied hunks.
     pub hunks: Vec<PatchedHunk>,
 }
 
@@ -69,7 +69,7 @@ fn file(report: FileReport) -> PatchedFile {
     }
 }
 
-/// Applies a patch to a directory. A text crosses as JavaScript holds it and is turned into UTF-8 on the pool; bytes are copied before.
+/// Applies a patch to a directory. A text is converted to UTF-8 on the pool; bytes are copied first.
 #[napi(
     ts_args_type = "text: string | Uint8Array, options: PatchRequest, abort?: Abort",
     ts_return_type = "Promise<Array<PatchedFile>>"

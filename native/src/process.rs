@@ -10,13 +10,13 @@ use sinew::process::{self, Process, Status, Terminate};
 use crate::abort::{self, Abort};
 use crate::task;
 
-/// Signals a process and all that descends from it.
+/// Signals a process and all its descendants.
 #[napi]
 pub(crate) fn kill_tree(env: &Env, pid: u32, signal: i32) -> napi::Result<u32> {
     task::now(env, "killTree", || Ok(process::kill_tree(pid, signal) as u32))
 }
 
-/// The pids of all that descends from a process.
+/// Returns the process ids of all descendants of a process.
 #[napi]
 pub(crate) fn list_descendants(env: &Env, pid: u32) -> napi::Result<Vec<u32>> {
     task::now(env, "listDescendants", || Ok(process::descendants(pid)))
@@ -43,7 +43,7 @@ impl TerminateRequest {
     }
 }
 
-/// The outcome for a process and its tree.
+/// The result of ending a process and its tree.
 #[napi(object)]
 pub(crate) struct Termination {
     pub signalled: u32,
@@ -58,7 +58,7 @@ impl From<process::Termination> for Termination {
     }
 }
 
-/// A handle that stays with its process. It holds nothing of the system between calls.
+/// A handle to one process. It keeps no system resources between calls.
 #[napi]
 pub(crate) struct ProcessHandle {
     process: Process,
@@ -70,7 +70,7 @@ impl From<Process> for ProcessHandle {
     }
 }
 
-/// The process that has this number now.
+/// Returns the process that currently has this id; null if there is none.
 #[napi]
 pub(crate) fn process_from_pid(pid: u32) -> Option<ProcessHandle> {
     Process::from_pid(pid).map(ProcessHandle::from)
@@ -78,44 +78,44 @@ pub(crate) fn process_from_pid(pid: u32) -> Option<ProcessHandle> {
 
 #[napi]
 impl ProcessHandle {
-    /// Its number.
+    /// The process id.
     #[napi(getter)]
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// The number of its parent.
+    /// The process id of the parent; null if it is unknown.
     #[napi]
     pub fn ppid(&self) -> Option<u32> {
         self.process.ppid()
     }
 
-    /// Its command line.
+    /// The command line; null if it is unknown.
     #[napi]
     pub fn args(&self) -> Option<Vec<String>> {
         self.process.args()
     }
 
-    /// Its living children.
+    /// The running child processes.
     #[napi]
     pub fn children(&self) -> Vec<ProcessHandle> {
         self.process.children().into_iter().map(ProcessHandle::from).collect()
     }
 
-    /// Returns whether it runs.
+    /// Returns true if the process is running.
     #[napi]
     pub fn running(&self) -> bool {
         self.process.status() == Status::Running
     }
 
-    /// Ends it and all that descends from it.
+    /// Ends the process and all its descendants.
     #[napi(ts_return_type = "Promise<Termination>")]
     pub fn terminate<'env>(&self, env: &'env Env, options: TerminateRequest) -> napi::Result<Object<'env>> {
         let (process, options) = (self.process, options.into_core());
         task::alone(env, "terminate", move || Ok(process.terminate(&options)), Termination::from)
     }
 
-    /// Waits until it is over.
+    /// Waits until the process has ended.
     #[napi(ts_args_type = "timeoutMs?: number, abort?: Abort", ts_return_type = "Promise<void>")]
     pub fn wait_for_exit<'env>(
         &self,

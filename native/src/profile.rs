@@ -6,7 +6,7 @@ use sinew::profile;
 
 use crate::{handle, task};
 
-/// The calls that ended lately, summed up.
+/// A summary of recently ended calls.
 #[napi(object)]
 pub(crate) struct WorkProfile {
     pub folded: String,
@@ -23,7 +23,7 @@ impl From<profile::WorkProfile> for WorkProfile {
     }
 }
 
-/// Sums up the calls that ended lately.
+/// Summarises recently ended calls.
 #[napi]
 pub(crate) fn get_work_profile(env: &Env, last_seconds: f64) -> napi::Result<WorkProfile> {
     task::now(env, "getWorkProfile", || handle().profile.work_profile(last_seconds).map(WorkProfile::from))

@@ -17,7 +17,7 @@ use crate::sandbox::SandboxHandle;
 use crate::stream::Stream;
 use crate::task;
 
-/// The longest wait for a program to start.
+/// The maximum time for a program to start.
 const START: Duration = Duration::from_secs(30);
 
 /// A pseudo-terminal session.
@@ -28,8 +28,8 @@ pub(crate) struct PtyHandle {
 
 impl Drop for PtyHandle {
     fn drop(&mut self) {
-        // JavaScript holds every session that runs, so this is the end of its thread: nobody waits any more. A
-        // session that does not run needs no end.
+        // JavaScript keeps every running session, so this is the end of its thread and nobody waits any more. A session
+        // that is not running needs no end.
         let _ = self.session.kill();
     }
 }
@@ -63,7 +63,7 @@ impl PtyHandle {
         };
         task::settled(env, "pty", PtyResult::from, |settle| {
             self.session.start_chunks(options, &cancel, on_chunk, move |end| {
-                // The other holder is gone, so this waits until all of it was delivered.
+                // The other reference is gone, so this waits until everything was delivered.
                 drop(last);
                 settle(end);
             })
@@ -80,45 +80,45 @@ impl PtyHandle {
         task::now(env, "pty", || self.session.write(bytes))
     }
 
-    /// Gives the terminal another size.
+    /// Resizes the terminal.
     #[napi]
     pub fn resize(&self, env: &Env, cols: u32, rows: u32) -> napi::Result<()> {
         task::now(env, "pty", || self.session.resize(cols, rows))
     }
 
-    /// Ends the program and all that came from it.
+    /// Ends the program and all its descendants.
     #[napi]
     pub fn kill(&self, env: &Env) -> napi::Result<()> {
         task::now(env, "pty", || self.session.kill())
     }
 
-    /// Stops reading the terminal, or goes on.
+    /// Pauses or resumes reading the terminal.
     #[napi]
     pub fn pause(&self, env: &Env, paused: bool) -> napi::Result<()> {
         task::now(env, "pty", || self.session.pause(paused))
     }
 
-    /// The running program, once it was started.
+    /// Returns the running program; null before the start.
     #[napi]
     pub fn terminal(&self) -> Option<PtyTerminal> {
         self.session.terminal().map(PtyTerminal::from)
     }
 
-    /// The same; blocks until it was started, or could not be.
+    /// Blocks until the program was started; null if it could not be started.
     #[napi]
     pub fn wait_terminal(&self) -> Option<PtyTerminal> {
         self.session.wait_terminal(START).map(PtyTerminal::from)
     }
 
-    /// The same as a promise.
+    /// Resolves when the program was started; to null if it could not be started.
     #[napi(ts_return_type = "Promise<PtyTerminal | null>")]
     pub fn started<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
-        // Taken now: a program that ends at once was started all the same.
+        // Obtained now: a program that ends immediately was started nevertheless.
         let wait = self.session.terminal_waiter();
         task::alone(env, "pty", move || Ok(wait(START)), |it| it.map(PtyTerminal::from))
     }
 
-    /// The number of bytes that wait to be typed.
+    /// Returns the number of bytes of queued input.
     #[napi(getter)]
     pub fn pending_bytes(&self) -> u32 {
         u32::try_from(self.session.pending_bytes()).unwrap_or(u32::MAX)

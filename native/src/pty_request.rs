@@ -1,4 +1,4 @@
-//! Options and results of `PtySession` as they cross.
+//! Options and results of `PtySession`.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ impl PtyRequest {
     }
 }
 
-/// The end of a program.
+/// The result of a program.
 #[napi(object)]
 pub(crate) struct PtyResult {
     pub exit_code: Option<i32>,
@@ -70,7 +70,7 @@ impl From<PtyEnd> for PtyResult {
     }
 }
 
-/// A terminal without a program; who gets it closes both ends.
+/// A terminal without a program; the caller must close both ends.
 #[napi(object)]
 pub(crate) struct PtyPair {
     pub master: i32,
@@ -100,7 +100,7 @@ fn open(_: u32, _: u32) -> Result<PtyPair> {
 #[napi(object)]
 pub(crate) struct PtyTerminal {
     pub pid: u32,
-    /// The number of the host's end of the terminal.
+    /// The file descriptor of the host's end of the terminal.
     pub fd: i32,
     /// The path of the program's end.
     pub name: String,

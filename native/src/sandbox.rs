@@ -8,7 +8,7 @@ use sinew::sandbox::{Promise, Refusal, Sandbox};
 use crate::sandbox_request::SandboxSetup;
 use crate::task;
 
-/// The state of one promise.
+/// The state of one guarantee.
 #[napi(object)]
 pub(crate) struct SandboxPromise {
     pub name: String,
@@ -17,7 +17,7 @@ pub(crate) struct SandboxPromise {
     pub missing: Vec<String>,
 }
 
-/// A call that a sandbox refused.
+/// A call that a sandbox denied.
 #[napi(object)]
 pub(crate) struct SandboxRefusal {
     pub kind: String,
@@ -45,7 +45,7 @@ impl From<Sandbox> for SandboxHandle {
 
 #[napi]
 impl SandboxHandle {
-    /// What is enforced, by what, and what is missing.
+    /// Returns which guarantees are enforced, by which mechanism, and which are missing.
     #[napi]
     pub fn status(&self) -> Vec<SandboxPromise> {
         let strings = |list: &[&str]| list.iter().map(ToString::to_string).collect();
@@ -62,7 +62,7 @@ impl SandboxHandle {
         Promise::ALL.map(row).into()
     }
 
-    /// Refuses new commands, and releases what no command uses any more.
+    /// Rejects new commands, and releases what running commands do not use.
     #[napi]
     pub fn close(&self) {
         self.sandbox.close();

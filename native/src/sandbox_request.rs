@@ -1,10 +1,10 @@
-//! Policies of `Sandbox` as they cross.
+//! The policies of `Sandbox`.
 
 use napi_derive::napi;
 use sinew::base::{Error, Result};
 use sinew::sandbox::{Mode, Network, Policy, Promise, Protect, Surroundings};
 
-/// A policy, and the parts of the environment that give it its meaning.
+/// A policy, and the parts of the environment that it refers to.
 #[napi(object)]
 pub(crate) struct SandboxSetup {
     pub mode: String,
@@ -15,7 +15,7 @@ pub(crate) struct SandboxSetup {
     pub deny_exec: Vec<String>,
     /// The protected paths; absent for the default.
     pub protect: Option<Vec<String>>,
-    /// The default protection, also where the mode has none.
+    /// Whether to use the default protection, even if the mode has none.
     pub protects_default: bool,
     /// `off`, `loopback` or `on`.
     pub network: Option<String>,

@@ -15,7 +15,7 @@ use crate::shell_request::{ShellAnswer, ShellJob, ShellRun, ShellSetup};
 use crate::stream::Stream;
 use crate::task;
 
-/// Runs `work` on a thread of its own; the promise settles after the last chunk was delivered.
+/// Runs `work` on its own thread; the promise settles after the last chunk was delivered.
 pub(crate) fn streamed<'env, T: Send + 'static, J: JsValuesTupleIntoVec + 'static>(
     env: &'env Env,
     on_chunk: Option<Function<'env, J, Unknown<'static>>>,
@@ -38,7 +38,7 @@ pub(crate) fn streamed<'env, T: Send + 'static, J: JsValuesTupleIntoVec + 'stati
     task::alone(env, "shell", work, ShellAnswer::from)
 }
 
-/// A shell that lives on from command to command.
+/// A shell that keeps its state between commands.
 #[napi]
 pub(crate) struct ShellHandle {
     shell: Arc<shell::Shell>,
@@ -55,7 +55,7 @@ impl ShellHandle {
         ShellHandle { shell }
     }
 
-    /// Runs one command after those before it.
+    /// Runs one command after the previous ones.
     #[napi(ts_return_type = "Promise<ShellAnswer>")]
     pub fn run<'env>(
         &self,
@@ -83,7 +83,7 @@ impl ShellHandle {
         task::alone(env, "shell", work, |()| ())
     }
 
-    /// The processes of earlier runs that still live.
+    /// Returns the processes of earlier runs that are still running.
     #[napi(ts_return_type = "Promise<Array<ShellJob>>")]
     pub fn jobs<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let shell = Arc::clone(&self.shell);
@@ -91,7 +91,7 @@ impl ShellHandle {
         task::alone(env, "shell", move || shell.jobs(), rows)
     }
 
-    /// Ends everything.
+    /// Ends the shell and its processes.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let shell = Arc::clone(&self.shell);
@@ -102,7 +102,7 @@ impl ShellHandle {
         task::alone(env, "shell", work, |()| ())
     }
 
-    /// `"bash"` or `"brush"`.
+    /// The engine: `"bash"` or `"brush"`.
     #[napi(getter)]
     pub fn engine(&self) -> &'static str {
         self.shell.engine().as_str()

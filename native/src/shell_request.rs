@@ -1,4 +1,4 @@
-//! Options and results of `Shell` and `executeShell` as they cross.
+//! Options and results of `Shell` and `executeShell`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use sinew::shell::{Engine, Job, RunOptions, RunResult, ShellOptions, Supervisor}
 use crate::abort::{self, Abort};
 use crate::sandbox::{SandboxHandle, SandboxRefusal};
 
-/// The setup of a shell.
+/// The options of a shell.
 #[napi(object)]
 pub(crate) struct ShellSetup {
     /// The file of the supervisor program.
@@ -33,7 +33,7 @@ pub(crate) struct ShellRun {
     pub timeout_ms: Option<u32>,
 }
 
-/// The end of a command.
+/// The result of a command.
 #[napi(object)]
 pub(crate) struct ShellAnswer {
     pub exit_code: Option<i32>,
@@ -42,7 +42,7 @@ pub(crate) struct ShellAnswer {
     pub timed_out: bool,
     pub working_dir: Option<String>,
     pub state_lost_reason: Option<String>,
-    /// What the sandbox refused.
+    /// The calls that the sandbox denied.
     pub refused: Vec<SandboxRefusal>,
 }
 
@@ -69,7 +69,7 @@ impl ShellSetup {
     }
 }
 
-/// The supervisor program at a path. Shells of one path share what was learned about the machine's bash.
+/// Returns the supervisor program at a path. Shells with the same path share the cache of known bashes.
 fn supervisor_at(path: String) -> Supervisor {
     static BY_PATH: LazyLock<Mutex<HashMap<String, Supervisor>>> = LazyLock::new(Mutex::default);
     let mut by_path = BY_PATH.lock();

@@ -20,7 +20,7 @@ use crate::task;
 pub(crate) struct ShellStreams {
     /// A program and its arguments, instead of a script.
     pub args: Option<Vec<String>>,
-    /// Standard error comes apart.
+    /// Whether standard error is separate.
     pub separate: Option<bool>,
     /// Chunks are bytes, not text.
     pub bytes: Option<bool>,
@@ -38,7 +38,7 @@ impl ShellStreams {
     }
 }
 
-/// Runs one command in a shell of its own, or one program.
+/// Runs one command in its own shell, or one program.
 #[allow(clippy::too_many_arguments, reason = "an object of JavaScript cannot pass handles")]
 #[napi(ts_return_type = "Promise<ShellAnswer>")]
 pub(crate) fn execute_shell<'env>(
@@ -75,13 +75,13 @@ impl Drop for ShellInput {
 
 #[napi]
 impl ShellInput {
-    /// A pipe that nobody reads yet.
+    /// Creates a pipe without a reader.
     #[napi(constructor)]
     pub fn new(env: &Env) -> napi::Result<ShellInput> {
         task::now(env, "shell", || Ok(ShellInput { pipe: Arc::new(InputPipe::new()?) }))
     }
 
-    /// Writes bytes; false once nobody takes them any more.
+    /// Writes bytes; resolves to false if there is no reader any more.
     #[napi(ts_return_type = "Promise<boolean>")]
     pub fn write<'env>(&self, env: &'env Env, bytes: Uint8Array, abort: Option<&Abort>) -> napi::Result<Object<'env>> {
         let (pipe, bytes, cancel) = (Arc::clone(&self.pipe), bytes.to_vec(), abort::cancel(abort, None));

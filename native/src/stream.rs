@@ -13,19 +13,19 @@ mod flow;
 
 pub(crate) use flow::Flow;
 
-/// The number of values that may wait for the JavaScript thread before the producer does.
+/// The maximum number of values that wait for the JavaScript thread before the producer has to wait.
 const QUEUE: usize = 64;
 
 type Queue<T, J> = ThreadsafeFunction<Item<T>, Unknown<'static>, J, Status, false>;
 
-/// A JavaScript callback that takes one `J`, called from any thread with a `T`.
+/// A JavaScript callback that receives one `J`, called from any thread with a `T`.
 pub(crate) struct Stream<T: 'static, J: 'static + JsValuesTupleIntoVec> {
     queue: Option<Queue<T, J>>,
     flow: Arc<Flow>,
     cancel: CancelToken,
 }
 
-/// A value counts itself out when it is dropped, delivered or not.
+/// A value decrements the counter when it is dropped, delivered or not.
 struct Item<T> {
     value: Option<T>,
     flow: Arc<Flow>,
@@ -37,7 +37,7 @@ impl<T> Drop for Item<T> {
     }
 }
 
-/// Goes with the callback: when the JavaScript thread ends, what still waits for it is not dropped, but this is.
+/// Dropped with the callback: when the JavaScript thread ends, waiting values are not dropped, but this is.
 struct Closer(Arc<Flow>);
 
 impl Drop for Closer {
@@ -47,9 +47,9 @@ impl Drop for Closer {
 }
 
 impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
-    /// `translate` runs on the JavaScript thread. The callback itself must not throw: the TypeScript side wraps
-    /// the user's in one that keeps the error, tells `abort` of promises that it returns, and ends the call. `cancel` is
-    /// what ends the call.
+    /// Creates the stream. `translate` runs on the JavaScript thread. The callback itself must not throw: the
+    /// TypeScript side wraps the user's callback to store the error, notify `abort` of returned promises, and end the
+    /// call. `cancel` ends the call.
     pub(crate) fn new(
         callback: &Function<'_, J, Unknown<'static>>,
         abort: Option<&Abort>,
@@ -70,8 +70,8 @@ impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
         Ok(Stream { queue: Some(queue), flow, cancel: cancel.clone() })
     }
 
-    /// Hands a value over; blocks while too many wait, and while a promise of the callback is awaited. False when
-    /// JavaScript is gone, or the call was ended meanwhile.
+    /// Sends a value; blocks while too many are waiting, and while a promise of the callback is awaited. Returns false
+    /// if JavaScript is gone, or the call was cancelled meanwhile.
     pub(crate) fn send(&self, value: T) -> bool {
         let Some(queue) = &self.queue else { return false };
         let mut state = self.flow.wait(&self.cancel, |state| !state.held && state.waiting < QUEUE);
@@ -84,7 +84,7 @@ impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
         queue.call(item, ThreadsafeFunctionCallMode::NonBlocking) == Status::Ok
     }
 
-    /// Waits until every value sent was handed to the callback, then lets go of it, so that it no longer keeps
+    /// Waits until every sent value was passed to the callback, then releases the callback, so that it no longer keeps
     /// the event loop alive. Dropping does the same. The TypeScript side waits for the promise of the last one.
     pub(crate) fn finish(&mut self) {
         self.settle();
@@ -94,7 +94,7 @@ impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
 
 impl<T: 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
     fn settle(&self) {
-        // Values go on to JavaScript whatever is awaited there.
+        // Values are delivered to JavaScript even while a promise is awaited there.
         drop(self.flow.wait(&CancelToken::never(), |state| state.waiting == 0));
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn glob_sync(env: &Env, options: GlobRequest) -> napi::Result<GlobAns
     })
 }
 
-/// Searches files, before it returns.
+/// Searches files synchronously.
 #[napi]
 pub(crate) fn grep_sync(env: &Env, options: GrepRequest) -> napi::Result<GrepAnswer> {
     let cancel = abort::cancel(None, options.timeout_ms);

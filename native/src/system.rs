@@ -1,4 +1,4 @@
-//! The binding of `getSystemInfo` and of the loader's question.
+//! The binding of `getSystemInfo` and of the loader's processor check.
 
 use napi_derive::napi;
 use sinew::system;
@@ -53,7 +53,7 @@ pub(crate) fn get_system_info() -> SystemFacts {
     system::system_info().into()
 }
 
-/// Returns whether the processor has all of x86-64-v3.
+/// Returns true if the processor supports all of x86-64-v3.
 #[napi]
 pub(crate) fn cpu_supports_modern() -> bool {
     system::cpu_supports_modern()

@@ -1,4 +1,4 @@
-//! Schedules calls off the JavaScript thread and settles their promises; guards against panics, samples for the profile.
+//! Schedules calls off the JavaScript thread and settles their promises; catches panics, and samples for the profile.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,7 +36,7 @@ where
     Ok(promise)
 }
 
-/// Runs `work` on a thread of its own, for calls that wait for other processes: they must not hold up the pool.
+/// Runs `work` on its own thread, for calls that wait for other processes: they must not block the pool.
 pub(crate) fn alone<'env, T, J>(
     env: &'env Env,
     tag: &'static str,
@@ -53,8 +53,8 @@ where
     })
 }
 
-/// Lets `begin` start work that ends on a thread of its own choice: it calls what it is given with the result.
-/// When `begin` fails, its error rejects the promise.
+/// Lets `begin` start work that ends on any thread: it calls its argument with the result. If `begin` fails, its error
+/// rejects the promise.
 pub(crate) fn settled<'env, T, J>(
     env: &'env Env,
     tag: &'static str,
@@ -71,7 +71,7 @@ where
         handle().profile.record(tag, begun, begun.elapsed());
         deferred.resolve(move |env| result.map(translate).map_err(|error| error::to_js(&env, &error)));
     };
-    // A promise that nobody settles would keep the event loop alive, so a failed start settles it here.
+    // An unsettled promise would keep the event loop alive, so a failed start settles it here.
     let slot = Arc::new(Mutex::new(Some(settle)));
     let shared = Arc::clone(&slot);
     let take = move |slot: &Mutex<Option<_>>| slot.lock().take();
@@ -88,7 +88,7 @@ where
     Ok(promise)
 }
 
-/// Runs `work` here and now, for short pure calls; a panic throws.
+/// Runs `work` synchronously, for short pure calls; a panic throws.
 pub(crate) fn now<T>(env: &Env, tag: &'static str, work: impl FnOnce() -> Result<T>) -> napi::Result<T> {
     guarded(tag, work).map_err(|error| error::to_js(env, &error))
 }

@@ -1,7 +1,7 @@
 //! The binding of `text`.
 //!
-//! Strings cross as UTF-16, as JavaScript holds them: the engine reads that, and nothing is transcoded. Answers that
-//! are the text itself cross as `null`, and the TypeScript side gives its own string back.
+//! Strings are passed as UTF-16, as JavaScript stores them: the engine reads that, and nothing is transcoded. Results
+//! that equal the text are passed as `null`, and the TypeScript side returns its own string.
 
 use std::mem::MaybeUninit;
 
@@ -13,7 +13,7 @@ use sinew::term::{self, Ellipsis, utf16};
 /// Strings shorter than this are read without an allocation.
 const SHORT: usize = 512;
 
-/// A string argument, read where it is used: moving a buffer around costs as much as the crossing.
+/// A string argument, read in place: moving a buffer costs as much as passing the string.
 pub(crate) struct Text {
     env: sys::napi_env,
     value: sys::napi_value,
@@ -26,12 +26,12 @@ impl FromNapiValue for Text {
 }
 
 impl Text {
-    /// Runs `work` on the string's code units. An argument that is no string is an error.
+    /// Runs `work` on the string's code units. Fails if the argument is not a string.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
         self.read_start(|_| None, work)
     }
 
-    /// The same, but of a long string `start` sees the beginning first, and may answer.
+    /// Like [`Text::read`], but for a long string, `start` sees the beginning first and may return the result.
     fn read_start<T>(&self, start: impl FnOnce(&[u16]) -> Option<T>, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
         let mut short = [const { MaybeUninit::<u16>::uninit() }; SHORT];
         let mut length = 0;
@@ -67,7 +67,7 @@ pub fn count_ambiguous(text: String) -> f64 {
     term::count_ambiguous(&text) as f64
 }
 
-/// The lines, joined by line feeds: one string crosses faster than many.
+/// Returns the lines, joined by line feeds: one string is passed faster than many.
 #[napi(catch_unwind, ts_return_type = "string")]
 pub fn wrap_text_with_ansi(
     #[napi(ts_arg_type = "string")] text: Text,
@@ -91,8 +91,8 @@ pub fn truncate_to_width(
     text.read_start(start, |text| utf16::truncate(text, max, ellipsis, pad, tab).map(Utf16String::from))
 }
 
-/// Texts and their cells as one string, which crosses faster than an array: for each text four characters with the
-/// bytes of its cells and four with those of its length, then the texts.
+/// Packs texts and their widths into one string, which is passed faster than an array: for each text four characters
+/// with the bytes of its width and four with those of its length, then the texts.
 fn packed<const N: usize>(parts: [(Vec<u16>, usize); N]) -> Utf16String {
     let mut units = Vec::with_capacity(12 + parts.iter().map(|(text, _)| text.len()).sum::<usize>());
     for (text, width) in &parts {
@@ -134,7 +134,7 @@ pub fn extract_segments(
     strict_after: bool,
     tab_width: u32,
 ) -> Result<Utf16String> {
-    // A wide cluster half under the overlay cannot be shown: what stands before it is strict always.
+    // A wide cluster half under the overlay cannot be shown: the part before the overlay is always strict.
     let after = (after_start as usize, after_length as usize, strict_after);
     columns(&line, [(0, before_end as usize, true), after], tab_width)
 }

@@ -27,7 +27,7 @@ fn open(_: i32) -> Result<TtyWriterHandle> {
     Err(Error::invalid("TtyWriter: Unix only; use process.stdout.write"))
 }
 
-/// Starts a writer for a descriptor.
+/// Opens a writer for a file descriptor.
 #[napi]
 pub(crate) fn open_tty_writer(env: &Env, fd: i32) -> napi::Result<TtyWriterHandle> {
     task::now(env, "TtyWriter", || open(fd))

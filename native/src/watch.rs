@@ -14,18 +14,18 @@ use sinew::watch::{Change, TreeWatcher, WatchCloser, WatchOptions};
 use crate::abort::{self, Abort};
 use crate::{handle, task};
 
-/// How a directory is watched.
+/// The options of `watch`.
 #[napi(object)]
 pub(crate) struct WatchRequest {
-    /// Globs of paths that are left out.
+    /// Globs of ignored paths.
     pub ignore: Option<Vec<String>>,
-    /// Whether ignore files count.
+    /// Whether ignore files apply.
     pub gitignore: Option<bool>,
-    /// Whether folders below are watched too.
+    /// Whether directories below are watched as well.
     pub recursive: Option<bool>,
-    /// The time in which changes are gathered, in milliseconds.
+    /// The time in which changes are collected, in milliseconds.
     pub debounce_ms: Option<u32>,
-    /// The most watches.
+    /// The maximum number of watches.
     pub max_watches: Option<u32>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct WatchedChange {
     pub to: Option<String>,
 }
 
-/// Changes, and how they were found.
+/// Changes, and how they were detected.
 #[napi(object)]
 pub(crate) struct WatchBatch {
     pub mode: String,
@@ -72,13 +72,13 @@ impl Drop for WatchHandle {
 
 #[napi]
 impl WatchHandle {
-    /// How changes were found when the directory was opened.
+    /// Returns how changes were detected when the directory was opened.
     #[napi(getter)]
     pub fn mode(&self) -> &'static str {
         self.mode
     }
 
-    /// Waits for the next batch; null once the watcher is closed.
+    /// Waits for the next batch; resolves to null when the watcher is closed.
     #[napi(ts_return_type = "Promise<WatchBatch | null>")]
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let watcher = Arc::clone(&self.watcher);
@@ -95,7 +95,7 @@ impl WatchHandle {
         })
     }
 
-    /// Ends the wait; later ones end at once.
+    /// Ends the wait; later waits end immediately.
     #[napi]
     pub fn close(&self) {
         self.closer.close();

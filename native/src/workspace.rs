@@ -19,13 +19,13 @@ use crate::handle;
 use crate::task;
 use crate::workspace_request::{BoostRequest, WorkspaceRequest};
 
-/// A folder in view.
+/// A watched directory.
 #[napi]
 pub(crate) struct WorkspaceHandle {
     open: Arc<Mutex<Option<Workspace>>>,
 }
 
-/// Opens a folder.
+/// Opens a directory.
 #[napi(ts_return_type = "Promise<WorkspaceHandle>")]
 pub(crate) fn open_workspace<'env>(
     env: &'env Env,
@@ -41,7 +41,7 @@ pub(crate) fn open_workspace<'env>(
     task::blocking(env, "openWorkspace", work, |open| WorkspaceHandle { open: Arc::new(Mutex::new(Some(open))) })
 }
 
-/// Deletes the index of a folder on disk; false where there is none.
+/// Deletes the index of a directory on disk; resolves to false if there is none.
 #[napi(ts_return_type = "Promise<boolean>")]
 pub(crate) fn remove_workspace<'env>(
     env: &'env Env,
@@ -55,7 +55,7 @@ pub(crate) fn remove_workspace<'env>(
 
 #[napi]
 impl WorkspaceHandle {
-    /// The folder, absolute.
+    /// Returns the absolute path of the directory.
     #[napi]
     pub fn root(&self, env: &Env) -> napi::Result<String> {
         task::now(env, "workspace", || Ok(self.workspace()?.root().to_string_lossy().into_owned()))
@@ -93,7 +93,7 @@ impl WorkspaceHandle {
         task::blocking(env, "glob", work, GlobAnswer::from)
     }
 
-    /// Finds entries as `fuzzyFind` does, in another order where there is a boost.
+    /// Finds entries as `fuzzyFind` does; a boost changes the order.
     #[napi(ts_return_type = "Promise<FindAnswer>")]
     pub fn fuzzy_find<'env>(
         &self,
@@ -115,7 +115,7 @@ impl WorkspaceHandle {
         task::blocking(env, "fuzzyFind", work, FindAnswer::from)
     }
 
-    /// Gives everything back.
+    /// Closes the workspace and releases its resources.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let open = self.open.lock().take();
@@ -126,7 +126,7 @@ impl WorkspaceHandle {
         task::blocking(env, "workspace", work, |()| ())
     }
 
-    /// Returns the workspace; none where it was closed.
+    /// Returns the workspace; `None` if it was closed.
     pub(crate) fn opened(&self) -> Option<Workspace> {
         self.open.lock().clone()
     }

@@ -1,4 +1,4 @@
-//! The binding of what changed in a workspace, and of what is at hand there.
+//! The binding of the changes and the uses of paths in a workspace.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use crate::handle;
 use crate::task;
 use crate::workspace::WorkspaceHandle;
 
-/// The paths that changed between two moments.
+/// The paths that changed since a token.
 #[napi(object)]
 pub(crate) struct ChangesAnswer {
     pub token: String,
@@ -40,7 +40,7 @@ impl From<UseKind> for PathUse {
 
 #[napi]
 impl WorkspaceHandle {
-    /// Notes a use of a path; the time in milliseconds since the epoch.
+    /// Records a use of a path; the time in milliseconds since the epoch.
     #[napi]
     pub fn note(&self, env: &Env, path: String, kind: UseKind, at: f64) -> napi::Result<()> {
         task::now(env, "workspace", || {
@@ -50,7 +50,7 @@ impl WorkspaceHandle {
         })
     }
 
-    /// Returns what changed since the moment of a token.
+    /// Returns what changed since a token.
     #[napi(ts_return_type = "Promise<ChangesAnswer>")]
     pub fn changes<'env>(
         &self,

@@ -1,4 +1,4 @@
-//! The progress of a workspace's build as it crosses.
+//! The progress of a workspace's build.
 
 use napi::Env;
 use napi_derive::napi;
@@ -43,7 +43,7 @@ impl From<BuildProgress> for ProgressAnswer {
 
 #[napi]
 impl WorkspaceHandle {
-    /// How far the build that runs has come.
+    /// Returns the progress of the current build.
     #[napi]
     pub fn progress(&self, env: &Env) -> napi::Result<ProgressAnswer> {
         task::now(env, "workspace", || Ok(self.workspace()?.progress().into()))

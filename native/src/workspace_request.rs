@@ -1,4 +1,4 @@
-//! The options of a workspace as they cross.
+//! The options of a workspace.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use sinew::search::{Boost, BuildPolicy, WorkspaceOptions};
 
 use crate::handle;
 
-/// The time at which files are read into the index unasked.
+/// When files are read into the index without a request.
 #[napi(string_enum = "camelCase")]
 pub enum IndexPolicy {
     Auto,
@@ -30,7 +30,7 @@ pub(crate) struct WorkspaceRequest {
 }
 
 impl WorkspaceRequest {
-    /// The root and the core's options.
+    /// Returns the root and the core's options.
     pub(crate) fn into_core(self) -> (PathBuf, WorkspaceOptions) {
         let WorkspaceRequest {
             root,
@@ -68,7 +68,7 @@ impl From<IndexPolicy> for BuildPolicy {
     }
 }
 
-/// The files that a person has in mind.
+/// The current and the recent files of the user.
 #[napi(object)]
 pub(crate) struct BoostRequest {
     pub current: Option<String>,

@@ -1,4 +1,4 @@
-//! The state of a workspace as it crosses.
+//! The state of a workspace.
 
 use napi::Env;
 use napi::bindgen_prelude::Object;
@@ -10,7 +10,7 @@ use crate::handle;
 use crate::task;
 use crate::workspace::WorkspaceHandle;
 
-/// The way in which a workspace is kept fresh.
+/// How a workspace is kept up to date.
 #[napi(string_enum = "camelCase")]
 pub enum FreshnessMode {
     Watch,
@@ -114,7 +114,7 @@ impl From<IndexState> for WorkspaceStage {
 
 #[napi]
 impl WorkspaceHandle {
-    /// Reads what the index does not know.
+    /// Reads the files that are missing in the index.
     #[napi(ts_return_type = "Promise<WorkspaceState>")]
     pub fn ready<'env>(
         &self,
@@ -126,7 +126,7 @@ impl WorkspaceHandle {
         task::blocking(env, "workspace", move || workspace?.ready(&handle().pool, &cancel), WorkspaceState::from)
     }
 
-    /// The state as of the last call.
+    /// Returns the state as of the last call.
     #[napi]
     pub fn status(&self) -> WorkspaceState {
         let closed = || WorkspaceStatus {

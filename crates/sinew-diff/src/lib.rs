@@ -59,7 +59,7 @@ impl Default for DiffOptions {
     }
 }
 
-/// Which of the texts contains a change.
+/// The texts that contain a change: the old, the new, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     /// In both texts.
@@ -73,7 +73,7 @@ pub enum ChangeKind {
 /// A range of text that is in both texts, or only in one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change<'a> {
-    /// Which of the texts contains it.
+    /// The texts that contain it.
     pub kind: ChangeKind,
     /// The text, never empty.
     pub text: &'a str,

@@ -49,7 +49,7 @@ pub(crate) struct Layout {
     came: Vec<u32>,
 }
 
-/// Where runs may begin: anywhere, or only at the start of a word.
+/// The possible starts of a run: anywhere, or only the start of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
     Anywhere,

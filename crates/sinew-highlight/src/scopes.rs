@@ -7,7 +7,7 @@ use syntect::parsing::Scope;
 
 use crate::category::Category;
 
-/// What a scope determines about its text.
+/// The properties of a text that a scope determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Nothing: the surrounding scope decides.

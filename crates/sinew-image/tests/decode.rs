@@ -262,7 +262,7 @@ fn animated_webp(width: u32, height: u32, alpha: bool, frames: &[(u32, u32, &Pic
     let mut body = chunk(b"VP8X", &[&[flags, 0, 0, 0], &three(width - 1)[..], &three(height - 1)].concat());
     body.extend(chunk(b"ANIM", &[0, 0, 255, 255, 0, 0]));
     for (left, top, picture) in frames {
-        // What a still file has behind its name is the chunk of the frame.
+        // In a still file, the data after the header is the chunk of the frame.
         let still = encoded(picture, ImageFormat::Webp);
         let at = still.windows(4).position(|name| name == b"VP8L").expect("a lossless file");
         let mut frame = [left / 2, top / 2, picture.width() - 1, picture.height() - 1, 100].map(three).concat();
@@ -349,7 +349,7 @@ fn a_canvas_keeps_its_picture_and_shows_its_colour() {
                 let (x, y) = (at % 9, at / 9);
                 assert!((2..7).contains(&x) && (1..4).contains(&y) || *pixel == colour, "{channels:?} at {x},{y}");
             }
-            // No channel more than it takes.
+            // Not more channels than necessary.
             let coloured = matches!(channels, Channels::Rgb | Channels::Rgba) || colour[0] != colour[1];
             let count = if coloured { 3 } else { 1 } + usize::from(channels.has_alpha() || colour[3] < 255);
             assert_eq!(canvas.channels().count(), count, "{channels:?} on {colour:?}");

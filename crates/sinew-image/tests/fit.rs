@@ -216,7 +216,7 @@ fn a_jpeg_that_shrinks_is_the_picture_that_it_was() {
                 let fitted = fit(&file, options);
                 let expect = whole.resize(fitted.width, fitted.height, SamplingFilter::Lanczos3, &never()).unwrap();
                 let found = decode(&fitted.data, &never()).unwrap();
-                // What writing a JPEG loses is not what decoding a part of one does.
+                // The losses of JPEG encoding differ from those of partial decoding.
                 let expect = decode(&expect.encode(ImageFormat::Jpeg, 85, &never()).unwrap(), &never()).unwrap();
                 let off = difference(&found, &expect);
                 assert!(off < 2.0, "{width}×{height} {channels:?} to 1/{part}: {off:.1} off");

@@ -1,4 +1,4 @@
-//! What is a message, and what is not.
+//! Tests of valid and invalid messages.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use proptest::prelude::*;

@@ -12,7 +12,7 @@ use sinew_llm::{LlmMessage, Model, Request, wire};
 use sinew_testkit::provider::{Reply, Server, Step};
 use tokio_util::sync::CancellationToken;
 
-/// Bytes that a socket gives at once, about.
+/// The approximate number of bytes of one read from a socket.
 const PIECE: usize = 16 * 1024;
 
 /// The events before a piece of text, the piece, and those behind it.

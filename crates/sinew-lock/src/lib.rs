@@ -14,7 +14,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
-/// Which other locks may exist at the same time.
+/// The kind of a lock, which determines the other locks that may exist at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// No other lock.

@@ -129,7 +129,7 @@ fn what_is_no_file_is_refused_at_once() {
     assert_eq!(circle.code(), ErrorCode::TooManyLinks);
 }
 
-/// A process that dies holds nothing any more, and takes turns by `flock(2)`.
+/// A process that dies releases its locks, and locks of `flock(2)` exclude ours.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_is_killed_lets_go() {

@@ -16,7 +16,7 @@ use sinew_mcp::{CallOptions, CallTimes, Client, ClientOptions, Definition};
 use support::{arguments, server};
 use tokio::sync::Mutex;
 
-/// Counts what is held and how often something is asked for.
+/// Counts the allocated bytes and the number of allocations.
 struct Counting;
 
 static HELD: AtomicIsize = AtomicIsize::new(0);

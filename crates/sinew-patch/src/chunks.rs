@@ -28,7 +28,7 @@ pub struct Chunk<'t> {
 /// A line of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkLine<'t> {
-    /// Which of the texts contain the line.
+    /// The texts that contain the line.
     pub kind: LineKind,
     /// The line without its line end.
     pub text: &'t [u8],

@@ -20,13 +20,13 @@ pub struct Hunk<'t> {
 /// A line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HunkLine<'t> {
-    /// Which of the texts contain the line.
+    /// The texts that contain the line.
     pub kind: LineKind,
     /// The line with its `\n`, or without one if the patch says that the file does not end with a newline.
     pub text: &'t [u8],
 }
 
-/// Which of the texts contain a line.
+/// The texts that contain a line: the old, the new, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
     /// Both.

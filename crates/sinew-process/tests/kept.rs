@@ -1,5 +1,5 @@
-//! Programs under a keeper, in real trees. Every process of a tree holds the write end of a FIFO: when reading it
-//! ends, all of them are over.
+//! Tests of programs under a keeper, with real process trees. Every process of a tree has the write end of a FIFO open:
+//! at the end of file, all of them have ended.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
@@ -56,7 +56,7 @@ impl Fifo {
     }
 }
 
-/// Waits until no process holds the pipe.
+/// Waits until no process has the pipe open.
 fn wait_for_end(mut alive: File) {
     assert_eq!(alive.read(&mut [0]).unwrap(), 0);
 }

@@ -45,7 +45,7 @@ impl Script {
             .collect()
     }
 
-    /// Waits until no process holds the pipe any more.
+    /// Waits until no process has the pipe open any more.
     #[track_caller]
     fn all_over(self) {
         let (send, receive) = mpsc::channel();

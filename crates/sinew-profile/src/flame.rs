@@ -1,4 +1,4 @@
-//! A flame graph as SVG: one row per depth, one box per path, as wide as its share of the time.
+//! A flame graph as SVG: one row per depth, one box per path, with a width proportional to its time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,11 +6,11 @@ use std::fmt::Write;
 const WIDTH: f64 = 1200.0;
 const ROW: usize = 18;
 const MARGIN: usize = 10;
-/// About the width of one character of the labels.
+/// The approximate width of one character of the labels.
 const CHARACTER: f64 = 7.0;
-/// Deeper paths are cut: nobody can read them, and a picture must have an end.
+/// Deeper paths are cut, since they are unreadable and an image must be finite.
 const DEPTH: usize = 100;
-/// Narrower boxes cannot be seen.
+/// Narrower boxes are invisible.
 const NARROW: f64 = 0.2;
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ struct Node<'a> {
     children: BTreeMap<&'a str, Node<'a>>,
 }
 
-/// Draws paths (joined by `;`) with their own time. `None` when no time was spent.
+/// Draws paths (joined by `;`) with their own time. Returns `None` if no time was spent.
 pub(crate) fn draw<'a>(paths: impl Iterator<Item = (&'a str, u64)>) -> Option<String> {
     let mut root = Node::default();
     let mut deepest = 0;
@@ -56,7 +56,7 @@ fn boxes(svg: &mut String, name: &str, node: &Node<'_>, left: f64, top: usize, t
     let share = node.micros as f64 * 100.0 / total as f64;
     let (label, name) = (escaped(&fitting(name, width)), escaped(name));
     let inner = ROW - 1;
-    // A String takes everything.
+    // Writing to a String never fails.
     let _ = writeln!(
         svg,
         "<g><title>{name}: {:.3} ms, {share:.1} %</title>\
@@ -75,7 +75,7 @@ fn boxes(svg: &mut String, name: &str, node: &Node<'_>, left: f64, top: usize, t
     }
 }
 
-/// As much of `name` as a box of that width shows.
+/// Returns the part of `name` that fits into a box of that width.
 fn fitting(name: &str, width: f64) -> String {
     let room = ((width - 6.0) / CHARACTER).max(0.0) as usize;
     match name.chars().count() {
@@ -85,7 +85,7 @@ fn fitting(name: &str, width: f64) -> String {
     }
 }
 
-/// Text for SVG: its own characters escaped, those that XML does not know replaced.
+/// Escapes text for SVG, and replaces characters that XML does not allow.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -102,7 +102,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// A warm colour that stays with the name.
+/// Returns a warm colour, always the same for a name.
 fn color(name: &str) -> String {
     let hash = name.bytes().fold(2_166_136_261u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619));
     format!("hsl({},{}%,{}%)", hash % 55, 65 + hash / 55 % 20, 62 + hash / 1_100 % 12)

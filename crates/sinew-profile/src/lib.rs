@@ -1,4 +1,4 @@
-//! The work profile: the recent calls of the host and the time that each took.
+//! The work profile: the recent calls of the host and their durations.
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@
 //! # }
 //! ```
 //!
-//! A [`Recorder`] keeps the last [`CAPACITY`] calls in a ring; [`Recorder::work_profile`] sums them up as input
-//! for flame-graph tools, as a table and as a picture. Older calls are forgotten; a call counts as 71 minutes at most.
+//! A [`Recorder`] keeps the last [`CAPACITY`] calls in a ring; [`Recorder::work_profile`] sums them up as input for
+//! flame-graph tools, as a table and as an image. Older calls are removed; a call counts as at most 71 minutes.
 
 mod flame;
 mod report;
@@ -27,13 +27,13 @@ use sinew_base::{Error, Result};
 
 pub use report::WorkProfile;
 
-/// The number of calls that are remembered.
+/// The maximum number of recorded calls.
 pub const CAPACITY: usize = 10_000;
 
 /// One call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// The call and what it is part of, outermost first, joined by `;`.
+    /// The call and its surrounding calls, outermost first, joined by `;`.
     path: &'static str,
     start: Instant,
     micros: u32,
@@ -41,28 +41,28 @@ pub(crate) struct Sample {
 
 #[derive(Debug, Default)]
 struct Ring {
-    // Grows to the capacity once and stays there.
+    // Grows to the capacity once.
     samples: Vec<Sample>,
-    // The oldest one, where the ring is full.
+    // The oldest sample if the ring is full.
     next: usize,
 }
 
-/// The ring; to be shared by all who record.
+/// Records calls in a ring. Can be shared between threads.
 #[derive(Debug, Default)]
 pub struct Recorder {
     ring: Mutex<Ring>,
 }
 
 impl Recorder {
-    /// An empty ring.
+    /// Creates an empty ring.
     #[must_use]
     pub fn new() -> Recorder {
         Recorder::default()
     }
 
-    /// Remembers one call, and forgets the oldest when there are [`CAPACITY`]. `path` names the call and what it is
-    /// part of, outermost first, joined by `;` (`search;grep`). Takes well under 200 ns; times beyond an hour
-    /// count as 71 minutes.
+    /// Records one call, and removes the oldest if there are [`CAPACITY`]. `path` names the call and its surrounding
+    /// calls, outermost first, joined by `;` (`search;grep`). Needs well under 200 ns; durations beyond an hour count
+    /// as 71 minutes.
     pub fn record(&self, path: &'static str, start: Instant, took: Duration) {
         let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         let sample = Sample { path, start, micros };
@@ -79,7 +79,7 @@ impl Recorder {
     /// Sums up the calls that ended within the last `last_seconds`.
     ///
     /// # Errors
-    /// [`sinew_base::ErrorCode`] `InvalidArgument` when `last_seconds` is negative or not a number.
+    /// Returns `InvalidArgument` ([`sinew_base::ErrorCode`]) if `last_seconds` is negative or not a number.
     pub fn work_profile(&self, last_seconds: f64) -> Result<WorkProfile> {
         if last_seconds.is_nan() || last_seconds < 0.0 {
             return Err(Error::invalid(format!(
@@ -87,7 +87,7 @@ impl Recorder {
             )));
         }
         let now = Instant::now();
-        // Further back than the clock goes is everything.
+        // A time before the start of the clock includes all calls.
         let since = Duration::try_from_secs_f64(last_seconds).ok().and_then(|back| now.checked_sub(back));
         let samples: Vec<Sample> = {
             let ring = self.lock();

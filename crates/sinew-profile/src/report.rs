@@ -8,14 +8,13 @@ use crate::{Sample, flame};
 /// A report of the calls in a span of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkProfile {
-    /// One line per path: the path, a blank and its time in microseconds, sorted by path. Input for flame-graph
-    /// tools.
+    /// One line per path: the path, a blank and its time in microseconds, sorted by path. Input for flame-graph tools.
     pub folded: String,
-    /// A Markdown table, the longest in all first.
+    /// A Markdown table, with the longest total time first.
     pub summary: String,
-    /// A flame graph; `None` when there is nothing to draw.
+    /// A flame graph; `None` if there is nothing to draw.
     pub svg: Option<String>,
-    /// The time of all calls together, in milliseconds; calls that ran at once count each.
+    /// The total time of all calls, in milliseconds; concurrent calls count separately.
     pub total_ms: f64,
     /// The number of calls.
     pub sample_count: usize,
@@ -39,7 +38,7 @@ pub(crate) fn sum_up(samples: &[Sample]) -> WorkProfile {
     }
     let mut folded = String::new();
     for (path, sum) in &sums {
-        // A String takes everything.
+        // Writing to a String never fails.
         let _ = writeln!(folded, "{path} {}", sum.micros);
     }
     let total: u64 = sums.values().map(|sum| sum.micros).sum();

@@ -77,7 +77,7 @@ fn no_link_leads_out_of_a_folder_that_is_accepted_whole_037() {
         fs::rename(&link, link.with_extension("old")).unwrap();
         symlink(target, link).unwrap();
     };
-    // Where a file was, where the folder of files was, and further up; relative, absolute, and by the root itself.
+    // The former path of the file, of its directory, and further up; relative, absolute, and through the root itself.
     check(|path| put(path.join("in/a"), "../out/a"), &["in/deep/er/b", "in/deep/er/c", "in/other/d"], &["in/a"]);
     let others = ["in/a", "in/other/d"];
     check(|path| put(path.join("in/deep/er"), "../../out/er"), &others, &["in/deep/er/b"]);

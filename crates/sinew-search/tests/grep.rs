@@ -59,7 +59,7 @@ fn a_named_file_keeps_its_name() {
     let path = folder.path().join("a.txt");
     let name = path.to_str().unwrap().replace(std::path::MAIN_SEPARATOR, "/");
     assert_eq!(shown(&run(&GrepOptions::new("needle", &path))), [format!("{name}:1:needle")]);
-    // What is named is searched, whatever the filters say.
+    // A file that is named explicitly is searched, regardless of the filters.
     let options =
         GrepOptions { glob: Some("*.rs".into()), file_type: Some("rust".into()), ..GrepOptions::new("needle", &path) };
     assert_eq!(shown(&run(&options)).len(), 1);

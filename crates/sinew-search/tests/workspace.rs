@@ -78,7 +78,7 @@ const DECEIT: &str = "SINEW_TEST_DECEIT";
 const LOST_EVENTS: &str = "events that get lost";
 const LIES: &str = "rules whose stamp lies";
 
-/// Takes every event out of the queues of this process, so that the workspaces hear nothing of what happened.
+/// Removes every event from the queues of this process, so that the workspaces miss the changes.
 fn take_events() {
     for entry in std::fs::read_dir("/proc/self/fd").unwrap() {
         let path = entry.unwrap().path();

@@ -36,7 +36,7 @@ fn check(change: impl Fn(&Path), expect: &[&str]) {
         assert_eq!(pair.files("needle", "before"), ["four"], "sweep {sweep}");
         change(&place.path().join("root"));
         assert_eq!(pair.files("needle", "after"), expect, "sweep {sweep}");
-        // What a change leaves behind is known as well as what it found.
+        // The state after a change is known as well as the state before it.
         pair.build();
         assert_eq!(pair.files("needle", "indexed"), expect, "sweep {sweep}");
     }
@@ -226,7 +226,7 @@ fn rechecks_a_folder_that_gets_its_watch_late() {
     let pair = Pair::new(&root, &place.path().join("global"), options);
     pair.build();
     assert!(pair.files("needle", "as it was built").is_empty());
-    // Where the folder with the watch goes, the other one gets it once its names change.
+    // If the directory with the watch is removed, the other one gets the watch after its names have changed.
     for gone in ["a", "b"] {
         let kept = if gone == "a" { "b" } else { "a" };
         fs::rename(root.join(gone), place.path().join(gone)).unwrap();

@@ -43,7 +43,7 @@ fn indexes_whole_files_and_returns_current_rows() {
     let pair = indexed(place.path());
     let found = pair.files("needle", "matches behind 64 KiB, and what the engine makes of a zero there");
     assert_eq!(found.last().unwrap(), "late");
-    // The index knows the file as it was; what is found is what it holds now.
+    // The index knows the old file; the search finds the current content.
     fs::write(place.path().join("root/late"), "another needle\n").unwrap();
     pair.grep(&GrepOptions::new("needle", ""), "written since");
 }

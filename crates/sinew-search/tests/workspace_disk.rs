@@ -69,7 +69,7 @@ fn survives_reopening_damage_sharing_and_deletion() {
         for step in 0..24 {
             let one = dice.below(2);
             let action = dice.below(12);
-            // What changes now is seen by nobody.
+            // No process sees the following changes.
             if action < 4 {
                 pairs[one] = None;
             }

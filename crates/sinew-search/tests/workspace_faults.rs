@@ -61,7 +61,7 @@ fn make_place(place: &Path) {
 
 /// Plays the child with one fault at the call `number` of those that touch the index; returns the calls that strace saw.
 fn play(fault: &str, number: usize, story: &str) -> String {
-    // In memory, where that is possible: a flush to the disk takes its time.
+    // In memory if possible, since flushing to a disk is slow.
     let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     make_place(place.path());
     // Opened once for its names, which depend on the root alone; then its content goes.
@@ -103,7 +103,7 @@ fn play(fault: &str, number: usize, story: &str) -> String {
 
 #[test]
 fn failing_system_calls_do_not_change_the_answer() {
-    // One kind of fault at each call; a night of its own takes all of them.
+    // One kind of fault per call; the nightly run uses all of them.
     let kinds = seeds(0, 1).count().min(FAULTS.len());
     for kind in 0..kinds {
         let (mut number, mut failed) = (1, 0);

@@ -150,7 +150,7 @@ pub enum Body {
         /// Data for the extension.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
-        /// Who caused it: the user or the agent.
+        /// The cause: the user or the agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attribution: Option<String>,
     },

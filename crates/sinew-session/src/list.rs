@@ -41,7 +41,7 @@ pub struct Listed {
     pub has_messages: bool,
 }
 
-/// Which sessions to list.
+/// Selects the sessions to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
     /// Those of one working directory.

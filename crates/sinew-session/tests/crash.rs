@@ -41,7 +41,7 @@ fn write(path: &Path) {
     }
 }
 
-/// Starts the child, reads `lines` of its reports, kills it, and gives what it reported.
+/// Starts the child, reads `lines` of its reports, kills it, and returns its reports.
 fn killed_after(path: &Path, lines: u64) -> Vec<String> {
     let program = std::env::current_exe().expect("a test knows its program");
     let mut child =
@@ -58,7 +58,7 @@ fn killed_after(path: &Path, lines: u64) -> Vec<String> {
     }
     child.kill().expect("the child can be killed");
     child.wait().expect("the child ends");
-    // What the pipe still holds was reported before the kill.
+    // The rest in the pipe was reported before the kill.
     let rest = reports.lines().map_while(Result::ok);
     seen.extend(rest.filter(|id| id.len() == 8));
     seen

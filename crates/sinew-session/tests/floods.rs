@@ -46,7 +46,7 @@ fn file(lines: &[String]) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Appends a hole, which takes no room on the disk.
+/// Appends a hole, which occupies no space on the disk.
 fn append_hole(path: &Path, bytes: u64) {
     let file = OpenOptions::new().append(true).open(path).unwrap();
     file.set_len(file.metadata().unwrap().len() + bytes).unwrap();

@@ -1,5 +1,5 @@
-//! What opening a session costs, counted and not timed: allocations, memory that stays, and bytes that are read. One
-//! test alone in its process, so that nothing else is counted.
+//! Measures the cost of opening a session by counting allocations, remaining memory and read bytes. The only test of
+//! its process, so that nothing else is counted.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -30,7 +30,7 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc(layout) }
     }
 
-    /// Growth is no allocation of its own: how often a buffer grows is the library's business.
+    /// Growth is not counted as an allocation: the number of reallocations depends on the library.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         hold(size);
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
@@ -54,12 +54,12 @@ fn bytes_read() -> Option<u64> {
     table.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse().ok()
 }
 
-/// What something has cost.
+/// The cost of an operation.
 #[derive(Debug)]
 struct Cost {
     calls: usize,
     held: usize,
-    /// The most that was held at a time.
+    /// The peak of allocated bytes.
     peak: usize,
     read: Option<u64>,
 }

@@ -259,7 +259,7 @@ fn bytes_that_are_no_text_become_replacement_characters() {
 
 #[test]
 fn a_command_has_no_terminal_and_nothing_of_ours_open() {
-    // What the tests themselves were started with, every program of theirs has.
+    // Every program of the tests inherits the descriptors of the test process.
     let open = "ls /proc/self/fd | wc -l";
     let inherited = String::from_utf8(support::bash(open).output().unwrap().stdout).unwrap();
     for (script, expect) in [("(: </dev/tty) 2>/dev/null || echo none", "none\n"), (open, inherited.as_str())] {

@@ -188,7 +188,7 @@ fn a_run_that_was_aborted_before_it_began_does_nothing() {
 fn scripts_that_kill_interpreters_cost_one_shell() {
     let limits = limits();
     let scripts = [
-        // With a small stack: what bash does for each call takes longer the deeper it is.
+        // With a small stack, since bash needs more time per call with increasing depth.
         "ulimit -s 1024; f() { f; }; f",
         "eval 'eval \"$(printf \"(%.0s\" {1..3000})\"'",
         "kill -9 $$",
@@ -237,7 +237,7 @@ fn the_oom_killer_prefers_scripts() {
     let score = |text: &str| text.trim().parse::<i32>().unwrap();
     let own = score(&std::fs::read_to_string("/proc/self/oom_score_adj").unwrap());
     let script = score(&shell(Engine::Bash).output("cat /proc/self/oom_score_adj").unwrap().1);
-    // Where the host itself is preferred by more, nobody but the system may take it back.
+    // If the host itself has a higher preference, only the system may reduce it.
     assert!(script == 500 || script == own && own > 500, "{script}, and the host {own}");
 }
 

@@ -64,7 +64,7 @@ impl Running {
         self
     }
 
-    /// The same; gives what came before `word`.
+    /// Waits for `word`, and returns the output before it.
     #[track_caller]
     fn before(&mut self, word: &str) -> String {
         let until = Instant::now() + LONG;

@@ -1,4 +1,4 @@
-//! Programs without a shell on terminals, their numbers, bytes, and output that is held.
+//! Tests of programs on terminals without a shell: their process ids, bytes, and paused output.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 

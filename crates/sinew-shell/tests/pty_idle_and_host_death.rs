@@ -52,8 +52,8 @@ fn an_idle_session_never_wakes_up() {
         text += &chunks.recv_timeout(LONG).unwrap();
     }
     let [thread] = session_threads().try_into().unwrap();
-    // What belongs to the start may still wake it once or twice; then it rests. Another program is the clock: whatever
-    // wakes four times a second or oftener shows in each of these spans.
+    // The start may still wake it once or twice before it becomes idle. Another program serves as the clock: anything
+    // that wakes at least four times a second is visible in each of these intervals.
     let rests = (0..20).any(|_| {
         let before = sleeps(&thread);
         assert!(Command::new("sleep").arg("0.3").status().unwrap().success());

@@ -124,7 +124,7 @@ fn a_session_keeps_its_state_and_its_sandbox() {
         let (result, text) = shell.output("echo $x; cat deep/.env; echo '{}' > .mcp.json").unwrap();
         assert!(text.contains("kept") && !text.contains("hidden"), "{text}");
         assert_eq!(result.refused.len(), 1, "{result:?}");
-        // What appears between two commands is the user's.
+        // A file that appears between two commands belongs to the user.
         std::fs::write(project.root.join(".mcp.json"), "mine").unwrap();
         let (_, text) = shell.output("echo evil > .mcp.json; cat .mcp.json").unwrap();
         assert!(text.ends_with("mine"), "{text}");

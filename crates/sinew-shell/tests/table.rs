@@ -67,7 +67,7 @@ fn direct_session() {
     check("direct session", 0, |script, dir| {
         let options = ShellOptions { cwd: Some(dir.into()), ..options(Engine::Bash) };
         let shell = direct::Shell::new(supervisor(), options);
-        // What was run before leaves no trace that a script could see.
+        // A previous run leaves no trace that a script could see.
         shell.output(":\n:").unwrap();
         let mut output = String::new();
         let result = shell.run(&support::command(script), &limit(), &mut |chunk| {
@@ -171,7 +171,7 @@ fn shell_once(engine: Engine, script: &str, dir: &Path) -> (String, String) {
 fn in_session(engine: Engine, script: &str, dir: &Path) -> (String, String) {
     let options = ShellOptions { cwd: Some(dir.into()), ..options(engine) };
     let shell = sinew_shell::Shell::new(supervisor(), options);
-    // What was run before leaves no trace that a script could see.
+    // A previous run leaves no trace that a script could see.
     shell.output(":\n:").unwrap();
     let (result, output) = support::run(&shell, &support::command(script), &limit());
     (output, end(&result))

@@ -1,12 +1,12 @@
-//! Facts about the machine: system, processor and memory for a bug report, and whether the build for AVX2 runs here.
+//! Facts about the machine: system, processor and memory for a bug report, and whether it supports the AVX2 build.
 //!
 //! ```
 //! let info = sinew_system::system_info();
 //! assert!(info.logical_cores >= 1 && info.total_memory >= info.available_memory);
 //! ```
 //!
-//! Facts come from `/proc` on Linux and from the `sysinfo` crate elsewhere (not yet run there). A fact that the system does
-//! not state is an empty text or 0, never an error.
+//! Facts are read from `/proc` on Linux and with the `sysinfo` crate elsewhere (not yet tested there). An unknown fact
+//! is an empty text or 0, never an error.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -17,32 +17,32 @@ mod other;
 #[cfg(not(target_os = "linux"))]
 use other as sys;
 
-/// The facts that [`system_info`] reports. A fact that the system does not state is an empty text or 0.
+/// The facts that [`system_info`] returns. An unknown fact is an empty text or 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemInfo {
-    /// The system's family, by Node's names: `linux`, `darwin`, `win32`.
+    /// The family of the system, named as in Node: `linux`, `darwin`, `win32`.
     pub platform: String,
-    /// The processor's family, by Node's names: `x64`, `arm64`.
+    /// The family of the processor, named as in Node: `x64`, `arm64`.
     pub arch: String,
-    /// The system's name and version: `Debian GNU/Linux 12 (bookworm)`.
+    /// The name and version of the system, such as `Debian GNU/Linux 12 (bookworm)`.
     pub os_version: String,
-    /// The kernel's version.
+    /// The version of the kernel.
     pub kernel_version: String,
-    /// The machine's name in the network.
+    /// The name of the machine in the network.
     pub host_name: String,
-    /// The processor's name.
+    /// The name of the processor.
     pub cpu_brand: String,
-    /// Threads that the processors run at once.
+    /// The number of hardware threads.
     pub logical_cores: u32,
-    /// Cores that the processors have.
+    /// The number of cores.
     pub physical_cores: u32,
-    /// Memory in bytes.
+    /// The total memory in bytes.
     pub total_memory: u64,
-    /// Memory in bytes that programs can have without swapping.
+    /// The memory in bytes that is available without swapping.
     pub available_memory: u64,
 }
 
-/// Asks the system. Takes about a millisecond.
+/// Returns facts about the machine. Needs about a millisecond.
 #[must_use]
 pub fn system_info() -> SystemInfo {
     let platform = match std::env::consts::OS {
@@ -59,13 +59,13 @@ pub fn system_info() -> SystemInfo {
     SystemInfo { platform: platform.to_string(), arch: arch.to_string(), ..sys::facts() }
 }
 
-/// Returns whether the processor and the system have everything that x86-64-v3 promises, AVX2 and what goes with it.
-/// False on other processors.
+/// Returns true if the processor and the system support all of x86-64-v3, including AVX2. Returns false on other
+/// architectures.
 #[must_use]
 pub fn cpu_supports_modern() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        // The macro also asks whether the system saves the wide registers.
+        // The macro also checks whether the system saves the wide registers.
         is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("avx")
             && is_x86_feature_detected!("bmi1")

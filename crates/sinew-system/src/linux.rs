@@ -1,4 +1,4 @@
-//! Linux tells its facts in `/proc`.
+//! Reads the facts from `/proc` on Linux.
 
 use std::collections::HashSet;
 use std::fs::read_to_string;
@@ -6,7 +6,7 @@ use std::fs::read_to_string;
 use crate::SystemInfo;
 
 pub(crate) fn facts() -> SystemInfo {
-    // A file that is missing leaves its facts out.
+    // The facts of a missing file stay unknown.
     let text = |path: &str| read_to_string(path).unwrap_or_default();
     let (release, cpus, memory) = (text("/etc/os-release"), text("/proc/cpuinfo"), text("/proc/meminfo"));
     let name = rustix::system::uname();
@@ -25,7 +25,7 @@ pub(crate) fn facts() -> SystemInfo {
     }
 }
 
-/// `PRETTY_NAME` of os-release, with its quotes and escapes undone.
+/// Returns `PRETTY_NAME` of os-release, with its quotes and escapes removed; `None` if it is missing.
 fn pretty_name(release: &str) -> Option<String> {
     let value = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
     let quote = value.chars().next().filter(|first| matches!(first, '"' | '\''));
@@ -38,7 +38,7 @@ fn pretty_name(release: &str) -> Option<String> {
     Some(name)
 }
 
-/// `(logical, physical)`; a processor that does not tell its core counts as one.
+/// Returns `(logical, physical)`; a processor without a core number counts as one core.
 fn cores(cpus: &str) -> Option<(u32, u32)> {
     let blocks: Vec<&str> = cpus.split("\n\n").filter(|block| field(block, "processor").is_some()).collect();
     let core = |block: &&str| Some((field(block, "physical id")?.to_string(), field(block, "core id")?.to_string()));
@@ -47,7 +47,7 @@ fn cores(cpus: &str) -> Option<(u32, u32)> {
     Some((logical, physical.map_or(logical, |set| set.len() as u32)))
 }
 
-/// The name by which the processor calls itself; boards with ARM name the board.
+/// Returns the name of the processor; on ARM, the name of the board.
 fn brand(cpus: &str) -> Option<String> {
     ["model name", "Model", "Hardware", "cpu model"].iter().find_map(|key| field(cpus, key)).map(str::to_string)
 }

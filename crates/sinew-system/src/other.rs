@@ -1,10 +1,11 @@
-//! macOS and Windows, as the library knows them. Run under wine; on macOS it is compiled and was never run.
+//! The facts on macOS and Windows, from the `sysinfo` crate. Tested under wine; only compiled for macOS.
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use crate::SystemInfo;
 
-/// As Node's `os.release()` has it. The library gives the build of Windows alone, which 10 and 11 count under one version.
+/// Returns the version as Node's `os.release()`. For Windows, the library returns only the build, and 10 and 11 share a
+/// version.
 fn kernel_version() -> String {
     let version = System::kernel_version().unwrap_or_default();
     if cfg!(windows) && !version.contains('.') { format!("10.0.{version}") } else { version }

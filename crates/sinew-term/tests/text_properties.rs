@@ -100,7 +100,7 @@ fn visible(units: &[u16]) -> Vec<u16> {
     plain(units).into_iter().filter(|unit| !matches!(unit, 0x20 | 0x09 | 0x0A)).collect()
 }
 
-/// The sized texts (OSC 66) of a text, which cleaning takes out whole.
+/// Returns the sized texts (OSC 66) of a text, which sanitising removes completely.
 fn sized(units: &[u16]) -> Vec<String> {
     let text = whole(units);
     let starts = text.match_indices("\x1b]66;").map(|(start, _)| &text[start..]);
@@ -142,7 +142,7 @@ fn styled() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
 }
 
-/// Each letter with the state that holds there, as a slice of it shows.
+/// Returns each letter with the state at its position, as a slice of it shows.
 fn cells(line: &str) -> Vec<String> {
     let columns = 0..sinew_term::visible_width(line, 3);
     let cell = |column| sinew_term::slice(line, column, 1, true, 3).text;
@@ -201,7 +201,7 @@ proptest! {
         prop_assert_eq!(lines.iter().flat_map(|line| cells(line)).collect::<Vec<_>>(), cells(&text));
     }
 
-    /// A sequence that means nothing takes the general way through text that else goes the short one.
+    /// A sequence without meaning selects the general path for text that otherwise uses the fast path.
     #[test]
     fn plain_lines_wrap_as_others_do(words in prop::collection::vec("[a-z]{1,9} {0,3}|\n", 0..30), width in 1usize..30) {
         let text = words.concat();

@@ -1,5 +1,4 @@
-//! Help for tests: servers of the providers' protocols on real sockets, and providers that answer as a
-//! script says.
+//! Test helpers: servers of the providers' protocols on real sockets, and scripted providers.
 
 pub mod oauth;
 pub mod provider;

@@ -1,5 +1,5 @@
-//! A server of tools that wants a login, and its authorization server: strict by RFC 6749, 7591, 7636, 8414, 8707, 9207
-//! and 9728, but for what a [`Manners`] asks to be wrong.
+//! An MCP server that requires a login, and its authorization server: strict according to RFC 6749, 7591, 7636, 8414,
+//! 8707, 9207 and 9728, except for the faults that [`Manners`] requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,42 +13,42 @@ use url::Url;
 
 use crate::provider::{Recorded, Reply, Server};
 
-/// The behaviour of the servers. The default is right in everything.
+/// The behaviour of the servers. The default is correct in every respect.
 #[derive(Debug, Clone)]
 pub struct Manners {
-    /// The resource has metadata; without them the server is one from before 2025-06-18.
+    /// True if the resource has metadata; without it, the server behaves like one from before 2025-06-18.
     pub resource_metadata: bool,
-    /// The challenge names the place of the metadata, which is at none of the well-known ones then.
+    /// True if the challenge names the address of the metadata, which is then not at a well-known address.
     pub metadata_in_challenge: bool,
-    /// The resource that the metadata are about, in place of the right one.
+    /// A wrong resource in the metadata.
     pub resource: Option<String>,
-    /// The authorization server that the metadata name, in place of the right one.
+    /// A wrong authorization server in the metadata.
     pub authorization_server: Option<String>,
-    /// The issuer that the authorization server says it is, in place of the right one.
+    /// A wrong issuer in the metadata of the authorization server.
     pub issuer: Option<String>,
-    /// The place of the authorization server's metadata.
+    /// The path of the authorization server's metadata.
     pub metadata_path: &'static str,
-    /// PKCE is offered with these methods.
+    /// The offered PKCE methods.
     pub pkce: &'static [&'static str],
-    /// The parameter `iss` of answers; None: it is left out.
+    /// The parameter `iss` of answers; `None` to omit it.
     pub iss: Option<String>,
-    /// The metadata say that `iss` is always sent.
+    /// True if the metadata says that `iss` is always sent.
     pub iss_announced: bool,
-    /// Clients may register.
+    /// True if clients may register.
     pub registers: bool,
     /// A client that is known without registration, and its secret.
     pub client: Option<(&'static str, &'static str)>,
-    /// The method by which clients identify themselves at the token endpoint.
+    /// The method by which clients authenticate at the token endpoint.
     pub token_auth: &'static str,
-    /// The life of a token in seconds.
+    /// The lifetime of a token in seconds.
     pub lifetime: i64,
-    /// The answer to a metadata request is a redirect to there.
+    /// The target of a redirect that answers metadata requests.
     pub metadata_redirect: Option<String>,
-    /// The scope that calls of the tool `write` need.
+    /// The scope that calls of the tool `write` require.
     pub write_scope: Option<&'static str>,
-    /// The browser's user says no.
+    /// True if the user refuses in the browser.
     pub denied: bool,
-    /// Tokens are taken back (RFC 7009) with this status; None: the metadata name no place for that.
+    /// The status of token revocation (RFC 7009); `None` if the metadata has no endpoint for it.
     pub revocation: Option<u16>,
 }
 
@@ -76,7 +76,7 @@ impl Default for Manners {
     }
 }
 
-/// The two servers, at one port.
+/// The two servers, on one port.
 pub struct OAuthServer {
     server: Server,
     state: Arc<Mutex<State>>,
@@ -87,25 +87,25 @@ struct State {
     manners: Manners,
     /// Redirect addresses by client.
     clients: HashMap<String, String>,
-    /// The codes that were given out, each with the parameters of its authorization.
+    /// The issued codes, each with the parameters of its authorization.
     codes: HashMap<String, HashMap<String, String>>,
     /// Scopes by access token.
     tokens: HashMap<String, String>,
-    /// Client and scope by refresh token. Each is good once.
+    /// Client and scope by refresh token. Each can be used once.
     refresh: HashMap<String, (String, String)>,
     made: usize,
     refreshed: usize,
     faults: Vec<String>,
 }
 
-/// The path of the server of tools.
+/// The path of the MCP server.
 pub const MCP_PATH: &str = "/mcp";
 const METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
 const OTHER_METADATA: &str = "/elsewhere/metadata";
 const SECRET: &str = "secret of the client";
 
 impl OAuthServer {
-    /// Starts both.
+    /// Starts both servers.
     #[must_use]
     pub fn start(manners: Manners) -> OAuthServer {
         let state = Arc::new(Mutex::new(State { manners, ..State::default() }));
@@ -114,65 +114,65 @@ impl OAuthServer {
         OAuthServer { server, state }
     }
 
-    /// The address of the server of tools.
+    /// Returns the address of the MCP server.
     #[must_use]
     pub fn mcp_url(&self) -> String {
         format!("{}{MCP_PATH}", self.server.url())
     }
 
-    /// The address of the authorization server.
+    /// Returns the address of the authorization server.
     #[must_use]
     pub fn issuer(&self) -> String {
         self.server.url()
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.server.requests()
     }
 
-    /// The tokens that count: access tokens and refresh tokens.
+    /// Returns the valid access tokens and refresh tokens.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let state = self.state.lock();
         state.tokens.keys().chain(state.refresh.keys()).cloned().collect()
     }
 
-    /// The times that tokens were renewed.
+    /// Returns how many times tokens were renewed.
     #[must_use]
     pub fn refreshed(&self) -> usize {
         self.state.lock().refreshed
     }
 
-    /// The faults of clients.
+    /// Returns the faults of clients.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         self.state.lock().faults.clone()
     }
 
-    /// Ends the life of all access tokens.
+    /// Revokes all access tokens.
     pub fn revoke_access(&self) {
         self.state.lock().tokens.clear();
     }
 
-    /// Ends the life of all tokens.
+    /// Revokes all tokens.
     pub fn revoke_all(&self) {
         let mut state = self.state.lock();
         state.tokens.clear();
         state.refresh.clear();
     }
 
-    /// Changes how the servers behave from now on.
+    /// Changes the behaviour of the servers.
     pub fn change(&self, change: impl FnOnce(&mut Manners)) {
         change(&mut self.state.lock().manners);
     }
 }
 
-/// Opens an address as a browser does that follows redirects. Gives the last address and the page.
+/// Opens an address like a browser that follows redirects. Returns the last address and the page.
 ///
 /// # Panics
-/// A server does not answer in HTTP.
+/// Panics if a server does not answer in HTTP.
 #[must_use]
 pub fn browse(address: &str) -> (String, String) {
     let mut url = Url::parse(address).expect("an address");
@@ -361,7 +361,7 @@ impl State {
         self.expect(client.is_some(), "the client does not identify itself as it registered");
         let status = self.manners.revocation.unwrap_or(404);
         if status != 200 {
-            // As a careless server answers.
+            // A careless server repeats the token.
             return Reply::json(status, &json!({"error": token}));
         }
         let hint = form.get("token_type_hint").map(String::as_str);
@@ -379,7 +379,7 @@ impl State {
         Reply::json(200, &json!({}))
     }
 
-    /// The client that sends a form, where it shows its secret as it has to.
+    /// Returns the client that sends a form, if it sends its secret in the required way.
     fn client(&self, request: &Recorded, form: &HashMap<String, String>) -> Option<String> {
         let secret = self.manners.client.map_or(SECRET, |(_, secret)| secret);
         let header = request.header("authorization");
@@ -398,7 +398,7 @@ impl State {
         }
     }
 
-    /// The server of tools: of the era without a handshake.
+    /// Answers requests to the MCP server, which has no handshake.
     fn tools(&mut self, request: &Recorded, base: &str) -> Reply {
         let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let call = request.json();

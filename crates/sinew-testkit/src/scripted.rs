@@ -1,4 +1,4 @@
-//! A provider without a socket that answers as a script says, and the messages of such scripts.
+//! A scripted provider without a socket, and the messages of its scripts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,18 +12,18 @@ use sinew_llm::message::{
 use sinew_llm::provider::{Provider, Request};
 use tokio_util::sync::CancellationToken;
 
-/// Answers with one message after another, or hangs after the last.
+/// Answers with one message after another, and hangs after the last.
 pub struct ScriptedProvider {
     /// The script.
     pub answers: Vec<AssistantMessage>,
-    /// The number of requests that came.
+    /// The number of requests so far.
     pub next: AtomicUsize,
     /// The requests, in order.
     pub asked: Mutex<Vec<Request>>,
 }
 
 impl ScriptedProvider {
-    /// A provider at the beginning of its script.
+    /// Creates a provider at the beginning of its script.
     #[must_use]
     pub fn new(answers: Vec<AssistantMessage>) -> ScriptedProvider {
         ScriptedProvider { answers, next: AtomicUsize::new(0), asked: Mutex::default() }
@@ -70,14 +70,14 @@ impl Provider for ScriptedProvider {
     }
 }
 
-/// An answer of one text.
+/// Returns an answer with one text.
 #[must_use]
 pub fn text(text: &str) -> AssistantMessage {
     let content = vec![Block::Text(TextBlock { text: text.into(), signature: None })];
     AssistantMessage { content, stop_reason: StopReason::Stop, ..AssistantMessage::default() }
 }
 
-/// An answer that calls tools: id, name and arguments of each.
+/// Returns an answer that calls tools: id, name and arguments of each.
 #[must_use]
 pub fn calls(list: &[(&str, &str, Value)]) -> AssistantMessage {
     let content = list.iter().map(|(id, name, arguments)| {
@@ -91,13 +91,13 @@ pub fn calls(list: &[(&str, &str, Value)]) -> AssistantMessage {
     AssistantMessage { content: content.collect(), stop_reason: StopReason::ToolUse, ..AssistantMessage::default() }
 }
 
-/// A message of the user.
+/// Returns a message of the user.
 #[must_use]
 pub fn user(text: &str) -> AgentMessage {
     AgentMessage::from(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
 }
 
-/// An answer that failed.
+/// Returns a failed answer.
 #[must_use]
 pub fn failed(kind: ErrorKind, retry_after_ms: Option<u64>) -> AssistantMessage {
     let error = ErrorInfo { retry_after_ms, ..ErrorInfo::new(kind, "it failed") };

@@ -18,32 +18,32 @@ use kill::KillRing;
 use motion::{Direction, Unit};
 use undo::UndoList;
 
-/// A command of the editor, as keys and menus name it.
+/// A command of the editor, used by keys and menus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum EditAction {
-    /// One cluster to the left.
+    /// Moves one cluster to the left.
     Left,
-    /// One cluster to the right.
+    /// Moves one cluster to the right.
     Right,
-    /// To the beginning of the word.
+    /// Moves to the beginning of the word.
     WordLeft,
-    /// To the end of the word.
+    /// Moves to the end of the word.
     WordRight,
-    /// To the beginning of the line.
+    /// Moves to the beginning of the line.
     LineStart,
-    /// To the end of the line.
+    /// Moves to the end of the line.
     LineEnd,
-    /// To the beginning of the text.
+    /// Moves to the beginning of the text.
     TextStart,
-    /// To the end of the text.
+    /// Moves to the end of the text.
     TextEnd,
-    /// One row up; at the first row to older history.
+    /// Moves one row up; in the first row, shows older history.
     Up,
-    /// One row down; at the last row to newer history.
+    /// Moves one row down; in the last row, shows newer history.
     Down,
-    /// As many rows up as are shown; at the first row nothing.
+    /// Moves up by the shown height; does nothing in the first row.
     PageUp,
-    /// As many rows down as are shown; at the last row nothing.
+    /// Moves down by the shown height; does nothing in the last row.
     PageDown,
     /// Deletes the cluster before the cursor.
     DeleteBackward,
@@ -57,24 +57,24 @@ pub enum EditAction {
     KillToLineStart,
     /// Kills to the end of the line; at the end, the line end.
     KillToLineEnd,
-    /// Inserts what was killed last.
+    /// Inserts the last kill.
     Yank,
-    /// Replaces what was just yanked by the kill before it.
+    /// Replaces the text just yanked with the kill before it.
     YankPop,
-    /// Exchanges the two clusters around the cursor.
+    /// Swaps the two clusters around the cursor.
     Transpose,
-    /// Takes the last change back.
+    /// Undoes the last change.
     Undo,
-    /// Does it again.
+    /// Redoes the last undone change.
     Redo,
-    /// A line end.
+    /// Inserts a line end.
     NewLine,
 }
 
-/// The text that is being written, and all that was.
+/// The text being written, with undo, kills and history.
 ///
-/// No key and no clock is known here: the caller says what to do. Costs per call are those of the line at the cursor, but
-/// for undo, which moves as much text as it gives back.
+/// The editor knows no keys and no clock: the caller passes commands. A call runs in time linear in the line of the
+/// cursor, except for undo, which is linear in the restored text.
 #[derive(Debug, Default)]
 pub struct Editor {
     text: String,
@@ -83,37 +83,37 @@ pub struct Editor {
     undo: UndoList,
     kills: KillRing,
     history: History,
-    /// The column that up and down aim at.
+    /// The target column of up and down.
     sticky: Option<usize>,
-    /// The width that rows were last made for.
+    /// The width of the last layout.
     width: usize,
-    /// The rows that were last shown.
+    /// The number of rows last shown.
     height: usize,
     last: Last,
 }
 
-/// Text that stands in the editor as one unit.
+/// A text that the editor shows as one unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Marker {
     label: String,
     text: String,
 }
 
-/// The kind of the last command, as far as the next one asks.
+/// The kind of the last command, as far as the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Last {
     #[default]
     Other,
     Typed,
     Kill,
-    /// The place where a yank began.
+    /// A yank, with the position where it began.
     Yank(usize),
 }
 
-/// Markers are characters of a plane that is in private use, so that every command treats one as one cluster.
+/// Markers are characters of a private-use plane, so every command treats a marker as one cluster.
 const MARKER_BASE: u32 = 0x10_0000;
 
-/// Pastes of more lines or characters become a marker.
+/// Larger pastes become a marker.
 const PASTE_LINES: usize = 10;
 const PASTE_CHARS: usize = 1_000;
 
@@ -122,25 +122,25 @@ fn marker_index(c: char) -> Option<usize> {
 }
 
 impl Editor {
-    /// An empty editor.
+    /// Creates an empty editor.
     #[must_use]
     pub fn new() -> Editor {
         Editor::default()
     }
 
-    /// The text, markers expanded.
+    /// Returns the text, with markers expanded.
     #[must_use]
     pub fn text(&self) -> String {
         self.expand(&self.text)
     }
 
-    /// Returns true if nothing is written.
+    /// Returns true if the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// The text as it is shown, markers by their labels.
+    /// Returns the text as shown, with the labels of markers.
     #[must_use]
     pub fn shown_text(&self) -> String {
         self.text.chars().fold(String::new(), |mut out, c| {
@@ -152,13 +152,13 @@ impl Editor {
         })
     }
 
-    /// The text before the cursor as it is shown: what completion looks at.
+    /// Returns the shown text before the cursor, for completion.
     #[must_use]
     pub fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }
 
-    /// The byte of the cursor in the text, markers counting as one character each.
+    /// Returns the cursor's byte position in the text; a marker counts as one character.
     #[must_use]
     pub fn cursor(&self) -> usize {
         self.cursor
@@ -174,7 +174,7 @@ impl Editor {
         })
     }
 
-    /// Inserts typed text. Controls but line ends and tabs go.
+    /// Inserts typed text. Controls except line ends and tabs are removed.
     pub fn insert(&mut self, text: &str) {
         let text = clean(text);
         if text.is_empty() {
@@ -185,14 +185,14 @@ impl Editor {
         self.last = Last::Typed;
     }
 
-    /// Ends the group of typed text that one undo takes back: the caller calls it after a pause of a second.
+    /// Ends the group of typed text that one undo removes: the caller calls this after a pause of one second.
     pub fn pause(&mut self) {
         if self.last == Last::Typed {
             self.last = Last::Other;
         }
     }
 
-    /// Inserts a paste. Long ones become a marker that stands for them.
+    /// Inserts a paste. A long one is shown as a marker.
     pub fn paste(&mut self, text: &str) {
         let text = clean(text);
         if text.is_empty() {
@@ -211,11 +211,11 @@ impl Editor {
         self.last = Last::Other;
     }
 
-    /// Inserts a unit that is shown as `label` and stands for `text`.
+    /// Inserts a marker that is shown as `label` and represents `text`.
     pub fn insert_marker(&mut self, label: String, text: String) {
         let Some(c) = u32::try_from(self.markers.len()).ok().and_then(|index| char::from_u32(MARKER_BASE + index))
         else {
-            // More markers than the plane has characters: the text itself, then.
+            // The plane has no free characters: insert the text itself.
             self.replace(self.cursor, self.cursor, &text, false);
             return;
         };
@@ -225,13 +225,13 @@ impl Editor {
         self.last = Last::Other;
     }
 
-    /// The number of markers that were made so far.
+    /// Returns the number of markers created so far.
     #[must_use]
     pub fn markers(&self) -> usize {
         self.markers.len()
     }
 
-    /// The line of the cursor, markers expanded.
+    /// Returns the line of the cursor, with markers expanded.
     #[must_use]
     pub fn line(&self) -> String {
         let (before, after) = self.text.split_at(self.cursor);
@@ -240,7 +240,7 @@ impl Editor {
         self.expand(&self.text[begin..end])
     }
 
-    /// The text of the marker at the cursor.
+    /// Returns the text of the marker at the cursor; `None` if there is no marker.
     #[must_use]
     pub fn marker_at_cursor(&self) -> Option<&str> {
         let after = self.text[self.cursor..].chars().next();
@@ -249,7 +249,7 @@ impl Editor {
         self.markers.get(index).map(|marker| marker.text.as_str())
     }
 
-    /// Replaces the text before the cursor from the byte `from` on: a completion was taken.
+    /// Replaces the text between the byte `from` and the cursor with a completion.
     pub fn complete(&mut self, from: usize, text: &str) {
         if from <= self.cursor && self.text.is_char_boundary(from) {
             self.replace(from, self.cursor, &clean(text), false);
@@ -257,7 +257,7 @@ impl Editor {
         }
     }
 
-    /// Replaces everything. One undo takes it back.
+    /// Replaces the whole text. One undo restores it.
     pub fn set_text(&mut self, text: &str) {
         self.undo.split();
         self.replace(0, self.text.len(), &clean(text), false);
@@ -266,7 +266,7 @@ impl Editor {
         self.last = Last::Other;
     }
 
-    /// Puts text in front of what is written, a blank line between: queued texts come back.
+    /// Inserts text at the beginning, separated by a blank line, for queued texts that return to the editor.
     pub fn prepend(&mut self, text: &str) {
         let text = clean(text);
         let text = if self.text.is_empty() { text } else { text + "\n\n" };
@@ -278,7 +278,7 @@ impl Editor {
         self.last = Last::Other;
     }
 
-    /// Takes the text to send it: it goes into the history, and undo brings it back.
+    /// Removes and returns the text for sending: it is added to the history, and undo restores it.
     pub fn submit(&mut self) -> String {
         let text = self.text();
         self.history.add(&text);
@@ -289,7 +289,7 @@ impl Editor {
         text
     }
 
-    /// Clears the draft into history and undo. Gives whether there was one.
+    /// Clears the draft, keeping it in history and undo. Returns true if there was one.
     pub fn clear(&mut self) -> bool {
         let any = !self.is_empty();
         if any {
@@ -298,12 +298,12 @@ impl Editor {
         any
     }
 
-    /// The history, to fill it at start and search it.
+    /// Returns the history, to fill and search it.
     pub fn history(&mut self) -> &mut History {
         &mut self.history
     }
 
-    /// Carries a command out. Gives whether it did anything.
+    /// Executes a command. Returns true if it changed anything.
     pub fn act(&mut self, action: EditAction) -> bool {
         let before = (self.cursor, self.undo.len(), self.text.len());
         let last = std::mem::take(&mut self.last);
@@ -338,7 +338,7 @@ impl Editor {
         done || before != (self.cursor, self.undo.len(), self.text.len())
     }
 
-    /// Moves the cursor to the next place, or the one before, at which a text stands. Gives whether there is one.
+    /// Moves the cursor to the next or previous occurrence of a text. Returns false if there is none.
     pub fn jump(&mut self, text: &str, forward: bool) -> bool {
         (self.last, self.sticky) = (Last::Other, None);
         let found = match forward {
@@ -406,7 +406,7 @@ impl Editor {
     }
 }
 
-/// Text as it may stand in the editor: line ends of one kind, no controls, no characters that markers use.
+/// Removes what the editor cannot contain: other kinds of line ends, controls, and the characters of markers.
 fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let text = sinew_term::sanitize(&text);

@@ -2,17 +2,17 @@
 
 use sinew_term::{Key, KeyPress, Modifiers};
 
-/// A key, or two that are pressed one after the other.
+/// A key, or two keys that are pressed in sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chord {
     /// The key, or the first of two.
     pub first: Key,
-    /// The second key.
+    /// The second key; `None` for a single key.
     pub then: Option<Key>,
 }
 
 impl Chord {
-    /// Reads `ctrl+x`, or `ctrl+x ctrl+e` for two keys. `None` where one of them names no key, or there are more.
+    /// Parses `ctrl+x`, or `ctrl+x ctrl+e` for two keys. Returns `None` if a key is unknown or there are more than two.
     #[must_use]
     pub fn parse(text: &str) -> Option<Chord> {
         let mut keys = text.split_whitespace().map(Key::parse);
@@ -24,7 +24,7 @@ impl Chord {
         }
     }
 
-    /// Returns true if one of the two is pressed before the other one is complete, or with it.
+    /// Returns true if the chords are equal or one begins with the other.
     fn hides(self, other: Chord) -> bool {
         self.first == other.first && (self.then == other.then || self.then.is_none() || other.then.is_none())
     }
@@ -39,12 +39,12 @@ impl std::fmt::Display for Chord {
     }
 }
 
-/// Returns true if a key ends a line: Enter, and the line feed that some terminals send for it.
+/// Returns true if a key ends a line: Enter, or the line feed that some terminals send for it.
 pub(crate) fn ends_line(key: Key) -> bool {
     key.name() == Some("enter") || key.character() == Some('j') && key.modifiers == Modifiers::CTRL
 }
 
-/// Actions by name, each with the chords that call it; the first of two of one context that share a chord wins.
+/// Actions by name, each with its chords. If two actions of one context share a chord, the first one has priority.
 #[derive(Clone, Debug, Default)]
 pub struct KeyMap {
     bindings: Vec<Binding>,
@@ -57,14 +57,14 @@ struct Binding {
     chords: Vec<Chord>,
 }
 
-/// A fault of a table of keys; the rest of it works.
+/// A problem in a table of keys; the rest of the table is used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum KeyProblem {
-    /// No action has this name; the nearest one, if one is near.
+    /// No action has this name; a similar name, if there is one.
     UnknownAction(String, Option<String>),
-    /// This names no key, for this action.
+    /// A key of this action is not valid.
     BadKey(String, String),
-    /// Two actions, the first of which has the chord.
+    /// Two actions share the chord; the first one has priority.
     Conflict(String, String, Chord),
 }
 
@@ -89,16 +89,16 @@ impl std::fmt::Display for KeyProblem {
 /// The meaning of a key press.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Called<'a> {
-    /// It calls this action.
+    /// The key calls this action.
     Action(&'a str),
-    /// It is the first key of a chord.
+    /// The key is the first one of a chord.
     Begins(Key),
-    /// It calls nothing.
+    /// The key has no meaning.
     Nothing,
 }
 
 impl KeyMap {
-    /// A map of defaults: actions, the context of each, and its chords. A chord that names no key is left out.
+    /// Creates a map of defaults: actions, the context of each, and its chords. Invalid chords are left out.
     #[must_use]
     pub fn new<'a>(defaults: impl IntoIterator<Item = (&'a str, &'a str, &'a [&'a str])>) -> KeyMap {
         let binding = |(action, context, chords): (&str, &str, &[&str])| Binding {
@@ -109,8 +109,8 @@ impl KeyMap {
         KeyMap { bindings: defaults.into_iter().map(binding).collect() }
     }
 
-    /// Replaces the chords of actions; an empty list takes them away. Gives what is wrong with the table, and works
-    /// with the rest.
+    /// Replaces the chords of actions; an empty list removes them. Returns the problems of the table, and uses the
+    /// rest.
     pub fn apply<'a>(&mut self, table: impl IntoIterator<Item = (&'a str, Vec<&'a str>)>) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
         for (action, texts) in table {
@@ -125,7 +125,7 @@ impl KeyMap {
                     None => problems.push(KeyProblem::BadKey(action.to_owned(), (*text).to_owned())),
                 }
             }
-            // An action none of whose chords can be read keeps those that it has.
+            // An action with only invalid chords keeps its previous ones.
             if texts.is_empty() || !chords.is_empty() {
                 self.bindings[at].chords = chords;
             }
@@ -149,8 +149,8 @@ impl KeyMap {
         problems
     }
 
-    /// Tells what a key press calls in the first of `contexts` that knows it: by its key first, then by its other
-    /// meanings. `before` is the key that has begun a chord.
+    /// Returns the action of a key press in the first of `contexts` that knows it, trying the key itself before its
+    /// other interpretations. `before` is the key that began a chord.
     #[must_use]
     pub fn called(&self, contexts: &[&str], before: Option<Key>, press: &KeyPress) -> Called<'_> {
         let keys = [Some(press.key)].into_iter().chain(press.others).flatten();
@@ -175,7 +175,7 @@ impl KeyMap {
         context.is_some_and(|binding| self.called(&[&binding.context], before, press) == Called::Action(action))
     }
 
-    /// The chords of an action.
+    /// Returns the chords of an action.
     #[must_use]
     pub fn chords(&self, action: &str) -> &[Chord] {
         self.bindings.iter().find(|binding| binding.action == action).map_or(&[], |binding| &binding.chords)
@@ -183,7 +183,7 @@ impl KeyMap {
 
     fn nearest(&self, name: &str) -> Option<String> {
         let away = self.bindings.iter().map(|known| (strsim::osa_distance(&known.action, name), &known.action));
-        // More edits than a third of the name make another name.
+        // With more edits than a third of the name, the names are not similar.
         away.min().filter(|(edits, _)| *edits <= name.len().max(3) / 3).map(|(_, known)| known.clone())
     }
 }

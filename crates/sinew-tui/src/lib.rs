@@ -1,21 +1,21 @@
-//! The screen of an interactive agent: a transcript that scrolls out of a window, an editor below it, input, looks.
+//! The screen of an interactive agent: a scrolling transcript, an editor below it, input, styles.
 //!
-//! The crate reads no terminal, no clock and no file: the caller owns the loop. Each part is a value with functions.
+//! The crate reads no terminal, no clock and no files: the caller owns the loop. Each part is a value with functions.
 //!
-//! | part | what it does |
+//! | part | purpose |
 //! |---|---|
-//! | [`InputParser`] | bytes of the terminal → [`Event`]s: keys, pastes, focus, replies |
-//! | [`Editor`] | text, cursor, undo, kills, history; [`Editor::rows`] shows it, [`Vi`] gives it the keys of vi |
-//! | [`Screen`] | blocks ([`Block`]) in order and the [`Chrome`] below them; [`Screen::paint`] gives the bytes of a frame |
+//! | [`InputParser`] | parses bytes of the terminal into [`Event`]s: keys, pastes, focus, replies |
+//! | [`Editor`] | text, cursor, undo, kills, history; [`Editor::rows`] shows it, [`Vi`] adds the keys of vi |
+//! | [`Screen`] | blocks ([`Block`]) in order and the [`Chrome`] below them; [`Screen::paint`] returns the bytes of a frame |
 //! | [`KeyMap`] | actions and the [`Chord`]s that call them, from defaults and a user's table |
 //! | [`LinearOutput`] | lines for screen readers, and the [`InputLine`] below them |
 //! | [`List`] | a filtered list for panels and popups |
-//! | [`Modes`] | what was set in the terminal, and at any time the bytes that take it back |
-//! | [`Theme`](theme::Theme) | looks by name |
-//! | [`Viewer`] | passages that fill the screen, read where they are shown, with search and folds |
+//! | [`Modes`] | the modes set in the terminal, and the bytes that undo them |
+//! | [`Theme`](theme::Theme) | colours by name |
+//! | [`Viewer`] | passages that fill the screen and are read on demand, with search and folds |
 //!
-//! A loop takes all that is ready (bytes, events of the agent, a new size), changes blocks, editor and chrome, and
-//! then paints once:
+//! The loop handles all available input (bytes, events of the agent, a new size), changes blocks, editor and chrome,
+//! and then paints once:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -70,38 +70,38 @@
 //! out.extend(modes.take_all());
 //! ```
 //!
-//! # A new size
+//! # Resizing
 //!
-//! [`Screen::resize`] stops painting. When 30 ms pass without another size, write [`Screen::ask_place`] and call
-//! [`InputParser::await_cursor`]; give the reply to [`Screen::place`], or call [`Screen::give_up_place`] after 150 ms. Both
-//! give the frame that continues.
+//! [`Screen::resize`] stops painting. After 30 ms without another size, write [`Screen::ask_place`] and call
+//! [`InputParser::await_cursor`]; pass the reply to [`Screen::place`], or call [`Screen::give_up_place`] after 150 ms.
+//! Both return the next frame.
 //!
-//! # Where this differs from the specification
+//! # Details of the behaviour
 //!
-//! - The ledger changes when the bytes of a frame are given, not when they were written: the caller writes each frame
-//!   whole before it asks for the next. Bytes reach the terminal in order, so both say the same once they are written.
+//! - The ledger changes when the bytes of a frame are returned, not when they are written: the caller must write each
+//!   frame whole before it requests the next. Bytes reach the terminal in order, so both agree once they are written.
 //! - Blanks at the end of a row are not written; typing one moves the cursor.
-//! - A multiplexer may change its grid a while before it tells. A frame that it gets in between is read at the new width, and
-//!   no reply would bring back what that costs: ask for its size before a frame that [`Screen::stirs`].
-//! - tmux counts what was erased behind a row as its text ([`ScreenOptions::keeps_length`]): there a row that gets shorter
-//!   is blank for a moment before it is written, which tmux shows nobody.
-//! - Rows are told to the terminal as one line (soft) only while they are final and nothing held back stands before them:
-//!   those never move in the window again. Before that the same rows are painted as separate ones.
-//! - No terminal can show half of a wide cluster: while one is overwritten, its other half is blank until its turn in
-//!   the same frame.
-//! - A line that two rows made is ended by erasing and writing again the last cell of the first: terminals disagree about
-//!   what ends it.
-//! - Terminals that wrap rows on a narrower width may push rows out of the screen although there is room below; live rows
-//!   among them stay in scrollback once, as they would in a lower terminal.
-//! - Where two models of a resize fit what the terminal reports, the one that reaches less far up is taken.
-//! - Lists of Markdown settle at their end, not item by item; links by reference work within their block.
-//! - A second cell of a cluster of uncertain width is made blank before the cluster is written, where something else
-//!   stood in it.
-//! - A row of a picture ([`Row::drawn`]) is sent again where it is painted again: terminals that keep pictures in their cells
-//!   know no other way, and none to delete them.
-//! - In [`Vi`] a copy of nothing keeps what was cut before, and a count stops at an empty first line.
-//! - [`Screen::reset`] goes to the top of the screen only where the window fills it; else to the first row of the
-//!   window, since what stands above it is not ours.
+//! - A multiplexer may change its grid some time before it reports the new size. A frame in between is interpreted with
+//!   the new width, and no reply can repair that: query its size before a frame that [`Screen::stirs`].
+//! - tmux counts erased cells after a row as text ([`ScreenOptions::keeps_length`]): there, a row that becomes shorter
+//!   is blank for a moment before it is written, which tmux does not display.
+//! - Rows are only written as one line of the terminal (soft) while they are final and nothing held back precedes them,
+//!   since these rows never move in the window again. Until then they are painted as separate rows.
+//! - No terminal can show half of a wide cluster: while one is overwritten, its other half is blank until later in the
+//!   same frame.
+//! - A terminal line of two rows is split by erasing and rewriting the last cell of the first row, since terminals
+//!   disagree about what splits it.
+//! - Terminals that wrap rows at a narrower width may push rows out of the screen although there is room below; live
+//!   rows among them remain in the scrollback once, as they would in a lower terminal.
+//! - If two models of a resize match the terminal's report, the one that reaches less far up is used.
+//! - Markdown lists settle at their end, not item by item; reference links work within their block.
+//! - The second cell of a cluster of uncertain width is made blank before the cluster is written if it showed something
+//!   else.
+//! - A row of an image ([`Row::drawn`]) is sent again when it is repainted: terminals that keep images in their cells
+//!   have no other way, and no command to delete them.
+//! - In [`Vi`], copying nothing keeps the previous cut, and a count stops at an empty first line.
+//! - [`Screen::reset`] goes to the top of the screen only if the window fills it; otherwise to the first row of the
+//!   window, since the rows above belong to other programs.
 
 mod block;
 mod edit;

@@ -1,6 +1,6 @@
-//! Linear mode: output that only grows, for screen readers and for terminals that know no cursor.
+//! Linear mode: append-only output for screen readers and for terminals without cursor movement.
 //!
-//! Nothing that was written is written again, but for the row in which the user writes.
+//! Written text is never rewritten, except for the row of the user's input.
 
 mod line;
 mod sink;

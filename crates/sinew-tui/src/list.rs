@@ -1,4 +1,4 @@
-//! A list of which a filter shows a part, for panels and popups.
+//! A filtered list for panels and popups.
 
 use sinew_fuzzy::{Matcher, Query};
 
@@ -6,33 +6,33 @@ use crate::text::row::{Line, Row};
 use crate::text::style::Attrs;
 use crate::theme::{Theme, Token};
 
-/// Entries with a name and a description, the filter, and the chosen one.
+/// Entries with a name and a description, the filter, and the selected entry.
 #[derive(Debug, Default)]
 pub struct List {
     entries: Vec<(String, String)>,
     filter: String,
-    /// The filter is words that all stand in a name, in any case; the order of the entries stays.
+    /// True if the filter consists of words that must all occur in a name, ignoring case; entries keep their order.
     by_words: bool,
-    /// The entries that the filter leaves, best first.
+    /// The entries that match the filter, best first.
     shown: Vec<usize>,
     chosen: usize,
 }
 
 impl List {
-    /// A list of names and descriptions.
+    /// Creates a list of names and descriptions.
     #[must_use]
     pub fn new(entries: Vec<(String, String)>) -> List {
         let shown = (0..entries.len()).collect();
         List { entries, shown, ..List::default() }
     }
 
-    /// The same list, filtered by whole words or parts of them, all of which a name must hold.
+    /// Makes the filter match words or parts of words, all of which must occur in the name.
     #[must_use]
     pub fn by_words(self) -> List {
         List { by_words: true, ..self }
     }
 
-    /// Filters by the names; the first entry is chosen. An empty filter shows all in their order.
+    /// Filters by the names and selects the first entry. An empty filter shows all entries in their order.
     pub fn set_filter(&mut self, filter: &str) {
         self.filter = filter.to_owned();
         self.chosen = 0;
@@ -60,7 +60,7 @@ impl List {
         self.shown = scored.into_iter().map(|(_, index)| index).collect();
     }
 
-    /// Replaces the entries. The filter stays, and so does the choice where its name is still there.
+    /// Replaces the entries. Keeps the filter, and the selection if its name still exists.
     pub fn set_entries(&mut self, entries: Vec<(String, String)>) {
         let before = self.chosen().map(|at| self.entries[at].0.clone());
         self.entries = entries;
@@ -71,43 +71,43 @@ impl List {
         }
     }
 
-    /// The text that the names are filtered by.
+    /// Returns the filter.
     #[must_use]
     pub fn filter(&self) -> &str {
         &self.filter
     }
 
-    /// The number of entries that the filter leaves.
+    /// Returns the number of entries that match the filter.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shown.len()
     }
 
-    /// Returns true if the filter leaves none.
+    /// Returns true if no entry matches the filter.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
 
-    /// Moves the choice by so many entries; it stops at the ends.
+    /// Moves the selection by `by` entries, at most to the ends.
     pub fn step(&mut self, by: isize) {
         self.chosen = self.chosen.saturating_add_signed(by).min(self.shown.len().saturating_sub(1));
     }
 
-    /// Chooses an entry by its place in the list that was given; one that the filter hides changes nothing.
+    /// Selects an entry by its index in the original list; does nothing if the filter hides it.
     pub fn choose(&mut self, entry: usize) {
         if let Some(at) = self.shown.iter().position(|index| *index == entry) {
             self.chosen = at;
         }
     }
 
-    /// The place of the chosen entry in the list that was given.
+    /// Returns the index of the selected entry in the original list; `None` if no entry is shown.
     #[must_use]
     pub fn chosen(&self) -> Option<usize> {
         self.shown.get(self.chosen).copied()
     }
 
-    /// At most `height` rows around the chosen entry, and which of them it is.
+    /// Returns at most `height` rows around the selected entry, and the index of its row.
     #[must_use]
     pub fn rows(&self, width: usize, height: usize, theme: &Theme) -> (Vec<Row>, usize) {
         let first = self.chosen.saturating_sub(height.saturating_sub(1));

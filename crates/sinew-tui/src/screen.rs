@@ -21,24 +21,24 @@ use document::Document;
 use palette::Palette;
 use window::Window;
 
-/// Columns and rows of a terminal; at least one of each.
+/// The columns and rows of a terminal; at least one of each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
-    /// Columns.
+    /// The number of columns.
     pub columns: usize,
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
 }
 
 impl Size {
-    /// A size; zero is read as one.
+    /// Creates a size; zero is treated as one.
     #[must_use]
     pub fn new(columns: usize, rows: usize) -> Size {
         Size { columns: columns.max(1), rows: rows.max(1) }
     }
 }
 
-/// The part of the chrome in which the cursor is.
+/// The part of the chrome that contains the cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CaretPlace {
     /// The editor.
@@ -48,10 +48,10 @@ pub enum CaretPlace {
     Cover,
 }
 
-/// The place of the hardware cursor.
+/// The position of the terminal's cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Caret {
-    /// The part that it is in.
+    /// The part of the chrome.
     pub place: CaretPlace,
     /// The row of that part, from 0.
     pub row: usize,
@@ -59,15 +59,16 @@ pub struct Caret {
     pub column: usize,
 }
 
-/// All that stands below the document, as rows for the present width.
+/// Everything below the document, as rows of the current width.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Chrome {
-    /// Rows above the status: a plan, the queue.
+    /// Rows above the status, such as a plan or the queue.
     pub above: Vec<Row>,
-    /// A popup or panel above the status. While it is there nothing scrolls out.
+    /// A popup or panel above the status. While it is shown, no rows scroll out.
     pub cover: Vec<Row>,
-    /// The cover pushes the document up, so that its newest rows stay in sight: into rows of the terminal that are free first,
-    /// then over the oldest rows of the window. Default: false, it covers the newest rows and the editor stays where it is.
+    /// True if the cover pushes the document up, so that its newest rows stay visible: first into free rows of the
+    /// terminal, then over the oldest rows of the window. By default, it covers the newest rows and the editor does not
+    /// move.
     pub pushes: bool,
     /// The status.
     pub status: Vec<Row>,
@@ -77,25 +78,25 @@ pub struct Chrome {
     pub caret: Caret,
 }
 
-/// The abilities of the terminal that painting uses.
+/// The capabilities of the terminal that painting uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ScreenOptions {
-    /// The colours it shows.
+    /// The number of colours.
     pub depth: Depth,
-    /// The characters it shows.
+    /// The supported characters.
     pub characters: Characters,
-    /// True if it knows synchronized output (mode 2026).
+    /// True if the terminal supports synchronized output (mode 2026).
     pub synchronized: bool,
     /// True if links are written (OSC 8).
     pub links: bool,
-    /// True if the terminal counts cells behind the end of a row as text where text stood there before (tmux): rows that get
-    /// shorter are erased whole, or they would take more rows than they need at a narrower width.
+    /// True if the terminal counts blank cells after the end of a row as text if there was text before (tmux): rows
+    /// that become shorter are erased completely, or they would need more rows at a narrower width.
     pub keeps_length: bool,
-    /// True if only rows that can still change are laid out for a new size; final ones on the screen stay as they are.
+    /// True if only rows that can still change are laid out again for a new size; final rows on the screen are kept.
     pub keeps_settled: bool,
     /// True if prompts are marked (OSC 133).
     pub marks: bool,
-    /// The way it treats rows that are wider than a new width, where its name tells.
+    /// How the terminal treats rows that are wider than a new width; `None` if its name does not tell.
     pub reflow: Option<Reflow>,
 }
 
@@ -108,16 +109,16 @@ impl ScreenOptions {
 /// The bytes of a frame.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
-    /// The bytes to write, in order and whole, before the next frame is asked for.
+    /// The bytes, which must be written in order and completely before the next frame is requested.
     pub bytes: Vec<u8>,
-    /// More rows are ready to scroll out than one frame carries (64 KB): read keys, then paint again.
+    /// True if more rows are ready to scroll out than fit into one frame (64 KB): read keys, then paint again.
     pub more: bool,
 }
 
-/// A document, the chrome, and all that is known of what the terminal shows.
+/// A document, the chrome, and the known state of the terminal.
 ///
-/// It writes nothing and reads no clock: [`Screen::paint`] gives bytes, which the caller writes. Bytes that were given
-/// count as shown, so each frame must be written whole before the next is asked for.
+/// It writes nothing and reads no clock: [`Screen::paint`] returns bytes, which the caller writes. Returned bytes count
+/// as shown, so each frame must be written completely before the next is requested.
 pub struct Screen {
     size: Size,
     options: ScreenOptions,
@@ -125,17 +126,17 @@ pub struct Screen {
     document: Document,
     chrome: Chrome,
     window: Window,
-    /// The size that what the terminal shows was painted for, while a resize waits for the cursor's place.
+    /// The size that the shown rows were painted for, while a resize waits for the position of the cursor.
     painted: Option<Size>,
-    /// Questions for the cursor's place without a reply yet.
+    /// The number of unanswered queries for the position of the cursor.
     questions: usize,
-    /// The last of them was asked for the present size.
+    /// True if the last query was sent for the current size.
     asked: bool,
     fresh: bool,
 }
 
 impl Screen {
-    /// A screen of nothing. The first frame begins at the row of the cursor, whose column must be the first.
+    /// Creates an empty screen. The first frame begins in the row of the cursor, which must be in the first column.
     #[must_use]
     pub fn new(size: Size, options: ScreenOptions, theme: Arc<crate::theme::Theme>) -> Screen {
         Screen {
@@ -152,57 +153,57 @@ impl Screen {
         }
     }
 
-    /// The size that frames are made for.
+    /// Returns the size of the frames.
     #[must_use]
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// The theme in use.
+    /// Returns the current theme.
     #[must_use]
     pub fn theme(&self) -> &Arc<crate::theme::Theme> {
         &self.theme
     }
 
-    /// Replaces the theme. Rows on the screen change with the next frame, rows above it stay.
+    /// Replaces the theme. Rows on the screen change with the next frame; rows above it do not.
     pub fn set_theme(&mut self, theme: Arc<crate::theme::Theme>) {
         self.theme = theme;
         self.document.invalidate();
     }
 
-    /// Replaces what is known of the terminal, as replies come in.
+    /// Replaces the capabilities of the terminal, when replies arrive.
     pub fn set_options(&mut self, options: ScreenOptions) {
         self.options = options;
     }
 
-    /// The present options.
+    /// Returns the current options.
     #[must_use]
     pub fn options(&self) -> ScreenOptions {
         self.options
     }
 
-    /// Appends a block at the end of the document, a blank row in front of it.
+    /// Appends a block to the document, after a blank row.
     pub fn push(&mut self, block: impl Block + 'static) -> BlockId {
         self.document.push(Box::new(block), true)
     }
 
-    /// Appends a block without a blank row in front of it.
+    /// Appends a block without a blank row.
     pub fn push_close(&mut self, block: impl Block + 'static) -> BlockId {
         self.document.push(Box::new(block), false)
     }
 
-    /// A block to change; `None` if it is of another type, or settled and scrolled out.
+    /// Returns a block to change it; `None` if it has another type, or has settled and scrolled out.
     pub fn block<T: Block + 'static>(&mut self, id: BlockId) -> Option<&mut T> {
         self.document.block(id)
     }
 
-    /// The last block, unless it has scrolled out.
+    /// Returns the last block; `None` if it has scrolled out.
     #[must_use]
     pub fn last_block(&self) -> Option<BlockId> {
         self.document.last()
     }
 
-    /// The number of blocks that are kept: those that can still change or have rows on the screen.
+    /// Returns the number of blocks in memory: those that can still change or have rows on the screen.
     #[must_use]
     pub fn live_blocks(&self) -> usize {
         self.document.len()
@@ -213,8 +214,8 @@ impl Screen {
         self.chrome = chrome;
     }
 
-    /// The bytes that turn what the terminal shows into the present state; none where nothing changed. Nothing is
-    /// painted while a resize waits for [`Screen::place`].
+    /// Returns the bytes that update the terminal to the current state; empty if nothing changed. Nothing is painted
+    /// while a resize waits for [`Screen::place`].
     pub fn paint(&mut self) -> Frame {
         if self.painted.is_some() {
             return Frame::default();
@@ -226,8 +227,8 @@ impl Screen {
         Frame { bytes, more: plan.more }
     }
 
-    /// Returns true if the next frame changes more than the row of the cursor. A terminal that has another size than it has
-    /// told yet reads such a frame wrong; one that can be asked is asked first.
+    /// Returns true if the next frame changes more than the row of the cursor. A terminal that has not yet reported a
+    /// new size misinterprets such a frame, so query its size first if possible.
     pub fn stirs(&mut self) -> bool {
         if self.painted.is_some() {
             return false;
@@ -245,24 +246,24 @@ impl Screen {
             || rows.iter().zip(&plan.rows).enumerate().any(differs)
     }
 
-    /// The rows that the terminal shows of the window, from the first that has not scrolled out.
+    /// Returns the rows of the window that the terminal shows, from the first one that has not scrolled out.
     pub fn shown_rows(&self) -> impl ExactSizeIterator<Item = &Row> {
         self.window.rows.iter().map(|shown| &*shown.row)
     }
 
-    /// The row of [`Screen::shown_rows`] and the column in which the cursor is.
+    /// Returns the position of the cursor: its row in [`Screen::shown_rows`], and its column.
     #[must_use]
     pub fn shown_caret(&self) -> (usize, usize) {
         (self.window.cursor.0, self.window.cursor.1.unwrap_or(0))
     }
 
-    /// The number of [`Screen::shown_rows`] that are final.
+    /// Returns the number of [`Screen::shown_rows`] that are final.
     #[must_use]
     pub fn shown_settled(&self) -> usize {
         self.window.settled
     }
 
-    /// Forgets what the terminal shows and paints the window anew from its first row (`ctrl+l`).
+    /// Forgets what the terminal shows and repaints the window from its first row (`ctrl+l`).
     pub fn reset(&mut self) -> Frame {
         if self.painted.is_some() {
             return Frame::default();
@@ -273,9 +274,9 @@ impl Screen {
         Frame { bytes, more: frame.more }
     }
 
-    /// Erases the screen and all that the terminal keeps above it, of others too, and forgets the document, which begins
-    /// anew in the first row (`/redraw all`). Not for terminals that keep an erased screen above it, as tmux does. Not while
-    /// a resize waits for [`Screen::place`].
+    /// Erases the screen and the scrollback, including the output of other programs, and restarts the document in the
+    /// first row (`/redraw all`). Do not use it with terminals that move an erased screen into the scrollback, as tmux
+    /// does, or while a resize waits for [`Screen::place`].
     pub fn erase_all(&mut self) -> Vec<u8> {
         self.document.clear();
         self.window.abandon();
@@ -283,9 +284,9 @@ impl Screen {
         b"\x1b[m\x1b[H\x1b[J\x1b[3J".to_vec()
     }
 
-    /// Leaves the screen to others: all settled rows stand on it or above it, everything else is erased, and the
-    /// cursor is at the beginning of the row behind them. Before exit, suspend and other programs; the next frame
-    /// begins there, or wherever the cursor is then.
+    /// Leaves the screen to other programs: all settled rows remain on it or above it, everything else is erased, and
+    /// the cursor is at the beginning of the row after them. Call it before exit, suspend and other programs; the next
+    /// frame begins there, or at the position of the cursor at that time.
     pub fn leave(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let chrome = std::mem::take(&mut self.chrome);
@@ -305,8 +306,8 @@ impl Screen {
         bytes
     }
 
-    /// Begins anew at the first column of the row where the cursor is: another program has moved it, or the terminal
-    /// was stopped. What stands above stays; rows that were final count as shown.
+    /// Begins again at the first column of the cursor's row, after another program has moved the cursor or the terminal
+    /// was stopped. Rows above are kept; final rows count as shown.
     pub fn begin_epoch(&mut self, size: Size) {
         let settled = self.window.abandon();
         self.document.retire(settled);

@@ -1,4 +1,4 @@
-//! Text of the screen: looks, lines, rows.
+//! Text of the screen: styles, lines, rows.
 
 pub(crate) mod ansi;
 pub(crate) mod row;

@@ -1,4 +1,4 @@
-//! Looks by name.
+//! Colours by name.
 
 mod builtin;
 mod contrast;
@@ -10,16 +10,16 @@ use crate::text::style::{Attrs, Color, Style};
 
 macro_rules! tokens {
     ($($variant:ident $name:literal),* $(,)?) => {
-        /// A place that has a colour of its own.
+        /// An element of the screen with its own colour.
         #[allow(missing_docs, reason = "each is named by what it colours")]
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
         pub enum Token { $($variant),* }
 
         impl Token {
-            /// All of them.
+            /// All tokens.
             pub const ALL: &[Token] = &[$(Token::$variant),*];
 
-            /// The name that theme files use.
+            /// Returns the name in theme files.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Token::$variant => $name),* }
@@ -41,7 +41,7 @@ tokens! {
 }
 
 impl Token {
-    /// Returns true if it colours what stands behind text.
+    /// Returns true if the token is a background colour.
     #[must_use]
     pub fn is_background(self) -> bool {
         matches!(self, Token::SelectedBg | Token::UserMessageBg)
@@ -57,20 +57,20 @@ pub struct Theme {
 }
 
 impl Default for Theme {
-    /// [`Theme::ansi`]: what fits every terminal.
+    /// Returns [`Theme::ansi`], which works in every terminal.
     fn default() -> Theme {
         Theme::ansi()
     }
 }
 
 impl Theme {
-    /// The colour of a token.
+    /// Returns the colour of a token.
     #[must_use]
     pub fn color(&self, token: Token) -> Color {
         self.colors[token as usize]
     }
 
-    /// The colour of a token as a look. What is to stand back does so without a colour too.
+    /// Returns the style of a token. Dimmed elements are dimmed without colours as well.
     #[must_use]
     pub fn style(&self, token: Token) -> Style {
         match (token, self.color(token)) {
@@ -80,8 +80,8 @@ impl Theme {
         }
     }
 
-    /// The same with backgrounds that are near the terminal's own: 8 % on the way to its text. The theme of named colours
-    /// has none.
+    /// Derives the backgrounds from the terminal's own: 8 % towards its text colour. The theme of named colours has
+    /// none.
     #[must_use]
     pub fn on_terminal(mut self, background: [u8; 3], text: [u8; 3]) -> Theme {
         if self.name != "ansi" {
@@ -93,8 +93,8 @@ impl Theme {
         self
     }
 
-    /// Changes colours by the names and values of a theme file: `#rrggbb`, 0–255, or nothing for the terminal's own.
-    /// What is not understood keeps its value; the answer names it.
+    /// Changes colours by the names and values of a theme file: `#rrggbb`, 0–255, or an empty value for the terminal's
+    /// own. Invalid entries are ignored; returns their names.
     pub fn apply<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
         let mut problems = Vec::new();
         for (name, value) in values {
@@ -108,7 +108,7 @@ impl Theme {
         problems
     }
 
-    /// Added and removed lines in blue and orange, for eyes that do not tell green from red.
+    /// Shows added and removed lines in blue and orange, for users who cannot distinguish green from red.
     #[must_use]
     pub fn color_blind(mut self) -> Theme {
         let light = self.name == "light";
@@ -123,7 +123,7 @@ impl Theme {
     }
 }
 
-/// A colour as theme files write it.
+/// Parses a colour of a theme file; `None` if it is invalid.
 #[must_use]
 pub fn parse_color(text: &str) -> Option<Color> {
     if text.is_empty() {

@@ -1,5 +1,5 @@
-//! A view that fills the screen, with search and folds: for what the transcript shows a part of. Its passages are read
-//! and laid out where they are shown, so that it opens at once whatever its length.
+//! A full-screen view with search and folds, for content that the transcript shows only partly. Its passages are read
+//! and laid out on demand, so it opens immediately regardless of its length.
 
 mod passage;
 mod search;
@@ -16,30 +16,30 @@ use crate::text::row::{Line, Row};
 use crate::text::style::{Attrs, Style};
 use crate::text::wrap::{WrapMode, wrap};
 
-/// Passages above and below the screen that stay laid out.
+/// The number of passages above and below the screen that stay laid out.
 const KEPT: usize = 32;
 
-/// The place of a row: its passage, and its number among the rows of that.
+/// The position of a row: its passage, and its index among the passage's rows.
 type Place = (usize, usize);
 
-/// A passage as rows of the present width; a row's `line` is its line in the passage.
+/// A passage as rows of the current width; a row's `line` is its line in the passage.
 #[derive(Debug)]
 struct Laid {
     passage: Passage,
     rows: Vec<Row>,
 }
 
-/// The consequence of a key.
+/// The result of a key.
 pub enum Reaction {
-    /// The view may show something else now.
+    /// The view stays open and may have changed.
     Stays,
-    /// The view is to be closed.
+    /// The view must be closed.
     Closes,
-    /// Somebody has to run this, and to call [`Viewer::found`].
+    /// The caller must run this search and pass the result to [`Viewer::found`].
     Searches(Search),
 }
 
-/// What a key does in a view.
+/// An action in a view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ViewAction {
     /// Closes the view.
@@ -56,36 +56,36 @@ pub enum ViewAction {
     Start,
     /// Goes to the last row.
     End,
-    /// Begins to write a text to search for.
+    /// Begins the input of a search text.
     Search,
     /// Goes to the next match.
     Next,
-    /// Goes to the match before.
+    /// Goes to the previous match.
     Previous,
-    /// Goes to the prompt before.
+    /// Goes to the previous prompt.
     PromptBefore,
     /// Goes to the next prompt.
     PromptAfter,
-    /// Folds or unfolds what the first row belongs to.
+    /// Folds or unfolds the part that contains the first row.
     Fold,
     /// Folds or unfolds everything.
     FoldAll,
 }
 
-/// A key that was pressed while a text to search for is written.
+/// A key pressed while a search text is typed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueryPress<'a> {
-    /// Stops writing.
+    /// Cancels the input.
     Cancel,
     /// Begins the search.
     Confirm,
     /// Deletes the last character.
     Backspace,
-    /// Writes a text.
+    /// Inserts a text.
     Text(&'a str),
 }
 
-/// Passages at a width, the row at the top, and the search in them.
+/// Passages at a width, the position of the top row, and the search.
 pub struct Viewer {
     title: String,
     passages: Arc<dyn Passages>,
@@ -93,27 +93,27 @@ pub struct Viewer {
     size: Size,
     laid: BTreeMap<usize, Laid>,
     top: Place,
-    /// The text that is searched for.
+    /// The search text.
     query: String,
-    /// The line that was found last, until another key moves the view.
+    /// The line found last, until another key moves the view.
     found: Option<Spot>,
     is_typing: bool,
     note: String,
-    /// The keys, as the last row shows them.
+    /// The keys, as shown in the last row.
     hint: String,
-    /// Everything is folded but `unlike`, or nothing but that: passage and line of beginnings.
+    /// Whether all parts are folded except `unlike`, or only those: passage and line of their beginnings.
     is_folded: bool,
     unlike: BTreeSet<Spot>,
 }
 
 impl Viewer {
-    /// A view from the beginning of a passage on, or from its end where there is no such passage.
+    /// Creates a view that begins at a passage, or at the end if there is no such passage.
     #[must_use]
     pub fn new(title: &str, passages: Arc<dyn Passages>, size: Size, first: usize) -> Viewer {
         Viewer::laid(title, passages, size, first, WrapMode::Words)
     }
 
-    /// The same, with lines cut at the edge of the screen instead of between words.
+    /// Creates a view that cuts lines at the edge of the screen instead of between words.
     #[must_use]
     pub fn raw(title: &str, passages: Arc<dyn Passages>, size: Size, first: usize) -> Viewer {
         Viewer::laid(title, passages, size, first, WrapMode::Cells)
@@ -140,7 +140,7 @@ impl Viewer {
         viewer
     }
 
-    /// Lays the view out for another size, from the same line on.
+    /// Lays out the view for another size, starting at the same line.
     pub fn resize(&mut self, size: Size) {
         let spot = self.spot();
         self.size = size;
@@ -148,13 +148,13 @@ impl Viewer {
         self.show(spot);
     }
 
-    /// The size that it is laid out for.
+    /// Returns the size of the layout.
     #[must_use]
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// Returns true if keys are letters of a search.
+    /// Returns true while a search text is typed.
     #[must_use]
     pub fn is_typing(&self) -> bool {
         self.is_typing
@@ -165,8 +165,8 @@ impl Viewer {
         self.note = note.into();
     }
 
-    /// The text of what has begun at the first row or above it, or at what was found last: from there to the next
-    /// beginning. None where nothing begins.
+    /// Returns the text of the part that contains the last match or the first row, up to the next part. Returns `None`
+    /// if no part begins there or above.
     #[must_use]
     pub fn part(&mut self) -> Option<String> {
         let at = self.found.unwrap_or_else(|| self.spot());
@@ -187,18 +187,18 @@ impl Viewer {
         Some(text.trim_end().to_owned())
     }
 
-    /// Names the keys in the last row.
+    /// Sets the description of the keys in the last row.
     pub fn set_hint(&mut self, hint: impl Into<String>) {
         self.hint = hint.into();
     }
 
-    /// Takes a key that calls nothing: it ends what is noted, and a match is no longer the place of the view.
+    /// Handles a key without an action: clears the note, and the view's position is no longer the match.
     pub fn rest(&mut self) {
         self.note.clear();
         self.found = None;
     }
 
-    /// Does what a key calls. While a text to search for is written, keys go to [`Viewer::type_query`].
+    /// Performs an action. While a search text is typed, call [`Viewer::type_query`] instead.
     pub fn act(&mut self, action: ViewAction) -> Reaction {
         self.note.clear();
         if !matches!(action, ViewAction::Next | ViewAction::Previous | ViewAction::Fold) {
@@ -224,7 +224,7 @@ impl Viewer {
         Reaction::Stays
     }
 
-    /// Takes what a search has found.
+    /// Handles the result of a search.
     pub fn found(&mut self, search: &Search, found: Option<Spot>) {
         self.note.clear();
         match found {
@@ -238,7 +238,7 @@ impl Viewer {
         }
     }
 
-    /// Takes a key into the text to search for; see [`Viewer::is_typing`].
+    /// Handles a key of the search text; see [`Viewer::is_typing`].
     pub fn type_query(&mut self, press: QueryPress<'_>) -> Reaction {
         self.note.clear();
         match press {
@@ -263,9 +263,9 @@ impl Viewer {
     }
 }
 
-/// Places of rows.
+/// Positions of rows.
 impl Viewer {
-    /// Rows for the passages.
+    /// Returns the number of rows for passages.
     fn height(&self) -> usize {
         self.size.rows.saturating_sub(1).max(1)
     }
@@ -277,7 +277,7 @@ impl Viewer {
         }
     }
 
-    /// The rows of a passage, laid out now where they are not.
+    /// Returns the rows of a passage, and lays it out if necessary.
     fn rows(&mut self, at: usize) -> &[Row] {
         if !self.laid.contains_key(&at) {
             let passage = self.passages.read(at);
@@ -290,7 +290,7 @@ impl Viewer {
     fn lay(&mut self, at: usize, passage: &Passage) -> Vec<Row> {
         let none = Line::new();
         let mut rows = Vec::new();
-        // Lines in front of the first beginning go with what began before.
+        // Lines before the first beginning belong to the part that began before.
         let goes_on = self.may_fold() && at > 0 && passage.begins.first() != Some(&0);
         let owner = if goes_on { self.begin_of(Spot { passage: at - 1, line: usize::MAX }) } else { None };
         let mut is_hidden = owner.is_some_and(|owner| self.hides(owner));
@@ -311,7 +311,7 @@ impl Viewer {
         rows
     }
 
-    /// The place of the row below; none at the end.
+    /// Returns the position of the next row; `None` at the end.
     fn next_place(&mut self, (passage, row): Place) -> Option<Place> {
         if row + 1 < self.rows(passage).len() {
             return Some((passage, row + 1));
@@ -328,7 +328,7 @@ impl Viewer {
             .find_map(|before| Some((before, self.rows(before).len().checked_sub(1)?)))
     }
 
-    /// The place that the screen begins with when it shows the end.
+    /// Returns the position of the top row when the view shows the end.
     fn last_top(&mut self) -> Place {
         let mut place = (self.passages.count(), 0);
         for _ in 0..self.height() {
@@ -351,7 +351,7 @@ impl Viewer {
         self.settle();
     }
 
-    /// Keeps the screen full, and lets go of what is far from it.
+    /// Keeps the screen full, and drops distant passages.
     fn settle(&mut self) {
         self.top = self.top.min(self.last_top());
         let kept = self.top.0.saturating_sub(KEPT)..self.top.0 + self.height() + KEPT;
@@ -368,7 +368,7 @@ impl Viewer {
         self.settle();
     }
 
-    /// The line of the first row.
+    /// Returns the line of the top row.
     fn spot(&mut self) -> Spot {
         let (passage, row) = self.top;
         let line = self.rows(passage).get(row).map_or(0, |row| row.line as usize);
@@ -386,7 +386,7 @@ impl Viewer {
         self.is_folded != self.unlike.contains(&begin)
     }
 
-    /// The beginning of what a line belongs to.
+    /// Returns the beginning of the part that contains a line.
     fn begin_of(&mut self, spot: Spot) -> Option<Spot> {
         (0..=spot.passage.min(self.passages.count().saturating_sub(1))).rev().find_map(|passage| {
             let line = if passage == spot.passage { spot.line } else { usize::MAX };
@@ -400,7 +400,7 @@ impl Viewer {
             .find_map(|passage| self.passage(passage).begins.first().map(|&line| Spot { passage, line }))
     }
 
-    /// Folds what the first row belongs to, or unfolds it.
+    /// Folds or unfolds the part that contains the top row.
     fn fold(&mut self) {
         let at = self.found.unwrap_or_else(|| self.spot());
         match self.begin_of(at).or_else(|| self.begin_after(at)) {
@@ -412,7 +412,7 @@ impl Viewer {
         }
     }
 
-    /// Folds everything, or unfolds it.
+    /// Folds or unfolds everything.
     fn fold_all(&mut self) {
         let at = self.spot();
         let begin = self.begin_of(at).unwrap_or(at);
@@ -438,7 +438,7 @@ impl Viewer {
 
 /// Painting.
 impl Viewer {
-    /// All rows of the screen, for a [`crate::Screen`] of its own.
+    /// Returns all rows, for a separate [`crate::Screen`].
     #[must_use]
     pub fn chrome(&mut self) -> Chrome {
         let height = self.height();
@@ -472,17 +472,17 @@ impl Viewer {
         Chrome { editor: rows, caret, ..Chrome::default() }
     }
 
-    /// The hundredths of the view that end with a row, counted by passages.
+    /// Returns the percentage of the view up to a row, counted by passages.
     fn share(&mut self, (passage, row): Place) -> usize {
         let rows = self.rows(passage).len().max(1);
         ((passage * rows + row + 1) * 100 / (self.passages.count().max(1) * rows)).min(99)
     }
 
-    /// A row with what is searched for marked.
+    /// Marks the search text in a row.
     fn shown(&self, row: &Row) -> Row {
         let wanted = self.query.to_lowercase();
         let text = row.text();
-        // Letters whose lower case has another length are not marked.
+        // If the lower-case text has another length, nothing is marked.
         if wanted.is_empty() || text.to_lowercase().len() != text.len() {
             return Row::new(row.to_line(), row.line);
         }

@@ -129,7 +129,7 @@ fn work_per_event_does_not_depend_on_the_row_count() {
     assert!(within(short.0, long.0) && within(short.1, long.1), "{short:?} and {long:?}");
 }
 
-/// Streams an answer of about so many bytes, painting at each 4 KB, and gives the bytes that were allocated for it.
+/// Streams an answer of about `bytes` bytes, painting after each 4 KB, and returns the number of allocated bytes.
 fn streamed(part: &str, bytes: usize) -> usize {
     let mut session = Session::of(100);
     let begun = COUNTED.get().1;

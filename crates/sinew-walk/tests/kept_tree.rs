@@ -1,4 +1,4 @@
-//! The law of the kept tree: after any change and an update by stamps it gives the scans that a fresh walk gives.
+//! Checks the kept tree: after any change and an update by stamps, its scans equal those of a fresh walk.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may")]
 

@@ -93,7 +93,7 @@ fn mutate(root: &Path, outside: &Path, random: &mut Rng, number: usize) {
     };
     let fresh = folder.join(format!("n{}", random.u8(0..40)));
     let crowded = paths.len() > 120;
-    // A change that the system refuses, such as a folder moved into itself, is none.
+    // If the system refuses a change, such as moving a directory into itself, nothing changes.
     let _ = match random.u8(0..if crowded { 14 } else { 11 }) {
         0 | 1 => fs::write(&fresh, number.to_string()),
         2 => fs::create_dir(&fresh),

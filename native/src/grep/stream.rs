@@ -1,4 +1,4 @@
-//! Searches whose rows go to a callback while they run.
+//! Searches whose rows are passed to a callback while they run.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use crate::grep_request::GrepRequest;
 use crate::stream::Stream;
 use crate::task;
 
-/// Schedules a search and hands its pieces to `on_match`.
+/// Schedules a search and passes its pieces to `on_match`.
 pub(crate) fn streamed_grep<'env>(
     env: &'env Env,
     options: GrepRequest,
@@ -40,7 +40,7 @@ pub(crate) fn streamed_grep<'env>(
             stream.finish();
         }
         if refused {
-            // The call was ended while a promise of the callback was awaited.
+            // The call was cancelled while a promise of the callback was awaited.
             cancel.check()?;
         }
         result

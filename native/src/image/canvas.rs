@@ -1,4 +1,4 @@
-//! The binding of parts, canvases and turns.
+//! The binding of `crop`, `extend` and `orient`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::task;
 
 #[napi]
 impl Picture {
-    /// Cuts a part out.
+    /// Crops the image.
     #[napi(ts_return_type = "Promise<Picture>")]
     pub fn crop<'env>(
         &self,
@@ -27,7 +27,7 @@ impl Picture {
         task::blocking(env, "cropImage", move || picture.crop(left, top, width, height), NewPicture)
     }
 
-    /// Puts it on a larger canvas of one colour: `0xrrggbbaa`.
+    /// Places the image on a larger canvas of one colour: `0xrrggbbaa`.
     #[napi(ts_return_type = "Promise<Picture>")]
     pub fn extend<'env>(
         &self,
@@ -43,7 +43,7 @@ impl Picture {
         task::blocking(env, "extendImage", work, NewPicture)
     }
 
-    /// Turns and mirrors it, by the number of an EXIF orientation.
+    /// Rotates and mirrors the image, by an EXIF orientation.
     #[napi(ts_return_type = "Promise<Picture>")]
     pub fn orient<'env>(&self, env: &'env Env, orientation: u8) -> napi::Result<Object<'env>> {
         let picture = Arc::clone(&self.picture);

@@ -9,14 +9,14 @@ use sinew::image::{self, FitOptions, Fitted, ImageFormat};
 use crate::abort::{self, Abort};
 use crate::task;
 
-/// The limits that a picture has to fit.
+/// The limits of an image.
 #[napi(object)]
 pub(crate) struct FitRequest {
-    /// Most pixels in a row.
+    /// The maximum width in pixels.
     pub max_width: Option<u32>,
-    /// Most rows.
+    /// The maximum height in pixels.
     pub max_height: Option<u32>,
-    /// Most bytes as base64 text.
+    /// The maximum number of bytes as base64 text.
     pub max_bytes: Option<u32>,
     /// The format of the result.
     pub format: Option<u32>,
@@ -37,18 +37,18 @@ impl FitRequest {
     }
 }
 
-/// A picture that fits.
+/// The image within the limits.
 #[napi(object, object_from_js = false)]
 pub(crate) struct FittedImage {
-    /// The file.
+    /// The encoded file.
     pub data: Uint8Array,
-    /// Its MIME type.
+    /// The MIME type.
     pub mime_type: String,
-    /// Pixels in a row.
+    /// The width in pixels.
     pub width: u32,
-    /// Rows.
+    /// The height in pixels.
     pub height: u32,
-    /// True when the size in pixels differs from that of the input.
+    /// True if the size in pixels differs from that of the input.
     pub resized: bool,
 }
 
@@ -59,7 +59,7 @@ impl From<Fitted> for FittedImage {
     }
 }
 
-/// Scales and encodes a picture to fit the limits of a model.
+/// Scales and encodes an image to fit the limits of a model.
 #[napi(ts_return_type = "Promise<FittedImage>")]
 pub(crate) fn fit_image<'env>(
     env: &'env Env,

@@ -12,11 +12,11 @@ pub(crate) struct Flow {
 
 #[derive(Default)]
 pub(crate) struct State {
-    /// Values that JavaScript was not given yet.
+    /// The number of values not yet passed to JavaScript.
     pub(super) waiting: usize,
-    /// The callback has returned a promise that is not settled.
+    /// True if the callback has returned a promise that is not settled.
     pub(super) held: bool,
-    /// The JavaScript thread is gone.
+    /// True if the JavaScript thread is gone.
     pub(super) closed: bool,
 }
 
@@ -26,22 +26,22 @@ impl Flow {
         self.changed.notify_all();
     }
 
-    /// Holds values back, or lets them go on.
+    /// Pauses or resumes the values.
     pub(crate) fn hold(&self, held: bool) {
         self.change(|state| state.held = held);
     }
 
-    /// Lets nothing more through: the JavaScript thread has ended.
+    /// Stops all values: the JavaScript thread has ended.
     pub(crate) fn close(&self) {
         self.change(|state| state.closed = true);
     }
 
-    /// Lets who waits look again whether the call was ended.
+    /// Wakes waiting threads to check whether the call was cancelled.
     pub(crate) fn wake(&self) {
         self.change(|_| ());
     }
 
-    /// Waits until `ready` says so or the JavaScript thread is gone, and for no promise longer than `cancel` allows.
+    /// Waits until `ready` returns true or the JavaScript thread is gone; a wait for a promise ends when `cancel` does.
     pub(super) fn wait(&self, cancel: &CancelToken, ready: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         loop {

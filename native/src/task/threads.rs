@@ -1,5 +1,5 @@
-//! Threads for jobs that wait for other processes: as many as there are jobs, and one that is done waits for the next
-//! for a while. Starting one costs a quarter of what a short command takes.
+//! Threads for jobs that wait for other processes: one per job; an idle thread waits for another job for a while.
+//! Starting a thread costs a quarter of a short command.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// The time that a thread without a job stays.
+/// How long a thread without a job is kept.
 const IDLE: Duration = Duration::from_secs(5);
 
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads that wait, the last one at the end.
+/// The waiting threads, the latest at the end.
 static WAITING: Mutex<Waiting> = Mutex::new(Waiting { last: 0, threads: Vec::new() });
 
 struct Waiting {
-    /// The number of the thread that has come last.
+    /// The number of the latest thread.
     last: u64,
     threads: Vec<(u64, Sender<Job>)>,
 }
 
-/// Runs `job`, which must not panic, on a thread that has nothing else to do.
+/// Runs `job`, which must not panic, on an idle or a new thread.
 ///
 /// # Errors
-/// When there is none and the system gives no other.
+/// Returns an error if there is no idle thread and the system cannot start another.
 pub(super) fn run(mut job: Job) -> io::Result<()> {
     loop {
         let Some((_, thread)) = waiting().threads.pop() else { break };
@@ -65,7 +65,7 @@ fn wait(next: &Receiver<Job>, number: u64) -> Option<Job> {
         return None;
     }
     drop(waiting);
-    // Somebody has taken us from the list and sends a job.
+    // Another call has removed this thread from the list and sends a job.
     next.recv().ok()
 }
 

@@ -1,24 +1,24 @@
 // Written by `cargo xtask gen`.
 
-/** The native end of an `AbortSignal` and of a callback: the TypeScript side calls `abort()` when the signal fires. */
+/** Cancels a call and controls its callback: the TypeScript side calls `abort()` when an `AbortSignal` fires. */
 export declare class Abort {
-  /** One that is not aborted yet. */
+  /** Creates an object that is not aborted. */
    constructor()
-  /** Ends the call that was given this object. */
+  /** Cancels the call that received this object. */
    abort(): void
-  /** Holds back what goes to the callback of the call: it has returned a promise. */
+  /** Pauses the callback of the call, which has returned a promise. */
    hold(): void
-  /** Lets it go on: the promise is settled. */
+  /** Resumes the callback after the promise has settled. */
    release(): void
 }
 
-/** The files that a person has in mind. */
+/** The current and the recent files of the user. */
 export interface BoostRequest {
   current?: string
   recent?: Array<string>
 }
 
-/** The paths that changed between two moments. */
+/** The paths that changed since a token. */
 export interface ChangesAnswer {
   token: string
   all: boolean
@@ -42,7 +42,7 @@ export interface CheckpointChangesAnswer {
   changes: Array<string>
   kinds: Array<string>
   from: Buffer
-  /** Where each old path ends; one that ends where the one before it does is none. */
+  /** The end of each old path; one that ends where the previous one ends is absent. */
   fromEnds: Array<number>
   truncated: boolean
   coverage: string
@@ -50,27 +50,27 @@ export interface CheckpointChangesAnswer {
 
 /** The checkpoints of a directory. */
 export declare class CheckpointsHandle {
-  /** The directory, all links resolved. */
+  /** Returns the directory, with all links resolved. */
    root(): string
-  /** Remembers the directory. */
+  /** Takes a checkpoint of the directory. */
    take(request: TakeRequest, abort?: Abort | undefined | null): Promise<CheckpointAnswer>
-  /** Remembers some paths before they are written. */
+  /** Adds some paths to a checkpoint before they are written. */
    note(paths: Array<Buffer>, session?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<CheckpointAnswer>
   /** Lists all checkpoints. */
    list(): Promise<CheckpointAnswer[]>
   /** Compares two checkpoints. */
    changes(from: string, to: string, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<CheckpointChangesAnswer>
-  /** Says what a restore would do. */
+  /** Returns what a restore would do. */
    plan(id: string, request: RestoreRequest, abort?: Abort | undefined | null): Promise<PlanAnswer>
   /** Undoes changes. */
    restore(id: string, request: RestoreRequest, abort?: Abort | undefined | null): Promise<RestoredAnswer>
-  /** Says what the store holds. */
+  /** Returns the contents of the store. */
    usage(): Promise<UsageAnswer>
-  /** Brings the store within its limits. */
+  /** Reduces the store to its limits. */
    gc(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<CollectedAnswer>
 }
 
-/** What is opened. */
+/** The options of opening checkpoints. */
 export interface CheckpointsRequest {
   root: string
   store?: string
@@ -82,7 +82,7 @@ export interface CheckpointsRequest {
   timeoutMs?: number
 }
 
-/** What a collection removed. */
+/** The result of a collection. */
 export interface CollectedAnswer {
   removed: Array<string>
   freedBytes: number
@@ -94,19 +94,19 @@ export interface Columns {
   numbers: Uint32Array
 }
 
-/** The clipboard of one display. It offers what was written for as long as JavaScript holds it. */
+/** The clipboard of one display. It offers the written content until JavaScript drops it. */
 export declare class DesktopClipboard {
-  /** Opens nothing yet. */
+  /** Creates the clipboard without a connection. */
    constructor(display?: string | undefined | null)
-  /** The text in it. */
+  /** Reads the text. */
    readText(): Promise<string | null>
-  /** The picture in it, as PNG. */
+  /** Reads the image, as PNG. */
    readImage(): Promise<Uint8Array | null>
-  /** Puts text into it. */
+  /** Writes text. */
    writeText(text: string): Promise<void>
 }
 
-/** The pieces that are compared. */
+/** The options of `diff`. */
 export interface DiffRequest {
   /** `"line"` or `"word"`. */
   unit?: string
@@ -116,7 +116,7 @@ export interface DiffRequest {
 
 /** A lock until it is released, collected, or its thread ends. */
 export declare class FileLockHandle {
-  /** Lets go of the lock; later calls do nothing. */
+  /** Releases the lock; later calls do nothing. */
    release(): void
 }
 
@@ -139,13 +139,13 @@ export interface FindRequest {
   timeoutMs?: number
 }
 
-/** The limits that a picture has to fit. */
+/** The limits of an image. */
 export interface FitRequest {
-  /** Most pixels in a row. */
+  /** The maximum width in pixels. */
   maxWidth?: number
-  /** Most rows. */
+  /** The maximum height in pixels. */
   maxHeight?: number
-  /** Most bytes as base64 text. */
+  /** The maximum number of bytes as base64 text. */
   maxBytes?: number
   /** The format of the result. */
   format?: number
@@ -153,21 +153,21 @@ export interface FitRequest {
   timeoutMs?: number
 }
 
-/** A picture that fits. */
+/** The image within the limits. */
 export interface FittedImage {
-  /** The file. */
+  /** The encoded file. */
   data: Uint8Array
-  /** Its MIME type. */
+  /** The MIME type. */
   mimeType: string
-  /** Pixels in a row. */
+  /** The width in pixels. */
   width: number
-  /** Rows. */
+  /** The height in pixels. */
   height: number
-  /** True when the size in pixels differs from that of the input. */
+  /** True if the size in pixels differs from that of the input. */
   resized: boolean
 }
 
-/** The way in which a workspace is kept fresh. */
+/** How a workspace is kept up to date. */
 export declare enum FreshnessMode {
   Watch = 'watch',
   Sweep = 'sweep',
@@ -245,7 +245,7 @@ export interface GrepRequest {
   timeoutMs?: number
 }
 
-/** One ANSI string per category; what is missing has no colour. */
+/** One ANSI string per category; missing categories have no colour. */
 export interface HighlightPalette {
   /** Comments. */
   comment?: string
@@ -271,21 +271,21 @@ export interface HighlightPalette {
   deleted?: string
 }
 
-/** A coloured text and how much a limit left plain. */
+/** A coloured text, and the number of lines without colours. */
 export interface HighlightResult {
   /** The code with colours. */
   text: string
-  /** The number of lines that a limit left plain. */
+  /** The number of lines without colours because of a limit. */
   plainLines: number
 }
 
-/** The native end of a `HighlightStream`. */
+/** The native part of a `HighlightStream`. */
 export declare class HighlightState {
-  /** A stream of code in `lang`. */
+  /** Creates a stream of code in `lang`. */
    constructor(lang: string, colors: HighlightPalette)
-  /** The number of lines so far that a limit left plain. */
+  /** Returns the number of lines so far without colours because of a limit. */
   get plainLines(): number
-  /** Colours the next piece. */
+  /** Colours the next piece of code. */
    push(chunk: string): string
 }
 
@@ -297,24 +297,24 @@ export interface HtmlNodes {
 
 /** The parts of a page to leave out. */
 export interface HtmlRequest {
-  /** Drop what is not the text of the page. */
+  /** Whether to remove everything except the main content. */
   cleanContent?: boolean
-  /** Drop pictures. */
+  /** Whether to remove images. */
   skipImages?: boolean
   /** The time limit in milliseconds. */
   timeoutMs?: number
 }
 
-/** The time at which files are read into the index unasked. */
+/** When files are read into the index without a request. */
 export declare enum IndexPolicy {
   Auto = 'auto',
   Always = 'always',
   Never = 'never'
 }
 
-/** Cuts input into sequences, marked by a leading `s`; pastes by `p`, cursor reports (`row;column`) by `c`. */
+/** Splits input into sequences, prefixed with `s`, pastes with `p`, and cursor reports (`row;column`) with `c`. */
 export declare class InputBuffer {
-  /** An empty buffer. */
+  /** Creates an empty buffer. */
    constructor()
    feed(data: string | Uint8Array): Array<string>
    awaitCursorReport(): void
@@ -335,14 +335,14 @@ export interface KittyFields {
 
 /** A piece of the output of a command. */
 export interface OutputChunk {
-  /** From standard error, where that is apart. */
+  /** True for standard error, if it is separate. */
   stderr: boolean
   data: string | Uint8Array
 }
 
-/** A collector of output of any size that keeps the end in memory. */
+/** Collects output of any size and keeps the end in memory. */
 export declare class OutputSink {
-  /** Creates an empty sink; no file is created yet. */
+  /** Creates an empty sink. Creates no file yet. */
    constructor(options: SinkRequest)
   /** Appends output. */
    push(data: string | Uint8Array): void
@@ -350,13 +350,13 @@ export declare class OutputSink {
    dump(): SinkDump
 }
 
-/** The directory that is patched, and how. */
+/** The options of `applyPatch`. */
 export interface PatchRequest {
   /** The directory below which files may change. */
   root: string
-  /** Whether nothing is written. */
+  /** Whether to write nothing. */
   dryRun?: boolean
-  /** The context lines at each end of a hunk that need not match. */
+  /** The number of context lines at each end of a hunk that need not match. */
   fuzz?: number
   /** The time limit in milliseconds. */
   timeoutMs?: number
@@ -368,76 +368,76 @@ export interface PatchedFile {
   action: string
   /** The path below the root. */
   path: string
-  /** The path before a rename, or of the file that was copied. */
+  /** The path before a rename, or the path of the copied file. */
   from?: string
   /** The number of added lines. */
   added: number
   /** The number of removed lines. */
   removed: number
-  /** Where each hunk was applied. */
+  /** The positions of the applied hunks. */
   hunks: Array<PatchedHunk>
 }
 
-/** Where a hunk was applied. */
+/** The position of an applied hunk. */
 export interface PatchedHunk {
   /** The first line in the new text, from 1. */
   line: number
-  /** The lines between the announced place and this one. */
+  /** The number of lines between the announced and the actual position. */
   offset: number
-  /** The context lines at each end that did not match. */
+  /** The number of context lines at each end that did not match. */
   fuzz: number
 }
 
-/** A decoded picture. */
+/** A decoded image. */
 export declare class Picture {
-  /** Cuts a part out. */
+  /** Crops the image. */
    crop(left: number, top: number, width: number, height: number): Promise<Picture>
-  /** Puts it on a larger canvas of one colour: `0xrrggbbaa`. */
+  /** Places the image on a larger canvas of one colour: `0xrrggbbaa`. */
    extend(left: number, top: number, width: number, height: number, colour: number): Promise<Picture>
-  /** Turns and mirrors it, by the number of an EXIF orientation. */
+  /** Rotates and mirrors the image, by an EXIF orientation. */
    orient(orientation: number): Promise<Picture>
-  /** Pixels in a row. */
+  /** The width in pixels. */
   get width(): number
-  /** The number of rows. */
+  /** The height in pixels. */
   get height(): number
-  /** Makes a picture of another size. */
+  /** Returns a resized copy of the image. */
    resize(width: number, height: number, filter: number, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Picture>
-  /** Writes the picture as a file. */
+  /** Encodes the image as a file. */
    encode(format: number, quality: number, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Uint8Array>
-  /** Writes the picture as escape codes. */
+  /** Returns the image as escape codes. */
    terminal(protocol: string, options: TerminalRequest, abort?: Abort | undefined | null): Promise<string>
 }
 
-/** A plan. */
+/** The plan of a restore. */
 export interface PlanAnswer {
   paths: Buffer
   ends: Array<number>
   actions: Array<string>
-  /** Empty without one. */
+  /** Empty without a reason. */
   reasons: Array<string>
   changes: Array<string>
   kinds: Array<string>
-  /** Empty without one. */
+  /** Empty without a note. */
   notes: Array<string>
   repositories: Array<RepositoryAnswer>
   coverage: string
 }
 
-/** A handle that stays with its process. It holds nothing of the system between calls. */
+/** A handle to one process. It keeps no system resources between calls. */
 export declare class ProcessHandle {
-  /** Its number. */
+  /** The process id. */
   get pid(): number
-  /** The number of its parent. */
+  /** The process id of the parent; null if it is unknown. */
    ppid(): number | null
-  /** Its command line. */
+  /** The command line; null if it is unknown. */
    args(): Array<string> | null
-  /** Its living children. */
+  /** The running child processes. */
    children(): Array<ProcessHandle>
-  /** Returns whether it runs. */
+  /** Returns true if the process is running. */
    running(): boolean
-  /** Ends it and all that descends from it. */
+  /** Ends the process and all its descendants. */
    terminate(options: TerminateRequest): Promise<Termination>
-  /** Waits until it is over. */
+  /** Waits until the process has ended. */
    waitForExit(timeoutMs?: number, abort?: Abort): Promise<void>
 }
 
@@ -464,23 +464,23 @@ export declare class PtyHandle {
    start(options: PtyRequest, sandbox?: SandboxHandle | undefined | null, onChunk?: ((arg: string | Uint8Array) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<PtyResult>
   /** Queues input. */
    write(data: string | Uint8Array): void
-  /** Gives the terminal another size. */
+  /** Resizes the terminal. */
    resize(cols: number, rows: number): void
-  /** Ends the program and all that came from it. */
+  /** Ends the program and all its descendants. */
    kill(): void
-  /** Stops reading the terminal, or goes on. */
+  /** Pauses or resumes reading the terminal. */
    pause(paused: boolean): void
-  /** The running program, once it was started. */
+  /** Returns the running program; null before the start. */
    terminal(): PtyTerminal | null
-  /** The same; blocks until it was started, or could not be. */
+  /** Blocks until the program was started; null if it could not be started. */
    waitTerminal(): PtyTerminal | null
-  /** The same as a promise. */
+  /** Resolves when the program was started; to null if it could not be started. */
    started(): Promise<PtyTerminal | null>
-  /** The number of bytes that wait to be typed. */
+  /** Returns the number of bytes of queued input. */
   get pendingBytes(): number
 }
 
-/** A terminal without a program; who gets it closes both ends. */
+/** A terminal without a program; the caller must close both ends. */
 export interface PtyPair {
   master: number
   slave: number
@@ -506,7 +506,7 @@ export interface PtyRequest {
   supervisor?: string
 }
 
-/** The end of a program. */
+/** The result of a program. */
 export interface PtyResult {
   exitCode?: number
   /** The number of the signal that ended it. */
@@ -518,13 +518,13 @@ export interface PtyResult {
 /** A running program and its terminal. */
 export interface PtyTerminal {
   pid: number
-  /** The number of the host's end of the terminal. */
+  /** The file descriptor of the host's end of the terminal. */
   fd: number
   /** The path of the program's end. */
   name: string
 }
 
-/** A repository that moved. */
+/** A repository that has moved. */
 export interface RepositoryAnswer {
   path: Buffer
   from?: string
@@ -533,9 +533,9 @@ export interface RepositoryAnswer {
   command?: string
 }
 
-/** What is restored. */
+/** The options of a restore. */
 export interface RestoreRequest {
-  /** Starts and ends in turn. */
+  /** Starts and ends, alternating. */
   spans?: Array<string>
   paths?: Array<Buffer>
   force: boolean
@@ -543,7 +543,7 @@ export interface RestoreRequest {
   timeoutMs?: number
 }
 
-/** What a restore did. */
+/** The result of a restore. */
 export interface RestoredAnswer {
   plan: PlanAnswer
   redo?: string
@@ -553,13 +553,13 @@ export interface RestoredAnswer {
 
 /** A compiled policy. */
 export declare class SandboxHandle {
-  /** What is enforced, by what, and what is missing. */
+  /** Returns which guarantees are enforced, by which mechanism, and which are missing. */
    status(): Array<SandboxPromise>
-  /** Refuses new commands, and releases what no command uses any more. */
+  /** Rejects new commands, and releases what running commands do not use. */
    close(): void
 }
 
-/** The state of one promise. */
+/** The state of one guarantee. */
 export interface SandboxPromise {
   name: string
   held: string
@@ -567,13 +567,13 @@ export interface SandboxPromise {
   missing: Array<string>
 }
 
-/** A call that a sandbox refused. */
+/** A call that a sandbox denied. */
 export interface SandboxRefusal {
   kind: string
   target?: string
 }
 
-/** A policy, and the parts of the environment that give it its meaning. */
+/** A policy, and the parts of the environment that it refers to. */
 export interface SandboxSetup {
   mode: string
   roots: Array<string>
@@ -583,7 +583,7 @@ export interface SandboxSetup {
   denyExec: Array<string>
   /** The protected paths; absent for the default. */
   protect?: Array<string>
-  /** The default protection, also where the mode has none. */
+  /** Whether to use the default protection, even if the mode has none. */
   protectsDefault: boolean
   /** `off`, `loopback` or `on`. */
   network?: string
@@ -603,7 +603,7 @@ export interface SearchAnswer {
   error?: string
 }
 
-/** The end of a command. */
+/** The result of a command. */
 export interface ShellAnswer {
   exitCode?: number
   signal?: string
@@ -611,31 +611,31 @@ export interface ShellAnswer {
   timedOut: boolean
   workingDir?: string
   stateLostReason?: string
-  /** What the sandbox refused. */
+  /** The calls that the sandbox denied. */
   refused: Array<SandboxRefusal>
 }
 
-/** A shell that lives on from command to command. */
+/** A shell that keeps its state between commands. */
 export declare class ShellHandle {
   /** Creates a shell that starts with its first command. */
    constructor(setup: ShellSetup, sandbox?: SandboxHandle | undefined | null)
-  /** Runs one command after those before it. */
+  /** Runs one command after the previous ones. */
    run(run: ShellRun, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
   /** Stops the running command. */
    abort(): Promise<void>
-  /** The processes of earlier runs that still live. */
+  /** Returns the processes of earlier runs that are still running. */
    jobs(): Promise<Array<ShellJob>>
-  /** Ends everything. */
+  /** Ends the shell and its processes. */
    close(): Promise<void>
-  /** `"bash"` or `"brush"`. */
+  /** The engine: `"bash"` or `"brush"`. */
   get engine(): string
 }
 
 /** The standard input of a command while it runs. */
 export declare class ShellInput {
-  /** A pipe that nobody reads yet. */
+  /** Creates a pipe without a reader. */
    constructor()
-  /** Writes bytes; false once nobody takes them any more. */
+  /** Writes bytes; resolves to false if there is no reader any more. */
    write(bytes: Uint8Array, abort?: Abort | undefined | null): Promise<boolean>
   /** Ends the input. */
    end(): void
@@ -656,7 +656,7 @@ export interface ShellRun {
   timeoutMs?: number
 }
 
-/** The setup of a shell. */
+/** The options of a shell. */
 export interface ShellSetup {
   /** The file of the supervisor program. */
   supervisor: string
@@ -670,7 +670,7 @@ export interface ShellSetup {
 export interface ShellStreams {
   /** A program and its arguments, instead of a script. */
   args?: Array<string>
-  /** Standard error comes apart. */
+  /** Whether standard error is separate. */
   separate?: boolean
   /** Chunks are bytes, not text. */
   bytes?: boolean
@@ -709,7 +709,7 @@ export interface SystemFacts {
   availableMemory: number
 }
 
-/** A checkpoint to be taken. */
+/** The options of taking a checkpoint. */
 export interface TakeRequest {
   label?: string
   kind?: 'manual' | 'start' | 'end'
@@ -719,13 +719,13 @@ export interface TakeRequest {
   timeoutMs?: number
 }
 
-/** The place of a picture in a terminal. */
+/** The placement of an image in a terminal. */
 export interface TerminalRequest {
-  /** Columns that it covers. */
+  /** The width in columns. */
   columns?: number
-  /** Rows that it covers. */
+  /** The height in rows. */
   rows?: number
-  /** Its number in the Kitty protocol. */
+  /** The id in the Kitty protocol. */
   id?: number
   /** The time limit in milliseconds. */
   timeoutMs?: number
@@ -738,7 +738,7 @@ export interface TerminateRequest {
   group?: boolean
 }
 
-/** The outcome for a process and its tree. */
+/** The result of ending a process and its tree. */
 export interface Termination {
   signalled: number
   exited: number
@@ -754,19 +754,19 @@ export declare class TtyWriterHandle {
    stop(limitMs: number): void
 }
 
-/** The head of a unified diff, and how much of the texts it shows. */
+/** The options of `unifiedDiff`. */
 export interface UnifiedRequest {
   /** The name of the old file. */
   oldName?: string
   /** The name of the new file. */
   newName?: string
-  /** Unchanged lines around each change. */
+  /** The number of unchanged lines around each change. */
   context?: number
   /** The time limit in milliseconds. */
   timeoutMs?: number
 }
 
-/** What a store holds. */
+/** The contents of a store. */
 export interface UsageAnswer {
   checkpoints: number
   directoryBytes: number
@@ -780,7 +780,7 @@ export declare enum UseKind {
   Edit = 'edit'
 }
 
-/** Changes, and how they were found. */
+/** Changes, and how they were detected. */
 export interface WatchBatch {
   mode: string
   events: Array<WatchedChange>
@@ -788,25 +788,25 @@ export interface WatchBatch {
 
 /** A directory that is watched until it is closed or collected, or its thread ends. */
 export declare class WatchHandle {
-  /** How changes were found when the directory was opened. */
+  /** Returns how changes were detected when the directory was opened. */
   get mode(): string
-  /** Waits for the next batch; null once the watcher is closed. */
+  /** Waits for the next batch; resolves to null when the watcher is closed. */
    next(): Promise<WatchBatch | null>
-  /** Ends the wait; later ones end at once. */
+  /** Ends the wait; later waits end immediately. */
    close(): void
 }
 
-/** How a directory is watched. */
+/** The options of `watch`. */
 export interface WatchRequest {
-  /** Globs of paths that are left out. */
+  /** Globs of ignored paths. */
   ignore?: Array<string>
-  /** Whether ignore files count. */
+  /** Whether ignore files apply. */
   gitignore?: boolean
-  /** Whether folders below are watched too. */
+  /** Whether directories below are watched as well. */
   recursive?: boolean
-  /** The time in which changes are gathered, in milliseconds. */
+  /** The time in which changes are collected, in milliseconds. */
   debounceMs?: number
-  /** The most watches. */
+  /** The maximum number of watches. */
   maxWatches?: number
 }
 
@@ -817,7 +817,7 @@ export interface WatchedChange {
   to?: string
 }
 
-/** The calls that ended lately, summed up. */
+/** A summary of recently ended calls. */
 export interface WorkProfile {
   folded: string
   summary: string
@@ -826,27 +826,27 @@ export interface WorkProfile {
   sampleCount: number
 }
 
-/** A folder in view. */
+/** A watched directory. */
 export declare class WorkspaceHandle {
-  /** The folder, absolute. */
+  /** Returns the absolute path of the directory. */
    root(): string
   /** Searches files as `grep` does. */
    grep(options: GrepRequest, onMatch?: ((arg: Columns) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<GrepAnswer>
   /** Finds entries as `glob` does. */
    glob(options: GlobRequest, abort?: Abort | undefined | null): Promise<GlobAnswer>
-  /** Finds entries as `fuzzyFind` does, in another order where there is a boost. */
+  /** Finds entries as `fuzzyFind` does; a boost changes the order. */
    fuzzyFind(options: FindRequest, boost?: BoostRequest | undefined | null, abort?: Abort | undefined | null): Promise<FindAnswer>
-  /** Gives everything back. */
+  /** Closes the workspace and releases its resources. */
    close(): Promise<void>
-  /** Notes a use of a path; the time in milliseconds since the epoch. */
+  /** Records a use of a path; the time in milliseconds since the epoch. */
    note(path: string, kind: UseKind, at: number): void
-  /** Returns what changed since the moment of a token. */
+  /** Returns what changed since a token. */
    changes(since?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ChangesAnswer>
-  /** How far the build that runs has come. */
+  /** Returns the progress of the current build. */
    progress(): ProgressAnswer
-  /** Reads what the index does not know. */
+  /** Reads the files that are missing in the index. */
    ready(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<WorkspaceState>
-  /** The state as of the last call. */
+  /** Returns the state as of the last call. */
    status(): WorkspaceState
 }
 
@@ -901,32 +901,32 @@ export interface WorkspaceState {
   why?: string
 }
 
-/** Waits for the lock of a file. */
+/** Locks a file, and waits until no other lock conflicts. */
 export declare function acquireFileLock(path: string, shared: boolean, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<FileLockHandle>
 
-/** Applies a patch to a directory. A text crosses as JavaScript holds it and is turned into UTF-8 on the pool; bytes are copied before. */
+/** Applies a patch to a directory. A text is converted to UTF-8 on the pool; bytes are copied first. */
 export declare function applyPatch(text: string | Uint8Array, options: PatchRequest, abort?: Abort): Promise<Array<PatchedFile>>
 
 export declare function countAmbiguous(text: string): number
 
-/** Returns whether the processor has all of x86-64-v3. */
+/** Returns true if the processor supports all of x86-64-v3. */
 export declare function cpuSupportsModern(): boolean
 
 /** Compiles a policy. */
 export declare function createSandbox(setup: SandboxSetup): Promise<SandboxHandle>
 
-/** Compares two texts. The texts cross as JavaScript holds them and are turned into UTF-8 on the pool. */
+/** Compares two texts. The texts are passed as UTF-16 and converted to UTF-8 on the pool. */
 export declare function diff(before: string, after: string, options: DiffRequest, abort?: Abort): Promise<Uint32Array>
 
-/** Runs one command in a shell of its own, or one program. */
+/** Runs one command in its own shell, or one program. */
 export declare function executeShell(setup: ShellSetup, run: ShellRun, streams: ShellStreams, input?: ShellInput | undefined | null, sandbox?: SandboxHandle | undefined | null, onChunk?: ((arg: OutputChunk) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
 
 export declare function extractSegments(line: string, beforeEnd: number, afterStart: number, afterLength: number, strictAfter: boolean, tabWidth: number): string
 
-/** Scales and encodes a picture to fit the limits of a model. */
+/** Scales and encodes an image to fit the limits of a model. */
 export declare function fitImage(bytes: Uint8Array, options: FitRequest, abort?: Abort | undefined | null): Promise<FittedImage>
 
-/** Finds the entries below a folder whose path answers a query best. */
+/** Finds the entries below a directory whose path matches a query best. */
 export declare function fuzzyFind(options: FindRequest, abort?: Abort | undefined | null): Promise<FindAnswer>
 
 /** Lists one name per language. */
@@ -935,7 +935,7 @@ export declare function getSupportedLanguages(): Array<string>
 /** Returns facts about the machine. */
 export declare function getSystemInfo(): SystemFacts
 
-/** Sums up the calls that ended lately. */
+/** Summarises recently ended calls. */
 export declare function getWorkProfile(lastSeconds: number): WorkProfile
 
 /** Finds the entries below a folder that match a pattern. */
@@ -944,10 +944,10 @@ export declare function glob(options: GlobRequest, abort?: Abort | undefined | n
 /** Finds the entries below a folder that match a pattern, before it returns. */
 export declare function globSync(options: GlobRequest): GlobAnswer
 
-/** Searches files; `onMatch` gets pieces of the result while the search runs. */
+/** Searches files; `onMatch` receives pieces of the result while the search runs. */
 export declare function grep(options: GrepRequest, onMatch?: ((arg: Columns) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<GrepAnswer>
 
-/** Searches files, before it returns. */
+/** Searches files synchronously. */
 export declare function grepSync(options: GrepRequest): GrepAnswer
 
 /** Returns whether a pattern matches anywhere in a text. */
@@ -956,25 +956,25 @@ export declare function hasMatch(content: string | Uint8Array, pattern: string |
 /** Colours code; see `highlightCode`. */
 export declare function highlightCode(code: string, lang: string, colors: HighlightPalette): string
 
-/** Colours code and says what stayed plain; see `highlightCodeDetailed`. */
+/** Colours code and counts lines without colours; see `highlightCodeDetailed`. */
 export declare function highlightCodeDetailed(code: string, lang: string, colors: HighlightPalette): HighlightResult
 
-/** Reads a page into nodes. */
+/** Parses a page into nodes. */
 export declare function htmlNodes(html: string): HtmlNodes
 
-/** Turns a page into Markdown. The page crosses as JavaScript holds it and is turned into UTF-8 on the pool. */
+/** Converts a page to Markdown. The page is passed as UTF-16 and converted to UTF-8 on the pool. */
 export declare function htmlToMarkdown(html: string, options: HtmlRequest, abort?: Abort): Promise<string>
 
-/** Drops scans: all, or those that a path lies in, is the root of or lies above. */
+/** Removes cached scans: all, or those whose root contains the path or lies below it. */
 export declare function invalidateFsScanCache(path?: string | undefined | null): void
 
-/** The names of keys that are no characters; `parseKey` gives their place plus 0x110000. */
+/** Returns the names of keys that are not characters; `parseKey` returns their index plus 0x110000. */
 export declare function keyNames(): Array<string>
 
-/** Signals a process and all that descends from it. */
+/** Signals a process and all its descendants. */
 export declare function killTree(pid: number, signal: number): number
 
-/** The pids of all that descends from a process. */
+/** Returns the process ids of all descendants of a process. */
 export declare function listDescendants(pid: number): Array<number>
 
 export declare function matchesKey(data: string, keyId: string, kittyActive: boolean): boolean
@@ -983,7 +983,7 @@ export declare function matchesKittySequence(data: string, codepoint: number, mo
 
 export declare function matchesLegacySequence(data: string, keyName: string): boolean
 
-/** The version compiled into the addon; the loader compares it with the package's. */
+/** Returns the version compiled into the addon; the loader compares it with the package's. */
 export declare function nativeVersion(): string
 
 /** Opens the checkpoints of a directory. */
@@ -992,30 +992,30 @@ export declare function openCheckpoints(request: CheckpointsRequest, abort?: Abo
 /** Opens a terminal. */
 export declare function openPty(cols: number, rows: number): PtyPair
 
-/** Starts a writer for a descriptor. */
+/** Opens a writer for a file descriptor. */
 export declare function openTtyWriter(fd: number): TtyWriterHandle
 
 /** Reads a directory and begins to watch it. */
 export declare function openWatch(path: string, options: WatchRequest, abort?: Abort | undefined | null): Promise<WatchHandle>
 
-/** Opens a folder. */
+/** Opens a directory. */
 export declare function openWorkspace(request: WorkspaceRequest, abort?: Abort | undefined | null): Promise<WorkspaceHandle>
 
-/** Decodes a picture. */
+/** Decodes an image. */
 export declare function parseImage(bytes: Uint8Array, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Picture>
 
 /**
- * The key as one number: modifiers from bit 24 on (shift 1, alt 2, ctrl 4, super 8), then character or name; 0: none.
- * Bit 31: the sequence may match more ids than that of the key.
+ * Returns the key as a number: modifiers from bit 24 on (shift 1, alt 2, ctrl 4, super 8), below them character or
+ * name; 0 if there is no key. Bit 31: the sequence may match further ids.
  */
 export declare function parseKey(data: string, kittyActive: boolean): number
 
 export declare function parseKittySequence(data: string): KittyFields | null
 
-/** The process that has this number now. */
+/** Returns the process that currently has this id; null if there is none. */
 export declare function processFromPid(pid: number): ProcessHandle | null
 
-/** Deletes the index of a folder on disk; false where there is none. */
+/** Deletes the index of a directory on disk; resolves to false if there is none. */
 export declare function removeWorkspace(root: string, cacheDir?: string | undefined | null): Promise<boolean>
 
 export declare function sanitizeText(text: string): string | null
@@ -1030,10 +1030,10 @@ export declare function supportsLanguage(lang: string): boolean
 
 export declare function truncateToWidth(text: string, maxWidth: number, ellipsis: number, pad: boolean, tabWidth: number): string | null
 
-/** Takes the lock of a file if nobody has it. */
+/** Locks a file; resolves to null if another lock conflicts. */
 export declare function tryFileLock(path: string, shared: boolean): Promise<FileLockHandle | null>
 
-/** The same, at once. */
+/** Locks a file synchronously; returns null if another lock conflicts. */
 export declare function tryFileLockSync(path: string, shared: boolean): FileLockHandle | null
 
 /** Writes the difference of two texts as a unified diff. */
@@ -1041,5 +1041,5 @@ export declare function unifiedDiff(before: string, after: string, options: Unif
 
 export declare function visibleWidth(text: string, tabWidth: number): number
 
-/** The lines, joined by line feeds: one string crosses faster than many. */
+/** Returns the lines, joined by line feeds: one string is passed faster than many. */
 export declare function wrapTextWithAnsi(text: string, width: number, tabWidth: number): string

@@ -1,4 +1,4 @@
-//! Item 80: everything that changes state, by the same scripts on the screen and in words; what is left behind is the same.
+//! Everything that changes state, by the same scripts on the screen and in words; what is left behind is the same.
 
 use std::collections::BTreeMap;
 

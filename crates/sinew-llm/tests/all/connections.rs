@@ -149,7 +149,7 @@ async fn server(connections: &'static [&'static [Action]]) -> (u16, Arc<Mutex<Ve
                         return;
                     }
                 }
-                // Held open.
+                // The connection stays open.
                 read_request(&mut socket).await;
             });
         }

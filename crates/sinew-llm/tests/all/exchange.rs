@@ -6,7 +6,7 @@ use sinew_llm::{AssistantMessage, LlmMessage, Model, Request, wire};
 use sinew_testkit::provider::{Reply, Server};
 use tokio_util::sync::CancellationToken;
 
-/// Sends a short prompt to a server of the protocol `api` that gives `reply`.
+/// Sends a short prompt to a server with the protocol `api` that answers with `reply`.
 pub(crate) async fn ask(api: &str, reply: Reply) -> AssistantMessage {
     let server = Server::replies(vec![reply]);
     let model =

@@ -548,11 +548,11 @@ fn a_request_is_the_beginning_of_the_next() {
             asked.cache = sinew_llm::CacheRetention::None;
             wire::request_body(&asked).unwrap()
         };
-        // Where the user has spoken or all results are there: a request leaves nowhere else.
+        // After the user's message or after all results, since requests are only sent there.
         for (count, more) in [(1, 4), (4, 5), (5, 8)] {
             let (now, next) = (ask(count), ask(more));
             assert_eq!(now, ask(count), "{api}: equal requests are equal bytes");
-            // What closes the list and the object comes off.
+            // Without the closing brackets of the list and the object.
             assert!(next.starts_with(&now[..now.len() - 2]), "{api} {count}");
         }
     }

@@ -93,7 +93,7 @@ async fn a_server_without_tls_and_a_dead_proxy_are_named() {
     tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
         socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
-        // Held until the other side has read and hung up.
+        // Stays open until the other side has read and closed the connection.
         let _ = socket.read_to_end(&mut Vec::new()).await;
     });
     let error = get(format!("https://127.0.0.1:{port}/"), trusting()).await.unwrap_err();

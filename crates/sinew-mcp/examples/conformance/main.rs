@@ -155,7 +155,7 @@ impl Driver {
         for _ in 0..LOGINS {
             match client.call_tool(&name, arguments.clone(), &CallOptions::default()).await {
                 Err(McpError::NeedsAuth(challenge)) => self.log_in(challenge).await?,
-                // What the server makes of a call is its own matter.
+                // The result of the call is up to the server.
                 Ok(_) | Err(McpError::Rpc(_)) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }

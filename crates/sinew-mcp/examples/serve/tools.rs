@@ -18,7 +18,7 @@ const MOST: usize = 2_000;
 /// Bytes of text of one result at most.
 const MOST_BYTES: usize = 50 * 1024;
 
-/// What the tools may see.
+/// The directory that the tools may access.
 pub(crate) struct Folder {
     /// Absolute, links followed.
     pub(crate) roots: Vec<PathBuf>,

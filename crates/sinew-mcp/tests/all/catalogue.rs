@@ -1,4 +1,4 @@
-//! What stands in front of a request, and what a search finds.
+//! Tests of the tools that are part of every request, and of the search.
 
 use proptest::prelude::*;
 use serde_json::value::{RawValue, to_raw_value};

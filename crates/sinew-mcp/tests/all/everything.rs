@@ -62,7 +62,7 @@ async fn call(client: &Client, name: &str, args: Value) -> sinew_mcp::ToolResult
     client.call_tool(name, arguments(args), &CallOptions::default()).await.unwrap()
 }
 
-/// What every connection to the server must show, whatever carries it.
+/// Checks every feature of the server over a connection of any transport.
 async fn check_everything(client: &Client) {
     let info = client.info();
     assert_eq!((info.era, info.version), (Era::Legacy, "2025-11-25"));

@@ -126,7 +126,7 @@ proptest! {
             prop_assert!(fit["properties"].is_object());
             let outside = fit.to_string().matches("\"$ref\":\"https").count();
             prop_assert_eq!(outside, 0);
-            // What fits once fits again, as it is.
+            // An accepted schema is accepted again without changes.
             prop_assert_eq!(provider_schema(&fit), Some(fit.clone()));
         }
         let raw = serde_json::value::to_raw_value(&schema).unwrap();

@@ -1,6 +1,7 @@
-//! Servers from before 2026-07-28 that ask on the stream which the client opens by GET, and are late with it.
+//! Tests of servers from before 2026-07-28 that send requests on the stream which the client opens by GET, and that
+//! open it late.
 //!
-//! The clock stands still: a task that blocks keeps it from going on by itself while sockets are waited for.
+//! The clock is paused: a blocking task keeps it from advancing by itself while sockets are waited for.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -153,8 +154,8 @@ impl ClientHost for Person {
     }
 }
 
-/// A connection to the server, a call of it in flight and a clock that stands; `meanwhile` runs once the server was
-/// asked for its stream and the call waits.
+/// Returns a connection to the server, a call in flight and a paused clock; `meanwhile` runs after the client has
+/// requested the stream and while the call waits.
 async fn called(asking: &Arc<Asking>, meanwhile: impl AsyncFnOnce()) -> String {
     let (done, ended) = std::sync::mpsc::channel::<()>();
     let still = tokio::task::spawn_blocking(move || ended.recv());

@@ -207,7 +207,7 @@ async fn whoever_may_not_ask_is_told_by_the_status_039() {
         assert_eq!((answer.status, answer.head.contains("allow: post")), (405, true), "{method}");
     }
     assert_eq!(served.raw(&served.text("POST", "/", &[], &ping.to_string())).await.status, 404);
-    // What is refused for its head is refused before its body is there.
+    // A request with an invalid head is rejected before its body arrives.
     let endless = served.text("POST", "/mcp", &[("Authorization", ""), ("Content-Length", "1000000000")], "");
     assert_eq!(served.raw(&endless).await.status, 401);
 }
@@ -337,7 +337,7 @@ async fn progress_comes_before_the_result_040() {
     let steps: Vec<&Value> = events.iter().map(|event| &event["params"]["progress"]).collect();
     assert_eq!(steps, [&json!(1.0), &json!(2.0), &json!(3.0), &Value::Null]);
     assert_eq!(events[3]["result"]["content"][0]["text"], "done");
-    // Who takes no events gets the result alone.
+    // A client that does not accept events receives only the result.
     let plain = served.post(&[("Accept", "application/json")], &body).await;
     assert_eq!(plain.json()["result"]["content"][0]["text"], "done");
 }

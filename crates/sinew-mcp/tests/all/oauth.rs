@@ -40,7 +40,7 @@ impl User {
         HttpServer { url, headers: Vec::new(), http: HttpClient::new(http_config(HttpConfig::default())), tokens }
     }
 
-    /// Logs in, with a browser that follows every redirect. Gives what the user sees in it.
+    /// Logs in, with a browser that follows every redirect. Returns the text that the user sees.
     async fn log_in(&self, at: &OAuthServer) -> Result<String, String> {
         let server = self.server(at);
         let challenge = login_challenge(&server).await.map_err(|error| error.to_string())?;
@@ -247,7 +247,7 @@ async fn a_call_that_needs_more_is_remembered_for_the_next_login_031() {
     assert_eq!(call(&client, "read").await.unwrap(), "read done");
     user.log_in(&server).await.unwrap();
     let asked = server.requests().into_iter().rfind(|request| request.path.starts_with("/authorize")).unwrap();
-    // What it had stays.
+    // The scopes of the earlier login are kept.
     assert!(asked.path.contains("scope=read+offline_access+write"), "{}", asked.path);
     assert_eq!(call(&user.connect(&server).await.unwrap(), "write").await.unwrap(), "write done");
     assert_right(&server);

@@ -29,7 +29,7 @@ fn options() -> ClientOptions {
     ClientOptions { host: Arc::new(Folder), discover_silence: Duration::from_secs(60), ..ClientOptions::default() }
 }
 
-/// Looks at everything that a server offers, and calls these tools. Gives what came back.
+/// Requests everything that a server offers, and calls these tools. Returns the results.
 async fn drive(client: &Client, calls: &[(&str, Value)]) -> Vec<String> {
     let info = client.info();
     let mut seen = vec![format!("{info:?}")];
@@ -67,7 +67,7 @@ async fn pass(
     }
 }
 
-/// Drives a server, and gives what was said on its pipes.
+/// Drives a server, and returns the messages on its pipes.
 async fn record(program: &[OsString], calls: &[(&str, Value)]) -> (Vec<Line>, Vec<String>) {
     let mut command = Command::new(&program[0]);
     command.args(&program[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -121,7 +121,7 @@ async fn play(session: Vec<Line>, from: DuplexStream, mut to: DuplexStream, mut 
             Some((true, _)) => {
                 let Some(line) = lines.next_line().await.unwrap() else { return };
                 let said: Value = serde_json::from_str(&line).unwrap();
-                // What it says at the same time may come in another order.
+                // Simultaneous messages may arrive in another order.
                 let place = waiting.iter().position(|line| *line == Some((true, said.clone())));
                 waiting[place.unwrap_or_else(|| panic!("the client says what it did not say before: {line}"))] = None;
             }

@@ -1,4 +1,4 @@
-//! What applying a patch leaves in a directory, and what it says.
+//! Tests of patches applied to a directory, and of their reports.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

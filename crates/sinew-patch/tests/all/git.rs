@@ -10,7 +10,7 @@ use sinew_patch::{ApplyOptions, apply_to_directory};
 
 use crate::tree::{self, File, Tree};
 
-/// The pairs of trees; each gives about eight diffs.
+/// The number of pairs of trees; each yields about eight diffs.
 const PAIRS: usize = 130;
 
 #[test]

@@ -203,7 +203,7 @@ fn without_return(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// rg gives text, or bytes in base64 where it is no UTF-8.
+/// rg prints text, or bytes in base64 if they are not UTF-8.
 fn text(value: &Value) -> String {
     match value["text"].as_str() {
         Some(text) => text.to_string(),

@@ -101,7 +101,7 @@ pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// The processes whose environment holds `mark`, so that a test finds what its own scripts left.
+/// Returns the processes whose environment contains `mark`, so that a test finds the processes of its own scripts.
 pub(crate) fn marked(mark: &str) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     entries

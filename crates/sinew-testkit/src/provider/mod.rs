@@ -1,8 +1,8 @@
-//! Servers that speak the providers' protocols from scripts, on real sockets of the own machine.
+//! Scripted servers of the providers' protocols, on real local sockets.
 //!
-//! A [`Server`] listens on one port for as long as it lives. Each request is recorded and given to a
-//! function that answers with a [`Reply`]: bytes cut anywhere, a stall, a reset, a lie about the length.
-//! [`order`] refuses conversations that the real servers refuse.
+//! A [`Server`] listens on one port until it is dropped. Each request is recorded and passed to a function that answers
+//! with a [`Reply`]: bytes cut anywhere, a stall, a reset, a wrong length. [`order`] rejects conversations that the
+//! real servers reject.
 
 pub mod order;
 pub mod overflow;
@@ -20,34 +20,34 @@ use std::thread::JoinHandle;
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// `POST`.
+    /// The method, such as `POST`.
     pub method: String,
-    /// Path and query.
+    /// The path and query.
     pub path: String,
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Recorded {
-    /// The value of a header, by its name in lower case.
+    /// Returns the value of a header by its lower-case name; `None` if it was not sent.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null where it is none.
+    /// Returns the body as JSON; null if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 }
 
-/// The framing of a body: how its end is told.
+/// How the end of a body is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// Each [`Step::Send`] is a chunk.
@@ -56,24 +56,24 @@ pub enum Framing {
     Length,
     /// The connection ends.
     Close,
-    /// No head at all: the sends are the whole answer.
+    /// No head: the sends are the whole answer.
     Raw,
 }
 
-/// One thing that a server does.
+/// A step of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Writes bytes of the body, at once.
+    /// Writes bytes of the body at once.
     Send(Vec<u8>),
-    /// Writes bytes of the body again and again, until the client has closed the connection.
+    /// Writes bytes of the body repeatedly, until the client has closed the connection.
     Repeat(Vec<u8>),
-    /// Writes bytes past the framing: a broken chunk for instance.
+    /// Writes bytes outside of the framing, such as a broken chunk.
     Raw(Vec<u8>),
     /// Waits until the client has closed the connection, or the server ends.
     Hold,
-    /// Waits until somebody has written to this pipe.
+    /// Waits until something is written to this pipe.
     Pipe(PathBuf),
-    /// Ends the connection here, without the end that the framing wants.
+    /// Ends the connection here, without the end marker of the framing.
     Cut,
     /// Ends the connection with a reset.
     Reset,
@@ -84,7 +84,7 @@ pub enum Step {
 pub struct Reply {
     /// The status.
     pub status: u16,
-    /// The headers, but for those of the framing.
+    /// The headers, except those of the framing.
     pub headers: Vec<(String, String)>,
     /// The framing.
     pub framing: Framing,
@@ -93,7 +93,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// A stream of server-sent events, sent whole in one chunk.
+    /// Creates a stream of server-sent events, sent in one chunk.
     #[must_use]
     pub fn stream(body: impl Into<Vec<u8>>) -> Reply {
         Reply {
@@ -104,13 +104,13 @@ impl Reply {
         }
     }
 
-    /// A JSON answer, for errors mostly.
+    /// Creates a JSON answer, for example for an error.
     #[must_use]
     pub fn json(status: u16, body: &Value) -> Reply {
         Reply::text(status, "application/json", &body.to_string())
     }
 
-    /// A text of some type.
+    /// Creates a text answer with a content type.
     #[must_use]
     pub fn text(status: u16, content_type: &str, body: &str) -> Reply {
         Reply {
@@ -121,14 +121,14 @@ impl Reply {
         }
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Reply {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The same as a gzip stream that is flushed after each step, as servers do that compress events.
+    /// Compresses the answer as a gzip stream that is flushed after each step, like servers that compress events.
     #[must_use]
     pub fn gzip(mut self) -> Reply {
         self.headers.push(("content-encoding".into(), "gzip".into()));
@@ -142,7 +142,7 @@ impl Reply {
             }
         }
         let end = encoder.finish().expect("a vector takes all bytes");
-        // A stream that is cut or held has no end.
+        // A stream that is cut or paused has no end.
         let whole = last.is_none_or(|last| last + 1 == self.steps.len());
         if let Some(Step::Send(bytes)) = last.filter(|_| whole).and_then(|last| self.steps.get_mut(last)) {
             bytes.extend(end);
@@ -150,7 +150,7 @@ impl Reply {
         self
     }
 
-    /// The same with another step behind the others.
+    /// Adds a step.
     #[must_use]
     pub fn then(mut self, step: Step) -> Reply {
         self.steps.push(step);
@@ -163,7 +163,7 @@ type Answer = Box<dyn Fn(&Recorded) -> Reply + Send + Sync>;
 #[derive(Default)]
 struct Seen {
     requests: Vec<Recorded>,
-    /// The number of connections that the client has closed while the server held them.
+    /// The number of paused connections that the client has closed.
     released: usize,
 }
 
@@ -183,10 +183,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that answers each request with what `answer` says.
+    /// Starts a server that answers each request with the result of `answer`.
     ///
     /// # Panics
-    /// No port is free on the own machine.
+    /// Panics if no local port is free.
     pub fn start(answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("the own machine has a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
@@ -202,7 +202,7 @@ impl Server {
         Server { address, shared, listener: Some(listener) }
     }
 
-    /// A server that answers the first request with the first reply and so on, the last one for ever.
+    /// Starts a server that answers the first request with the first reply and so on, and repeats the last one.
     pub fn replies(replies: Vec<Reply>) -> Server {
         let next = Mutex::new(replies.into_iter().collect::<std::collections::VecDeque<_>>());
         Server::start(move |_| {
@@ -215,19 +215,19 @@ impl Server {
         })
     }
 
-    /// `http://127.0.0.1:<port>`.
+    /// Returns `http://127.0.0.1:<port>`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.seen.lock().requests.clone()
     }
 
-    /// Waits until the client has closed `count` connections that were held.
+    /// Waits until the client has closed `count` paused connections.
     pub fn wait_released(&self, count: usize) {
         self.shared.changed.wait_while(&mut self.shared.seen.lock(), |seen| seen.released < count);
     }
@@ -239,7 +239,7 @@ impl Drop for Server {
         // Wakes the listener.
         drop(TcpStream::connect(self.address));
         for socket in self.shared.open.lock().drain(..) {
-            // It may have ended by itself.
+            // The connection may have ended by itself.
             let _ = socket.shutdown(Shutdown::Both);
         }
         if let Some(listener) = self.listener.take() {
@@ -259,7 +259,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
             open.push(copy);
         }
         let shared = Arc::clone(shared);
-        // A client that goes away ends its thread with an error that says nothing new.
+        // If the client disconnects, its thread ends with an irrelevant error.
         std::thread::spawn(move || serve(socket, &shared));
     }
 }
@@ -274,7 +274,7 @@ fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
     let reply = (shared.answer)(&request);
     shared.seen.lock().requests.push(request);
     let done = play(&socket, &reply, shared);
-    // The copy that is kept for the end of the server would hold the connection open.
+    // The copy for the end of the server would keep the connection open.
     shared.open.lock().retain(|other| other.peer_addr().is_ok_and(|other| other != peer));
     done
 }
@@ -329,7 +329,7 @@ fn play(socket: &TcpStream, reply: &Reply, shared: &Shared) -> io::Result<()> {
             }
             Step::Send(bytes) | Step::Raw(bytes) => out.write_all(bytes)?,
             Step::Repeat(bytes) => loop {
-                // Not as fast as it can be: what nobody reads must not fill the test's memory.
+                // Limits the rate, so that unread data does not fill the test's memory.
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 if reply.framing == Framing::Chunked {
                     write!(out, "{:x}\r\n", bytes.len())?;
@@ -357,7 +357,7 @@ fn play(socket: &TcpStream, reply: &Reply, shared: &Shared) -> io::Result<()> {
     socket.shutdown(Shutdown::Write)
 }
 
-/// Closing a socket whose time to linger is zero resets the connection; the kept copy must go first.
+/// Resets the connection by closing a socket with a linger time of zero; the other copy must be dropped first.
 fn reset(socket: &TcpStream, shared: &Shared) -> io::Result<()> {
     let peer = socket.peer_addr()?;
     #[cfg(unix)]

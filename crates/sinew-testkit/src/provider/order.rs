@@ -1,4 +1,4 @@
-//! The demands of the real servers on a conversation: a request that breaks one gets 400.
+//! The rules of the real servers for conversations: a request that breaks one gets 400.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Recorded, Reply};
 
-/// The reply 400 of the provider whose protocol the path names, if the conversation is one that its real
-/// server refuses.
+/// Returns the reply 400 of the provider whose protocol the path names, if its real server would reject the
+/// conversation; `None` otherwise.
 #[must_use]
 pub fn refusal(request: &Recorded) -> Option<Reply> {
     let body = request.json();
@@ -44,17 +44,17 @@ fn same(a: &[&str], b: &[&str]) -> bool {
     a.iter().collect::<BTreeSet<_>>() == b.iter().collect::<BTreeSet<_>>() && a.len() == b.len()
 }
 
-/// A name that the servers take for a tool, also in a call that was made long ago.
+/// Checks that the servers accept a name as a tool, even in an old call.
 fn need_name(at: usize, name: &str) -> Checked {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let holds = !name.is_empty() && name.len() <= 64 && name.chars().all(fine);
     need(holds, format!("messages.{at}: tool name {name:?} should match ^[a-zA-Z0-9_-]{{1,64}}$"))
 }
 
-/// The beginning of the signatures of [`sign`].
+/// The prefix of the signatures of [`sign`].
 const SIGNED: &str = "signed:";
 
-/// The signature of a thought; [`anthropic`] refuses one that was changed since.
+/// Returns the signature of a thought; [`anthropic`] rejects a thought that was changed afterwards.
 #[must_use]
 pub fn sign(thought: &str) -> String {
     // FNV-1a.
@@ -64,12 +64,11 @@ pub fn sign(thought: &str) -> String {
     format!("{SIGNED}{hash:016x}")
 }
 
-/// Checks that each tool loop of a conversation with Anthropic had one configuration of thinking: a request that
-/// answers the
-/// calls of the one before says the same of it.
+/// Checks that the thinking configuration never changes within a tool loop of a conversation with Anthropic: a request
+/// that answers the calls of the previous one must have the same configuration.
 ///
 /// # Errors
-/// What changed.
+/// Returns a description of the change if it changed.
 pub fn one_thinking_per_loop(requests: &[Recorded]) -> Checked {
     for (before, after) in requests.iter().zip(requests.iter().skip(1)) {
         let (old, new) = (before.json(), after.json());
@@ -86,10 +85,10 @@ pub fn one_thinking_per_loop(requests: &[Recorded]) -> Checked {
     Ok(())
 }
 
-/// Anthropic Messages.
+/// Checks a request of Anthropic Messages.
 ///
 /// # Errors
-/// The server's complaint.
+/// Returns the server's complaint if it would reject the request.
 pub fn anthropic(body: &Value) -> Checked {
     let messages = list(body, "messages");
     need(!messages.is_empty(), "messages: at least one message is required")?;
@@ -103,8 +102,8 @@ pub fn anthropic(body: &Value) -> Checked {
     let mut called: Vec<&str> = Vec::new();
     let mut used = BTreeSet::new();
     let mut behind_results = false;
-    // Where the first answer of the turn stands that has not ended, if it calls tools, and what it begins with. Results
-    // of tools, also with words of the user behind them, go on with a turn.
+    // The position and the first part of the first answer of an unfinished turn, if it calls tools. Tool results, even
+    // with text of the user after them, continue a turn.
     let mut begun = None;
     for (at, message) in messages.iter().enumerate() {
         let blocks = list(message, "content");
@@ -176,7 +175,7 @@ pub fn anthropic(body: &Value) -> Checked {
             }
         }
     }
-    // With a budget the turn has to begin with a thought; a model that decides by itself may have had none.
+    // With a budget, the turn has to begin with a thought; a model that decides by itself may have none.
     if let Some((at, first)) = begun
         && text(&body["thinking"], "type") == "enabled"
     {
@@ -189,7 +188,7 @@ pub fn anthropic(body: &Value) -> Checked {
     anthropic_references(body)
 }
 
-/// Tools that come into the conversation by a result.
+/// Checks the tools that a result adds to the conversation.
 fn anthropic_references(body: &Value) -> Checked {
     let tools = list(body, "tools");
     let is_deferred = |tool: &&Value| tool["defer_loading"] == true;
@@ -223,10 +222,10 @@ fn anthropic_references(body: &Value) -> Checked {
     Ok(())
 }
 
-/// OpenAI Chat Completions.
+/// Checks a request of OpenAI Chat Completions.
 ///
 /// # Errors
-/// The server's complaint.
+/// Returns the server's complaint if it would reject the request.
 pub fn chat(body: &Value) -> Checked {
     let messages = list(body, "messages");
     need(!messages.is_empty(), "messages: too short")?;
@@ -267,10 +266,10 @@ pub fn chat(body: &Value) -> Checked {
     need(open.is_empty(), format!("tool_call_ids {open:?} did not have response messages"))
 }
 
-/// OpenAI Responses.
+/// Checks a request of OpenAI Responses.
 ///
 /// # Errors
-/// The server's complaint.
+/// Returns the server's complaint if it would reject the request.
 pub fn responses(body: &Value) -> Checked {
     let input = list(body, "input");
     need(!input.is_empty(), "input: too short")?;
@@ -314,10 +313,10 @@ pub fn responses(body: &Value) -> Checked {
     Ok(())
 }
 
-/// Google Generative Language.
+/// Checks a request of Google Generative Language.
 ///
 /// # Errors
-/// The server's complaint.
+/// Returns the server's complaint if it would reject the request.
 pub fn google(body: &Value) -> Checked {
     let contents = list(body, "contents");
     need(!contents.is_empty(), "contents is not specified")?;

@@ -1,8 +1,8 @@
-//! The answers of servers to a conversation that is longer than the model's window, as users recorded it.
+//! The recorded answers of servers to a conversation that exceeds the model's context window.
 
 use super::Reply;
 
-/// One recorded answer.
+/// A recorded answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Overflow {
     /// The server or service that answered.
@@ -14,7 +14,7 @@ pub struct Overflow {
 }
 
 impl Overflow {
-    /// The answer as the server sends it.
+    /// Returns the answer as the server sends it.
     #[must_use]
     pub fn reply(&self) -> Reply {
         let kind = if self.body.starts_with("event:") { "text/event-stream" } else { "application/json" };

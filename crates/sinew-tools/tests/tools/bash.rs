@@ -74,14 +74,14 @@ fn nothing_waits_for_an_editor_or_a_pager() {
 
 fn every_ending_has_its_text() {
     let stage = Stage::new();
-    // The start of the shell takes nothing of the time below.
+    // The start of the shell does not count towards the time limit below.
     stage.fails("bash", json!({"command": "echo out; (exit 3)"}), "out\nCommand exited with code 3");
     let (text, error) = stage.call("bash", json!({"command": "echo part; sleep 100", "timeout": 1}));
     assert!(error && text.starts_with("part\n") && text.ends_with("\nCommand timed out after 1 seconds"), "{text}");
     let (text, error) = stage.call("bash", json!({"command": "kill -9 $$"}));
     assert!(error && text.starts_with("Command killed by signal 9 (SIGKILL)"), "{text}");
     stage.ok("bash", json!({"command": "echo again"}), "again");
-    // A shell that is lost takes its folder along.
+    // A lost shell loses its working directory.
     stage.put("sub/x", "");
     let lost = "Command exited with code 3\n[A new shell begins with the next command, without variables and directory: \
                 the command ended the shell (exit, exec or set -e)]";

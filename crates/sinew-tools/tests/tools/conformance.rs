@@ -96,7 +96,7 @@ fn compare(case: &Value) -> Result<(), String> {
     effects(case, &stage)
 }
 
-/// What must be on the disk afterwards: what the case put there, changed as its input says.
+/// Compares the disk with the expected state: the files of the case, changed as its input specifies.
 fn effects(case: &Value, stage: &Stage) -> Result<(), String> {
     let input = &case["input"];
     if case["expect_error"].as_bool().unwrap_or(false) {

@@ -166,7 +166,7 @@ fn a_preview_is_the_change_and_makes_none() {
     assert!(changes[0].diff.contains("-two\n+2\n"), "{}", changes[0].diff);
     let changes = stage.host.preview("write", &json!({"path": "new/b.txt", "content": "x\n"}));
     assert_eq!((changes[0].old.as_str(), changes[0].new.as_str()), ("", "x\n"));
-    // What would fail, and what is no file, has no change.
+    // Calls that would fail and calls that change no file have no change.
     for (tool, arguments) in [
         ("edit", json!({"path": "a.txt", "edits": [{"oldText": "four", "newText": "4"}]})),
         ("edit", json!({"path": "none.txt", "edits": [{"oldText": "a", "newText": "b"}]})),

@@ -25,7 +25,7 @@ pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int 
     catch_unwind(|| run(&arguments)).unwrap_or(1)
 }
 
-/// Runs the tests whose names hold the first argument that is no flag.
+/// Runs the tests whose names contain the first argument that is not a flag.
 fn run(arguments: &[CString]) -> c_int {
     let wanted = arguments.iter().filter_map(|argument| argument.to_str().ok()).find(|word| !word.starts_with('-'));
     let mut failed = 0;

@@ -56,7 +56,7 @@ fn a_search_is_enough_for_an_edit() {
     stage.fails("edit", json!({"path": "c", "oldText": "two", "newText": "2"}), stale);
     let unread = "File exists and was not read in this session: c. Read it first, or use edit.";
     stage.fails("write", json!({"path": "c", "content": "x"}), unread);
-    // What was cut was not seen.
+    // The model has not seen the cut part.
     let lines = |wide: &str| format!("{}{wide} {}\n", "line\n".repeat(20), "x".repeat(600));
     stage.put("d", lines("needle"));
     stage.call("read", json!({"path": "d", "limit": 1}));
@@ -92,7 +92,7 @@ fn a_patch_names_lines_that_were_shown() {
     assert!(!error && text.starts_with(&format!("@a#{}\n--- a\n+++ a\n@@ ", tag(&stage, "a"))), "{text}");
     assert!(text.contains("\n-line 11\n+eleven\n"), "{text}");
     assert_eq!(stage.get("a"), format!("{}eleven\n{}{}", numbered(1..=10), numbered(12..=39), numbered(45..=100)));
-    // What the diff showed is known now, the rest still is not.
+    // The lines in the diff are known now, the rest is not.
     let new = tag(&stage, "a");
     let (text, error) = stage.call("edit", patch(&format!("@a#{new}\nreplace 43\n|x")));
     assert!(!error && text.contains("-line 48\n+x"), "{text}");
@@ -144,7 +144,7 @@ fn a_stale_tag_merges_or_refuses() {
     let (text, error) = stage.call("edit", patch(&format!("@a#{old}\nreplace 5..6\n|x")));
     assert!(error && text.starts_with(&format!("Stale tag for a: the file is now #{now}.\n3:line 2\n4:")), "{text}");
     assert_eq!(text.split_once(".\n3:line 2\n").unwrap().1, shown);
-    // What it showed may be named at once.
+    // The lines in the output may be named immediately.
     let (text, error) = stage.call("edit", patch(&format!("@a#{now}\nreplace 6\n|5")));
     assert!(!error, "{text}");
     // A tag that nobody knows.

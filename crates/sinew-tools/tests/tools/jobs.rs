@@ -111,7 +111,7 @@ fn the_session_is_told_of_jobs() {
     let Notice::Job { id, state: "failed", follow_up: Some(text) } = stage.notice() else { panic!("no end") };
     assert!(id == "1" && text.starts_with("Job 1 failed after "), "{text}");
     assert!(text.contains("\nThe end of its output:\n61\n") && text.ends_with("\n100"), "{text}");
-    // What the model has seen itself is not told again.
+    // Results that the model has already seen are not reported again.
     stage.ok("bash", json!({"command": "true", "background": true}), "Started job 2.");
     stage.call("job", json!({"action": "wait", "id": "2"}));
     assert_eq!((stage.notice(), stage.notice()), (told("2", "running"), told("2", "done")));

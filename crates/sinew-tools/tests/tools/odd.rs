@@ -57,7 +57,7 @@ fn a_sign_may_be_a_part_of_a_name() {
     stage.ok("ls", json!({"path": "@types"}), "a (1 B)");
     stage.ok("write", json!({"path": "@types/new", "content": "x"}), "Successfully wrote 1 bytes to @types/new");
     stage.put("types/a", "2");
-    // What is there without the sign is what was meant.
+    // If a file without the sign exists, it is read.
     stage.ok("read", json!({"path": "@types/a"}), "1:2");
     stage.ok("write", json!({"path": "@other/new", "content": "x"}), "Successfully wrote 1 bytes to other/new");
     stage.ok("write", json!({"path": "@new", "content": "x"}), "Successfully wrote 1 bytes to new");
@@ -135,7 +135,7 @@ fn one_file_that_cannot_be_shown_hides_no_other() {
     std::fs::write(stage.cwd().join(name), "hit\nhit\n").unwrap();
     let expect = "good\n1:hit\n[2 matches shown. Use offset=2 for more, or refine the pattern.]\n[bad\u{fffd}: \
                   matches that cannot be shown: use bash for this file]";
-    // More matches than the limit: each file gives one in turn, and is opened by its name for that.
+    // More matches than the limit: the files contribute matches in turn, and are opened by name.
     let (text, error) = stage.call("grep", json!({"pattern": "hit", "limit": 2}));
     assert_eq!(
         (text.replace("[1 matches shown. Use offset=1", "[2 matches shown. Use offset=2"), error),
@@ -236,7 +236,7 @@ fn an_edit_says_how_many_occurrences_it_replaced() {
     stage.ok("edit", all, "Applied 1 edit to a. 3 occurrences replaced.");
 }
 
-/// What a read of a notebook shows is what an edit changes.
+/// Edits of a notebook apply to the text that a read shows.
 fn a_notebook_is_edited_as_it_is_read() {
     let stage = Stage::new();
     let book = "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"source\": [\n    \"a = 1\\n\",\n    \"b\"\n   ]\n  }\n ]\n}\n";

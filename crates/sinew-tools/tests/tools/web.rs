@@ -56,7 +56,7 @@ fn answer(path: &str, port: u16) -> Option<(&'static str, String, Vec<u8>)> {
     })
 }
 
-/// Serves until the test program ends; gives its port.
+/// Serves until the test program ends; returns the port.
 fn serve() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

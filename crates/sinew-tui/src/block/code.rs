@@ -1,4 +1,4 @@
-//! Code line by line: no border, no indentation, so that selecting it gives the source.
+//! Code line by line, without border and indentation, so that a selection contains the source.
 
 use sinew_highlight::{Colors, LineHighlighter};
 
@@ -8,14 +8,14 @@ use crate::text::style::{Color, Style};
 use crate::text::wrap::{WrapMode, wrap};
 use crate::theme::{Theme, Token};
 
-/// Lexes lines of one language, each by what stood before it.
+/// Highlights the lines of one language, each in the context of the previous ones.
 #[derive(Clone)]
 pub(crate) struct CodeLines {
     highlighter: LineHighlighter,
     reader: AnsiReader,
 }
 
-/// Categories travel as colours of the palette, so that the theme decides when a line is shown.
+/// Categories are encoded as palette colours, so that the theme is applied when a line is shown.
 const CATEGORIES: [Token; 9] = [
     Token::SyntaxComment,
     Token::SyntaxKeyword,
@@ -46,7 +46,7 @@ impl CodeLines {
         CodeLines { highlighter: LineHighlighter::new(lang, &colors), reader: AnsiReader::new() }
     }
 
-    /// The next line, without its end, in the looks of `theme` on `bg`.
+    /// Returns the next line, without its end, in the colours of `theme` on `bg`.
     pub(crate) fn line(&mut self, text: &str, theme: &Theme, bg: Color) -> Line {
         if text.contains('\x1b') {
             return Line::styled(text, Style::PLAIN.on(bg));
@@ -67,7 +67,7 @@ impl CodeLines {
     }
 }
 
-/// The rows of a line of code: soft where the width of all clusters is certain.
+/// Appends the rows of a line of code: soft if the width of all clusters is certain.
 pub(crate) fn code_rows(line: &Line, width: usize, number: u32, out: &mut Vec<Row>) {
     let (none, before) = (Line::new(), out.len());
     wrap(line, width, WrapMode::Soft, number, (&none, &none), out);

@@ -1,4 +1,4 @@
-//! The difference of two texts, line by line, changed words marked.
+//! The difference of two texts, line by line, with the changed words marked.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -9,12 +9,12 @@ use crate::text::style::{Attrs, Color, Style};
 use crate::text::wrap::{WrapMode, wrap};
 use crate::theme::{Theme, Token};
 
-/// Options of showing a difference.
+/// Options for showing a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DiffOptions {
-    /// Unchanged lines around a change.
+    /// The number of unchanged lines around a change.
     pub context: usize,
-    /// Rows at most.
+    /// The maximum number of rows.
     pub rows: usize,
 }
 
@@ -24,12 +24,12 @@ impl Default for DiffOptions {
     }
 }
 
-/// Below this width there are no line numbers.
+/// The minimum width for line numbers.
 const NUMBERS: usize = 60;
-/// Lines of a pair are compared by words where at least this share of them is equal.
+/// The minimum similarity of a pair of lines for a comparison by words.
 const SIMILAR: f32 = 0.4;
 
-/// A header and a difference. It is complete from the start.
+/// A header and a difference. The block is complete from the start.
 #[derive(Debug)]
 pub struct DiffBlock {
     header: Line,
@@ -40,7 +40,7 @@ pub struct DiffBlock {
 }
 
 impl DiffBlock {
-    /// A block of the difference between two texts in a language (`""`: none).
+    /// Creates a block with the difference of two texts in a language (`""` for none).
     #[must_use]
     pub fn new(header: Line, old: &str, new: &str, lang: &str, options: DiffOptions) -> DiffBlock {
         DiffBlock { header, old: old.to_owned(), new: new.to_owned(), lang: lang.to_owned(), options }
@@ -70,14 +70,15 @@ impl Block for DiffBlock {
     }
 }
 
-/// One line of the difference.
+/// A line of the difference.
 struct Change {
     mark: char,
     number: usize,
     line: Line,
 }
 
-/// The rows of a difference: `-` removed, `+` added, unchanged ones around them; `⋯ 18 unchanged` for the rest.
+/// Returns the rows of a difference: `-` removed, `+` added, unchanged lines around them, and `⋯ 18 unchanged` for the
+/// rest.
 #[must_use]
 pub fn diff_lines(old: &str, new: &str, lang: &str, width: usize, theme: &Theme, options: DiffOptions) -> Vec<Row> {
     let hunk = Hunk { old: old.lines().collect(), new: new.lines().collect(), unchanged: 0, first: (1, 1), file: None };
@@ -88,8 +89,8 @@ pub fn diff_lines(old: &str, new: &str, lang: &str, width: usize, theme: &Theme,
     rows.cut()
 }
 
-/// The rows of a difference that is a unified diff already, with the name of each file but the first. What follows the last hunk is not known, and not
-/// mentioned.
+/// Returns the rows of a unified diff, with the name of each file except the first. The lines after the last hunk are
+/// unknown and not mentioned.
 #[must_use]
 pub fn patch_lines(patch: &str, lang: &str, width: usize, theme: &Theme, options: DiffOptions) -> Vec<Row> {
     let hunks = read_hunks(patch);
@@ -109,7 +110,7 @@ pub fn patch_lines(patch: &str, lang: &str, width: usize, theme: &Theme, options
     rows.cut()
 }
 
-/// The numbers of lines that a unified diff adds and removes.
+/// Returns the numbers of lines that a unified diff adds and removes.
 #[must_use]
 pub fn patch_counts(patch: &str) -> (usize, usize) {
     let hunks = read_hunks(patch);
@@ -117,23 +118,23 @@ pub fn patch_counts(patch: &str) -> (usize, usize) {
     (count(|hunk| hunk.new.len()), count(|hunk| hunk.old.len()))
 }
 
-/// Lines of two texts that stand at the same place, and the numbers of the first ones.
+/// Corresponding lines of two texts, and the numbers of the first ones.
 struct Hunk<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
-    /// The lines that stand in both because the diff says so.
+    /// The number of lines that the diff marks as unchanged.
     unchanged: usize,
     first: (usize, usize),
-    /// The name of the file, where it is another one than that of the hunk before.
+    /// The name of the file; `None` if it is the file of the previous hunk.
     file: Option<&'a str>,
 }
 
-/// Reads the hunks of a unified diff; one without any header is one hunk from the first line on.
+/// Reads the hunks of a unified diff; a diff without headers is one hunk that begins at the first line.
 fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
     let mut hunks: Vec<Hunk<'_>> = Vec::new();
     let first_of = |word: &str| word.get(1..)?.split(',').next()?.parse::<usize>().ok();
     let count_of = |word: &str| word.split(',').nth(1).map_or(Some(1), |count| count.parse().ok()).unwrap_or(0);
-    // Lines that the hunk still has, by its header.
+    // The numbers of lines that the hunk still has, according to its header.
     let mut left: Option<(usize, usize)> = None;
     let mut file = None;
     for line in patch.lines() {
@@ -148,7 +149,7 @@ fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
                 continue;
             }
             if left.is_some() || (hunks.is_empty() && (line.starts_with("--- ") || line.starts_with("+++ "))) {
-                // A tab ends a name with blanks in it.
+                // A tab ends a name that contains blanks.
                 file = line.strip_prefix("+++ ").map(|name| name.trim_end_matches('\t')).or(file);
                 continue;
             }
@@ -177,14 +178,14 @@ fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
     hunks
 }
 
-/// Rows of a difference that are being made.
+/// Builds the rows of a difference.
 struct DiffRows<'a> {
     lang: &'a str,
     width: usize,
     theme: &'a Theme,
     options: DiffOptions,
     digits: usize,
-    /// Unchanged lines since the last row.
+    /// The number of unchanged lines since the last row.
     hidden: usize,
     rows: Vec<Row>,
 }
@@ -247,7 +248,7 @@ impl DiffRows<'_> {
         }
     }
 
-    /// Says how many unchanged lines are left out.
+    /// Appends the number of hidden unchanged lines.
     fn note_hidden(&mut self) {
         let hidden = std::mem::take(&mut self.hidden);
         if hidden > 0 {
@@ -256,7 +257,7 @@ impl DiffRows<'_> {
         }
     }
 
-    /// The rows that may be shown.
+    /// Returns the rows within the limit.
     fn cut(self) -> Vec<Row> {
         let DiffRows { mut rows, options, width, theme, .. } = self;
         if rows.len() > options.rows {
@@ -288,7 +289,7 @@ fn push(changes: &[Change], digits: usize, width: usize, theme: &Theme, rows: &m
 /// Byte ranges of one line.
 type Ranges = Vec<(usize, usize)>;
 
-/// The byte ranges that differ between two lines; none where the lines have little in common.
+/// Returns the byte ranges that differ between two lines; empty if the lines have little in common.
 fn changed_words(old: &str, new: &str) -> (Ranges, Ranges) {
     let (old_words, new_words) = (words(old), words(new));
     let text = |line: &str, words: &[(usize, usize)]| -> Vec<String> {
@@ -314,7 +315,7 @@ fn changed_words(old: &str, new: &str) -> (Ranges, Ranges) {
     if (equal as f32) < SIMILAR * most as f32 { (Vec::new(), Vec::new()) } else { (from_old, from_new) }
 }
 
-/// Words, and everything else character by character.
+/// Splits a line into words, and everything else into characters.
 fn words(line: &str) -> Ranges {
     let mut out: Ranges = Vec::new();
     let mut word = false;
@@ -330,9 +331,9 @@ fn words(line: &str) -> Ranges {
     out
 }
 
-/// The line with ranges of its source bold and underlined, which is seen without colour too.
+/// Returns the line with ranges of its source bold and underlined, which is visible without colours as well.
 fn emphasised(line: &Line, source: &str, ranges: &[(usize, usize)]) -> Line {
-    // Tabs and controls are shown otherwise than they are written; such a line goes without.
+    // Tabs and controls are shown differently; such a line is not emphasised.
     if ranges.is_empty() || line.text() != source {
         return line.clone();
     }

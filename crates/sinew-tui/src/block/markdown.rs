@@ -1,8 +1,8 @@
 //! Markdown that may still grow.
 //!
-//! The causal law: whatever text follows, rows that are settled stay as they are. A top-level block of Markdown settles
-//! when a complete line has begun the next one; lines of fenced code settle one by one. Only the open block is parsed
-//! again. Links by reference work where the definition stands in the same block.
+//! Settled rows never change, whatever text follows. A top-level block of Markdown settles when a complete line has
+//! begun the next one; lines of fenced code settle one by one. Only the open block is parsed again. Reference links
+//! work if the definition is in the same block.
 
 mod flow;
 
@@ -16,7 +16,7 @@ use crate::text::row::{Line, Row};
 use crate::text::style::Color;
 use crate::theme::Token;
 
-/// Markdown, as the text of an answer comes in.
+/// The Markdown text of an answer as it arrives.
 #[derive(Default)]
 pub struct MarkdownBlock {
     text: String,
@@ -25,22 +25,22 @@ pub struct MarkdownBlock {
     state: State,
 }
 
-/// The part that is settled.
+/// The state after the settled part.
 #[derive(Clone, Default)]
 struct State {
-    /// The byte behind it.
+    /// The byte position.
     at: usize,
-    /// Its logical lines.
+    /// The number of logical lines.
     lines: u32,
-    /// Fenced code is open.
+    /// The open fenced code.
     fence: Option<Fence>,
-    /// A paragraph was cut there and goes on.
+    /// True if a paragraph was cut here and continues.
     is_cut: bool,
 }
 
-/// Bytes of a paragraph that are kept open at most.
+/// The maximum size of an open paragraph, in bytes.
 const LIMIT: usize = 16 << 10;
-/// The first window in which the end of a block is looked for.
+/// The size of the first window in which the end of a block is searched.
 const WINDOW: usize = 512;
 
 #[derive(Clone)]
@@ -52,13 +52,13 @@ struct Fence {
 }
 
 impl MarkdownBlock {
-    /// A block that grows.
+    /// Creates a block that grows.
     #[must_use]
     pub fn streaming() -> MarkdownBlock {
         MarkdownBlock::default()
     }
 
-    /// A block that is complete.
+    /// Creates a complete block.
     #[must_use]
     pub fn new(text: &str) -> MarkdownBlock {
         MarkdownBlock { text: text.to_owned(), finished: true, ..MarkdownBlock::default() }
@@ -70,13 +70,13 @@ impl MarkdownBlock {
         self.version += 1;
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Ends the block: all of it is final.
+    /// Completes the block: all rows are final.
     pub fn finish(&mut self) {
         self.finished = true;
         self.version += 1;
@@ -94,7 +94,7 @@ impl Block for MarkdownBlock {
         }
         out.reopen();
         let mut rows = Vec::new();
-        // What complete lines decide settles; with the end of the text everything does.
+        // The parts decided by complete lines settle; at the end of the text, everything settles.
         loop {
             if self.state.cut_paragraph(&self.text, layout, &mut rows) {
                 continue;
@@ -110,7 +110,7 @@ impl Block for MarkdownBlock {
         }
         out.extend(rows.drain(..));
         out.settle();
-        // The rest is shown as it will be, as far as it is known.
+        // The rest is shown as a preview.
         let mut rest = self.state.clone();
         while rest.step(&self.text, true, layout, &mut rows) {}
         out.extend(rows);
@@ -125,7 +125,7 @@ impl Block for MarkdownBlock {
 }
 
 impl State {
-    /// Takes the next block, or line of code, that is complete in `text`. Gives false where there is none.
+    /// Processes the next complete block or line of code in `text`. Returns false if there is none.
     fn step(&mut self, text: &str, ended: bool, layout: &Layout<'_>, rows: &mut Vec<Row>) -> bool {
         if self.fence.is_some() {
             return self.code_line(text, ended, layout, rows);
@@ -141,7 +141,7 @@ impl State {
             return true;
         }
         let Some(end) = first_block_of(rest).filter(|end| ended || *end < rest.len()) else { return false };
-        // Two blocks may begin in one line; it is taken whole, so that every step moves on.
+        // Two blocks may begin in one line; the line is processed whole, so that every step advances.
         let end = if end == 0 { rest.find('\n').map_or(rest.len(), |at| at + 1) } else { end };
         let lines = flow::lines(&rest[..end], layout);
         if !lines.is_empty() {
@@ -155,7 +155,7 @@ impl State {
         true
     }
 
-    /// Goes to the next line that is not empty, and gives the text from there on; none where there is no such line.
+    /// Skips to the next line that is not empty, and returns the text from there; `None` if there is no such line.
     fn skip_blank<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         let rest = &text[self.at..];
         let blank = rest.len() - rest.trim_start_matches(['\n', '\r']).len();
@@ -163,21 +163,21 @@ impl State {
             return None;
         }
         let around = &text.as_bytes()[self.at.saturating_sub(1)..self.at + blank];
-        // A paragraph that was cut ended there.
+        // A cut paragraph ended here.
         self.is_cut &= !around.windows(2).any(|pair| pair == b"\n\n");
         self.at += blank;
         Some(&text[self.at..])
     }
 
-    /// Takes the beginning of a paragraph that is longer than [`LIMIT`], so that the work for what comes is bounded. Where
-    /// it is cut depends on nothing behind that place.
+    /// Processes the beginning of a paragraph that is longer than [`LIMIT`], so that the work per update is bounded.
+    /// The position of the cut does not depend on the text after it.
     fn cut_paragraph(&mut self, text: &str, layout: &Layout<'_>, rows: &mut Vec<Row>) -> bool {
         if self.fence.is_some() || text.len() - self.at <= LIMIT {
             return false;
         }
         let Some(rest) = self.skip_blank(text) else { return false };
         let Some(window) = prefix(rest, LIMIT).filter(|window| is_open_paragraph(window)) else { return false };
-        // Behind a word; a text without blanks is cut anywhere.
+        // After a word; a text without blanks is cut anywhere.
         let end = window.rfind([' ', '\n']).map_or(window.len(), |at| at + 1);
         for line in flow::lines(&window[..end], layout) {
             if self.lines > 0 && !self.is_cut {
@@ -206,7 +206,7 @@ impl State {
         let closes = trimmed.len() >= fence.length
             && trimmed.chars().all(|c| c == fence.mark)
             && line.len() - line.trim_start().len() < 4;
-        // A line that may still become the end of the code is not shown.
+        // A line that may still become the closing fence is not shown.
         let may_close = next == rest.len()
             && !rest.ends_with('\n')
             && !trimmed.is_empty()
@@ -225,7 +225,7 @@ impl State {
         true
     }
 
-    /// A blank row between blocks.
+    /// Appends a blank row between blocks.
     fn space(&mut self, rows: &mut Vec<Row>) {
         if self.lines > 0 && !std::mem::take(&mut self.is_cut) {
             self.push(Row::default(), rows);
@@ -243,25 +243,25 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// The first bytes of a text, whole characters; none where there are fewer.
+/// Returns the beginning of a text, in whole characters; `None` if the text is shorter.
 fn prefix(text: &str, limit: usize) -> Option<&str> {
     (text.len() > limit).then(|| &text[..text.floor_char_boundary(limit)])
 }
 
-/// Returns true if a text is the beginning of one paragraph, which has not ended, and nothing else.
+/// Returns true if a text consists only of the beginning of one unfinished paragraph.
 fn is_open_paragraph(text: &str) -> bool {
     use pulldown_cmark::{Event, Tag};
     let is_paragraph = || matches!(Parser::new_ext(text, options()).next(), Some(Event::Start(Tag::Paragraph)));
-    // Most texts have an empty line, which is found sooner than a block.
+    // Most texts contain an empty line, which is found faster than a block.
     !text.contains("\n\n") && is_paragraph() && first_block(text) == Some(text.len())
 }
 
-/// Returns the end of the first top-level block. Looked for in a window that grows, so that the work is that of the
-/// block, not of the text.
+/// Returns the end of the first top-level block. The search window grows, so that the work depends on the block and not
+/// on the text.
 fn first_block_of(text: &str) -> Option<usize> {
     let mut limit = WINDOW;
     while let Some(window) = prefix(text, limit) {
-        // A line that the window cuts could begin something else.
+        // A line cut by the window could begin another block.
         let lines = window.rfind('\n').map_or("", |at| &window[..=at]);
         match first_block(lines) {
             Some(end) if end < lines.len() && !lines.is_empty() => return Some(end),
@@ -271,7 +271,7 @@ fn first_block_of(text: &str) -> Option<usize> {
     first_block(text)
 }
 
-/// Returns the end of the first top-level block: the next one begins, or the text is over.
+/// Returns the end of the first top-level block: the start of the next one, or the end of the text.
 fn first_block(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut blocks = 0;
@@ -304,7 +304,8 @@ fn line_start(text: &str, range: Range<usize>) -> usize {
     text[..range.start].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// The fence that the text begins with, its language, and where its line ends. An unfinished line counts with `ended`.
+/// Returns the fence at the beginning of the text, its language, and the end of its line. An unfinished line counts if
+/// `ended`.
 fn open_fence(text: &str, ended: bool) -> Option<(Fence, String, usize)> {
     let (line, end) = match text.find('\n') {
         Some(end) => (&text[..end], end + 1),

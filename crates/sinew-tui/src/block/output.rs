@@ -1,4 +1,4 @@
-//! The output of a command: its last rows while it runs, more of them when it is done.
+//! The output of a command: the last rows while it runs, more of them when it has finished.
 
 use crate::screen::{Block, Layout, Rendered};
 use crate::text::ansi::AnsiReader;
@@ -7,12 +7,12 @@ use crate::text::style::Attrs;
 use crate::text::wrap::{WrapMode, wrap};
 use crate::theme::Token;
 
-/// A header, the last rows of what was printed, a footer. It settles as a whole when it is finished.
+/// A header, the last rows of the output, and a footer. The whole block settles when it is finished.
 #[derive(Debug)]
 pub struct OutputBlock {
     header: Vec<Line>,
     footer: Vec<Line>,
-    /// The last lines; older ones are counted.
+    /// The last lines; older ones are only counted.
     lines: std::collections::VecDeque<String>,
     dropped: usize,
     running_rows: usize,
@@ -22,7 +22,7 @@ pub struct OutputBlock {
 }
 
 impl OutputBlock {
-    /// A block that shows 8 rows while it runs and 20 when it is done.
+    /// Creates a block that shows 8 rows while the command runs and 20 when it has finished.
     #[must_use]
     pub fn new(header: Vec<Line>) -> OutputBlock {
         OutputBlock {
@@ -37,13 +37,13 @@ impl OutputBlock {
         }
     }
 
-    /// Replaces the header: state and time are in it.
+    /// Replaces the header, which shows state and time.
     pub fn set_header(&mut self, header: Vec<Line>) {
         self.header = header;
         self.version += 1;
     }
 
-    /// Appends output. Only as many lines are kept as can be shown; linear in the text.
+    /// Appends output. Keeps only as many lines as can be shown. Runs in time linear in the text.
     pub fn push(&mut self, text: &str) {
         self.version += 1;
         for (index, part) in text.split('\n').enumerate() {
@@ -60,14 +60,14 @@ impl OutputBlock {
         }
     }
 
-    /// The number of lines so far.
+    /// Returns the number of lines so far.
     #[must_use]
     pub fn line_count(&self) -> usize {
         let open = self.lines.back().is_some_and(String::is_empty);
         self.dropped + self.lines.len() - usize::from(open)
     }
 
-    /// Ends the block with rows below the output: exit code, time, where all of it is.
+    /// Completes the block with rows below the output, such as exit code, time and the location of the full output.
     pub fn finish(&mut self, footer: Vec<Line>) {
         self.footer = footer;
         self.finished = true;

@@ -6,50 +6,50 @@ use crate::text::style::Style;
 use crate::text::wrap::{WrapMode, wrap};
 use crate::theme::Token;
 
-/// Text of one look. A line settles when the next one begins or the block is finished.
+/// Text of one style. A line settles when the next one begins or the block is finished.
 #[derive(Debug, Default)]
 pub struct TextBlock {
     text: String,
     style: Style,
     prefix: (Line, Line),
-    /// The colours of text and of what is behind it.
+    /// The colours of the text and its background.
     colors: Option<(Token, Token)>,
     mark: Option<Mark>,
     finished: bool,
     version: u64,
-    /// The byte behind the lines that are settled, and their number.
+    /// The byte position after the settled lines, and their number.
     settled: (usize, u32),
 }
 
 impl TextBlock {
-    /// A block that grows.
+    /// Creates a block that grows.
     #[must_use]
     pub fn streaming(style: Style) -> TextBlock {
         TextBlock { style, ..TextBlock::default() }
     }
 
-    /// A block that is complete.
+    /// Creates a complete block.
     #[must_use]
     pub fn new(text: &str, style: Style) -> TextBlock {
         TextBlock { text: text.to_owned(), style, finished: true, ..TextBlock::default() }
     }
 
-    /// The same with something in front of its first row and of all others.
+    /// Adds a prefix to the first row and one to all other rows.
     #[must_use]
     pub fn with_prefix(mut self, first: Line, rest: Line) -> TextBlock {
         self.prefix = (first, rest);
         self
     }
 
-    /// The same in colours of the theme: that of the text where it has none, and the one behind it. The latter ends with the
-    /// text: terminals disagree whether cells that were erased in a colour are text when the width changes.
+    /// Sets theme colours: for text without its own colour, and for the background. The background ends with the text:
+    /// terminals disagree whether cells erased in a colour are text when the width changes.
     #[must_use]
     pub fn colored(mut self, text: Token, behind: Token) -> TextBlock {
         self.colors = Some((text, behind));
         self
     }
 
-    /// The same with a mark on its first row.
+    /// Adds a mark to the first row.
     #[must_use]
     pub fn marked(mut self, mark: Mark) -> TextBlock {
         self.mark = Some(mark);
@@ -62,7 +62,7 @@ impl TextBlock {
         self.version += 1;
     }
 
-    /// Ends the block: all of it is final.
+    /// Completes the block: all rows are final.
     pub fn finish(&mut self) {
         self.finished = true;
         self.version += 1;

@@ -1,4 +1,4 @@
-//! Thoughts of a model: Markdown in a quiet look, whole or folded to a row.
+//! The thoughts of a model: Markdown in a subdued style, complete or folded to a row.
 
 use std::sync::Arc;
 
@@ -9,29 +9,29 @@ use crate::text::row::{Line, Row};
 use crate::text::style::{Attrs, Style};
 use crate::theme::Token;
 
-/// Thoughts as they come in. They settle when they are complete: until then they can be folded and unfolded.
+/// Thoughts as they arrive. They settle when they are complete: until then they can be folded and unfolded.
 #[derive(Default)]
 pub struct ThoughtBlock {
     text: MarkdownBlock,
-    /// The rows of the text in its own looks.
+    /// The rows of the text in its original styles.
     laid: Rendered,
-    /// The number of them that are shown in the quiet look already.
+    /// The number of rows already converted to the subdued style.
     toned: usize,
     is_folded: bool,
-    /// The keys that show thoughts while they come, and everything that came.
+    /// The keys that show thoughts while they arrive, and the whole transcript.
     keys: [Option<Chord>; 2],
     finished: bool,
     version: u64,
 }
 
 impl ThoughtBlock {
-    /// A block that grows.
+    /// Creates a block that grows.
     #[must_use]
     pub fn streaming(is_folded: bool) -> ThoughtBlock {
         ThoughtBlock { is_folded, ..ThoughtBlock::default() }
     }
 
-    /// The same, and a folded row names the keys that show the rest: `unfold` while the thoughts come, `all` afterwards.
+    /// Names the keys that show the rest in a folded row: `unfold` while the thoughts arrive, `all` afterwards.
     #[must_use]
     pub fn with_keys(self, unfold: Option<Chord>, all: Option<Chord>) -> ThoughtBlock {
         ThoughtBlock { keys: [unfold, all], ..self }
@@ -50,14 +50,14 @@ impl ThoughtBlock {
         self.version += 1;
     }
 
-    /// Ends the block: all of it is final.
+    /// Completes the block: all rows are final.
     pub fn finish(&mut self) {
         self.text.finish();
         self.finished = true;
         self.version += 1;
     }
 
-    /// The row of folded thoughts: their first heading, else their first row, and the key that shows the rest.
+    /// Returns the row of folded thoughts: their first heading, else their first row, and the key that shows the rest.
     fn folded(&self, look: Style, width: usize) -> Option<Row> {
         let heading = self.text.text().lines().map(str::trim).find_map(|line| {
             let bold = line.strip_prefix("**").and_then(|line| line.strip_suffix("**"));

@@ -1,11 +1,11 @@
-//! Changes of the text: all of them go through one function.
+//! Changes of the text, all of which go through one function.
 
 use super::undo::Change;
 use super::{Editor, Last};
 
 impl Editor {
-    /// Replaces the bytes `from..to`; the cursor goes behind the new text. `joins`: one undo takes it back together with
-    /// the change before.
+    /// Replaces the bytes `from..to` and moves the cursor after the new text. If `joins`, one undo removes it together
+    /// with the previous change.
     pub(super) fn replace(&mut self, from: usize, to: usize, text: &str, joins: bool) {
         if from == to && text.is_empty() {
             return;

@@ -1,17 +1,17 @@
-//! Texts that were sent before.
+//! Previously sent texts.
 
 use std::collections::HashSet;
 
-/// Sent texts, oldest first, and the place in them while the keys go through them.
+/// Sent texts, oldest first, and the position while the user browses them.
 #[derive(Debug, Default)]
 pub struct History {
     entries: Vec<String>,
-    /// The entry that is shown, and the draft that it hides.
+    /// The shown entry, and the draft that it hides; `None` if the draft is shown.
     at: Option<(usize, String)>,
 }
 
 impl History {
-    /// Takes entries that were kept elsewhere, oldest first. What was added here and is not among them stays behind them.
+    /// Loads saved entries, oldest first. Entries added here that are not among them stay after them.
     pub fn fill(&mut self, mut entries: Vec<String>) {
         let known: HashSet<&str> = entries.iter().map(String::as_str).collect();
         let own: Vec<String> = self.entries.drain(..).filter(|entry| !known.contains(entry.as_str())).collect();
@@ -20,7 +20,7 @@ impl History {
         self.at = None;
     }
 
-    /// Adds a text as the newest; an empty one and one equal to the newest are left out.
+    /// Adds a text as the newest; ignores an empty text and one equal to the newest.
     pub fn add(&mut self, text: &str) {
         self.at = None;
         if !text.trim().is_empty() && self.entries.last().is_none_or(|last| last != text) {
@@ -28,13 +28,13 @@ impl History {
         }
     }
 
-    /// The entries, oldest first.
+    /// Returns the entries, oldest first.
     #[must_use]
     pub fn entries(&self) -> &[String] {
         &self.entries
     }
 
-    /// The entries that contain all words of `query` in any case, newest first, each once.
+    /// Returns the entries that contain all words of `query`, ignoring case, newest first and without duplicates.
     pub fn search<'a>(&'a self, query: &str) -> impl Iterator<Item = &'a str> {
         let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
         let mut seen = HashSet::new();
@@ -44,7 +44,7 @@ impl History {
         })
     }
 
-    /// The next older text; `draft` is kept and comes back below the newest.
+    /// Returns the next older text; `None` at the oldest. `draft` is kept after the newest.
     pub(super) fn older(&mut self, draft: &str) -> Option<String> {
         let at = self.at.as_ref().map_or(self.entries.len(), |(at, _)| *at).checked_sub(1)?;
         let draft = self.at.take().map_or_else(|| draft.to_owned(), |(_, draft)| draft);
@@ -52,7 +52,7 @@ impl History {
         self.entries.get(at).cloned()
     }
 
-    /// The next newer text, or the draft.
+    /// Returns the next newer text or the draft; `None` at the draft.
     pub(super) fn newer(&mut self) -> Option<String> {
         let (at, draft) = self.at.take()?;
         match self.entries.get(at + 1) {
@@ -64,12 +64,12 @@ impl History {
         }
     }
 
-    /// A change was made: the text that is shown is the draft now.
+    /// Called after a change: the shown text is now the draft.
     pub(super) fn leave(&mut self) {
         self.at = None;
     }
 
-    /// The place while the keys go through the entries.
+    /// Removes and returns the position while the user browses the entries.
     pub(super) fn take_place(&mut self) -> Option<(usize, String)> {
         self.at.take()
     }

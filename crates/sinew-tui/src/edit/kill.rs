@@ -9,7 +9,7 @@ pub(super) struct KillRing {
 const KILLS: usize = 60;
 
 impl KillRing {
-    /// Keeps a kill. `joins`: it belongs to the kill before, in front of it if it was made backwards.
+    /// Adds a kill. If `joins`, it extends the previous kill, at its beginning if it was made backwards.
     pub(super) fn add(&mut self, text: &str, backwards: bool, joins: bool) {
         match self.kills.last_mut().filter(|_| joins) {
             Some(last) if backwards => last.insert_str(0, text),
@@ -27,7 +27,7 @@ impl KillRing {
         self.kills.last().map(String::as_str)
     }
 
-    /// Puts the newest kill behind all others, and gives the one that is newest then.
+    /// Moves the newest kill to the oldest position, and returns the one that is now the newest.
     pub(super) fn rotate(&mut self) -> Option<&str> {
         if self.kills.len() > 1 {
             self.kills.rotate_right(1);

@@ -6,20 +6,20 @@ use super::{Editor, Marker, marker_index};
 use crate::text::row::{Line, Row};
 use crate::text::style::{Attrs, Style};
 
-/// The looks of an editor.
+/// The styles of an editor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EditorStyle {
-    /// The text in front of the first row.
+    /// The text before the first row.
     pub prompt: String,
-    /// The look of the prompt.
+    /// The style of the prompt.
     pub prompt_style: Style,
-    /// The look of the text.
+    /// The style of the text.
     pub text: Style,
-    /// The look of markers.
+    /// The style of markers.
     pub marker: Style,
-    /// Dim text behind the cursor at the end of the text: what a completion would add.
+    /// Dim text after the cursor at the end of the text: a preview of a completion.
     pub ghost: String,
-    /// The bytes of the text that are selected.
+    /// The selected bytes of the text; `None` without a selection.
     pub selection: Option<(usize, usize)>,
 }
 
@@ -36,21 +36,21 @@ impl Default for EditorStyle {
     }
 }
 
-/// The rows that show the text, and where the cursor is in them.
+/// The rows of the text, and the position of the cursor in them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EditorRows {
     /// The rows.
     pub rows: Vec<Row>,
-    /// Row and column of the cursor.
+    /// The row and column of the cursor.
     pub caret: (usize, usize),
 }
 
-/// Bytes of the text that one row shows.
+/// The bytes of the text in one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The row ends its line: the cursor can be behind it.
+    /// True if the row ends its line: the cursor can be after it.
     last: bool,
 }
 
@@ -63,7 +63,7 @@ fn cells_of(text: &str, markers: &[Marker]) -> usize {
 }
 
 impl Place {
-    /// The byte at a column, at most the last place of the row.
+    /// Returns the byte at a column, at most the last position of the row.
     pub(super) fn at_column(&self, text: &str, markers: &[Marker], column: usize) -> usize {
         let mut used = 0;
         let mut before = self.start;
@@ -79,7 +79,7 @@ impl Place {
     }
 }
 
-/// Clusters with their places; those without cells belong to the one before.
+/// Returns clusters with their positions; those without cells are part of the previous one.
 fn units(text: &str) -> Vec<(usize, &str)> {
     let mut out: Vec<(usize, &str)> = Vec::new();
     for cluster in clusters(text, 1) {
@@ -90,7 +90,7 @@ fn units(text: &str) -> Vec<(usize, &str)> {
     out
 }
 
-/// The rows at `width` cells: broken at words; the last column stays free for the cursor.
+/// Returns the rows at `width` cells, broken between words; the last column stays free for the cursor.
 pub(super) fn places(editor: &Editor, width: usize) -> Vec<Place> {
     let room = width.saturating_sub(1).max(1);
     let mut out = Vec::new();
@@ -121,13 +121,13 @@ pub(super) fn places(editor: &Editor, width: usize) -> Vec<Place> {
     out
 }
 
-/// The row of a byte.
+/// Returns the row of a byte.
 pub(super) fn locate(places: &[Place], cursor: usize) -> usize {
     places.iter().rposition(|place| place.start <= cursor).unwrap_or(0)
 }
 
 impl Place {
-    /// The column of a byte of the row.
+    /// Returns the column of a byte of the row.
     pub(super) fn column(&self, text: &str, markers: &[Marker], cursor: usize) -> usize {
         let before = units(&text[self.start..self.end]);
         before.iter().take_while(|(at, _)| self.start + at < cursor).map(|(_, unit)| cells_of(unit, markers)).sum()
@@ -135,7 +135,8 @@ impl Place {
 }
 
 impl Editor {
-    /// The rows at `width` columns, at most `height` of them around the cursor. Linear in the text.
+    /// Returns the rows at `width` columns, at most `height` of them around the cursor. Runs in time linear in the
+    /// text.
     pub fn rows(&mut self, width: usize, height: usize, style: &EditorStyle) -> EditorRows {
         let prompt = Line::styled(&style.prompt, style.prompt_style);
         let lead = prompt.width();

@@ -17,7 +17,7 @@ pub(super) enum Unit {
     Word,
     /// Anything between blanks and slashes.
     Path,
-    /// To the edge of the line.
+    /// Up to the edge of the line.
     Line,
 }
 
@@ -26,17 +26,17 @@ impl Editor {
         target(&self.text, self.cursor, direction, unit)
     }
 
-    /// One row up or down; at the edge through the history.
+    /// Moves one row up or down; at the edge, shows another text of the history.
     pub(super) fn vertical(&mut self, step: isize, sticky: Option<usize>) -> bool {
         self.climb(step, sticky) || self.recall(step)
     }
 
-    /// As many rows up or down as are shown, at most to the edge.
+    /// Moves up or down by the shown height, at most to the edge.
     pub(super) fn page(&mut self, step: isize, sticky: Option<usize>) -> bool {
         (0..self.height.max(1)).rev().map(|more| step * (1 + more.cast_signed())).any(|step| self.climb(step, sticky))
     }
 
-    /// So many rows up or down; nothing where there are not as many.
+    /// Moves `step` rows up or down; does nothing if there are fewer rows.
     fn climb(&mut self, step: isize, sticky: Option<usize>) -> bool {
         let places = super::layout::places(self, if self.width == 0 { usize::MAX } else { self.width });
         let row = super::layout::locate(&places, self.cursor);
@@ -52,12 +52,12 @@ impl Editor {
         let draft = self.text.clone();
         let text = if step < 0 { self.history.older(&draft) } else { self.history.newer() };
         let Some(text) = text else { return false };
-        // The change itself must not end the way through the history.
+        // The change itself must not end the browsing of the history.
         let place = self.history.take_place();
         self.replace(0, self.text.len(), &text, false);
         self.history.set_place(place);
         if step < 0 {
-            // At its beginning, so that the next key goes on to the one before.
+            // At the beginning, so that the next key goes to the previous text.
             self.cursor = self.text.len();
         }
         true
@@ -80,7 +80,7 @@ pub(super) fn target(text: &str, cursor: usize, direction: Direction, unit: Unit
             if cursor == line_end {
                 return (cursor + 1).min(text.len());
             }
-            // Not from inside: a cluster is known from the beginning of its line.
+            // Searched from the beginning of the line, since clusters cannot be recognised from their middle.
             boundaries(text, line_start, line_end).find(|at| *at > cursor).unwrap_or(line_end)
         }
         (_, Direction::Back) => {
@@ -98,7 +98,7 @@ pub(super) fn target(text: &str, cursor: usize, direction: Direction, unit: Unit
     }
 }
 
-/// The nearest boundary of a cluster at or beyond `at`.
+/// Returns the nearest boundary of a cluster at or beyond `at`.
 pub(super) fn snap(text: &str, at: usize, forward: bool) -> usize {
     let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end);
@@ -118,7 +118,7 @@ pub(super) fn snap(text: &str, at: usize, forward: bool) -> usize {
     if forward { line_end } else { before }
 }
 
-/// The starts of clusters in a part of a line. Clusters without cells belong to the one before.
+/// Returns the starts of clusters in a part of a line. Clusters without cells are part of the previous one.
 fn boundaries(text: &str, from: usize, to: usize) -> std::vec::IntoIter<usize> {
     let mut places: Vec<usize> = Vec::new();
     for cluster in clusters(&text[from..to], 1) {
@@ -129,7 +129,7 @@ fn boundaries(text: &str, from: usize, to: usize) -> std::vec::IntoIter<usize> {
     places.into_iter()
 }
 
-/// Blanks, words, all else; markers stand alone.
+/// Distinguishes blanks, words and other characters; each marker is a class of its own.
 pub(super) fn class(c: char, unit: Unit) -> u32 {
     match c {
         c if super::marker_index(c).is_some() => 10 + u32::from(c),

@@ -1,4 +1,4 @@
-//! The text objects of vi: words, paragraphs, what stands in brackets and quotes.
+//! The text objects of vi: words, paragraphs, brackets and quotes.
 
 use super::motion::{Unit, class};
 use super::places::{line_end, line_start};
@@ -8,19 +8,20 @@ use super::places::{line_end, line_start};
 pub(super) struct Span {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Whole lines, without the end of the last one.
+    /// True for whole lines, without the end of the last one.
     pub(super) lines: bool,
 }
 
-/// Brackets, by the letters that name them.
+/// Brackets, with the letters that name them.
 const BRACKETS: &[(&str, char, char)] = &[("()b", '(', ')'), ("{}B", '{', '}'), ("[]", '[', ']'), ("<>", '<', '>')];
 
-/// Returns true if a letter behind `i` or `a` names an object.
+/// Returns true if a letter after `i` or `a` names an object.
 pub(super) fn is_known(name: char) -> bool {
     matches!(name, 'w' | 'p' | '"' | '\'' | '`') || BRACKETS.iter().any(|(names, ..)| names.contains(name))
 }
 
-/// The object around a place: `iw`, `a(`. None: there is none, or the keys name no object.
+/// Returns the object at a position for keys such as `iw` or `a(`. Returns `None` if there is no such object, or the
+/// keys are invalid.
 pub(super) fn find(text: &str, at: usize, keys: &str) -> Option<Span> {
     let mut letters = keys.chars();
     let is_around = match letters.next()? {
@@ -52,7 +53,7 @@ fn word(text: &str, at: usize, is_around: bool) -> Span {
         match (kind, behind(to, 0)) {
             (0, _) => to = behind(to, next),
             (_, blanks) if blanks > to => to = blanks,
-            // Blanks that begin a line belong to the line.
+            // Indentation is part of the line, not of the word.
             _ if before(from, 0) > start => from = before(from, 0),
             _ => {}
         }
@@ -82,7 +83,7 @@ fn paragraph(text: &str, at: usize, is_around: bool) -> Option<Span> {
         if to < text.len() {
             to = down(to + 1, !blank);
         } else if blank {
-            // Blank lines go with the text behind them.
+            // Blank lines are part of the text after them.
             return None;
         } else if from > 0 {
             from = up(from - 1, !blank);
@@ -109,7 +110,7 @@ fn bracketed(text: &str, at: usize, open: char, close: char, is_around: bool) ->
             _ => None,
         }),
     };
-    // Outside of a pair it is the next one.
+    // Outside of a pair, the next pair is used.
     let from = from.or_else(|| Some(at + text[at..].find(open)?))?;
     depth = 0;
     let to = text[from..].char_indices().find_map(|(place, c)| {
@@ -121,7 +122,7 @@ fn bracketed(text: &str, at: usize, open: char, close: char, is_around: bool) ->
         return Some(Span { from, to: to + 1, lines: false });
     }
     let (from, inner) = (from + 1, &text[from + 1..to]);
-    // Lines between two brackets stay lines.
+    // Lines between two brackets are whole lines.
     let last = inner.rfind('\n').filter(|end| inner[end + 1..].trim().is_empty());
     match (inner.starts_with('\n'), last) {
         (true, Some(end)) if end > 0 => Some(Span { from: from + 1, to: from + end, lines: true }),

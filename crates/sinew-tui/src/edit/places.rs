@@ -1,4 +1,4 @@
-//! Places of a text to which the keys of vi lead: lines, words, characters.
+//! The targets of vi motions in a text: lines, words, characters.
 
 use super::motion::{Direction, Unit, class, snap, target};
 
@@ -22,11 +22,11 @@ pub(super) fn previous(text: &str, at: usize) -> usize {
     target(text, at, Direction::Back, Unit::Cluster)
 }
 
-/// The first place of the line that is no blank.
+/// Returns the first position of the line that is not blank.
 pub(super) fn first_letter(text: &str, at: usize) -> usize {
     let (start, end) = (line_start(text, at), line_end(text, at));
     let blanks = text[start..end].len() - text[start..end].trim_start_matches([' ', '\t']).len();
-    // Of a line of blanks the last one.
+    // In a blank line, the last blank.
     if start + blanks == end && blanks > 0 { previous(text, end) } else { start + blanks }
 }
 
@@ -34,13 +34,13 @@ pub(super) fn is_empty_line(text: &str, at: usize) -> bool {
     line_start(text, at) == line_end(text, at)
 }
 
-/// The byte behind the characters that fit, from `at` on.
+/// Returns the byte after the matching characters that begin at `at`.
 pub(super) fn skip(text: &str, at: usize, fits: impl Fn(usize, char) -> bool) -> usize {
     let end = text[at..].char_indices().find(|(offset, c)| !fits(at + offset, *c));
     end.map_or(text.len(), |(offset, _)| at + offset)
 }
 
-/// The beginning of the next word, or the next empty line. `in_line`: at most the end of the line.
+/// Returns the beginning of the next word, or the next empty line. If `in_line`, returns at most the end of the line.
 pub(super) fn word(text: &str, at: usize, in_line: bool) -> usize {
     let kind = class_at(text, at);
     let mut to = match kind {
@@ -56,7 +56,7 @@ pub(super) fn word(text: &str, at: usize, in_line: bool) -> usize {
     snap(text, to, true)
 }
 
-/// The last cluster of the word that ends behind `at`; where none does, the last place of the text.
+/// Returns the last cluster of the word that ends after `at`; the last position of the text if there is none.
 pub(super) fn word_end(text: &str, at: usize) -> usize {
     let from = skip(text, next(text, at), |_, c| c.is_whitespace());
     if from == text.len() {
@@ -66,7 +66,7 @@ pub(super) fn word_end(text: &str, at: usize) -> usize {
     previous(text, snap(text, skip(text, from, |_, c| class(c, Unit::Word) == kind), true))
 }
 
-/// The beginning of the word before, or the empty line before.
+/// Returns the beginning of the previous word, or the previous empty line.
 pub(super) fn word_back(text: &str, at: usize) -> usize {
     let mut from = at;
     while from > 0 && class_at(text, previous(text, from)) == 0 {

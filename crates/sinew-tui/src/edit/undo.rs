@@ -1,6 +1,6 @@
-//! Changes that can be taken back and done again.
+//! Changes that can be undone and redone.
 
-/// A piece of text that took the place of another.
+/// A replacement of a piece of text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Change {
     pub(super) at: usize,
@@ -8,30 +8,30 @@ pub(super) struct Change {
     pub(super) inserted: String,
     /// The cursor before the change.
     pub(super) cursor: usize,
-    /// Changes of one group are taken back together.
+    /// Changes of one group are undone together.
     pub(super) group: usize,
 }
 
-/// The changes, oldest first, and how many of them hold at present.
+/// The changes, oldest first, and how many of them are currently applied.
 #[derive(Debug, Default)]
 pub(super) struct UndoList {
     changes: Vec<Change>,
     done: usize,
     group: usize,
-    /// All that is changed belongs to the present group.
+    /// True if all changes belong to the current group.
     is_held: bool,
 }
 
-/// Older changes are forgotten.
+/// The number of changes kept; older ones are removed.
 const STEPS: usize = 1_000;
 
 impl UndoList {
-    /// A number that changes with every change that is made.
+    /// Returns a number that changes with every new change.
     pub(super) fn len(&self) -> usize {
         self.done
     }
 
-    /// Begins a group that takes all changes until it is released.
+    /// Begins a group that includes all changes until it is released.
     pub(super) fn hold(&mut self) {
         self.split();
         self.is_held = true;
@@ -72,12 +72,12 @@ impl UndoList {
         self.changes.get(self.done).cloned()
     }
 
-    /// Tells whether the change that would be taken back next belongs to this group.
+    /// Returns true if the next change to undo belongs to this group.
     pub(super) fn goes_back(&self, group: usize) -> bool {
         self.done > 0 && self.changes[self.done - 1].group == group
     }
 
-    /// Tells whether the change that would be done next belongs to this group.
+    /// Returns true if the next change to redo belongs to this group.
     pub(super) fn goes_forward(&self, group: usize) -> bool {
         self.changes.get(self.done).is_some_and(|change| change.group == group)
     }

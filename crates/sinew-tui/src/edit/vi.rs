@@ -1,4 +1,4 @@
-//! The keys of vi: commands of the normal and visual modes, over the editor's own undo and kills.
+//! The keys of vi: commands of the normal and visual modes, based on the editor's undo and kills.
 
 use super::motion::{Unit, class, snap};
 use super::objects::{self, Span};
@@ -10,61 +10,61 @@ use super::{EditAction, Editor, Last};
 /// The mode of the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ViMode {
-    /// Keys are text.
+    /// Keys insert text.
     #[default]
     Insert,
     /// Keys are commands.
     Normal,
-    /// Motions change what is selected.
+    /// Motions change the selection.
     Visual,
 }
 
-/// A key that was pressed, as vi tells keys apart.
+/// A pressed key, as vi distinguishes keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ViPress<'a> {
-    /// Ends a mode, or drops a command that is not complete.
+    /// Ends a mode, or cancels an incomplete command.
     Escape,
-    /// Deletes the last key of a command; without one it moves to the left.
+    /// Deletes the last key of a command; without a command, moves to the left.
     Backspace,
-    /// Does again what was undone.
+    /// Redoes the last undone change.
     Redo,
-    /// Any other key, by the text that it types; empty where it types nothing.
+    /// Any other key, with the text that it types; empty if it types nothing.
     Text(&'a str),
 }
 
-/// The fate of a key.
+/// The result of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ViKey {
-    /// It was a command, or a part of one.
+    /// The key was a command, or a part of one.
     Taken,
-    /// These keys are no command.
+    /// The keys are not a command.
     Unknown(String),
-    /// It has its own meaning.
+    /// The caller must handle the key.
     Passed,
 }
 
-/// The keys of vi over an [`Editor`].
+/// The keys of vi for an [`Editor`].
 ///
-/// In insert mode it takes Esc alone; the keys of the editor are those of the caller. Costs per key are those of the line at
-/// the cursor, but for commands that name more.
+/// In insert mode, it handles only Esc; the caller handles the keys of the editor. A key runs in time linear in the
+/// line of the cursor, except for commands that affect more.
 #[derive(Debug, Default)]
 pub struct Vi {
     mode: ViMode,
-    /// The keys of a command that is not complete.
+    /// The keys of an incomplete command.
     keys: String,
-    /// The character that was searched for last, and how.
+    /// The last searched character, and the kind of search.
     find: Option<(char, String)>,
-    /// The other end of the selection, and whether it is of whole lines.
+    /// The other end of the selection, and whether whole lines are selected.
     anchor: usize,
     by_lines: bool,
-    /// The lines that were cut or copied last: they are put as lines.
+    /// The lines last cut or copied, which are pasted as lines; `None` if they were not lines.
     lines: Option<String>,
-    /// The command that is under way or was the last change, and what was typed behind it.
+    /// The current command or last change, and the text typed after it.
     change: Option<Command>,
     typed: String,
 }
 
-/// A command: `d` with a target, ` ` for a motion alone, or a letter that needs none.
+/// A command: `d` with a target, ` ` for a motion alone, or a letter without a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Command {
     count: Option<usize>,
@@ -72,7 +72,7 @@ struct Command {
     target: String,
 }
 
-/// The part that a target covers.
+/// The part of the text that a target covers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Exclusive,
@@ -80,10 +80,10 @@ enum Reach {
     Lines,
 }
 
-/// Commands that stand for others.
+/// Abbreviations of other commands.
 const SHORT: &[(char, &str)] =
     &[('x', "dl"), ('X', "dh"), ('s', "cl"), ('D', "d$"), ('C', "c$"), ('S', "cc"), ('Y', "yy")];
-/// Motions of one letter, and how far they reach.
+/// Motions of one letter, and what they cover.
 const MOTIONS: &[(&str, Reach)] = &[
     ("h", Reach::Exclusive),
     ("l", Reach::Exclusive),
@@ -100,10 +100,10 @@ const MOTIONS: &[(&str, Reach)] = &[
     ("k", Reach::Lines),
     ("G", Reach::Lines),
     ("gg", Reach::Lines),
-    // The line itself, where an operator is doubled.
+    // The line itself, for a doubled operator.
     ("_", Reach::Lines),
 ];
-/// Counts beyond it are a slip of the finger.
+/// The maximum count; larger ones are typing errors.
 const MOST: usize = 10_000;
 
 /// The keys so far.
@@ -113,7 +113,7 @@ enum Parsed {
     Whole(Command),
 }
 
-/// The count at the beginning of keys, and the rest.
+/// Returns the count at the beginning of keys, and the rest.
 fn split_count(keys: &str) -> (Option<usize>, &str) {
     let digits = keys.len() - keys.trim_start_matches(|key: char| key.is_ascii_digit()).len();
     match digits {
@@ -155,7 +155,7 @@ fn parse(keys: &str, is_visual: bool) -> Parsed {
     }
 }
 
-/// Returns true if keys are a whole target, false if they begin one, and none for others.
+/// Returns true if keys are a complete target, false if they begin one, and `None` otherwise.
 fn is_target(keys: &str, has_objects: bool) -> Option<bool> {
     let mut letters = keys.chars();
     let count = keys.chars().count();
@@ -168,7 +168,7 @@ fn is_target(keys: &str, has_objects: bool) -> Option<bool> {
     }
 }
 
-/// Brings the cursor from the end of a line onto its last character.
+/// Moves the cursor from the end of a line onto its last character.
 fn onto_letter(editor: &mut Editor) {
     let (text, at) = (&editor.text, editor.cursor);
     if at == line_end(text, at) && at > line_start(text, at) {
@@ -177,19 +177,19 @@ fn onto_letter(editor: &mut Editor) {
 }
 
 impl Vi {
-    /// The mode.
+    /// Returns the mode.
     #[must_use]
     pub fn mode(&self) -> ViMode {
         self.mode
     }
 
-    /// The keys of a command that is not complete.
+    /// Returns the keys of an incomplete command.
     #[must_use]
     pub fn keys(&self) -> &str {
         &self.keys
     }
 
-    /// The bytes of the editor's text that are selected.
+    /// Returns the selected bytes of the editor's text; `None` without a selection.
     #[must_use]
     pub fn selection(&self, editor: &Editor) -> Option<(usize, usize)> {
         (self.mode == ViMode::Visual).then(|| {
@@ -198,7 +198,7 @@ impl Vi {
         })
     }
 
-    /// Begins anew in insert mode: another text is written.
+    /// Resets to insert mode, for a new text.
     pub fn restart(&mut self, editor: &mut Editor) {
         self.keys.clear();
         self.mode = ViMode::Insert;
@@ -206,7 +206,7 @@ impl Vi {
         editor.undo.release();
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub fn key(&mut self, editor: &mut Editor, press: ViPress<'_>) -> ViKey {
         if self.mode == ViMode::Insert {
             match press {
@@ -232,7 +232,7 @@ impl Vi {
             }
             ViPress::Backspace if self.keys.pop().is_none() => drop(self.run(editor, "h".into())),
             ViPress::Backspace => {}
-            // A character that no command waits for may be one of the caller's.
+            // A character outside of a command may have a meaning for the caller.
             ViPress::Text(text) if text.is_empty() || text.chars().any(char::is_control) => {
                 self.keys.clear();
                 return ViKey::Passed;
@@ -243,7 +243,7 @@ impl Vi {
         ViKey::Taken
     }
 
-    /// Carries keys out where they are a whole command.
+    /// Executes keys if they are a complete command.
     fn run(&mut self, editor: &mut Editor, keys: String) -> ViKey {
         self.keys.clear();
         match parse(&keys, self.mode == ViMode::Visual) {
@@ -265,7 +265,7 @@ impl Vi {
         ViKey::Taken
     }
 
-    /// Leaves the insert mode, and writes what was typed as often as was said.
+    /// Leaves the insert mode, and repeats the typed text according to the count.
     fn end_insert(&mut self, editor: &mut Editor) {
         self.mode = ViMode::Normal;
         if let Some(Command { count: Some(count), verb, .. }) = &self.change
@@ -283,15 +283,15 @@ impl Vi {
         }
     }
 
-    /// Brings the cursor onto a character, where it was moved otherwise.
+    /// Moves the cursor onto a character after a movement by other means.
     pub fn rest(&self, editor: &mut Editor) {
-        // What is selected may reach over the end of its line.
+        // A selection may extend over the end of its line.
         if self.mode == ViMode::Normal {
             onto_letter(editor);
         }
     }
 
-    /// Carries a command out; tells whether `.` does it again.
+    /// Executes a command; returns true if `.` can repeat it.
     fn carry_out(&mut self, editor: &mut Editor, command: &Command) -> bool {
         let count = command.count.unwrap_or(1);
         let at = editor.cursor;
@@ -318,7 +318,7 @@ impl Vi {
             verb @ ('d' | 'c' | 'y' | 'x' | 's') => {
                 let span = match self.mode {
                     ViMode::Visual => Some(self.selected(editor)),
-                    // All of lines but for blanks around it: they go whole.
+                    // If only blanks of the lines remain, whole lines are affected.
                     _ => self.span(editor, command).map(|span| Span {
                         lines: span.lines || verb == 'd' && is_all_of_lines(&editor.text, span),
                         ..span
@@ -354,7 +354,7 @@ impl Vi {
         self.typed.clear();
     }
 
-    /// Moves the cursor, or in the visual mode selects an object.
+    /// Moves the cursor, or selects an object in the visual mode.
     fn go(&mut self, editor: &mut Editor, command: &Command) {
         let step = match command.target.as_str() {
             "j" => Some(EditAction::Down),
@@ -374,7 +374,7 @@ impl Vi {
         }
     }
 
-    /// The place to which a motion leads, and how far an operator reaches there.
+    /// Returns the target position of a motion, and what an operator covers up to there.
     fn motion(&mut self, editor: &Editor, Command { count, verb, target }: &Command) -> Option<(usize, Reach)> {
         let (text, at, times) = (&editor.text, editor.cursor, count.unwrap_or(1));
         let (start, end, is_free) = (line_start(text, at), line_end(text, at), *verb == ' ');
@@ -393,7 +393,7 @@ impl Vi {
             "b" => Some(repeated(times, at, |at| word_back(text, at))).filter(|to| is_free || *to < at)?,
             "e" => repeated(times, at, |at| word_end(text, at)),
             "w" if *verb == 'c' && class_at(text, at) != 0 => {
-                // The end of this word first, where the cursor may be already.
+                // The end of this word first, since the cursor may already be there.
                 let kind = class_at(text, at);
                 let here = previous(text, snap(text, skip(text, at, |_, c| class(c, Unit::Word) == kind), true));
                 return Some((repeated(times - 1, here, |at| word_end(text, at)), Reach::Inclusive));
@@ -402,7 +402,7 @@ impl Vi {
             "G" => line(count.unwrap_or(usize::MAX)),
             "gg" => line(times),
             "_" if times == 1 => at,
-            // As many lines as there are, but at least another one.
+            // As many lines as there are, but at least one more.
             "_" => text[at..].match_indices('\n').take(times - 1).last().map(|(end, _)| at + end + 1)?,
             "j" => text[at..].match_indices('\n').take(times).last().map(|(end, _)| at + end + 1)?,
             "k" => {
@@ -421,13 +421,13 @@ impl Vi {
                         true,
                     ),
                     (target, _) => {
-                        // An object that is not there is none of these.
+                        // A missing object has no other meaning.
                         let how = target.chars().next().filter(|how| "ftFT".contains(*how))?;
                         self.find = Some((how, target[1..].to_owned()));
                         (how, target[1..].to_owned(), false)
                     }
                 };
-                // Before the character that it stands at already.
+                // Searches beyond the character directly after the cursor.
                 let beyond = again && matches!(how, 't' | 'T');
                 if how.is_lowercase() {
                     let from = repeated(1 + usize::from(beyond), at, |at| next(text, at).min(end));
@@ -444,7 +444,7 @@ impl Vi {
         Some((to, reach))
     }
 
-    /// The text that an operator is about.
+    /// Returns the text that an operator affects.
     fn span(&mut self, editor: &Editor, command: &Command) -> Option<Span> {
         let (text, at) = (&editor.text, editor.cursor);
         if let Some(span) = objects::find(text, at, &command.target) {
@@ -458,7 +458,7 @@ impl Vi {
         Some(match reach {
             Reach::Lines => Span { from, to: line_end(text, to), lines: true },
             Reach::Inclusive => Span { from, to: next(text, to).min(line_end(text, to)), lines: false },
-            // Up to the beginning of a line is up to the end of the one before.
+            // Up to the beginning of a line means up to the end of the previous one.
             Reach::Exclusive if to > line_end(text, from) && line_start(text, to) == to => {
                 Span { from, to: to - 1, lines: text[line_start(text, from)..from].trim_start().is_empty() }
             }
@@ -499,7 +499,7 @@ impl Vi {
             return;
         }
         if lines && !is_change {
-            // With the line end behind it, else the one before.
+            // Includes the line end after it, or else the one before.
             match to < text.len() {
                 true => to += 1,
                 false => from = from.saturating_sub(1),
@@ -515,7 +515,7 @@ impl Vi {
         }
     }
 
-    /// Puts what was cut or copied last behind the cursor, or before it; whole lines below or above.
+    /// Pastes the last cut or copied text after the cursor, or before it; whole lines below or above.
     fn put(&self, editor: &mut Editor, count: usize, is_behind: bool) {
         let Some(kill) = editor.kills.newest() else { return };
         let is_lines = self.lines.as_deref() == Some(kill);
@@ -536,7 +536,7 @@ impl Vi {
         };
     }
 
-    /// Does the last change again.
+    /// Repeats the last change.
     fn repeat(&mut self, editor: &mut Editor, count: Option<usize>) {
         let Some(mut change) = self.change.clone() else { return };
         change.count = count.or(change.count);
@@ -552,7 +552,7 @@ impl Vi {
     }
 }
 
-/// Returns true if a part of several lines leaves only blanks of them.
+/// Returns true if only blanks remain of the lines of a multi-line part.
 fn is_all_of_lines(text: &str, Span { from, to, .. }: Span) -> bool {
     text[from..to].contains('\n')
         && text[line_start(text, from)..from].trim_start().is_empty()

@@ -1,13 +1,14 @@
-//! The row in which the user writes.
+//! The row of the user's input.
 
 use sinew_term::clusters;
 
 use crate::text::row::Row;
 
-/// The input line, and the bytes that bring it up to date: as few as can be, since a screen reader says each of them.
+/// The input line, which produces the bytes that update it: as few as possible, since a screen reader speaks each of
+/// them.
 ///
-/// A character that is typed at the end is that character; one that is deleted there is a step back, a blank and a step
-/// back. Text of several rows leaves those above the cursor as they are.
+/// A character typed at the end is written as is; a character deleted there is a backspace, a blank and a backspace. In
+/// a text of several rows, those above the cursor are not changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct InputLine {
     shown: Option<Shown>,
@@ -15,21 +16,21 @@ pub struct InputLine {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Shown {
-    /// The row of the text that the row of the terminal holds.
+    /// The row of the text that the terminal's row shows.
     row: usize,
     text: String,
     column: usize,
 }
 
 impl InputLine {
-    /// Returns true if the row is there.
+    /// Returns true if the row is shown.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// Shows the rows of an editor, of which the cursor's is the last that is written. They are laid out for one column
-    /// fewer than the terminal has: behind its last one a step back goes to another place in each terminal.
+    /// Shows the rows of an editor; the cursor's row is the last one written. The rows must be one column narrower than
+    /// the terminal: after its last column, terminals disagree about a backspace.
     pub fn show(&mut self, rows: &[Row], caret: (usize, usize)) -> Vec<u8> {
         let row = caret.0.min(rows.len().saturating_sub(1));
         let mut text = rows.get(row).map_or("", Row::text).to_owned();
@@ -61,19 +62,19 @@ impl InputLine {
         out.into_bytes()
     }
 
-    /// Erases the row: something else is to be written there.
+    /// Erases the row, to write something else.
     pub fn hide(&mut self) -> &'static [u8] {
         if self.shown.take().is_some() { b"\r\x1b[K" } else { b"" }
     }
 
-    /// Ends the row: its text was sent.
+    /// Ends the row after its text was sent.
     pub fn end(&mut self) -> &'static [u8] {
         if self.shown.take().is_some() { b"\r\n" } else { b"" }
     }
 }
 
 impl Shown {
-    /// Writes the row where nothing stands.
+    /// Writes the row into an empty row of the terminal.
     fn write(&self, out: &mut String) {
         out.push_str(&self.text);
         step_back(width(&self.text) - self.column.min(width(&self.text)), out);
@@ -84,7 +85,7 @@ impl Shown {
         self.write(out);
     }
 
-    /// Turns one state of a row into another.
+    /// Changes one state of the row into another.
     fn change(&self, next: &Shown, out: &mut String) {
         let (old_width, new_width) = (width(&self.text), width(&next.text));
         let at_end = self.column == old_width;
@@ -115,7 +116,7 @@ fn step_back(cells: usize, out: &mut String) {
     out.extend(std::iter::repeat_n('\x08', cells));
 }
 
-/// The text between two columns.
+/// Returns the text between two columns.
 fn between(text: &str, from: usize, to: usize) -> &str {
     let byte = |column: usize| {
         let mut used = 0;

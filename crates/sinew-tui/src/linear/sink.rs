@@ -1,23 +1,23 @@
-//! The order and the time of lines that are said.
+//! The order and timing of output lines.
 
 use std::collections::VecDeque;
 
 use super::InputLine;
 use crate::text::row::{Line, Row};
 
-/// The moments at which the text of an answer is said.
+/// When the text of an answer is output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pace {
     /// Line by line.
     #[default]
     Line,
-    /// Sentence by sentence, each on a line of its own.
+    /// Sentence by sentence, each on its own line.
     Sentence,
-    /// All of it at its end.
+    /// All at once at the end.
     End,
 }
 
-/// Text that streams, cut into what can be said.
+/// Splits streaming text into lines to output.
 #[derive(Clone, Debug, Default)]
 pub struct Speech {
     pace: Pace,
@@ -25,13 +25,13 @@ pub struct Speech {
 }
 
 impl Speech {
-    /// Nothing said yet.
+    /// Creates an empty text.
     #[must_use]
     pub fn new(pace: Pace) -> Speech {
         Speech { pace, open: String::new() }
     }
 
-    /// Takes more text; gives the lines that are whole by now. Linear in the text and the open line.
+    /// Appends text; returns the lines that are now complete. Runs in time linear in the text and the open line.
     pub fn push(&mut self, delta: &str) -> Vec<String> {
         self.open.push_str(delta);
         let mut whole = Vec::new();
@@ -43,13 +43,13 @@ impl Speech {
         whole
     }
 
-    /// The text is over; gives what was still open.
+    /// Ends the text; returns the remaining lines.
     pub fn finish(&mut self) -> Vec<String> {
         let text = std::mem::take(&mut self.open);
         text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// The byte behind the first part that is whole.
+    /// Returns the byte after the first complete part.
     fn end(&self) -> Option<usize> {
         let line = self.open.find('\n').map(|at| at + 1);
         match self.pace {
@@ -66,30 +66,30 @@ impl Speech {
 
 /// The output of linear mode: lines in order, and the input line below them.
 ///
-/// It knows no clock: the caller says whether the lines wait because the user is writing.
+/// It has no clock: the caller decides whether lines wait because the user is typing.
 #[derive(Debug, Default)]
 pub struct LinearOutput {
     lines: VecDeque<String>,
     input: InputLine,
-    /// The terminal knows no cursor, and the kernel edits the line.
+    /// True if the terminal cannot move the cursor, and the kernel edits the line.
     plain: bool,
 }
 
 impl LinearOutput {
-    /// `plain`: not one escape sequence is written, and no input line.
+    /// Creates an output. If `plain`, it writes no escape sequences and no input line.
     #[must_use]
     pub fn new(plain: bool) -> LinearOutput {
         LinearOutput { plain, ..LinearOutput::default() }
     }
 
-    /// Appends text, made harmless, line by line.
+    /// Appends sanitised text, line by line.
     pub fn say(&mut self, text: &str) {
         for line in text.lines() {
             self.lines.push_back(Line::plain(line).text().trim_end().to_owned());
         }
     }
 
-    /// Rings the bell behind what was said so far.
+    /// Rings the bell after the current output.
     pub fn ring(&mut self) {
         match self.lines.back_mut() {
             Some(line) => line.push('\x07'),
@@ -97,14 +97,14 @@ impl LinearOutput {
         }
     }
 
-    /// Returns true if lines wait.
+    /// Returns true if lines are waiting.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         !self.lines.is_empty()
     }
 
-    /// The bytes that write the lines that wait, unless they are `held`, and show the input line: rows and cursor of an
-    /// editor, or none where nothing can be written now.
+    /// Returns the bytes that write the waiting lines, unless `held`, and show the input line. `input` are the rows and
+    /// the cursor of an editor; `None` if there is no input now.
     pub fn write(&mut self, held: bool, input: Option<(&[Row], (usize, usize))>) -> Vec<u8> {
         let mut out = Vec::new();
         if !held && self.is_waiting() {
@@ -121,7 +121,7 @@ impl LinearOutput {
         out
     }
 
-    /// Ends the input line: what stands in it was sent.
+    /// Ends the input line after its text was sent.
     pub fn sent(&mut self) -> &'static [u8] {
         self.input.end()
     }

@@ -1,4 +1,4 @@
-//! From the document and the chrome to the rows of the window.
+//! Composes the document and the chrome into the rows of the window.
 
 use std::sync::Arc;
 
@@ -7,37 +7,37 @@ use super::{CaretPlace, Chrome, Size};
 use crate::text::row::Row;
 use crate::text::style::{Attrs, Color, Style};
 
-/// A row of the window, and whether the terminal takes the next one as its continuation.
+/// A row of the window, and whether the next one continues it in the terminal.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) row: Arc<Row>,
-    /// The next row goes on with the same line of the terminal.
+    /// True if the next row continues the same line of the terminal.
     pub(super) joined: bool,
 }
 
 /// The content of the next frame.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// All rows from the first of the present window on: those that scroll out, then those of the next window.
+    /// All rows from the first of the current window: those that scroll out, then those of the next window.
     pub(super) rows: Vec<Shown>,
-    /// The number of them that scroll out.
+    /// The number of rows that scroll out.
     pub(super) retire: usize,
-    /// The number of rows at the top of the next window that are final and next to scroll out.
+    /// The number of rows at the top of the next window that are final and scroll out next.
     pub(super) settled: usize,
-    /// Row of the next window and column.
+    /// The row in the next window, and the column.
     pub(super) caret: (usize, usize),
     pub(super) more: bool,
 }
 
-/// The bytes of text that scroll out with one frame at most.
+/// The maximum size of the text that scrolls out with one frame, in bytes.
 const BURST: usize = 48 << 10;
 
-/// Rows of a block that can be shown.
+/// The rows of a block that can be shown.
 struct Segment<'a> {
     rows: &'a [Arc<Row>],
 }
 
-/// `floor`: the height of the present window, below which the next one does not fall.
+/// Composes the next frame. `floor` is the height of the current window and the minimum height of the next one.
 pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: usize) -> Plan {
     let (settled, live) = split(document);
     let parts = fit_chrome(chrome, size.rows);
@@ -59,7 +59,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
                 break;
             }
             let next = segment.rows.get(index + 1);
-            // Of a line on a screen of one row the beginning is gone when its end comes.
+            // On a screen of one row, the beginning of a line is gone when its end appears.
             let joined = row.soft
                 && size.rows > 1
                 && next.is_some_and(|next| next.line == row.line && can_join(row, next, size.columns));
@@ -67,7 +67,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
             shown += 1;
         }
     }
-    // The last row that is shown is followed by something else.
+    // The last shown row is followed by something else.
     if let Some(last) = rows.last_mut() {
         last.joined = false;
     }
@@ -77,7 +77,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     }
 
     let visible = rows.len() - retire;
-    // A cover that pushes takes rows that are free first; one that does not leaves the editor where it is.
+    // A pushing cover uses free rows first; any other cover leaves the editor where it is.
     let pushed = if chrome.pushes { cover.len() } else { 0 };
     let height = floor.min(size.rows).max((visible + chrome_rows + pushed).min(size.rows));
     let height = height.max((cover.len() + parts.status.len() + parts.editor.len()).min(size.rows));
@@ -88,7 +88,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     if covered {
         let kept = height - parts.status.len() - parts.editor.len() - cover.len();
         if chrome.pushes {
-            // The newest rows stay in sight; the oldest come back when the cover goes.
+            // The newest rows stay visible; the oldest return when the cover closes.
             let hidden = rows.len().saturating_sub(kept);
             rows.drain(..hidden);
             settled_shown = if hidden > 0 { 0 } else { settled_shown };
@@ -106,7 +106,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     let editor_top = rows.len() - retire;
     rows.extend(parts.editor.iter().cloned().map(plain));
 
-    // A row that ends here ends without blanks, also where it is the part of a line that may go on.
+    // Blanks at the end are removed from a row that ends here, even if its line may continue.
     for shown in &mut rows {
         if !shown.joined && shown.row.soft && shown.row.text().ends_with(' ') {
             let row = Row::new(shown.row.to_line(), shown.row.line).foreign(shown.row.foreign);
@@ -125,15 +125,15 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     Plan { rows, retire, settled: settled_shown, caret, more }
 }
 
-/// Returns true if a terminal can wrap from one row into the next. Where a wide cluster leaves the last cell free some
-/// give that cell the look of the cluster, so that it would not show what the row says.
+/// Returns true if the terminal can wrap from one row into the next. If a wide cluster leaves the last cell free, some
+/// terminals show this cell in the style of the cluster, which would be wrong.
 fn can_join(row: &Row, next: &Row, columns: usize) -> bool {
     let shown = Attrs(Attrs::UNDERLINE.0 | Attrs::REVERSE.0 | Attrs::STRIKE.0);
     let is_plain = |style: Style| style.bg == Color::Default && style.attrs.0 & shown.0 == 0;
     next.cells().next().is_none_or(|first| first.width < 2 || is_plain(first.style)) || row.width() >= columns
 }
 
-/// The final rows that nothing holds back, and what may still change or waits behind it.
+/// Splits the document into the final rows that nothing holds back, and the rows that may change or wait after those.
 fn split(document: &Document) -> (Vec<Segment<'_>>, Vec<Segment<'_>>) {
     let (mut settled, mut live) = (Vec::new(), Vec::new());
     let mut open = false;
@@ -152,7 +152,7 @@ fn split(document: &Document) -> (Vec<Segment<'_>>, Vec<Segment<'_>>) {
     (settled, live)
 }
 
-/// Of `wanted` rows those that one frame carries, and whether some remain.
+/// Returns how many of `wanted` rows fit into one frame, and whether some remain.
 fn limit_burst(settled: &[Segment<'_>], wanted: usize) -> (usize, bool) {
     let mut bytes = 0;
     let rows = settled.iter().flat_map(|segment| segment.rows).take(wanted);
@@ -171,11 +171,12 @@ struct Parts<'a> {
     above: &'a [Row],
     status: &'a [Row],
     editor: &'a [Row],
-    /// Rows of the editor above those that are shown.
+    /// The number of rows of the editor above the shown ones.
     skipped: usize,
 }
 
-/// The part of the chrome that fits: the editor around its cursor first, then the status, then what stands above it.
+/// Returns the part of the chrome that fits: first the editor around its cursor, then the status, then the rows above
+/// it.
 fn fit_chrome(chrome: &Chrome, height: usize) -> Parts<'_> {
     let count = chrome.editor.len().min(height);
     let caret = if chrome.caret.place == CaretPlace::Editor { chrome.caret.row } else { 0 };
@@ -191,8 +192,8 @@ fn fit_chrome(chrome: &Chrome, height: usize) -> Parts<'_> {
     }
 }
 
-/// Rows that can still change, in the room that is left: each block keeps its first row and as many of its last ones
-/// as its share allows; the oldest become one row where not even that fits.
+/// Fits the rows that can still change into the remaining room: each block keeps its first row and as many of its last
+/// rows as its share allows; if that does not fit either, the oldest blocks become one row.
 fn clip(live: &[Segment<'_>], room: usize, width: usize) -> Vec<Shown> {
     let dim = Style::PLAIN.with(Attrs::DIM);
     let plain = |row| Shown { row, joined: false };
@@ -214,7 +215,7 @@ fn clip(live: &[Segment<'_>], room: usize, width: usize) -> Vec<Shown> {
             out.extend(rows.iter().cloned().map(plain));
             continue;
         }
-        // A blank row in front is the first to go.
+        // A leading blank row is removed first.
         let rows = if rows[0].text().is_empty() && rows.len() > 1 { &rows[1..] } else { rows };
         if rows.len() <= share {
             out.extend(rows.iter().cloned().map(plain));
@@ -231,7 +232,7 @@ fn clip(live: &[Segment<'_>], room: usize, width: usize) -> Vec<Shown> {
     out
 }
 
-/// The number of rows for each block: equal shares, of which small blocks leave the rest to the others.
+/// Returns the number of rows for each block: equal shares, where small blocks leave the rest to the others.
 fn shares(live: &[Segment<'_>], room: usize) -> Vec<usize> {
     let mut shares = vec![0; live.len()];
     let mut left = room;
@@ -239,7 +240,7 @@ fn shares(live: &[Segment<'_>], room: usize) -> Vec<usize> {
     while left > 0 && open > 0 {
         let each = (left / open).max(1);
         open = 0;
-        // The newest first: with a row too few it is the oldest that goes without.
+        // The newest first: if there are too few rows, the oldest block gets none.
         for (share, segment) in shares.iter_mut().zip(live).rev() {
             let more = each.min(segment.rows.len() - *share).min(left);
             *share += more;

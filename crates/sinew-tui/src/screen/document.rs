@@ -1,4 +1,4 @@
-//! Blocks in order, their rows at the present width, and how many of them have left the window.
+//! The blocks in order, their rows at the current width, and how many of these have left the window.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -10,26 +10,26 @@ use crate::text::style::Style;
 use crate::text::wrap::{WrapMode, wrap};
 use crate::theme::Theme;
 
-/// The space and the looks for which a block is laid out.
+/// The width and the colours for the layout of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'a> {
-    /// Columns.
+    /// The number of columns.
     pub width: usize,
-    /// Looks.
+    /// The theme.
     pub theme: &'a Theme,
 }
 
 /// The rows of a block.
 ///
-/// Rows up to `settled` never change again at this width and may be gone from the front already; a block that grows
-/// keeps them and replaces what follows ([`Rendered::reopen`]).
+/// The first `settled` rows never change at this width and may already have been dropped from the front; a growing
+/// block keeps them and replaces the others ([`Rendered::reopen`]).
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
-    /// The rows, without those that were dropped at the front.
+    /// The rows, without those dropped from the front.
     pub rows: Vec<Arc<Row>>,
     /// The number of `rows` that are final.
     pub settled: usize,
-    /// True if the block is complete: no row will follow and none will change.
+    /// True if the block is complete: no rows will be added or changed.
     pub finished: bool,
 }
 
@@ -56,25 +56,26 @@ impl Rendered {
     }
 }
 
-/// A part of the document that makes rows.
+/// A part of the document that produces rows.
 ///
-/// Logical lines are numbered from 1 ([`Row::line`]), the same at every width, and the rows of one line settle together:
-/// where rows have scrolled out and the width changes, the block goes on with the first line of which nothing has left.
+/// Logical lines are numbered from 1 ([`Row::line`]), with the same numbers at every width, and the rows of one line
+/// settle together: if rows have scrolled out and the width changes, the block continues with the first line that is
+/// still complete.
 pub trait Block: Any {
-    /// A number that changes with the content.
+    /// Returns a number that changes with the content.
     fn version(&self) -> u64;
 
-    /// Brings `out` up to date. `restart`: `out` holds nothing of the block, since the width or the theme is another.
+    /// Updates `out`. If `restart`, `out` contains nothing of the block, because the width or the theme has changed.
     fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut Rendered);
 
-    /// Another block begins behind this one.
+    /// Called when another block begins after this one.
     fn is_followed(&mut self) {}
 
-    /// The content as plain text, shown in place of the block if rendering it fails.
+    /// Returns the content as plain text, which is shown instead if the rendering fails.
     fn plain(&self) -> String;
 }
 
-/// A block of a [`crate::Screen`].
+/// Identifies a block of a [`crate::Screen`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct BlockId(u64);
 
@@ -83,16 +84,16 @@ pub(super) struct Entry {
     block: Box<dyn Block>,
     spaced: bool,
     version: Option<u64>,
-    /// Rows, those of a line that is half out in front of the others.
+    /// The rows, beginning with those of a line that is partly out.
     pub(super) rendered: Rendered,
     /// The number of rows that have left the window.
     pub(super) retired: usize,
-    /// The last logical line of which a row has left.
+    /// The last logical line with a row that has left; `None` if no row has.
     line: Option<u32>,
-    /// After a change of width: rows of that line that have not left, and the line itself, from which on the rows
-    /// of the block are taken.
+    /// After a change of width: the remaining rows of that line, and the line from which the rows of the block are
+    /// used.
     carry: Option<(u32, Vec<Arc<Row>>)>,
-    /// The rows of the block itself, where `carry` stands in front of them.
+    /// The rows of the block itself, while `carry` precedes them.
     own: Rendered,
     broken: bool,
 }
@@ -104,7 +105,7 @@ pub(super) struct Document {
     width: usize,
 }
 
-/// Rows that have left are dropped from memory in steps of this many.
+/// Rows that have left are removed from memory in steps of this many.
 const DROP_STEP: usize = 256;
 
 impl Document {
@@ -130,7 +131,7 @@ impl Document {
         BlockId(id)
     }
 
-    /// Forgets all blocks. Their ids are not given again.
+    /// Removes all blocks. Their ids are not reused.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
     }
@@ -144,7 +145,7 @@ impl Document {
         (self.entries[at].block.as_mut() as &mut dyn Any).downcast_mut()
     }
 
-    /// The last block.
+    /// Returns the last block; `None` if there is none.
     pub(super) fn last(&self) -> Option<BlockId> {
         self.entries.back().map(|entry| BlockId(entry.id))
     }
@@ -153,16 +154,16 @@ impl Document {
         self.entries.iter()
     }
 
-    /// Every block makes its rows anew.
+    /// Lays out every block again.
     pub(super) fn invalidate(&mut self) {
         self.rewidth(self.width);
     }
 
-    /// Every block makes its rows anew for another width; of a line that is half out, the old rows go on, cut.
+    /// Lays out every block again for another width; a line that is partly out keeps its old rows, which are cut.
     pub(super) fn rewidth(&mut self, width: usize) {
         for entry in &mut self.entries {
             if entry.version.is_none() {
-                // Not laid out since the last change: the rows of the half line are still those of before.
+                // Not laid out since the last change: the rows of the partial line are still the previous ones.
                 if let Some((_, rest)) = &mut entry.carry {
                     *rest = recut(rest, width);
                 }
@@ -178,7 +179,7 @@ impl Document {
         }
     }
 
-    /// Brings the rows of all blocks up to date.
+    /// Updates the rows of all blocks.
     pub(super) fn layout(&mut self, width: usize, theme: &Theme) {
         self.width = width;
         let layout = Layout { width, theme };
@@ -187,7 +188,7 @@ impl Document {
         }
     }
 
-    /// Counts the next `rows` final rows as gone from the window.
+    /// Marks the next `rows` final rows as gone from the window.
     pub(super) fn retire(&mut self, mut rows: usize) {
         for entry in &mut self.entries {
             let count = rows.min(entry.rendered.settled - entry.retired);
@@ -247,7 +248,7 @@ impl Entry {
         self.version = Some(version);
         if let Some((line, rest)) = &self.carry {
             let skip = self.own.rows.iter().take_while(|row| row.line <= *line).count();
-            // Where the line is still open, what follows it settles later.
+            // If the line is still open, the rows after it settle later.
             self.rendered.rows.clear();
             self.rendered.rows.extend(rest.iter().cloned());
             self.rendered.rows.extend(self.own.rows[skip..].iter().cloned());
@@ -256,7 +257,7 @@ impl Entry {
         }
     }
 
-    /// Goes back to the rows of the block alone once the half line has left.
+    /// Returns to the block's own rows after the partial line has left.
     fn drop_carry(&mut self) {
         let Some((line, rest)) = self.carry.take_if(|(_, rest)| self.version.is_some() && self.retired >= rest.len())
         else {
@@ -277,7 +278,7 @@ impl Entry {
     }
 }
 
-/// Rows for another width: the rows of one line of the terminal together, cut between clusters.
+/// Cuts rows for another width: joins the rows of one line of the terminal, and splits them between clusters.
 fn recut(rows: &[Arc<Row>], width: usize) -> Vec<Arc<Row>> {
     let mut out = Vec::new();
     let mut joined: Option<Line> = None;
@@ -301,7 +302,7 @@ fn recut(rows: &[Arc<Row>], width: usize) -> Vec<Arc<Row>> {
     out.into_iter().map(Arc::new).collect()
 }
 
-/// The row that stands for rows that have no room.
+/// Returns a row that replaces hidden rows.
 pub(super) fn hidden_row(text: &str, width: usize, style: Style) -> Arc<Row> {
     Arc::new(Line::styled(text, style).into_row(width))
 }

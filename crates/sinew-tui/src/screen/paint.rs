@@ -1,4 +1,4 @@
-//! From the difference of two rows to bytes.
+//! Converts the difference of two rows to bytes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::palette::Palette;
 use crate::text::row::{Mark, Row};
 use crate::text::style::{Color, Style, write_sgr};
 
-/// Unchanged cells of one byte between two changed ones that are written again rather than skipped.
+/// The maximum number of unchanged one-byte cells between two changes that are rewritten instead of skipped.
 const BRIDGE: usize = 4;
 
 /// The content of one column of a row.
@@ -31,7 +31,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// The cells of a row as far as they fit.
+    /// Splits a row into columns, as far as they fit.
     pub(super) fn new(row: &'a Row, palette: Palette, columns: usize) -> Columns<'a> {
         let mut cells = Vec::with_capacity(row.text().len().min(columns));
         for cell in row.cells() {
@@ -54,12 +54,12 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// A name for a link: the same for the same address (FNV-1a).
+/// Returns an id for a link, the same for equal addresses (FNV-1a).
 fn link_id(link: &str) -> u32 {
     link.bytes().fold(0x811c_9dc5, |id, byte| (id ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Writes rows and remembers where the cursor is and which look is set.
+/// Writes rows, and tracks the position of the cursor and the current style.
 pub(super) struct RowPainter {
     out: Vec<u8>,
     columns: usize,
@@ -106,7 +106,7 @@ impl RowPainter {
             || (0..old.cells.len().max(new.cells.len())).any(|at| old.at(at) != new.at(at))
     }
 
-    /// A number that grows with each write.
+    /// Returns a number that increases with each write.
     pub(super) fn writes(&self) -> usize {
         self.out.len()
     }
@@ -132,13 +132,13 @@ impl RowPainter {
         self.erased = Some(row);
     }
 
-    /// Goes to a place of the window.
+    /// Moves the cursor to a position in the window.
     pub(super) fn go(&mut self, row: usize, column: usize) {
         let (from, at) = self.cursor;
         if row < from {
             self.command(from - row, b'A');
         } else if row > from {
-            // Not by line feeds: they would end the line of the terminal that two rows make.
+            // Not with line feeds: they would split a terminal line of two rows.
             self.command(row - from, b'B');
         }
         match at {
@@ -168,9 +168,10 @@ impl RowPainter {
         self.cursor = (last + 1, Some(0));
     }
 
-    /// Ends the line of the terminal that a row and the next one make: some terminals keep that with the last cell and
-    /// forget it when the cell is written, some with the row and forget it when its end is erased, others forget it at a
-    /// line feed. The last cell is blank for a moment: the one place where a cell shows what it neither was nor will be.
+    /// Splits the terminal line of a row and the next one: some terminals store the connection with the last cell and
+    /// remove it when the cell is written, some store it with the row and remove it when its end is erased, others
+    /// remove it at a line feed. The last cell is blank for a moment: the only case where a cell shows neither its old
+    /// nor its new content.
     pub(super) fn part(&mut self, row: usize, above: &Row) {
         let above = Columns::new(above, self.palette(), self.columns);
         self.autowrap(false);
@@ -202,8 +203,8 @@ impl RowPainter {
         }
     }
 
-    /// Lets the terminal wrap from the last cell of a row into the first of the next. `new`: the next one is not on the
-    /// screen yet.
+    /// Lets the terminal wrap from the last cell of a row into the first of the next. `new` is true if the next row is
+    /// not on the screen yet.
     pub(super) fn join(&mut self, row: usize, above: &Row, below: &Row, new: bool) {
         let palette = self.palette();
         let above = Columns::new(above, palette, self.columns);
@@ -211,11 +212,11 @@ impl RowPainter {
         let end = above.cells.len();
         let last = above.cells.iter().rposition(|cell| cell.width > 0);
         if new && below.cells.first().is_some_and(|first| first.style.bg != Color::Default) {
-            // A terminal fills a row that a wrap scrolls in with the background of the cell that wraps.
+            // A terminal fills a row that scrolls in by wrapping with the background of the wrapping cell.
             self.feed(row);
         }
         if let Some(last) = last {
-            // Where the last cell was just written the terminal is about to wrap already.
+            // If the last cell was just written, the terminal is already about to wrap.
             let at_end = self.cursor == (row, if end >= self.columns { None } else { Some(end) });
             if !(self.autowrap && at_end) {
                 self.go(row, last);
@@ -237,7 +238,7 @@ impl RowPainter {
         let link = link.filter(|_| self.options.links);
         if self.link.as_ref() != link {
             match link {
-                // With a name terminals take the parts in several rows for one link.
+                // With an id, terminals treat the parts in several rows as one link.
                 Some(link) => {
                     self.out.extend_from_slice(format!("\x1b]8;id={:08x};{link}\x1b\\", link_id(link)).as_bytes())
                 }
@@ -247,7 +248,7 @@ impl RowPainter {
         }
     }
 
-    /// Takes look and link back.
+    /// Resets style and link.
     pub(super) fn flush_style(&mut self) {
         self.look(Style::PLAIN, None);
     }
@@ -257,7 +258,7 @@ impl RowPainter {
         self.out.extend_from_slice(cell.text.as_bytes());
     }
 
-    /// Writes what differs. `begun`: the first cluster stands already.
+    /// Writes the differences. `begun` is true if the first cluster is already written.
     pub(super) fn row(&mut self, index: usize, old: &Columns<'_>, new: &Columns<'_>, begun: bool, mark: Option<Mark>) {
         if let Some(mark) = mark.filter(|_| self.options.marks) {
             self.go(index, 0);
@@ -274,7 +275,7 @@ impl RowPainter {
                 self.go(index, 0);
                 self.flush_style();
                 self.out.extend_from_slice(picture.as_bytes());
-                // In this row; where in it, terminals do not agree.
+                // The row is known; the column differs between terminals.
                 self.cursor = (index, None);
                 self.spans += 1;
             }
@@ -303,7 +304,7 @@ impl RowPainter {
     }
 
     fn span(&mut self, index: usize, old: &Columns<'_>, new: &Columns<'_>, mut from: usize, to: usize) {
-        // Not from the middle of a wide cluster.
+        // Does not begin in the middle of a wide cluster.
         while from > 0 && new.at(from).width == 0 {
             from -= 1;
         }
@@ -313,7 +314,7 @@ impl RowPainter {
         while at < to {
             let cell = new.at(at);
             if !cell.certain && cell.width == 2 && old.at(at + 1) != BLANK {
-                // A terminal that takes the cluster for narrow would leave what stood in its second cell.
+                // If a terminal treats the cluster as narrow, the old content of its second cell would remain.
                 self.go(index, at + 1);
                 self.cell(&Column { style: cell.style, ..BLANK });
                 self.cursor = (index, None);
@@ -334,7 +335,7 @@ impl RowPainter {
         }
     }
 
-    /// Erases what stands behind the end of the new text, in its colour.
+    /// Erases the old text after the end of the new one, in the colour of the row.
     fn erase_tail(&mut self, index: usize, old: &Columns<'_>, new: &Columns<'_>, end: usize) {
         if end >= self.columns {
             return;
@@ -353,7 +354,7 @@ impl RowPainter {
         }
     }
 
-    /// The bytes; hidden from the eye until they are complete, unless `bare`.
+    /// Returns the bytes, as one synchronized update unless `bare`.
     pub(super) fn into_bytes(self, bare: bool) -> Vec<u8> {
         if self.out.is_empty() || bare {
             return self.out;

@@ -1,16 +1,16 @@
-//! The characters and colours that a terminal can show, and what stands for the others.
+//! The characters and colours that a terminal can show, and the replacements of the others.
 
 use crate::text::style::Depth;
 
 /// The characters that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Characters {
-    /// All.
+    /// All characters.
     #[default]
     All,
-    /// All, but symbols of ours are ASCII: the user's font has none.
+    /// All characters, but symbols of the interface are ASCII, because the user's font lacks them.
     AsciiSymbols,
-    /// ASCII alone: the terminal knows no UTF-8. Each cell of another character is a `?`.
+    /// ASCII only, because the terminal does not support UTF-8. Each cell of another character is a `?`.
     Ascii,
 }
 
@@ -21,18 +21,18 @@ pub(super) struct Palette {
     pub(super) characters: Characters,
 }
 
-/// Our symbols of one cell, each with its ASCII form behind it.
+/// The symbols of the interface with one cell, each followed by its ASCII form.
 const SYMBOLS: &str = "›>‹<●*◌o○.✗x⋯~….·-•*–-−-─-│|┼+▌|■#→>↑^↓v×x";
 
 impl Palette {
-    /// The text that is shown for a cluster of `width` cells. `foreign`: it stands in a row of others' text.
+    /// Returns the text to show for a cluster of `width` cells. `foreign` is true in a row of external text.
     pub(super) fn shown(self, text: &str, width: usize, foreign: bool) -> &str {
         let is_ascii_only = self.characters == Characters::Ascii;
         if text.is_ascii() || self.characters == Characters::All || (foreign && !is_ascii_only) {
             return text;
         }
         match SYMBOLS.find(text).map(|at| at + text.len()) {
-            // Its ASCII form is one byte behind it.
+            // The ASCII form is one byte after the symbol.
             Some(at) => &SYMBOLS[at..=at],
             None if is_ascii_only => &"??"[..width.min(2)],
             None => text,

@@ -1,9 +1,9 @@
-//! Facts about terminals by their names: the treatment of rows that are wider than a new width.
+//! How terminals, by name, treat rows that are wider than a new width.
 
-/// A way to treat rows that are wider than a new width.
+/// How a terminal treats rows that are wider than a new width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reflow {
-    /// They wrap; rows that the terminal wrapped itself join again.
+    /// They wrap; rows that the terminal itself wrapped are joined again.
     Wrap,
     /// The same, but the line of the cursor is cut.
     WrapOthers,
@@ -11,7 +11,7 @@ pub enum Reflow {
     Cut,
 }
 
-/// The starts of names that terminals give themselves, in lower case; the longer one of two stands first.
+/// The prefixes of terminal names, in lower case; if one is a prefix of another, the longer one comes first.
 const NAMES: &[(&str, Reflow)] = &[
     ("xterm.js", Reflow::WrapOthers),
     ("xterm", Reflow::Cut),
@@ -38,15 +38,15 @@ const PROGRAMS: &[(&str, Reflow)] = &[
 ];
 
 impl Reflow {
-    /// The way of a terminal that gave this name and version (`CSI >0q`); none where the name is not known.
+    /// Returns the behaviour of a terminal with this name and version (`CSI >0q`); `None` if the name is unknown.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Reflow> {
         let name = name.to_ascii_lowercase();
         NAMES.iter().find(|(known, _)| name.starts_with(known)).map(|(_, reflow)| *reflow)
     }
 
-    /// The way that variables of the environment tell; none where they do not. A multiplexer counts before the terminal
-    /// around it, whose variables it hands on.
+    /// Returns the behaviour according to environment variables; `None` if they do not tell. A multiplexer has priority
+    /// over the outer terminal, whose variables it passes on.
     pub fn by_environment<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Reflow> {
         let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
         let program = || {

@@ -1,8 +1,8 @@
-//! A new size: finding our rows again after the terminal has laid them out anew.
+//! Resizing: finds the rows again after the terminal has laid them out differently.
 //!
-//! Terminals treat rows that are wider than the new width in three ways. Which one is seen by where the cursor is
-//! afterwards; from that follows how many rows of the terminal each row of the window has become, and which of them are
-//! still on the screen. Rows that were pushed out count as scrolled out, the rest is erased and painted anew.
+//! Terminals treat rows that are wider than the new width in three ways. The position of the cursor afterwards shows
+//! which one applies, and thus how many rows of the terminal each row of the window occupies, and which of them are
+//! still on the screen. Rows that were pushed out count as scrolled out; the rest is erased and repainted.
 
 use std::sync::Arc;
 
@@ -11,41 +11,41 @@ use super::window::ERASE_BELOW;
 use super::{Frame, Reflow, Screen, Size};
 use crate::text::row::Row;
 
-/// The places of rows after a resize.
+/// The positions of rows after a resize.
 #[derive(Debug, PartialEq, Eq)]
 struct Placement {
-    /// The first row of the terminal of each row, relative to that of the cursor; the last entry is what follows them.
+    /// The first terminal row of each row, relative to the cursor's; the last entry is the row after them.
     tops: Vec<isize>,
     /// The column of the cursor.
     column: usize,
 }
 
 impl Screen {
-    /// The terminal has another size. Painting waits until the place of the cursor is known or given up: the caller
-    /// writes [`Screen::ask_place`] when the size has not changed for 30 ms, and calls [`Screen::give_up_place`] when no
-    /// reply came within 150 ms. A size that changes again meanwhile comes here again, and is asked for again.
+    /// Handles a new size of the terminal. Painting waits until the position of the cursor is known or abandoned: the
+    /// caller writes [`Screen::ask_place`] when the size has not changed for 30 ms, and calls [`Screen::give_up_place`]
+    /// when no reply arrived within 150 ms. If the size changes again meanwhile, call this again and repeat the query.
     pub fn resize(&mut self, size: Size) {
         self.painted.get_or_insert(self.size);
         self.size = size;
-        // The reply to a question of before may tell of another size.
+        // The reply to an earlier query may describe another size.
         self.asked = false;
     }
 
-    /// Returns true if a resize waits for the place of the cursor.
+    /// Returns true if a resize waits for the position of the cursor.
     #[must_use]
     pub fn is_resizing(&self) -> bool {
         self.painted.is_some()
     }
 
-    /// The question for the place of the cursor. Its reply goes to [`Screen::place`].
+    /// Returns the query for the position of the cursor. Pass its reply to [`Screen::place`].
     pub fn ask_place(&mut self) -> &'static [u8] {
         self.questions += 1;
         self.asked = true;
         b"\x1b[6n"
     }
 
-    /// Takes the row and column of the cursor as the terminal reported them, counted from 1. Ends the resize and gives
-    /// its frame if it is the reply to the last question; replies to earlier ones, and late ones, give an empty frame.
+    /// Handles the row and column of the cursor as the terminal reported them, counted from 1. If it is the reply to
+    /// the last query, ends the resize and returns its frame; for earlier and late replies, returns an empty frame.
     pub fn place(&mut self, row: usize, column: usize) -> Frame {
         let Some(left) = self.questions.checked_sub(1) else { return Frame::default() };
         self.questions = left;
@@ -55,8 +55,8 @@ impl Screen {
         }
     }
 
-    /// Ends a resize without a reply: nothing above the cursor is touched, and rows that were not final may remain there
-    /// once.
+    /// Ends a resize without a reply: nothing above the cursor is changed, and rows that were not final may remain
+    /// there once.
     pub fn give_up_place(&mut self) -> Frame {
         match self.painted {
             Some(before) => self.finish_resize(before, None),
@@ -83,8 +83,8 @@ impl Screen {
         Frame { bytes, more: frame.more }
     }
 
-    /// The number of rows above the cursor at which the new window begins, the row of the present one that it begins
-    /// with, and the rows from there to the end of the present one.
+    /// Returns the number of rows above the cursor at which the new window begins, the first row of the current window
+    /// in it, and the number of rows from there to the end.
     fn find_window(&self, before: Size, (row, column): (usize, usize)) -> Option<(usize, usize, usize)> {
         let rows = &self.window.rows;
         let caret = (self.window.cursor.0, self.window.cursor.1.unwrap_or(before.columns - 1));
@@ -92,10 +92,11 @@ impl Screen {
         if above >= self.size.rows || rows.is_empty() {
             return None;
         }
-        // Some terminals (tmux) forget the blanks between the end of a row and the cursor, and put it behind the text.
+        // Some terminals (tmux) drop the blanks between the end of a row and the cursor, and move it directly after the
+        // text.
         let behind_text = (caret.0, caret.1.min(rows.get(caret.0).map_or(0, |shown| shown.row.width())));
         let placed = [caret, behind_text].into_iter().find_map(|caret| self.fitting(caret, column))?;
-        // The first row that is whole on the screen and begins a line of the terminal.
+        // Finds the first row that is completely on the screen and begins a line of the terminal.
         let starts = |index: usize| match index.checked_sub(1) {
             None => self.window.head.is_empty(),
             Some(before) => !rows[before].joined,
@@ -113,7 +114,7 @@ impl Screen {
     fn fitting(&self, caret: (usize, usize), column: usize) -> Option<Placement> {
         let models = self.options.reflow.into_iter().chain([Reflow::Wrap, Reflow::WrapOthers, Reflow::Cut]);
         let (head, rows, width) = (&self.window.head, &self.window.rows, self.size.columns);
-        // Of two that fit the one that reaches less far up: a ghost is better than a loss.
+        // If two models match, the one that reaches less far up is used: a duplicate row is better than a lost one.
         models
             .flat_map(|model| {
                 [false, true]
@@ -126,9 +127,9 @@ impl Screen {
     }
 }
 
-/// The place of each row at `width`, and the cursor, which is at row and column `caret`. `head`: rows above the first,
-/// of the same line of the terminal. `counted`: the terminal finds the cursor by counting cells, without those that a
-/// wide cluster leaves free at an edge.
+/// Returns the position of each row at `width`, and of the cursor, which is at row and column `caret`. `head` are the
+/// rows above the first one that belong to the same line of the terminal. `counted` is true if the terminal locates the
+/// cursor by counting cells, without those that a wide cluster leaves free at an edge.
 fn place_rows(
     head: &[Arc<Row>],
     rows: &[Shown],
@@ -179,7 +180,8 @@ fn place_rows(
                 used += cell.width;
             }
             if at + index == caret.0 && caret.1 >= used {
-                // Behind the text: the blanks up to the cursor count as text, a cursor behind the edge stays at it.
+                // After the text: the blanks up to the cursor count as text, and a cursor beyond the edge stays at the
+                // edge.
                 for _ in used..caret.1 {
                     let place = advance(1);
                     begin.get_or_insert(place.0);

@@ -1,4 +1,4 @@
-//! The ledger: what the terminal shows of the window, row by row, and the frames that change it.
+//! The ledger: the rows of the window as the terminal shows them, and the frames that change them.
 
 use std::sync::Arc;
 
@@ -8,29 +8,29 @@ use super::palette::Palette;
 use super::{ScreenOptions, Size};
 use crate::text::row::Row;
 
-/// The rows of the window as the terminal shows them, and where the cursor is.
+/// The rows of the window as the terminal shows them, and the position of the cursor.
 ///
-/// Rows are counted from the first of the window; where on the screen that is, nobody needs to know. A frame is
-/// thought of as a tape: the rows that scroll out and the rows of the next window follow one another from the first
-/// row of the present window on. Rows that stand there already are changed in place, the others are appended by line
-/// feeds, and the terminal scrolls by itself.
+/// Rows are counted from the first of the window; its position on the screen is not needed. A frame is treated as a
+/// tape: the rows that scroll out and the rows of the next window follow one another from the first row of the current
+/// window. Existing rows are changed in place, the others are appended with line feeds, and the terminal scrolls by
+/// itself.
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) rows: Vec<Shown>,
-    /// Rows that have scrolled out and make one line of the terminal with the first of `rows`.
+    /// Rows that have scrolled out and share a line of the terminal with the first of `rows`.
     pub(super) head: Vec<Arc<Row>>,
-    /// The number of rows at the top that are final and next to scroll out.
+    /// The number of rows at the top that are final and scroll out next.
     pub(super) settled: usize,
-    /// Row and column of the cursor; the column is unknown behind a cell of the last column.
+    /// The row and column of the cursor; the column is unknown after writing the last column.
     pub(super) cursor: (usize, Option<usize>),
-    /// The height below which the window does not fall.
+    /// The minimum height of the window.
     pub(super) floor: usize,
-    /// The colours, characters and options of what is shown.
+    /// The colours, characters and options of the shown rows.
     options: ScreenOptions,
 }
 
-/// Erases the cursor's row, in whose first column it stands, and all below. Not from the first column on: erased from its
-/// first cell, tmux keeps a whole screen in its scrollback, where it would stand twice.
+/// Erases the cursor's row, if the cursor is in the first column, and everything below. Does not begin at the first
+/// column: if a screen is erased from its first cell, tmux copies it to the scrollback, where it would be duplicated.
 pub(super) const ERASE_BELOW: &[u8] = b"\x1b[C\x1b[J\r\x1b[K";
 
 impl Window {
@@ -49,10 +49,10 @@ impl Window {
         self.floor.max(self.rows.len())
     }
 
-    /// The bytes of a frame. `fresh`: what stands below the cursor may be of others and is erased.
+    /// Returns the bytes of a frame. If `fresh`, content below the cursor may belong to other programs and is erased.
     pub(super) fn paint(&mut self, plan: &Plan, size: Size, options: ScreenOptions, fresh: bool) -> Vec<u8> {
-        // A terminal that forgets blanks behind a text has put the cursor there if it was resized twice, of which it tells
-        // nobody in time.
+        // A terminal that drops blanks after a text has moved the cursor there if it was resized twice, without
+        // reporting it in time.
         let is_behind =
             |row: &Row| row.text().ends_with(' ') || self.cursor.1.is_some_and(|column| column > row.width());
         let may_have_moved =
@@ -69,7 +69,8 @@ impl Window {
             let before = self.rows.get(index);
             let above = index.checked_sub(1).map(|above| (&plan.rows[above], self.rows.get(above)));
             let moves = painter.writes();
-            // The joint to the row above: the terminal wraps by itself between the two, or must be told that it ended.
+            // The connection to the row above: the terminal either wraps by itself between the two, or the line must be
+            // split.
             let continues = above.is_some_and(|(above, _)| above.joined);
             let was = above.is_some_and(|(_, old)| old.is_some_and(|old| old.joined)) && before.is_some();
             let kept = was && above.is_some_and(|(_, _)| !painter.touched_end(index - 1));
@@ -83,7 +84,7 @@ impl Window {
                 painter.part(index - 1, &above.row);
             }
             let mut old = before.map(|old| (old, self.options.palette()));
-            // Not where it makes a line with another row, which erasing would end.
+            // Not if the row shares a line with another row, which erasing would split.
             let alone = !continues && !was && !next.joined;
             if options.keeps_length
                 && alone
@@ -111,7 +112,7 @@ impl Window {
         painter.into_bytes(bare)
     }
 
-    /// Keeps the rows of the line that the window begins within, of which `gone` have just scrolled out.
+    /// Keeps the rows of the line that continues at the top of the window, of which `gone` have just scrolled out.
     fn follow_line(&mut self, gone: &[Shown]) {
         let open = gone.iter().rev().take_while(|row| row.joined).count();
         if open < gone.len() {
@@ -120,7 +121,7 @@ impl Window {
         self.head.extend(gone[gone.len() - open..].iter().map(|shown| Arc::clone(&shown.row)));
     }
 
-    /// Goes to the first row of the window and erases it and what is below: the next frame paints all of it.
+    /// Moves to the first row of the window and erases everything from there; the next frame paints all rows.
     pub(super) fn restart(&mut self, size: Size) -> Vec<u8> {
         let mut out = b"\x1b[m".to_vec();
         if self.rows.len() >= size.rows {
@@ -140,8 +141,9 @@ impl Window {
         out
     }
 
-    /// Erases what is not final and goes behind the final rows. Gives the bytes, and how many rows those are. `lost`:
-    /// the terminal was resized and where the rows are is not known, so only what is below the cursor is erased.
+    /// Erases what is not final and moves after the final rows. Returns the bytes, and the number of final rows. `lost`
+    /// is true if the terminal was resized and the positions of the rows are unknown, so only the part below the cursor
+    /// is erased.
     pub(super) fn leave(&mut self, lost: bool) -> (Vec<u8>, usize) {
         let mut out = Vec::new();
         let settled = self.settled;
@@ -152,7 +154,7 @@ impl Window {
             } else {
                 let (row, _) = self.cursor;
                 if settled == self.rows.len() {
-                    // The window holds nothing else: a new row is needed below it.
+                    // The window contains nothing else: a new row is needed below it.
                     if settled - 1 > row {
                         out.extend_from_slice(format!("\x1b[{}B", settled - 1 - row).as_bytes());
                     }
@@ -171,7 +173,7 @@ impl Window {
         (out, self.abandon())
     }
 
-    /// Forgets the window. Gives how many of its rows are final: they stay where they are.
+    /// Forgets the window. Returns the number of its final rows, which stay on the screen.
     pub(super) fn abandon(&mut self) -> usize {
         let settled = self.settled;
         *self = Window { options: self.options, ..Window::new() };
@@ -179,8 +181,8 @@ impl Window {
     }
 }
 
-/// Brings one row up to date. `old`: what stands there. `begun`: the first cluster was written with the row above.
-/// `joined`: the row is as wide as the screen and goes on in the next.
+/// Updates one row from `old`. `begun` is true if the first cluster was written with the row above, `joined` if the row
+/// is as wide as the screen and continues in the next.
 fn paint_row(
     painter: &mut RowPainter,
     index: usize,

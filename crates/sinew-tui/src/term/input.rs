@@ -1,4 +1,4 @@
-//! Bytes of the terminal to events.
+//! Parses bytes of the terminal into events.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use sinew_term::{Input, KeyPress, StdinBuffer, decode_key};
 
 use crate::keys::ends_line;
 
-/// Something that came from the terminal.
+/// Input from the terminal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A key.
     Key(KeyPress),
-    /// Pasted text, with line ends as they came. Nothing in it is a key.
+    /// Pasted text, with its original line ends. It contains no keys.
     Paste(String),
-    /// The terminal got or lost the focus.
+    /// The terminal received (true) or lost the focus.
     Focus(bool),
-    /// The answer to a question.
+    /// The reply to a query.
     Reply(Reply),
-    /// A sequence that means nothing here.
+    /// An unknown sequence.
     Unknown(String),
 }
 
-/// The answer of a terminal to a question.
+/// The reply of a terminal to a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
     /// Row and column of the cursor, counted from 1 (`CSI 6n`).
@@ -40,57 +40,57 @@ pub enum Reply {
     CellSize(u32, u32),
     /// Rows and columns of the screen (`CSI 18t`).
     ScreenSize(usize, usize),
-    /// The kind of terminal (`CSI c`): the last question, so nothing that was asked before it is still to come.
+    /// The kind of terminal (`CSI c`): sent last, so all earlier queries have been answered.
     DeviceAttributes,
     /// The user changed to a dark (true) or light scheme (mode 2031).
     DarkScheme(bool),
-    /// The terminal has taken everything up to here (`CSI 5n`).
+    /// The terminal has processed everything up to here (`CSI 5n`).
     Status,
-    /// Some other answer.
+    /// Another reply.
     Other,
 }
 
-/// Cuts and decodes what a terminal sends.
+/// Splits and decodes the input from a terminal.
 ///
-/// It knows no clock: where [`InputParser::patience`] gives a time and no byte came for so long, the caller calls
+/// It has no clock: if [`InputParser::patience`] returns a time and no byte arrives within it, the caller calls
 /// [`InputParser::expire`].
 #[derive(Debug, Default)]
 pub struct InputParser {
     buffer: StdinBuffer,
     kitty: bool,
-    /// Over a slow line sequences arrive in pieces.
+    /// True if sequences may arrive in pieces, over a slow connection.
     remote: bool,
-    /// A bracketed paste was seen: line ends in a burst of text are keys from then on.
+    /// True after a bracketed paste: line ends in a burst of text are keys from then on.
     marks: bool,
-    /// Replies that were asked for.
+    /// The number of expected replies.
     awaited: u32,
 }
 
 impl InputParser {
-    /// A parser without any protocol. `remote`: waits are longer.
+    /// Creates a parser without any protocol. If `remote`, waits are longer.
     #[must_use]
     pub fn new(remote: bool) -> InputParser {
         InputParser { remote, ..InputParser::default() }
     }
 
-    /// The terminal took Kitty's protocol, or gave it back.
+    /// Called when the terminal has enabled or disabled Kitty's protocol.
     pub fn set_kitty(&mut self, on: bool) {
         self.kitty = on;
     }
 
-    /// Returns true if the terminal took Kitty's protocol.
+    /// Returns true if the terminal has enabled Kitty's protocol.
     #[must_use]
     pub fn has_kitty(&self) -> bool {
         self.kitty
     }
 
-    /// The place of the cursor was asked for: the next report is its answer and not a key.
+    /// Called after a query for the position of the cursor: the next report is its reply and not a key.
     pub fn await_cursor(&mut self) {
         self.buffer.await_cursor_report();
         self.awaited += 1;
     }
 
-    /// Takes the bytes of one read.
+    /// Parses the bytes of one read.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         if bytes.is_empty() {
             return Vec::new();
@@ -99,7 +99,7 @@ impl InputParser {
         self.events(parts)
     }
 
-    /// The time to wait for more bytes before [`InputParser::expire`]; `None` where nothing is open.
+    /// Returns how long to wait for more bytes before [`InputParser::expire`]; `None` if nothing is incomplete.
     #[must_use]
     pub fn patience(&self) -> Option<Duration> {
         if self.buffer.pasting().is_some_and(|last| last == Some(0x1B)) {
@@ -110,7 +110,7 @@ impl InputParser {
         }
         let pending = self.buffer.pending();
         let lone = pending == "\x1b" || pending == "\x1b\x1b";
-        // A string is a reply, and nobody types one: it may take its time.
+        // A string sequence is a reply and never typed, so it may arrive slowly.
         let reply = pending.starts_with("\x1b]") || pending.starts_with("\x1bP") || (self.awaited > 0 && !lone);
         Some(Duration::from_millis(match (lone && !self.kitty, reply, self.remote) {
             (true, _, false) => 25,
@@ -120,7 +120,7 @@ impl InputParser {
         }))
     }
 
-    /// Nothing came in time: an ESC was a key, an unfinished sequence is given up, a lone ESC ends a paste.
+    /// Handles a timeout: an ESC was a key, an incomplete sequence is discarded, a lone ESC ends a paste.
     pub fn expire(&mut self) -> Vec<Event> {
         if self.buffer.pasting().is_some() {
             let part = self.buffer.end_paste();
@@ -130,7 +130,7 @@ impl InputParser {
         self.events(parts)
     }
 
-    /// Returns true if a paste is under way, of which the end has not come.
+    /// Returns true during an incomplete paste.
     #[must_use]
     pub fn is_pasting(&self) -> bool {
         self.buffer.pasting().is_some()
@@ -158,11 +158,11 @@ impl InputParser {
     }
 
     fn sequence(&mut self, sequence: &str, events: &mut Vec<Event>) {
-        // Bytes that are no text are dropped.
+        // Bytes that are not text are dropped.
         if sequence.is_empty() || sequence.chars().all(|c| c == char::REPLACEMENT_CHARACTER) {
             return;
         }
-        // A reply, or a change of the focus, has no alt: the ESC before it was typed a moment earlier.
+        // Replies and focus changes have no alt: the ESC before one was typed a moment earlier.
         if let Some(sent) = sequence.strip_prefix('\x1b')
             && (matches!(sent, "\x1b[I" | "\x1b[O") || reply(sent).is_some())
         {
@@ -188,8 +188,7 @@ impl InputParser {
     }
 }
 
-/// Without marks a paste looks like typing: an Enter that came in one read with text before and behind it is a line
-/// end.
+/// Without paste markers, a paste looks like typing: an Enter in one read with text before and after it is a line end.
 fn join_lines(events: &mut [Event]) {
     let is_text = |event: &Event| matches!(event, Event::Key(press) if !press.text.is_empty());
     let first = events.iter().position(is_text);
@@ -202,7 +201,7 @@ fn join_lines(events: &mut [Event]) {
     }
 }
 
-/// The reply that a sequence is.
+/// Parses a sequence as a reply; `None` if it is not a reply.
 fn reply(sequence: &str) -> Option<Reply> {
     if let Some(body) = sequence.strip_prefix("\x1b[") {
         let last = body.chars().next_back()?;
@@ -244,7 +243,7 @@ fn reply(sequence: &str) -> Option<Reply> {
     })
 }
 
-/// `rgb:rr/gg/bb` with one to four digits each, or `#rrggbb`.
+/// Parses `rgb:rr/gg/bb` with one to four digits each, or `#rrggbb`.
 fn color(text: &str) -> Option<[u8; 3]> {
     let part = |text: &str| {
         let value = u32::from_str_radix(text, 16).ok().filter(|_| (1..=4).contains(&text.len()))?;

@@ -1,9 +1,9 @@
-//! The modes that were set in the terminal, and the bytes that take them back.
+//! The modes set in the terminal, and the bytes that undo them.
 
 /// The modes that were set, in order, each with its undo.
 ///
-/// [`Modes::undo_all`] gives at any time the bytes that leave the terminal as it was found: a signal handler or a panic
-/// hook keeps them ready and writes them with one call.
+/// [`Modes::undo_all`] always returns the bytes that restore the terminal to its original state: a signal handler or a
+/// panic hook can keep them ready and write them with one call.
 #[derive(Clone, Debug, Default)]
 pub struct Modes {
     set: Vec<Mode>,
@@ -12,25 +12,25 @@ pub struct Modes {
 /// A mode of the terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Pastes come between marks.
+    /// Pastes are enclosed in markers.
     BracketedPaste,
-    /// Focus is reported.
+    /// Focus changes are reported.
     FocusReports,
-    /// Rows are not wrapped by the terminal.
+    /// The terminal does not wrap rows.
     NoAutowrap,
-    /// Kitty's keyboard protocol: keys are told apart, and the layout is told (flags 1 and 4).
+    /// Kitty's keyboard protocol: keys are unambiguous, and the layout is reported (flags 1 and 4).
     KittyKeys,
-    /// Keys with modifiers are told apart, as xterm does it.
+    /// Keys with modifiers are unambiguous, as in xterm.
     ModifyOtherKeys,
     /// Clusters have the width of their glyph.
     GraphemeClusters,
     /// Changes of the colour scheme are reported.
     SchemeReports,
-    /// The title of before is kept.
+    /// The previous title is saved.
     Title,
-    /// The other screen, for viewers.
+    /// The alternate screen, for viewers.
     AlternateScreen,
-    /// Kitty's keyboard protocol on the other screen, which has flags of its own.
+    /// Kitty's keyboard protocol on the alternate screen, which has separate flags.
     ViewerKeys,
 }
 
@@ -51,13 +51,13 @@ impl Mode {
 }
 
 impl Modes {
-    /// Nothing set.
+    /// Creates a value without any modes.
     #[must_use]
     pub fn new() -> Modes {
         Modes::default()
     }
 
-    /// Sets a mode and gives its bytes; none where it is set already.
+    /// Sets a mode and returns its bytes; empty if it is already set.
     pub fn set(&mut self, mode: Mode) -> &'static str {
         if self.set.contains(&mode) {
             return "";
@@ -66,7 +66,7 @@ impl Modes {
         mode.codes().0
     }
 
-    /// Takes a mode back and gives its bytes; none where it is not set.
+    /// Undoes a mode and returns its bytes; empty if it is not set.
     pub fn unset(&mut self, mode: Mode) -> &'static str {
         match self.set.iter().position(|set| *set == mode) {
             Some(at) => {
@@ -83,7 +83,7 @@ impl Modes {
         self.set.contains(&mode)
     }
 
-    /// The bytes that take everything back, last first, and show the cursor.
+    /// Returns the bytes that undo all modes, the last one first, and show the cursor.
     #[must_use]
     pub fn undo_all(&self) -> Vec<u8> {
         let mut out = String::from("\x1b[?2026l\x1b[m\x1b]8;;\x1b\\\x1b[?25h");
@@ -93,7 +93,7 @@ impl Modes {
         out.into_bytes()
     }
 
-    /// [`Modes::undo_all`], after which nothing is set.
+    /// Returns [`Modes::undo_all`], and removes all modes.
     pub fn take_all(&mut self) -> Vec<u8> {
         let out = self.undo_all();
         self.set.clear();

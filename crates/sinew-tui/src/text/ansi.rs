@@ -1,23 +1,23 @@
-//! Text with SGR codes, as tools print it, to styled lines.
+//! Converts text with SGR codes, as tools print it, to styled lines.
 
 use super::row::Line;
 use super::style::{Attrs, Color, Style};
 
-/// A reader of coloured text that arrives in pieces: the look goes on from line to line.
+/// Reads coloured text that arrives in pieces: the style continues from line to line.
 #[derive(Clone, Debug, Default)]
 pub struct AnsiReader {
     style: Style,
 }
 
 impl AnsiReader {
-    /// A reader that begins with the plain look.
+    /// Creates a reader that begins with the plain style.
     #[must_use]
     pub fn new() -> AnsiReader {
         AnsiReader::default()
     }
 
-    /// One line without its end. SGR codes become looks over `base`; a carriage return starts the line over, as a
-    /// progress bar means it; everything else that is no text goes. Linear.
+    /// Converts one line without its end. SGR codes become styles over `base`; a carriage return restarts the line, as
+    /// progress bars expect; other control sequences are removed. Runs in linear time.
     pub fn line(&mut self, text: &str, base: Style) -> Line {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let mut line = Line::new();
@@ -41,7 +41,7 @@ impl AnsiReader {
                     rest = &body[end + 1..];
                 }
                 None => {
-                    // Some other sequence: the line takes it out together with the text around it.
+                    // Any other sequence is removed from the line together with the surrounding text.
                     let next = body.find("\x1b[").map_or(rest.len(), |next| at + 2 + next);
                     line.push(&rest[..next], self.style.over(base));
                     rest = &rest[next..];
@@ -52,7 +52,7 @@ impl AnsiReader {
     }
 }
 
-/// `style` after the SGR codes of `body` (what stands between `ESC [` and `m`).
+/// Returns `style` after the SGR codes of `body` (the part between `ESC [` and `m`).
 #[must_use]
 pub fn apply_sgr(mut style: Style, body: &str) -> Style {
     let mut codes = body.split([';', ':']).map(|code| if code.is_empty() { Some(0) } else { code.parse::<u16>().ok() });

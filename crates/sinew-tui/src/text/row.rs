@@ -6,28 +6,28 @@ use sinew_term::{clusters, is_hidden, reveal};
 
 use super::style::{Color, Style};
 
-/// The character that stands for a cell of a picture; it is never written.
+/// The placeholder for a cell of an image; it is never written.
 const PICTURE_CELL: char = '\u{FFFC}';
-/// The blanks that a tab stands for reach the next column that is a multiple of this.
+/// A tab extends to the next column that is a multiple of this.
 const TAB_STOP: usize = 4;
-/// A cluster of more bytes keeps its first characters only: no script needs more, and a terminal has to draw it.
+/// A larger cluster, in bytes, keeps only its first characters: no script needs more, and a terminal has to draw it.
 const CLUSTER_LIMIT: usize = 64;
 
-/// A piece of text with one look, up to the byte `end` of its text.
+/// A piece of text with one style, up to the byte `end` of its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// The byte behind the piece.
+    /// The byte after the piece.
     pub end: usize,
-    /// Its look.
+    /// The style.
     pub style: Style,
-    /// The address that it links to.
+    /// The address of its link; `None` without a link.
     pub link: Option<Arc<str>>,
 }
 
-/// Styled text without a width: what is pushed is made harmless, so that a line can be shown as it is.
+/// Styled text without a width. Pushed text is sanitised, so that a line is always safe to show.
 ///
-/// Escape sequences and controls go, line ends become blanks, tabs become blanks to the next stop of four, marks
-/// that stand alone go, and what nobody would see, bidirectional controls and tags, is shown as `‹U+202E›`.
+/// Escape sequences and controls are removed, line ends become blanks, tabs become blanks up to the next stop of four,
+/// isolated combining marks are removed, and invisible bidirectional controls and tags are shown as `‹U+202E›`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Line {
     text: String,
@@ -36,13 +36,13 @@ pub struct Line {
 }
 
 impl Line {
-    /// An empty line.
+    /// Creates an empty line.
     #[must_use]
     pub fn new() -> Line {
         Line::default()
     }
 
-    /// A line of one look.
+    /// Creates a line with one style.
     #[must_use]
     pub fn styled(text: &str, style: Style) -> Line {
         let mut line = Line::new();
@@ -50,18 +50,18 @@ impl Line {
         line
     }
 
-    /// A line in the terminal's own look.
+    /// Creates a line in the terminal's default style.
     #[must_use]
     pub fn plain(text: &str) -> Line {
         Line::styled(text, Style::PLAIN)
     }
 
-    /// Appends text. Linear in the text.
+    /// Appends text. Runs in time linear in the text.
     pub fn push(&mut self, text: &str, style: Style) -> &mut Line {
         self.push_linked(text, style, None)
     }
 
-    /// Appends text that links to an address. Only an address that is safe to open becomes a link ([`is_safe_link`]).
+    /// Appends text that links to an address. Only safe addresses become a link ([`is_safe_link`]).
     pub fn push_linked(&mut self, text: &str, style: Style, link: Option<&Arc<str>>) -> &mut Line {
         let before = self.text.len();
         self.append_harmless(text);
@@ -87,7 +87,7 @@ impl Line {
 
     fn append_harmless(&mut self, text: &str) {
         if text.bytes().all(|byte| (0x20..0x7F).contains(&byte)) {
-            // Behind a mark of prepending scripts a letter would join it; that is told apart where rows are cut.
+            // A letter would join a preceding mark of a prepending script; this is resolved when rows are cut.
             self.text.push_str(text);
             self.columns += text.len();
             return;
@@ -106,7 +106,7 @@ impl Line {
                     while !cluster.text.is_char_boundary(end) {
                         end -= 1;
                     }
-                    // A sequence or a control may stand between the characters of a cluster.
+                    // A sequence or a control may be between the characters of a cluster.
                     let kept = sinew_term::sanitize(&cluster.text[..end]);
                     self.columns += cluster.width;
                     self.text.push_str(&kept);
@@ -115,19 +115,19 @@ impl Line {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The pieces, in order.
+    /// Returns the pieces, in order.
     #[must_use]
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// The bytes `from..to` as a line of their own.
+    /// Returns the bytes `from..to` as a line.
     #[must_use]
     pub fn part(&self, from: usize, to: usize) -> Line {
         let mut runs = Vec::new();
@@ -143,13 +143,13 @@ impl Line {
         Line { columns: sinew_term::visible_width(&text, 1), text, runs }
     }
 
-    /// The cells it takes.
+    /// Returns the width in cells.
     #[must_use]
     pub fn width(&self) -> usize {
         sinew_term::visible_width(&self.text, 1)
     }
 
-    /// The line as one row, cut to `width` cells with `…` where it is longer.
+    /// Converts the line to one row, cut to `width` cells with `…` if it is longer.
     #[must_use]
     pub fn into_row(self, width: usize) -> Row {
         if self.width() <= width {
@@ -173,11 +173,11 @@ impl Line {
     }
 }
 
-/// The beginnings of addresses that a terminal may be told to open: each leads to a browser, a mail that is not sent yet,
-/// or a file of this machine. Other schemes start programs, and a file of another host tells that host who the user is.
+/// The prefixes of addresses that a terminal may open: each leads to a browser, an unsent mail, or a local file. Other
+/// schemes start programs, and a file on another host reveals the user to that host.
 const SAFE_LINKS: [&str; 5] = ["http://", "https://", "mailto:", "file:///", "file://localhost/"];
 
-/// Returns true for an address that a link may lead to: `http`, `https`, `mailto`, and files of this machine.
+/// Returns true if a link may lead to this address: `http`, `https`, `mailto`, and local files.
 #[must_use]
 pub fn is_safe_link(address: &str) -> bool {
     let rest = SAFE_LINKS.iter().find_map(|start| {
@@ -190,51 +190,51 @@ pub fn is_safe_link(address: &str) -> bool {
         && !address.contains(unseen)
 }
 
-/// A mark that a row carries for the terminal (OSC 133).
+/// A mark of a row for the terminal (OSC 133).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// A prompt of the user begins in this row.
     Prompt,
-    /// The run that followed a prompt ended.
+    /// The run after a prompt has ended.
     Done,
 }
 
-/// One row of the screen: text that fits the width it was made for.
+/// A row of the screen: text that fits the width it was made for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     text: String,
     runs: Vec<Run>,
     /// The colour from the end of the text to the edge.
     pub fill: Color,
-    /// The logical line of its block that it belongs to; the same at every width.
+    /// The logical line of its block; the same at every width.
     pub line: u32,
-    /// No line end follows: the next row goes on with the same line, and the terminal is told so.
+    /// True if no line end follows: the next row continues the same line, also in the terminal.
     pub soft: bool,
-    /// A mark for the terminal.
+    /// The mark for the terminal; `None` without a mark.
     pub mark: Option<Mark>,
-    /// All of it is text of others, as code is: what looks like a symbol of ours in it is none.
+    /// True if the row is external text, such as code, whose characters are not symbols of the interface.
     pub foreign: bool,
-    /// The sequence that draws its cells, which its text only counts.
+    /// The sequence that draws an image in the cells; `None` for a row of text.
     pub picture: Option<Arc<str>>,
 }
 
 /// A cluster of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell<'a> {
-    /// Its characters.
+    /// The characters.
     pub text: &'a str,
-    /// 1 or 2.
+    /// The width: 1 or 2.
     pub width: usize,
-    /// True if every terminal agrees about the width.
+    /// True if all terminals agree about the width.
     pub certain: bool,
-    /// Its look.
+    /// The style.
     pub style: Style,
-    /// The address that it links to.
+    /// The address of its link; `None` without a link.
     pub link: Option<&'a Arc<str>>,
 }
 
 impl Row {
-    /// A row of a line, without the blanks at its end that cannot be seen.
+    /// Creates a row of a line, without the invisible blanks at its end.
     #[must_use]
     pub fn new(line: Line, number: u32) -> Row {
         let mut row = Row { text: line.text, runs: line.runs, line: number, ..Row::default() };
@@ -242,48 +242,48 @@ impl Row {
         row
     }
 
-    /// A row of which blanks at the end belong to the text, since it goes on in the next one.
+    /// Creates a row that continues in the next one, so blanks at its end are part of the text.
     #[must_use]
     pub(crate) fn soft(line: Line, number: u32) -> Row {
         Row { text: line.text, runs: line.runs, line: number, soft: true, ..Row::default() }
     }
 
-    /// A row of a picture: so many cells, less than the screen has, which a sequence draws from the first one on. It leaves the
-    /// cursor in this row.
+    /// Creates a row of an image with this many cells, fewer than the screen has. The sequence draws them from the
+    /// first one and leaves the cursor in this row.
     #[must_use]
     pub fn drawn(columns: usize, number: u32, sequence: Arc<str>) -> Row {
         let cells = PICTURE_CELL.to_string().repeat(columns);
         Row { picture: Some(sequence), foreign: true, ..Row::new(Line::plain(&cells), number) }
     }
 
-    /// The same with the rest of the row in a colour.
+    /// Sets the colour of the rest of the row.
     #[must_use]
     pub fn filled(mut self, color: Color) -> Row {
         self.fill = color;
         self
     }
 
-    /// The same in one colour; what makes a word stand out stays.
+    /// Changes the row to one colour; emphasis is kept.
     #[must_use]
     pub(crate) fn toned(&self, look: Style) -> Row {
         let tone = |run: &Run| Run { style: Style { attrs: run.style.attrs.with(look.attrs), ..look }, ..run.clone() };
         Row { runs: self.runs.iter().map(tone).collect(), ..self.clone() }
     }
 
-    /// The same with a colour behind the text that has none.
+    /// Sets the background of text without one.
     #[must_use]
     pub(crate) fn on(mut self, color: Color) -> Row {
         self.runs.iter_mut().filter(|run| run.style.bg == Color::Default).for_each(|run| run.style.bg = color);
         self
     }
 
-    /// The same, with symbols that are ours or those of others.
+    /// Sets whether the row is external text.
     #[must_use]
     pub(crate) fn foreign(self, foreign: bool) -> Row {
         Row { foreign, ..self }
     }
 
-    /// The same as a part of another line of its block.
+    /// Assigns the row to another line of its block.
     #[must_use]
     pub(crate) fn numbered(self, line: u32) -> Row {
         Row { line, ..self }
@@ -313,19 +313,19 @@ impl Row {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The cells that the text takes.
+    /// Returns the width of the text in cells.
     #[must_use]
     pub fn width(&self) -> usize {
         sinew_term::visible_width(&self.text, 1)
     }
 
-    /// The row as it is where it fits, else cut.
+    /// Cuts the row if it does not fit.
     pub(crate) fn cut(self, width: usize) -> Row {
         if self.width() <= width {
             return self;
@@ -337,13 +337,13 @@ impl Row {
         self.runs.len()
     }
 
-    /// The text and its looks as a line again.
+    /// Returns the text and its styles as a line.
     #[must_use]
     pub fn to_line(&self) -> Line {
         Line { text: self.text.clone(), runs: self.runs.clone(), columns: self.width() }
     }
 
-    /// The clusters, from left to right.
+    /// Returns the clusters, from left to right.
     pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
         let mut run = 0;
         clusters(&self.text, 1).map(move |cluster| {

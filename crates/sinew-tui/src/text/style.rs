@@ -1,14 +1,14 @@
-//! Colours and attributes of text, and the SGR codes between two of them.
+//! Colours and attributes of text, and the SGR codes between two styles.
 
 /// A colour of the terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Color {
-    /// The terminal's own.
+    /// The terminal's default.
     #[default]
     Default,
     /// One of the 16 named colours: 0–7 normal, 8–15 bright.
     Named(u8),
-    /// One of the 256 of the palette.
+    /// One of the 256 palette colours.
     Indexed(u8),
     /// Red, green, blue.
     Rgb(u8, u8, u8),
@@ -21,26 +21,26 @@ pub struct Attrs(pub u8);
 impl Attrs {
     /// No attribute.
     pub const NONE: Attrs = Attrs(0);
-    /// Heavier strokes.
+    /// Bold.
     pub const BOLD: Attrs = Attrs(1);
-    /// Less contrast.
+    /// Dim.
     pub const DIM: Attrs = Attrs(2);
-    /// Slanted.
+    /// Italic.
     pub const ITALIC: Attrs = Attrs(4);
-    /// A line below.
+    /// Underlined.
     pub const UNDERLINE: Attrs = Attrs(8);
-    /// Foreground and background exchanged.
+    /// Foreground and background swapped.
     pub const REVERSE: Attrs = Attrs(16);
-    /// A line through the middle.
+    /// Struck through.
     pub const STRIKE: Attrs = Attrs(32);
 
-    /// Returns true if all of `other` are set.
+    /// Returns true if all attributes of `other` are set.
     #[must_use]
     pub const fn contains(self, other: Attrs) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, other: Attrs) -> Attrs {
         Attrs(self.0 | other.0)
@@ -57,61 +57,61 @@ const CODES: [(Attrs, &[u8]); 6] = [
     (Attrs::STRIKE, b"9"),
 ];
 
-/// The look of a piece of text.
+/// The style of a piece of text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Style {
-    /// Colour of the strokes.
+    /// The foreground colour.
     pub fg: Color,
-    /// Colour behind them.
+    /// The background colour.
     pub bg: Color,
-    /// Attributes.
+    /// The attributes.
     pub attrs: Attrs,
 }
 
 /// The number of colours that the terminal shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
 pub enum Depth {
-    /// None: attributes only (`NO_COLOR`).
+    /// No colours: attributes only (`NO_COLOR`).
     None,
-    /// The 16 named ones.
+    /// The 16 named colours.
     Named,
-    /// The palette of 256.
+    /// The palette of 256 colours.
     Indexed,
-    /// All.
+    /// All colours.
     #[default]
     True,
 }
 
 impl Style {
-    /// The terminal's own look.
+    /// The terminal's default style.
     pub const PLAIN: Style = Style { fg: Color::Default, bg: Color::Default, attrs: Attrs::NONE };
 
-    /// A foreground and nothing else.
+    /// Creates a style with only a foreground.
     #[must_use]
     pub const fn fg(color: Color) -> Style {
         Style { fg: color, ..Style::PLAIN }
     }
 
-    /// The same with more attributes.
+    /// Adds attributes.
     #[must_use]
     pub const fn with(self, attrs: Attrs) -> Style {
         Style { attrs: self.attrs.with(attrs), ..self }
     }
 
-    /// The same on another background.
+    /// Changes the background.
     #[must_use]
     pub const fn on(self, bg: Color) -> Style {
         Style { bg, ..self }
     }
 
-    /// `self` where it says something, else `below`.
+    /// Uses the values of `self` that are set, else those of `below`.
     #[must_use]
     pub fn over(self, below: Style) -> Style {
         let pick = |own, other| if own == Color::Default { other } else { own };
         Style { fg: pick(self.fg, below.fg), bg: pick(self.bg, below.bg), attrs: self.attrs.with(below.attrs) }
     }
 
-    /// The nearest look that `depth` can show.
+    /// Returns the nearest style that `depth` can show.
     #[must_use]
     pub fn reduced(self, depth: Depth) -> Style {
         Style { fg: self.fg.reduced(depth), bg: self.bg.reduced(depth), attrs: self.attrs }
@@ -119,7 +119,7 @@ impl Style {
 }
 
 impl Color {
-    /// The nearest colour that `depth` can show.
+    /// Returns the nearest colour that `depth` can show.
     #[must_use]
     pub fn reduced(self, depth: Depth) -> Color {
         match (depth, self) {
@@ -166,7 +166,7 @@ pub(crate) fn indexed_rgb(n: u8) -> [u8; 3] {
     }
 }
 
-/// The nearest colour of the cube and the greys; the 16 named ones are the user's own and stand for no value.
+/// Returns the nearest colour of the cube and the greys; the 16 named ones are user-defined and have no fixed value.
 fn nearest_indexed(rgb: [u8; 3]) -> u8 {
     let level = |value: u8| (0..6).min_by_key(|&at: &usize| LEVELS[at].abs_diff(value)).unwrap_or(0) as u8;
     let cube = 16 + 36 * level(rgb[0]) + 6 * level(rgb[1]) + level(rgb[2]);
@@ -185,7 +185,7 @@ fn nearest_named(rgb: [u8; 3]) -> u8 {
         .unwrap_or(7)
 }
 
-/// Writes the SGR sequence that turns `from` into `to`; nothing where they are equal.
+/// Writes the SGR sequence that changes `from` to `to`; nothing if they are equal.
 pub(crate) fn write_sgr(from: Style, to: Style, out: &mut Vec<u8>) {
     if from == to {
         return;
@@ -194,7 +194,7 @@ pub(crate) fn write_sgr(from: Style, to: Style, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[m");
         return;
     }
-    // What was set and is not any more: all begins anew, since single resets are not known everywhere.
+    // To remove an attribute, everything is reset, since not all terminals support single resets.
     let removes = from.attrs.0 & !to.attrs.0 != 0;
     let base = if removes { Style::PLAIN } else { from };
     out.extend_from_slice(b"\x1b[");

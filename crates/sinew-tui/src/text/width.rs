@@ -1,4 +1,4 @@
-//! Clusters to which every terminal gives the same number of cells.
+//! Clusters that have the same width in every terminal.
 
 /// Returns true if all terminals agree about the width of a cluster: one character of ASCII, Latin-1, Greek, Cyrillic,
 /// box drawing, CJK, kana or Hangul syllables.

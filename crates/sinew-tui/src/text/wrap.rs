@@ -1,23 +1,23 @@
-//! Lines cut into rows.
+//! Wraps lines into rows.
 
 use sinew_term::clusters;
 
 use super::row::{Line, Row};
 
-/// A way to cut a line that is longer than a row.
+/// How to cut a line that is longer than a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WrapMode {
-    /// Between words; inside a word only where it is longer than a row.
+    /// Between words; inside a word only if it is longer than a row.
     Words,
     /// After as many clusters as fit.
     Cells,
-    /// As [`WrapMode::Cells`], and the terminal is told that the rows are one line, where the width of all its
-    /// clusters is certain: selecting gives the line back.
+    /// Like [`WrapMode::Cells`], but if the width of all clusters is certain, the terminal treats the rows as one line,
+    /// so that a selection contains the original line.
     Soft,
 }
 
-/// Cuts `line` into rows of at most `width` cells, which are appended. `first` goes in front of the first row, `rest`
-/// in front of all others; both are left out where they take more than half of the width. Linear.
+/// Cuts `line` into rows of at most `width` cells, and appends them to `out`. `first` precedes the first row, `rest`
+/// all others; both are left out if they need more than half of the width. Runs in linear time.
 pub fn wrap(line: &Line, width: usize, mode: WrapMode, number: u32, prefix: (&Line, &Line), out: &mut Vec<Row>) {
     let width = width.max(1);
     let empty = Line::new();
@@ -48,7 +48,7 @@ pub fn wrap(line: &Line, width: usize, mode: WrapMode, number: u32, prefix: (&Li
     }
 }
 
-/// Byte ranges of rows.
+/// Returns the byte ranges of rows.
 pub(crate) fn by_cells(text: &str, room: (usize, usize)) -> Vec<(usize, usize)> {
     let mut rows = Vec::new();
     let (mut start, mut used, mut limit) = (0, 0, room.0);
@@ -63,11 +63,11 @@ pub(crate) fn by_cells(text: &str, room: (usize, usize)) -> Vec<(usize, usize)> 
     rows
 }
 
-/// Byte ranges of rows; blanks at a break belong to no row.
+/// Returns the byte ranges of rows; blanks at a break belong to no row.
 pub(crate) fn by_words(text: &str, room: (usize, usize)) -> Vec<(usize, usize)> {
     let mut rows = Vec::new();
     let (mut start, mut used, mut limit) = (0, 0, room.0);
-    // The last place to break at: where the row ends, where the next one begins, and the cells up to there.
+    // The last possible break: the end of the row, the beginning of the next one, and the cells up to there.
     let mut break_at: Option<(usize, usize, usize)> = None;
     let mut content = false;
     let mut before = (' ', 0);
@@ -75,7 +75,7 @@ pub(crate) fn by_words(text: &str, room: (usize, usize)) -> Vec<(usize, usize)> 
         let blank = cluster.text == " ";
         let here = cluster.start;
         if !blank && content && here > start {
-            // A word begins behind a blank; wide characters need no blank.
+            // A word begins after a blank; wide characters need no blank.
             if before.0 == ' ' {
                 let end = start + text[start..here].trim_end_matches(' ').len();
                 break_at = Some((end, here, used));
@@ -89,7 +89,7 @@ pub(crate) fn by_words(text: &str, room: (usize, usize)) -> Vec<(usize, usize)> 
                     rows.push((start, end));
                     start = next;
                     used -= cells;
-                    // What moved down may be longer than a row of its own.
+                    // The moved part may be longer than a row.
                     if used + cluster.width > room.1 && here > start {
                         rows.push((start, here));
                         (start, used) = (here, 0);

@@ -1,11 +1,11 @@
-//! The themes that are always there.
+//! The built-in themes.
 
 use super::{Theme, Token};
 use crate::text::style::Color;
 
 impl Theme {
-    /// The 16 named colours on the terminal's own background: fits every scheme, and is used where the background is
-    /// not known.
+    /// Returns a theme with the 16 named colours on the terminal's own background: it works with every scheme, and is
+    /// used if the background is unknown.
     #[must_use]
     pub fn ansi() -> Theme {
         build("ansi", |token| match token {
@@ -21,7 +21,7 @@ impl Theme {
         })
     }
 
-    /// For dark backgrounds.
+    /// Returns the theme for dark backgrounds.
     #[must_use]
     pub fn dark() -> Theme {
         build("dark", |token| match token {
@@ -50,7 +50,7 @@ impl Theme {
         })
     }
 
-    /// For light backgrounds.
+    /// Returns the theme for light backgrounds.
     #[must_use]
     pub fn light() -> Theme {
         build("light", |token| match token {

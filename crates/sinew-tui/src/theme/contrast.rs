@@ -1,12 +1,12 @@
 //! The distance of colours.
 
-/// The square of the distance of two colours in OKLab.
+/// Returns the squared distance of two colours in OKLab.
 pub(crate) fn distance(a: [u8; 3], b: [u8; 3]) -> f32 {
     let (a, b) = (oklab(a), oklab(b));
     (0..3).map(|at| (a[at] - b[at]).powi(2)).sum()
 }
 
-/// The contrast of two colours as WCAG counts it, 1 to 21.
+/// Returns the WCAG contrast of two colours, from 1 to 21.
 #[must_use]
 pub fn contrast(a: [u8; 3], b: [u8; 3]) -> f32 {
     let luminance = |rgb: [u8; 3]| {

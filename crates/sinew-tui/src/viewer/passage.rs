@@ -1,4 +1,4 @@
-//! The passages of a view: what it shows, read where it is shown or searched.
+//! The passages of a view, which are read when they are shown or searched.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use crate::text::row::Line;
 /// A part of a view that is read at once.
 #[derive(Debug, Clone, Default)]
 pub struct Passage {
-    /// The lines; none where there is nothing to show.
+    /// The lines; empty if there is nothing to show.
     pub lines: Vec<Line>,
-    /// The lines that begin something: a prompt, an answer, a call. Lines in front of the first belong to what began in
-    /// an earlier passage.
+    /// The lines that begin a part: a prompt, an answer, a call. Lines before the first one belong to a part of an
+    /// earlier passage.
     pub begins: Vec<usize>,
-    /// A prompt begins it.
+    /// True if a prompt begins the passage.
     pub is_prompt: bool,
 }
 
-/// The thing that a search looks for.
+/// The target of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// A line with this text, which is in lower case, in any case of letters.
+    /// A line with this lower-case text, ignoring case.
     Text(String),
     /// The beginning of a prompt.
     Prompt,
@@ -27,32 +27,32 @@ pub enum Wanted {
 
 /// All passages of a view, in order.
 pub trait Passages: Send + Sync {
-    /// Returns their number, which stays the same.
+    /// Returns their number, which never changes.
     fn count(&self) -> usize;
 
-    /// Reads one of them. Called from the thread that answers keys: it costs no more than the passage is long.
+    /// Reads a passage. Called from the thread that handles keys, so it must run in time linear in the passage.
     fn read(&self, at: usize) -> Passage;
 
-    /// Returns the first passage of a range that may have what is wanted, or the last one where the search goes back.
-    /// One that is passed over begins with no prompt, and hardly has such a text: a text that is found nowhere is looked
-    /// for in each passage.
+    /// Returns the first passage of a range that may contain the target, or the last one for a backward search. Skipped
+    /// passages never begin with a prompt, and are unlikely to contain the text: if a text is not found, every passage
+    /// is searched.
     fn candidate(&self, range: Range<usize>, wanted: &Wanted, forward: bool) -> Option<usize>;
 }
 
-/// Passages that are there already.
+/// Passages in memory.
 #[derive(Debug, Default)]
 pub struct ReadPassages {
     passages: Vec<Passage>,
 }
 
 impl ReadPassages {
-    /// These passages.
+    /// Creates a view of these passages.
     #[must_use]
     pub fn new(passages: Vec<Passage>) -> ReadPassages {
         ReadPassages { passages }
     }
 
-    /// Lines that begin nothing, in passages of a few hundred.
+    /// Splits lines without beginnings into passages of a few hundred lines.
     #[must_use]
     pub fn of_lines(lines: &[Line]) -> ReadPassages {
         let passage = |lines: &[Line]| Passage { lines: lines.to_vec(), ..Passage::default() };

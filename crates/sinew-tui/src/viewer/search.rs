@@ -1,4 +1,4 @@
-//! A search through the passages of a view, which may take long and knows no view.
+//! A search through the passages of a view, which may take long and does not need the view.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 use super::passage::{Passages, Wanted};
 use crate::text::row::Line;
 
-/// Passages that are looked through between two looks at whether somebody still waits.
+/// The number of passages to search between two checks for cancellation.
 const AT_ONCE: usize = 256;
 
-/// A line of a view: its passage, and its number in it.
+/// A line of a view: its passage, and its index in the passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Spot {
     pub(super) passage: usize,
     pub(super) line: usize,
 }
 
-/// A search that somebody has to run.
+/// A search for the caller to run.
 pub struct Search {
     pub(super) passages: Arc<dyn Passages>,
     pub(super) wanted: Wanted,
@@ -25,15 +25,15 @@ pub struct Search {
 }
 
 impl Search {
-    /// Finds the next line with what is wanted. A text is looked for from the other end too, where none is ahead. None:
-    /// there is none, or `goes_on` has said no. Reads what may have it, and everything where nothing has.
+    /// Finds the next matching line. A text search wraps around at the end. Returns `None` if there is no match, or if
+    /// `goes_on` returned false. Reads the likely passages, and all of them if none matches.
     #[must_use]
     pub fn run(&self, goes_on: &dyn Fn() -> bool) -> Option<Spot> {
         let is_text = self.wanted != Wanted::Prompt;
         self.pass(goes_on, false).or_else(|| if is_text { self.pass(goes_on, true) } else { None })
     }
 
-    /// One way through; `all`: every passage is read.
+    /// Searches once through the passages; if `all`, reads every passage.
     fn pass(&self, goes_on: &dyn Fn() -> bool, all: bool) -> Option<Spot> {
         let (count, from) = (self.passages.count(), self.from);
         let is_ahead = |spot: &Spot| if self.forward { *spot > from } else { *spot < from };

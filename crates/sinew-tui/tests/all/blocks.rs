@@ -42,7 +42,7 @@ fn markdown_is_laid_out() {
     check("- item\n  ```sh\n  ls\n  ```\n", 80, &["- item", "  ls"]);
 }
 
-/// Feeds a text in pieces: what is settled after each is the beginning of what the whole gives.
+/// Feeds a text in pieces, and checks that the settled rows after each are a prefix of the final rows.
 fn check_causal(text: &str, pieces: &[usize], width: usize) {
     let whole = rows(&mut MarkdownBlock::new(text), width);
     let theme = Theme::dark();

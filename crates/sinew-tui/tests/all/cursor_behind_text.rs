@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sinew_tui::theme::Theme;
 use sinew_tui::{Caret, Chrome, Line, Screen, ScreenOptions, Size, Style, TextBlock};
 
-/// A screen whose cursor stands one blank behind the prompt.
+/// Creates a screen whose cursor is one blank after the prompt.
 fn prompted(options: ScreenOptions) -> Screen {
     let mut screen = Screen::new(Size::new(60, 16), options, Arc::new(Theme::default()));
     screen.push(TextBlock::new("an answer", Style::PLAIN));

@@ -46,7 +46,7 @@ struct Model {
 }
 
 impl Model {
-    /// Carries out what needs no memory; gives false for what it does not know.
+    /// Executes an action that needs no memory; returns false for other actions.
     fn act(&mut self, action: EditAction) -> bool {
         let line_start = self.clusters[..self.cursor].iter().rposition(|c| c == "\n").map_or(0, |at| at + 1);
         let line_end = self.clusters[self.cursor..]
@@ -179,7 +179,7 @@ fn pages_move_by_the_rows_that_are_shown_and_stop_at_the_edges() {
         editor.act(action);
         assert_eq!(line(&editor), expect, "{action:?}");
     }
-    // Where there is no further row the history stays out of it.
+    // Without a further row, the history is not involved.
     editor.history().add("earlier");
     assert!(!editor.act(EditAction::PageUp) && line(&editor) == "line 1");
 }

@@ -120,7 +120,7 @@ fn a_frame_is_one_synchronized_update_or_writes_one_row() {
             let count = (text.matches(BEGIN).count(), text.matches(END).count());
             match count {
                 (0, 0) => {
-                    // All that it writes stands in one row: the cursor leaves that one at the end alone.
+                    // All its output is in one row: the cursor leaves this row only at the end.
                     let mut parts = text.split('\x1b');
                     let first = parts.next().unwrap_or_default().to_owned();
                     let (mut has_moved, mut has_written) = (false, !first.is_empty());
@@ -289,7 +289,7 @@ fn blocks_scroll_off_in_document_order() {
             session.apply(&Op::Finish(at));
             let gone = paint(&mut session);
             assert!(expected.starts_with(&gone), "{gone:#?}");
-            // Nothing of what stands behind an open block has left.
+            // Nothing after an open block has left.
             let first_open = open.first().map_or(expected.len(), |first| first * (lines + 1));
             assert!(gone.len() <= first_open, "{gone:#?} although block {open:?} is open");
         }

@@ -1,7 +1,7 @@
-//! Golden frames: what a terminal shows of the main views in four sizes, as files of `tests/golden`.
+//! Golden frames: the main views in four terminal sizes, as files of `tests/golden`.
 //!
-//! A change that is meant is written by `SINEW_GOLDEN=renew cargo test -p sinew-tui golden`, and read like code in
-//! the difference. Below a row that has looks stands a letter for each of its cells; the letters are explained at the end.
+//! To accept a change, run `SINEW_GOLDEN=renew cargo test -p sinew-tui golden`, and review the difference like code.
+//! Below a row with styles, a row of letters names the style of each cell; the letters are explained at the end.
 
 use crate::support;
 

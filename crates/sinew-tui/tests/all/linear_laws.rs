@@ -51,8 +51,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The row of the cursor shows what the editor shows there, with the cursor at its place; what was said stands above
-    /// it once, in order; and no byte moves the cursor out of its row.
+    /// The row of the cursor shows the same as the editor, with the cursor at its position; the output is above it
+    /// once, in order; and no byte moves the cursor out of its row.
     #[test]
     fn the_cursor_stays_in_the_input_line(steps in prop::collection::vec(step(), 1..30)) {
         let mut terminal = Avt::new(COLUMNS, 8);
@@ -150,7 +150,7 @@ fn writes_nothing_when_nothing_is_new() {
     output.say("Ready.");
     assert!(!output.write(false, Some((&shown.rows, shown.caret))).is_empty());
     assert!(output.write(false, Some((&shown.rows, shown.caret))).is_empty());
-    // What waits while somebody writes is new only once it may be said.
+    // Output that waits while the user types counts as new only when it may be written.
     output.say("more");
     assert!(output.write(true, Some((&shown.rows, shown.caret))).is_empty());
     assert_eq!(output.write(false, Some((&shown.rows, shown.caret))), b"\r\x1b[Kmore\r\nYou: draft");

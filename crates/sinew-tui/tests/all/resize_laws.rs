@@ -19,7 +19,7 @@ enum Step {
     Resize(usize, usize, bool),
 }
 
-/// What a run found besides the law.
+/// The findings of a run besides the law.
 #[derive(Default, Debug)]
 struct Ghosts {
     resizes: usize,
@@ -37,8 +37,8 @@ fn steps(
     prop::collection::vec(prop_oneof![4 => op().prop_map(Step::Op), 1 => resize], 4..30)
 }
 
-/// Plays the steps. In the end all blocks are finished, and the terminal holds every line once, in order. Gives whether
-/// something else stands between them.
+/// Plays the steps. At the end, all blocks are finished, and the terminal contains every line once, in order. Returns
+/// true if there is other content between them.
 #[track_caller]
 fn play(
     terminal: &mut dyn Terminal,
@@ -201,7 +201,7 @@ fn resizing_loses_nothing_when_final_rows_are_kept() {
             play_as(&mut Alacritty::new(columns, rows), (columns, rows), steps, false, options, false)
         });
     }
-    // What is final is not written again, what can change is.
+    // Final rows are not written again; rows that can change are.
     let mut screen = Screen::new(Size::new(30, 10), options, Arc::new(Theme::default()));
     screen.push(TextBlock::new("final", Style::PLAIN));
     let live = screen.push(TextBlock::streaming(Style::PLAIN));
@@ -222,10 +222,10 @@ fn resizing_loses_nothing_without_a_cursor_report() {
     });
 }
 
-/// Where the emulator itself lays rows out beside what it says, a row stays twice: wide clusters that no longer wrap, and
-/// in avt a line that is exactly as wide as the new width, behind which it leaves an empty row. That is one session in a
-/// thousand (7 of 8,000 in avt, none in alacritty); the law is one in a hundred, of so many sessions that chance does not
-/// reach it.
+/// If the emulator itself lays out rows differently from what it reports, a row remains twice: this concerns wide
+/// clusters that no longer wrap, and in avt a line that is exactly as wide as the new width, after which it leaves an
+/// empty row. This happens in one session in a thousand (7 of 8,000 in avt, none in alacritty); the law allows one in a
+/// hundred, of so many sessions that chance does not exceed it.
 #[track_caller]
 fn check_ghosts(terminal: impl Fn(usize, usize) -> Box<dyn Terminal>) {
     let ghosts = run(2_000, 8..40, 10..11, false, |columns, rows, steps| {

@@ -42,7 +42,7 @@ fn play(columns: usize, rows: usize, options: ScreenOptions, ops: &[Op], others:
                 strict.begin_frame();
                 strict.feed(&bytes);
                 others.iter_mut().for_each(|terminal| terminal.feed(&bytes));
-                // What others write meanwhile.
+                // Other programs write in between.
                 strict.feed(b"$\r\n");
                 others.iter_mut().for_each(|terminal| terminal.feed(b"$\r\n"));
                 let gone = session.settled_rows(columns).len();
@@ -84,8 +84,8 @@ fn play(columns: usize, rows: usize, options: ScreenOptions, ops: &[Op], others:
     }
 }
 
-/// The strict screen holds, below `base` rows of others, the rows that have scrolled out since `before`, then the
-/// window.
+/// The strict screen contains, below `base` rows of other programs, the rows that have scrolled out since `before`,
+/// then the window.
 #[track_caller]
 fn check(session: &Session, strict: &mut Strict, base: usize, before: usize, columns: usize, options: ScreenOptions) {
     let (caret_row, caret_column) = session.screen.shown_caret();

@@ -20,7 +20,7 @@ fn screen(columns: usize, rows: usize, options: ScreenOptions) -> Screen {
     Screen::new(Size::new(columns, rows), options, Arc::new(Theme::default()))
 }
 
-/// Paints until nothing more is ready; gives the frames.
+/// Paints until nothing more is ready; returns the frames.
 fn frames(screen: &mut Screen) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     loop {
@@ -151,7 +151,7 @@ fn paints_correctly_at_every_size() {
                 }
                 assert!(session.screen.shown_rows().len() <= rows, "the window is no higher than the screen");
             }
-            // The window stands at the end of what every terminal shows.
+            // The window is at the end of the rows of every terminal.
             let window: Vec<String> = session.screen.shown_rows().map(|row| text_of(&view_row(row, columns))).collect();
             for terminal in &mut terminals {
                 let (caret, _) = session.screen.shown_caret();
@@ -418,7 +418,7 @@ fn a_resize_under_a_panel_in_a_burst_or_while_stopped_loses_nothing() {
             terminal.feed(&frame.bytes);
         };
         match kind {
-            // Under a panel, which holds everything back.
+            // Under a panel, which keeps all rows in the window.
             0 => {
                 screen.set_chrome(chrome(columns, cover));
                 screen.push(TextBlock::new(&text, Style::PLAIN));
@@ -530,7 +530,7 @@ fn no_row_in_the_scrollback_ends_in_blanks() {
                 let cell = parser.screen().cell(0, u16::try_from(column).expect("small")).expect("inside");
                 // A wide cluster at the edge has two cells.
                 let is_there = cell.has_contents() && !cell.is_wide_continuation();
-                // A blank that is seen is none.
+                // A visible blank is not empty.
                 let is_seen = cell.bgcolor() != vt100::Color::Default || cell.inverse() || cell.underline();
                 is_there.then(|| (column, cell.contents() == " " && !is_seen))
             });

@@ -76,7 +76,7 @@ qall!
     Some(told.lines().map(|line| serde_json::from_str(line).expect("as vim writes it")).collect())
 }
 
-/// Gives `.`, `;` and what they repeat a meaning: vim has them from the case before.
+/// Sets a previous command for `.` and `;`: vim has one from the case before.
 const BEFORE: &str = "Aq\x1b|0|fq|0|";
 
 #[track_caller]
@@ -122,13 +122,13 @@ fn every_command_does_what_vim_does() {
     let places = ["", "w", "2w", "j|w", "2j", "G|$", "fb", "j|j|$", "fd"];
     for place in places {
         keys.extend(MOTIONS.iter().map(|motion| format!("{place}|{motion}")));
-        // On an empty line vim takes the next one for a word.
+        // On an empty line, vim treats the next line as a word.
         let fits = |target: &&&str| !(target.ends_with('w') && target.len() == 2 && matches!(place, "2j" | "j|j|$"));
         for target in MOTIONS.iter().chain(OBJECTS).filter(fits) {
             keys.push(format!("{place}|d{target}"));
             keys.push(format!("{place}|c{target}55\x1b"));
             keys.push(format!("{place}|y{target}|P"));
-            // What is selected within braces ends before the line end there, with `d` and `c` as well.
+            // The selection within braces ends before the line end there, with `d` and `c` as well.
             if !matches!(*target, "i{" | "iB") {
                 keys.push(format!("{place}|v{target}d"));
             }

@@ -15,7 +15,7 @@ use sinew_tui::{
 use support::strict::Strict;
 use support::{Terminal, run, text_of};
 
-/// What a key of the tests calls; none where it calls nothing.
+/// Returns the action of a key in the tests; `None` if it has none.
 fn action(key: &str) -> Option<ViewAction> {
     Some(match key {
         "q" | "escape" => ViewAction::Close,
@@ -36,7 +36,7 @@ fn action(key: &str) -> Option<ViewAction> {
     })
 }
 
-/// Gives a key to the view, or to the text that is searched for.
+/// Passes a key to the view, or to the search text.
 fn take(viewer: &mut Viewer, key: &str, text: &str) -> Reaction {
     if viewer.is_typing() {
         return viewer.type_query(match key {
@@ -55,7 +55,7 @@ fn take(viewer: &mut Viewer, key: &str, text: &str) -> Reaction {
     }
 }
 
-/// Gives a key, and runs the search that it asks for. False: the view is to be closed.
+/// Passes a key, and runs the search that it requests. Returns false if the view must be closed.
 fn press(viewer: &mut Viewer, key: &str, text: &str) -> bool {
     match take(viewer, key, text) {
         Reaction::Stays => true,
@@ -230,7 +230,7 @@ fn a_search_reads_what_may_have_it_and_all_where_nothing_has() {
     press(&mut viewer, "enter", "");
     assert_eq!(first(&mut viewer), "entry 4321");
     assert!(passages.reads.load(Ordering::Relaxed) - before < 50);
-    // The text stands in each passage, and no candidate tells so.
+    // The text is in each passage, and no candidate reports it.
     press(&mut viewer, "/", "/");
     press(&mut viewer, "i", "its text");
     press(&mut viewer, "enter", "");

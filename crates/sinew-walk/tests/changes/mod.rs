@@ -13,7 +13,8 @@ const RULE_FILES: &[&str] = &[".gitignore", ".ignore", ".rgignore"];
 const RULES: &[&str] =
     &["a\n", "*.c\n", "!a\n", "b/\n", "/a\n", "!.h\n.h\n", "!.h\n", "a/b\n", "k.*\n", "", "*\n!b\n", "é\n", ".env\n"];
 
-/// Contents that a search takes in different ways: lines in both cases and with both ends, binary, marked, encoded, long.
+/// Contents with different properties for a search: lines in both cases and with both line ends, binary, with a byte
+/// order mark, encoded, long.
 fn content(dice: &mut Dice) -> Vec<u8> {
     let filler = |bytes: usize| b"filler of a line\n".repeat(bytes / 17);
     match dice.below(16) {

@@ -70,7 +70,7 @@ pub(crate) enum Calls {
     Command,
 }
 
-/// Where a delimiter is recognised.
+/// The positions in which a delimiter is recognised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Everywhere.

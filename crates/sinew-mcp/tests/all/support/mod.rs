@@ -77,7 +77,7 @@ pub(crate) struct HttpProgram {
 }
 
 impl HttpProgram {
-    /// Starts a program that takes its port from `PORT` and writes a line with `ready` in it.
+    /// Starts a program that reads its port from `PORT` and prints a line that contains `ready`.
     pub(crate) fn start(
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = impl Into<OsString>>,

@@ -1,4 +1,4 @@
-//! One complete block of Markdown to lines.
+//! Converts one complete block of Markdown to lines.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::text::style::{Attrs, Color, Style};
 use crate::text::wrap::{WrapMode, wrap};
 use crate::theme::Token;
 
-/// A logical line with what stands in front of it.
+/// A logical line with its prefixes.
 pub(super) struct Flow {
     line: Line,
     first: Line,
@@ -49,16 +49,16 @@ struct Writer<'a> {
     line: Line,
     styles: Vec<Style>,
     link: Option<(Arc<str>, usize)>,
-    /// The text in front of every row of the containers around, and in front of the next one only.
+    /// The text before every row of the surrounding containers, and before the next row only.
     prefix: Vec<Line>,
     bullet: Option<Line>,
     lists: Vec<Option<u64>>,
-    /// Language and text of code.
+    /// The language and text of code.
     code: Option<(String, String)>,
     table: Option<Vec<Vec<Line>>>,
 }
 
-/// The lines of a text that is one block.
+/// Returns the lines of a text that is one block.
 pub(super) fn lines(text: &str, layout: &Layout<'_>) -> Vec<Flow> {
     let mut writer = Writer {
         layout,
@@ -116,7 +116,7 @@ impl Writer<'_> {
             }
             Event::TaskListMarker(done) => self.text(if done { "[x] " } else { "[ ] " }, self.style()),
             Event::Html(_) | Event::InlineHtml(_) => {
-                // Shown as the text that it is, one line for each of its lines.
+                // Shown as source text, line by line.
                 for (index, line) in source.trim_end_matches('\n').split('\n').enumerate() {
                     if index > 0 {
                         self.end_line();
@@ -268,8 +268,8 @@ impl Writer<'_> {
     }
 }
 
-/// A table: columns as wide as their cells, shrunk where they do not fit, cells wrapped; as records where a column
-/// would have fewer than four cells.
+/// Lays out a table: columns are as wide as their cells and shrink if necessary, cells wrap; the table is shown as
+/// records if a column would have fewer than four cells.
 fn table_rows(table: &[Vec<Line>], width: usize, border: Style) -> Vec<Row> {
     let columns = table.iter().map(Vec::len).max().unwrap_or(0);
     if columns == 0 {
@@ -321,7 +321,7 @@ fn table_rows(table: &[Vec<Line>], width: usize, border: Style) -> Vec<Row> {
     out
 }
 
-/// Each row of a table as lines of a name and a value.
+/// Shows each row of a table as lines of a name and a value.
 fn records(table: &[Vec<Line>], width: usize, border: Style) -> Vec<Row> {
     let mut out = Vec::new();
     let none = Line::new();

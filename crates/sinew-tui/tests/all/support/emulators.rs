@@ -28,7 +28,7 @@ impl Alacritty {
         &self.term
     }
 
-    /// Lets a reader look at what stands above the screen.
+    /// Scrolls to rows above the screen, as a reader does.
     pub fn scroll(&mut self, scroll: Scroll) {
         self.term.scroll_display(scroll);
     }
@@ -101,7 +101,7 @@ impl Terminal for Alacritty {
             .collect()
     }
 
-    /// As selecting everything gives it.
+    /// Returns the text as a selection of everything contains it.
     fn text(&mut self) -> Vec<String> {
         let grid = self.term.grid();
         let start = Point::new(grid.topmost_line(), Column(0));

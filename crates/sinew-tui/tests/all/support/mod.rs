@@ -8,7 +8,7 @@ pub mod strict;
 use proptest::test_runner::{Config, TestRunner};
 use sinew_tui::{Attrs, Row, Style};
 
-/// What one column of a terminal shows; the second one of a wide cluster is empty.
+/// The content of one column of a terminal; empty for the second column of a wide cluster.
 #[derive(Clone, PartialEq, Debug)]
 pub struct View {
     pub text: String,
@@ -21,7 +21,7 @@ impl View {
     }
 }
 
-/// What a row of ours looks like in a terminal of `columns`.
+/// Returns the expected view of a row in a terminal of `columns`.
 pub fn view_row(row: &Row, columns: usize) -> Vec<View> {
     let mut views = Vec::new();
     for cell in row.cells() {

@@ -126,7 +126,7 @@ pub struct Session {
     pub chrome: Chrome,
 }
 
-/// What a block holds, kept beside it: the screen drops blocks that have scrolled out.
+/// The content of a block, stored separately, since the screen drops blocks that have scrolled out.
 #[derive(Clone, Default)]
 pub struct Shadow {
     pub lines: Vec<(String, WrapMode)>,

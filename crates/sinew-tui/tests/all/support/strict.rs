@@ -118,8 +118,8 @@ impl Strict {
         if self.column + width > self.columns {
             self.column = self.columns - width;
         }
-        // What is left of a wide cluster that is overwritten in part is blank until its turn comes: no terminal can
-        // show half of one. Both halves are looked at when they are written.
+        // The rest of a partly overwritten wide cluster is blank until it is written: no terminal can show half of one.
+        // Both halves are checked when they are written.
         let at = self.column;
         let row = self.top + self.row;
         for (place, other) in [(at, at.wrapping_sub(1)), (at + width, at + width)] {
