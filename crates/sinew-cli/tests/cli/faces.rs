@@ -489,6 +489,7 @@ fn a_project_asks_for_trust_once_and_trust_decides_again() {
     for (args, end) in [(&[][..], ""), (&["--linear"], "\r")] {
         let stage = Stage::scripted(&[answer("first")]);
         stage.write("project/.sinew/hooks.json", r#"{"hooks": []}"#);
+        stage.write("home/agent/settings.json", r#"{"tui": {"approvalDelayMs": 0}}"#);
         let args = [args, &["--script", "script.jsonl"]].concat();
         let mut terminal = Terminal::start(&stage, &args, SIZE);
         terminal.until_shown("Do you trust this project?");
