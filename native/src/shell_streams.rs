@@ -5,6 +5,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Function, Object, Uint8Array};
 use napi::{Env, Unknown};
 use napi_derive::napi;
+use parking_lot::Mutex;
 use sinew::shell::output::Encoding;
 use sinew::shell::{self, InputPipe, OnStreamChunk, StreamOptions};
 
@@ -33,7 +34,7 @@ impl ShellStreams {
             argv: args,
             separate: separate.unwrap_or_default(),
             encoding: if bytes == Some(true) { Encoding::Bytes } else { Encoding::Text },
-            input: input.map(|input| Arc::clone(&input.pipe)),
+            input: input.and_then(ShellInput::pipe),
         }
     }
 }
@@ -64,12 +65,19 @@ pub(crate) fn execute_shell<'env>(
 /// The standard input of a command while it runs.
 #[napi]
 pub(crate) struct ShellInput {
-    pipe: Arc<InputPipe>,
+    /// Absent once it was released: the garbage collector may leave this object for long.
+    pipe: Mutex<Option<Arc<InputPipe>>>,
+}
+
+impl ShellInput {
+    fn pipe(&self) -> Option<Arc<InputPipe>> {
+        self.pipe.lock().clone()
+    }
 }
 
 impl Drop for ShellInput {
     fn drop(&mut self) {
-        self.pipe.close();
+        self.release();
     }
 }
 
@@ -78,19 +86,29 @@ impl ShellInput {
     /// Creates a pipe without a reader.
     #[napi(constructor)]
     pub fn new(env: &Env) -> napi::Result<ShellInput> {
-        task::now(env, "shell", || Ok(ShellInput { pipe: Arc::new(InputPipe::new()?) }))
+        task::now(env, "shell", || Ok(ShellInput { pipe: Mutex::new(Some(Arc::new(InputPipe::new()?))) }))
     }
 
     /// Writes bytes; resolves to false if there is no reader any more.
     #[napi(ts_return_type = "Promise<boolean>")]
     pub fn write<'env>(&self, env: &'env Env, bytes: Uint8Array, abort: Option<&Abort>) -> napi::Result<Object<'env>> {
-        let (pipe, bytes, cancel) = (Arc::clone(&self.pipe), bytes.to_vec(), abort::cancel(abort, None));
-        task::alone(env, "shell", move || pipe.write(&bytes, &cancel), |taken| taken)
+        let (pipe, bytes, cancel) = (self.pipe(), bytes.to_vec(), abort::cancel(abort, None));
+        task::alone(env, "shell", move || pipe.map_or(Ok(false), |pipe| pipe.write(&bytes, &cancel)), |taken| taken)
     }
 
     /// Ends the input.
     #[napi]
     pub fn end(&self) {
-        self.pipe.close();
+        if let Some(pipe) = self.pipe() {
+            pipe.close();
+        }
+    }
+
+    /// Ends the input and closes its descriptors, once the command has ended.
+    #[napi]
+    pub fn release(&self) {
+        if let Some(pipe) = self.pipe.lock().take() {
+            pipe.close();
+        }
     }
 }

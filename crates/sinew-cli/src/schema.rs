@@ -96,12 +96,18 @@ impl Schema {
     }
 }
 
-/// An answer without the code fence around all of it.
+/// Returns the content of the only code block of an answer, or the whole answer if it has none or several.
 fn unfenced(answer: &str) -> &str {
     let text = answer.trim();
-    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    let inside = inside.and_then(|inside| inside.split_once('\n')).map(|(_, inside)| inside);
-    inside.map_or(text, str::trim)
+    // A fence may also be a part of a text in the JSON itself.
+    if text.starts_with(['{', '[', '"']) {
+        return text;
+    }
+    let mut parts = text.split("```");
+    match (parts.next(), parts.next().and_then(|block| block.split_once('\n')), parts.next(), parts.next()) {
+        (Some(_), Some((_, inside)), Some(_), None) => inside.trim(),
+        _ => text,
+    }
 }
 
 /// `schema` with what its references mean in their place. `at` is where it is.
@@ -205,6 +211,11 @@ mod tests {
         let good = json!({"files": [{"path": "a"}], "ok": true});
         check(&schema, &good.to_string(), Ok(good.clone()));
         check(&schema, &format!("\n```json\n{good}\n```\n"), Ok(good.clone()));
+        check(&schema, &format!("Here are the files:\n\n```json\n{good}\n```\nThat is all."), Ok(good.clone()));
+        let quoting = json!({"files": [{"path": "```"}]});
+        check(&schema, &quoting.to_string(), Ok(quoting.clone()));
+        let two = format!("```json\n{good}\n```\nor\n```json\n{good}\n```");
+        check(&schema, &two, Err("- the message is no JSON: expected value at line 1 column 1"));
         check(&schema, "{\"files\": [{}]}", Err("- /files/0/path: is required"));
         check(&schema, "{\"ok\": 1}", Err("- /files: is required\n- /ok: must be boolean, not number"));
         check(&schema, "Here it is: {}", Err("- the message is no JSON: expected value at line 1 column 1"));

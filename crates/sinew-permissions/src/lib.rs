@@ -20,9 +20,9 @@
 //! earlier calls left in the shell. A line that cannot be read for sure, or where an expansion could make a command fit,
 //! is refused by a rule of `deny`, and asks by one of `ask`. Lists say what is known, and what no list knows is not sure.
 //!
-//! **What does not hold.** Rules see calls, not what a started program does: a script, `make`, a makefile's recipe, a
-//! program with another name. A rule for `write` says nothing of what `bash` writes. It is a fence for a model that means
-//! well, and no sandbox.
+//! **Limits.** Rules judge calls, and not what a program does after it has started: a script, a makefile, a program under another
+//! name. The files that rules of `deny` name become entries of the session's sandbox ([`Rules::denied_files`]), which the kernel
+//! enforces for programs too.
 
 mod addresses;
 mod code;

@@ -639,6 +639,8 @@ export declare class ShellInput {
    write(bytes: Uint8Array, abort?: Abort | undefined | null): Promise<boolean>
   /** Ends the input. */
    end(): void
+  /** Ends the input and closes its descriptors, once the command has ended. */
+   release(): void
 }
 
 /** A process of an earlier run. */

@@ -77,6 +77,7 @@ export function feeding(where: string, source: Pieces, abort: Abort): { input: S
       stop(ENDED);
       input.end();
       const failed = await closed;
+      input.release();
       if (failed) throw failed.error;
     },
   };

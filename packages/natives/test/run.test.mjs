@@ -1,6 +1,6 @@
 // Output that is collected, programs without a shell, input that is written meanwhile, failures that reject.
 import assert from "node:assert/strict";
-import { realpathSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import { tmpdir } from "node:os";
@@ -172,4 +172,20 @@ test("quoted words are read back as they were", bash, async () => {
   assert.equal(quote(["git", "log", "--format=%H"]), "git log '--format=%H'");
   assert.throws(() => quote("a\0b"), { code: "ERR_INVALID_ARG_VALUE" });
   assert.throws(() => quote([1]), { name: "TypeError", message: "quote: words[0] must be a string, not 1" });
+});
+
+test("a command that was fed leaves no descriptor", { skip: noShell || (process.platform !== "linux" && "counts descriptors in /proc") }, async () => {
+  const feed = async () => {
+    async function* source() {
+      yield "a";
+      yield "b";
+    }
+    assert.equal((await executeShell({ command: "cat", stdin: source(), buffer: true })).stdout, "ab");
+  };
+  await feed();
+  const before = readdirSync("/proc/self/fd").length;
+  for (let index = 0; index < 50; index++) await feed();
+  const after = readdirSync("/proc/self/fd").length;
+  // Without the release each call would leave two.
+  assert.ok(after < before + 50, `${before} descriptors became ${after}`);
 });

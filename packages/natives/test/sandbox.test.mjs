@@ -135,7 +135,8 @@ test("sandboxes leave no descriptor and no process behind", linux, async () => {
   await round();
   const before = counts();
   for (let index = 0; index < 20; index++) await round();
-  assert.deepEqual(counts(), before);
+  // A garbage collection meanwhile may close descriptors of other tests.
+  for (const [name, count] of Object.entries(counts())) assert.ok(count <= before[name], `${name}: ${count} after ${before[name]}`);
 });
 
 test("other systems refuse a sandbox", { skip: process.platform === "linux" && "for other systems" }, async () => {

@@ -11,7 +11,7 @@
 //! | `session` | other sessions, and places in the tree of one |
 //! | `state` | everything that can be known |
 //! | `tools` | selection of tools, the list of tasks, reading files anew |
-//! | `commands` | built-in slash commands |
+//! | `commands`, `command_help` | built-in slash commands, and their list for people |
 //! | `figures` | `/session`, `/usage`, `/context` |
 //! | `mcp` | servers of tools: how they stand, switching, reading anew, logins |
 //! | `tasks` | work that goes on beside other verbs |
@@ -22,6 +22,8 @@
 //! JSON or panels, and shows events, which come through [`View`].
 
 pub(crate) mod bash;
+#[cfg(unix)]
+pub(crate) mod command_help;
 pub(crate) mod commands;
 mod error;
 mod figures;

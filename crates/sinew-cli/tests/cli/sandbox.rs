@@ -10,7 +10,14 @@ use crate::stage::{Stage, call, text};
 
 /// A folder that is not below a directory for temporary files, which programs in a sandbox may write.
 fn elsewhere() -> TempDir {
-    tempfile::Builder::new().prefix("outside-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    let home = std::env::home_dir().unwrap_or_default();
+    let candidates = [Path::new(env!("CARGO_TARGET_TMPDIR")), Path::new("/srv"), Path::new("/opt"), &home];
+    let is_temporary = |path: &Path| path.starts_with("/tmp") || path.starts_with("/var/tmp");
+    let folder = candidates.into_iter().find_map(|base| {
+        let base = base.canonicalize().ok().filter(|base| !is_temporary(base))?;
+        tempfile::Builder::new().prefix(".sinew-outside-").tempdir_in(base).ok()
+    });
+    folder.expect("a writable folder that is not for temporary files")
 }
 
 /// The result of one call in a run with these flags.

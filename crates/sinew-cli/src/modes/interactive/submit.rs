@@ -16,6 +16,7 @@ use super::outgoing::Given;
 use super::report;
 use super::todo;
 use super::trust;
+use crate::control::command_help::help_for_person;
 use crate::control::commands::{self, Face, Row, Scope, Shared, Verb};
 use crate::control::mcp::NOW;
 use crate::control::mode::SessionMode;
@@ -169,6 +170,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
     let name = row.name;
     Ok(match row.verb {
         Verb::Shared(Shared::Quit) => Effect::Quit,
+        Verb::Shared(Shared::Help) => Effect::Text(help_for_person(control)),
         Verb::Shared(shared) => Effect::Changed(commands::Command::new(shared, arguments).run(control).await?),
         Verb::New => changed(control.new_session(None).await?, "a new session"),
         Verb::Fork => changed(control.fork().await?.is_none(), "a copy of the session"),

@@ -126,7 +126,7 @@ impl OpenQuestion {
         let single = index(text, &names);
         // Whoever asked may have gone meanwhile: then nobody reads the answer.
         match self.reply {
-            Sender::Approval { send, mut answers } => match single {
+            Sender::Approval { send, mut answers } => match single.or_else(|| is_yes(text).then_some(0)) {
                 Some(at) => {
                     let answer = answers.swap_remove(at);
                     let stops = answer.is_none();
@@ -168,6 +168,11 @@ impl OpenQuestion {
     }
 }
 
+/// Returns true if a line permits a call once: the whole word, so that no stray key does.
+fn is_yes(text: &str) -> bool {
+    text.trim_end_matches('.').eq_ignore_ascii_case("yes")
+}
+
 /// The entry that a line means: its number, or its name in any case.
 pub(super) fn index(text: &str, names: &[&str]) -> Option<usize> {
     let number = text.trim_end_matches('.').parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
@@ -207,13 +212,15 @@ mod tests {
     #[test]
     fn only_a_number_or_a_whole_name_answers() {
         let late = Duration::from_secs(1);
-        for text in ["y", "yes", "a", "ok", "0", "6", "", " "] {
+        for text in ["y", "yes please", "a", "ok", "0", "6", "", " "] {
             assert_eq!(answered(text, late), None, "{text:?}");
         }
         let rule = |scope| Approval::Rule("bash(rm -rf build)".into(), scope);
         for (text, expect) in [
             ("1", Approval::Once),
             ("1.", Approval::Once),
+            ("yes", Approval::Once),
+            ("Yes.", Approval::Once),
             ("2", rule(RuleScope::Session)),
             ("3", rule(RuleScope::Always)),
             ("4", Approval::No(None)),
