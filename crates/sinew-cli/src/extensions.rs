@@ -10,8 +10,8 @@ use sinew_agent::hooks::{self, Hook, Origin};
 use sinew_permissions::{OwnFiles, Permissions, Rules};
 use sinew_session::files::read_text;
 use sinew_session::secrets::Secrets;
-use sinew_tools::Ask;
 use sinew_tools::child::{Filter, Variables};
+use sinew_tools::{Ask, OUTSIDE_PERMISSION};
 
 use crate::args::Mode;
 use crate::config::{self, is_missing};
@@ -38,13 +38,14 @@ pub(crate) fn load_all(
     startup: &Startup,
     guards: &Guards<'_>,
     ask: Option<Arc<dyn Ask>>,
+    rules: Rules,
 ) -> Result<Vec<Arc<dyn Extension>>, Failure> {
     let Startup { environment, settings, .. } = startup;
     let filter = Filter { pass: &settings.env.pass_through, keys: guards.keys };
     let hooks = read_hooks(startup, &Arc::new(filter.apply(environment.variables())), true)?;
     let hide = |hook: Hook| Arc::new(hook.hiding(Arc::clone(guards.secrets))) as Arc<dyn Extension>;
     let mut found: Vec<Arc<dyn Extension>> = hooks.into_iter().map(hide).collect();
-    let permissions = Permissions::new(read_rules(startup)?, std::env::home_dir(), ask);
+    let permissions = Permissions::new(rules, std::env::home_dir(), ask);
     found.push(Arc::new(permissions.protecting(Arc::clone(guards.own_files))));
     Ok(found)
 }
@@ -143,7 +144,7 @@ fn read_rules(startup: &Startup) -> Result<Rules, Failure> {
 /// Names the rules for tools that nobody has, each with the nearest name. Tools of servers are not known yet, and a client
 /// of RPC brings its own.
 fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
-    let known: Vec<&str> = sinew_tools::names().chain(SERVER_TOOLS).chain([PERMISSION]).collect();
+    let known: Vec<&str> = sinew_tools::names().chain(SERVER_TOOLS).chain([OUTSIDE_PERMISSION.0]).collect();
     let unknown = rules.unknown_tools(&known).into_iter().filter(|(_, tool)| !tool.starts_with("mcp_"));
     let describe = |(rule, tool): (String, String)| {
         let plain = tool.to_lowercase();
@@ -159,7 +160,5 @@ fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
     unknown.filter_map(describe).collect()
 }
 
-/// A permission that is no tool: `sandbox(off)` is about running a refused command again outside the sandbox.
-pub(crate) const PERMISSION: &str = "sandbox";
 /// Tools by which a session reaches those of servers.
 const SERVER_TOOLS: [&str; 2] = [sinew_agent::mcp::tools::SEARCH_TOOL, sinew_agent::mcp::tools::CALL_TOOL_NAME];

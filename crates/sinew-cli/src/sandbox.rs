@@ -1,15 +1,13 @@
 //! The sandbox of sessions: the policy that settings, flags and permission rules ask for.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use sinew::sandbox::{Enforcement, Mode, Network, Policy, Promise, Status, Surroundings};
 use sinew_permissions::{DeniedFiles, Rules, Verdict};
-use sinew_tools::{Confinement, OutsideSandbox};
+use sinew_tools::{Confinement, OUTSIDE_PERMISSION, OutsideSandbox};
 
 use crate::config::work_tree;
-use crate::extensions::PERMISSION;
 use crate::failure::Failure;
 use crate::settings::{SandboxMode, SandboxNetwork};
 use crate::startup::Startup;
@@ -21,7 +19,7 @@ const GUARDS: [&str; 3] = ["settings.json", "hooks.json", "mcp.json"];
 /// The sandbox that sessions of a program have.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// None: there is no sandbox.
+    /// Absent if the sandbox is off.
     policy: Option<Policy>,
     /// The sandbox of plan mode.
     plan: Arc<Confinement>,
@@ -45,15 +43,14 @@ impl Limits {
             Some(SandboxMode::Workspace) => Some(Mode::Workspace),
             Some(SandboxMode::ReadOnly) => Some(Mode::ReadOnly),
         };
-        let policy = |mode| policy(startup, &denied, mode);
-        let environment = &startup.environment;
         let surroundings = Surroundings {
             cwd: startup.paths.cwd.clone(),
             home: std::env::home_dir(),
-            temp: environment.os("TMPDIR").map(Into::into),
-            path: environment.os("PATH"),
+            temp: startup.environment.os("TMPDIR").map(Into::into),
+            path: startup.environment.os("PATH"),
         };
-        let outside = rules.verdict_on(PERMISSION, "off");
+        let policy = |mode| policy(startup, &denied, &surroundings, mode);
+        let outside = rules.verdict_on(OUTSIDE_PERMISSION.0, OUTSIDE_PERMISSION.1);
         let plan = Confinement::new(policy(Mode::ReadOnly), surroundings.clone());
         Limits { policy: mode.map(policy), plan, surroundings, outside }
     }
@@ -117,7 +114,7 @@ fn unenforced(status: &Status, policy: &Policy, promise: Promise) -> Option<Stri
 }
 
 /// The limits of one mode.
-fn policy(startup: &Startup, denied: &DeniedFiles, mode: Mode) -> Policy {
+fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &Surroundings, mode: Mode) -> Policy {
     let Startup { paths, settings, .. } = startup;
     let settings = &settings.sandbox;
     let own = |names: &[&str]| -> Vec<String> {
@@ -135,25 +132,24 @@ fn policy(startup: &Startup, denied: &DeniedFiles, mode: Mode) -> Policy {
         SandboxNetwork::On => Network::On,
         SandboxNetwork::Loopback => Network::Loopback,
     });
-    let root = work_tree(&paths.cwd, std::env::home_dir().as_deref());
+    let root = || work_tree(&paths.cwd, surroundings.home.as_deref());
     match mode {
         Mode::Rules => policy.deny_write.extend(own(&GUARDS)),
         Mode::Workspace => {
             policy.write.clone_from(&settings.write);
-            policy.roots = vec![root.to_string_lossy().into_owned()];
+            policy.roots = vec![root().to_string_lossy().into_owned()];
         }
         // A project below a directory for temporary files is not temporary itself.
-        Mode::ReadOnly if is_below_temporary(&root, startup.environment.os("TMPDIR")) => {
-            policy.deny_write.push(root.to_string_lossy().into_owned())
+        Mode::ReadOnly => {
+            let root = Some(root()).filter(|root| is_below_temporary(root, surroundings));
+            policy.deny_write.extend(root.map(|root| root.to_string_lossy().into_owned()));
         }
-        Mode::ReadOnly => {}
     }
     policy
 }
 
 /// Returns true if a directory is below one for temporary files, which programs may write in every mode.
-fn is_below_temporary(root: &Path, own: Option<OsString>) -> bool {
-    let temps = ["/tmp", "/var/tmp"].map(PathBuf::from);
-    let mut temps = temps.into_iter().chain(own.map(PathBuf::from));
-    temps.any(|temp| root != temp && root.starts_with(temp.canonicalize().unwrap_or(temp)))
+fn is_below_temporary(root: &Path, surroundings: &Surroundings) -> bool {
+    let temps = surroundings.temporary_directories();
+    temps.into_iter().any(|temp| root != temp && root.starts_with(temp.canonicalize().unwrap_or(temp)))
 }

@@ -139,3 +139,11 @@ pub struct Surroundings {
     /// `PATH`, on which the names of [`Policy::deny_exec`] are looked up. Default: none.
     pub path: Option<std::ffi::OsString>,
 }
+
+impl Surroundings {
+    /// Returns the directories for temporary files, which programs may write in every mode.
+    #[must_use]
+    pub fn temporary_directories(&self) -> Vec<PathBuf> {
+        [PathBuf::from("/tmp"), "/var/tmp".into()].into_iter().chain(self.temp.clone()).collect()
+    }
+}

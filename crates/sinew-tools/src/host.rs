@@ -169,8 +169,8 @@ impl Host {
 
     /// The checks of the files that `tool` opens in a call; `call` is `None` if the user attaches them.
     pub(crate) fn access(&self, tool: &str, effects: Effects, call: Option<&str>, cwd: &Path) -> Access {
-        let policies = self.policies.lock().clone();
-        let mut checks: Vec<_> = policies.iter().filter_map(|policy| policy.path_check(tool, call, cwd)).collect();
+        let mut checks: Vec<_> =
+            self.policies.lock().iter().filter_map(|policy| policy.path_check(tool, call, cwd)).collect();
         // The user may attach what the model may not read.
         if let Some(confinement) = self.shell.confinement().filter(|_| call.is_some()) {
             checks.extend(confinement.file_check(effects));

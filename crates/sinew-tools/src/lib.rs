@@ -59,6 +59,7 @@ mod write;
 use std::sync::Arc;
 
 pub use access::{Access, PathCheck, PathPolicy};
+pub use bash::outside::OUTSIDE_PERMISSION;
 pub use confinement::Confinement;
 pub use console::Console;
 pub use editor::Editor;

@@ -1,48 +1,61 @@
 //! Tokens of a context: as the provider counted them, and an estimate of the messages after that.
 
 use sinew_llm::message::{AgentMessage, Block, Content, StopReason};
+use sinew_tools::tool::Tool;
 
 /// A token has about so many bytes of UTF-8.
 const BYTES: usize = 4;
 /// Tokens of a picture.
 const IMAGE: u64 = 1_200;
 
+/// Returns the bytes that the definition of a tool adds to each request.
+#[must_use]
+pub fn definition_bytes(tool: &dyn Tool) -> usize {
+    tool.name().len() + tool.description().len() + tool.parameters().to_string().len()
+}
+
+/// Estimates the tokens of a text from its length in bytes of UTF-8.
+#[must_use]
+pub fn text_tokens(length: usize) -> u64 {
+    length.div_ceil(BYTES) as u64
+}
+
 /// The estimate of one message.
 #[must_use]
 pub fn tokens(message: &AgentMessage) -> u64 {
-    let of = |length: usize| length.div_ceil(BYTES) as u64;
     match message {
         AgentMessage::User(user) => content(&user.content),
         AgentMessage::Assistant(answer) => blocks(&answer.content),
         AgentMessage::ToolResult(result) => blocks(&result.content),
         AgentMessage::BashExecution(run) if run.exclude_from_context == Some(true) => 0,
-        AgentMessage::BashExecution(run) => of(run.command.len() + run.output.len()),
+        AgentMessage::BashExecution(run) => text_tokens(run.command.len() + run.output.len()),
         AgentMessage::Custom(custom) => content(&custom.content),
         AgentMessage::FileMention(mention) => {
             let files = mention.files.iter();
             files
-                .map(|file| of(file.path.len() + file.content.len()) + if file.image.is_some() { IMAGE } else { 0 })
+                .map(|file| {
+                    text_tokens(file.path.len() + file.content.len()) + if file.image.is_some() { IMAGE } else { 0 }
+                })
                 .sum()
         }
-        AgentMessage::BranchSummary(branch) => of(branch.summary.len()),
-        AgentMessage::CompactionSummary(summary) => of(summary.summary.len()),
+        AgentMessage::BranchSummary(branch) => text_tokens(branch.summary.len()),
+        AgentMessage::CompactionSummary(summary) => text_tokens(summary.summary.len()),
     }
 }
 
 fn content(content: &Content) -> u64 {
     match content {
-        Content::Text(text) => text.len().div_ceil(BYTES) as u64,
+        Content::Text(text) => text_tokens(text.len()),
         Content::Blocks(list) => blocks(list),
     }
 }
 
 fn blocks(list: &[Block]) -> u64 {
-    let of = |length: usize| length.div_ceil(BYTES) as u64;
     list.iter()
         .map(|block| match block {
-            Block::Text(text) => of(text.text.len()),
-            Block::Thinking(thinking) => of(thinking.thinking.len()),
-            Block::ToolCall(call) => of(call.name.len() + call.arguments.to_string().len()),
+            Block::Text(text) => text_tokens(text.text.len()),
+            Block::Thinking(thinking) => text_tokens(thinking.thinking.len()),
+            Block::ToolCall(call) => text_tokens(call.name.len() + call.arguments.to_string().len()),
             Block::Image(_) => IMAGE,
             Block::Other(_) => 0,
         })

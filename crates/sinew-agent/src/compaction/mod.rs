@@ -21,7 +21,7 @@ mod tests;
 
 pub use cut::{Cut, cut};
 pub(crate) use estimate::counted_tokens;
-pub use estimate::{context_tokens, tokens};
+pub use estimate::{context_tokens, definition_bytes, text_tokens, tokens};
 pub use prune::{Pruned, prune};
 pub use shorten::{Shortened, shorten};
 pub use summary::{

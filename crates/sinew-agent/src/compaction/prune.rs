@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sinew_llm::message::{AgentMessage, Block};
 
-use super::estimate::tokens;
+use super::estimate::{text_tokens, tokens};
 
 /// The newest outputs, up to so many tokens, stay.
 const PROTECTED: u64 = 40_000;
@@ -54,5 +54,5 @@ fn note(size: u64) -> String {
 }
 
 fn tokens_of_note(size: u64) -> u64 {
-    note(size).len().div_ceil(4) as u64
+    text_tokens(note(size).len())
 }

@@ -6,6 +6,7 @@ use sinew_llm::message::AgentMessage;
 use sinew_mcp::catalogue::FrontTool;
 
 use super::tools::{SEARCH_TOOL, SessionServers};
+use crate::compaction::definition_bytes;
 
 /// Tokens of the tools of servers in a session, about: bytes ÷ 4.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -58,7 +59,7 @@ impl SessionServers {
             .tools()
             .iter()
             .skip_while(|tool| tool.name() != SEARCH_TOOL)
-            .map(|tool| tool.name().len() + tool.description().len() + tool.parameters().to_string().len())
+            .map(|tool| definition_bytes(&**tool))
             .sum();
         ServersTokens { search: search / 4, servers }
     }

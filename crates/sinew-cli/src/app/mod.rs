@@ -52,7 +52,7 @@ pub(crate) struct App {
     /// Files of Sinew itself, which no tool uses.
     own_files: Arc<OwnFiles>,
     shells: Arc<Shells>,
-    /// What commands and tools of a session can do.
+    /// The limits of commands and tools.
     pub(crate) limits: Limits,
     pub(crate) searches: Arc<Searches>,
     /// The checkpoints of the folder; `None` if the settings turn them off.
@@ -140,7 +140,7 @@ impl App {
 
         let own_files = Arc::new(extensions::own_files(&startup));
         let guards = extensions::Guards { keys: &models.key_names(), secrets: &secrets, own_files: &own_files };
-        let mut extensions = extensions::load_all(&startup, &guards, ask.clone())?;
+        let mut extensions = extensions::load_all(&startup, &guards, ask.clone(), rules)?;
         extensions.splice(0..0, log::extension(&startup, &secrets, session.id(), warnings));
 
         let names = models.key_names();

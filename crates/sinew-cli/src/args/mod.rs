@@ -128,7 +128,7 @@ pub(crate) struct ToolArgs {
     pub(crate) no_builtin: bool,
     /// The mode of the sandbox, a word of `sandbox.mode`.
     pub(crate) sandbox: Option<&'static str>,
-    /// A sandbox that the system cannot enforce is no reason to stop.
+    /// Runs even if the system cannot enforce the sandbox.
     pub(crate) sandbox_fallback: bool,
     /// Rules of permissions.
     pub(crate) allow: Vec<String>,

@@ -3,6 +3,7 @@
 use sinew_llm::model::ThinkingLevel;
 
 use super::{Args, Mode, SessionChoice};
+use crate::settings::SANDBOX_MODES;
 
 /// Whether a flag has a value, and the name of that value in `--help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +102,7 @@ fn mode(args: &mut Args, text: &str) -> Result<(), String> {
 }
 
 fn sandbox(args: &mut Args, text: &str) -> Result<(), String> {
-    let known = ["off", "rules", "workspace", "read-only"].into_iter().find(|mode| *mode == text);
+    let known = SANDBOX_MODES.into_iter().find(|mode| *mode == text);
     let wrong = || format!("--sandbox {text}: unknown mode; use off, rules, workspace or read-only");
     args.tools.sandbox = Some(known.ok_or_else(wrong)?);
     Ok(())

@@ -1,4 +1,4 @@
-//! `sinew doctor`: what of this machine and these settings would keep the agent from working, or a sandbox from holding.
+//! `sinew doctor`: checks this machine, the settings and the sandbox.
 
 use std::process::{Command, Stdio};
 
@@ -65,8 +65,9 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
         program("git", &["--version"], Level::Note, "the branch is not shown, and models cannot use git"),
     ];
     findings.push(models(startup));
-    findings.extend(settings(startup, warnings));
-    if let Ok(rules) = extensions::check(startup) {
+    let rules = extensions::check(startup);
+    findings.extend(settings(startup, rules.as_ref().err(), warnings));
+    if let Ok(rules) = rules {
         let limits = Limits::new(startup, &rules);
         findings.extend(sandbox(startup, &limits));
         findings.push(plan(&limits.of_plan()));
@@ -103,9 +104,9 @@ fn models(startup: &Startup) -> Finding {
     }
 }
 
-fn settings(startup: &Startup, warnings: &[String]) -> Vec<Finding> {
+fn settings(startup: &Startup, failure: Option<&Failure>, warnings: &[String]) -> Vec<Finding> {
     let faults = startup.faults.iter().map(|fault| finding(Level::Problem, "settings", fault));
-    let checked = extensions::check(startup).err().map(|failure| finding(Level::Problem, "settings", failure.message));
+    let checked = failure.map(|failure| finding(Level::Problem, "settings", &*failure.message));
     let notes = warnings.iter().map(|warning| finding(Level::Note, "settings", warning));
     let mut found: Vec<Finding> = faults.chain(checked).chain(notes).collect();
     if found.is_empty() {

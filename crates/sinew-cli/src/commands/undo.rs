@@ -45,7 +45,7 @@ directory and 4 GB in all. The setting checkpoint.enabled turns them off.
 /// Runs the command that the words behind `undo` name.
 ///
 /// # Errors
-/// There is no such session, undo is off, or a checkpoint is lost.
+/// Returns an error if the session does not exist, undo is off, or a checkpoint is lost.
 pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Result<Option<u8>, Failure> {
     let off = || Failure::failed(sinew_agent::undo::OFF);
     let store = checkpoints::store(startup, None).ok_or_else(off)?;

@@ -5,8 +5,9 @@
 
 use std::path::PathBuf;
 
+use super::figures::{self, list};
 use super::undo::{Direction, UndoArguments};
-use super::{Control, ControlError, figures, mcp};
+use super::{Control, ControlError, mcp};
 use crate::failure::Failure;
 
 /// What a command does.
@@ -335,11 +336,6 @@ fn help(control: &Control) -> String {
     let own = own.map(|row| (format!("/{}", row.name), row.help.to_string()));
     let listed = control.listed_commands().into_iter();
     list(own.chain(listed.map(|command| (format!("/{}", command.name), command.description))), "")
-}
-
-pub(super) fn list(rows: impl Iterator<Item = (String, String)>, none: &str) -> String {
-    let lines: Vec<String> = rows.map(|(name, text)| format!("{name:14} {text}").trim_end().to_string()).collect();
-    if lines.is_empty() { none.into() } else { lines.join("\n") }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What `/session`, `/usage` and `/context` print.
+//! The texts of `/session`, `/usage` and `/context`.
 
 use sinew::sandbox::Promise;
-use sinew_agent::compaction::tokens;
+use sinew_agent::compaction::{definition_bytes, text_tokens, tokens};
 use sinew_agent::mcp::{ServerTokens, ServersTokens};
 use sinew_llm::message::AgentMessage;
 use sinew_tools::Confinement;
@@ -9,11 +9,6 @@ use sinew_tools::Confinement;
 use super::mode::SessionMode;
 use super::state::Stats;
 use super::{Control, ControlError};
-
-/// Bytes of a text that are about one token.
-const BYTES: usize = 4;
-/// The width of the column of names.
-const NAMES: usize = 14;
 
 /// The identity of a session.
 pub(super) fn session(stats: &Stats, mode: SessionMode) -> String {
@@ -45,20 +40,16 @@ pub(super) fn usage(stats: &Stats) -> String {
     ])
 }
 
-/// What fills the model's window, and what the sandbox enforces.
+/// Describes the content of the model's window, and the promises of the sandbox.
 ///
 /// # Errors
 /// Returns an error if the session file can no longer be read.
 pub(super) fn context(control: &Control) -> Result<String, ControlError> {
     let open = control.session();
     let stats = control.stats()?;
-    let about = |length: usize| length.div_ceil(BYTES) as u64;
-    let system = about(open.agent.system().iter().map(String::len).sum());
+    let system = text_tokens(open.agent.system().iter().map(String::len).sum());
     let offered = open.agent.tools();
-    let definition = |tool: &std::sync::Arc<dyn sinew_tools::tool::Tool>| {
-        tool.name().len() + tool.description().len() + tool.parameters().to_string().len()
-    };
-    let tools = about(offered.all().iter().map(definition).sum());
+    let tools = text_tokens(offered.all().iter().map(|tool| definition_bytes(&**tool)).sum());
     let (mut files, mut messages) = (0, 0);
     for message in &open.agent.conversation()? {
         let is_file = match message {
@@ -100,6 +91,11 @@ fn promises(confinement: &Confinement) -> Vec<(&'static str, String)> {
 }
 
 fn table(rows: Vec<(&'static str, String)>) -> String {
-    let line = |(name, text): (&str, String)| format!("{name:NAMES$} {text}").trim_end().to_string();
-    rows.into_iter().map(line).collect::<Vec<_>>().join("\n")
+    list(rows.into_iter().map(|(name, text)| (name.to_string(), text)), "")
+}
+
+/// Lists names and texts in two columns; `none` if there are no rows.
+pub(super) fn list(rows: impl Iterator<Item = (String, String)>, none: &str) -> String {
+    let lines: Vec<String> = rows.map(|(name, text)| format!("{name:14} {text}").trim_end().to_string()).collect();
+    if lines.is_empty() { none.into() } else { lines.join("\n") }
 }

@@ -112,9 +112,9 @@ fn failed(error: impl std::fmt::Display) -> ToolError {
 }
 
 impl Control {
-    /// Returns the tools of plan mode for the current session. Without a person, the answer is the plan.
-    pub(super) fn plan_tools(&self) -> Vec<Arc<dyn Tool>> {
-        let plans = self.mode() == SessionMode::Plan;
+    /// Returns the tools of plan mode for a mode. Without a person, the answer is the plan.
+    pub(super) fn plan_tools(&self, mode: SessionMode) -> Vec<Arc<dyn Tool>> {
+        let plans = mode == SessionMode::Plan;
         if plans && self.app.has_person() {
             return vec![Arc::new(SubmitPlan { control: Weak::clone(&self.me) })];
         }
@@ -125,8 +125,8 @@ impl Control {
     }
 
     /// Returns the line of the system prompt that describes plan mode; absent in other modes.
-    pub(super) fn plan_instructions(&self) -> Option<String> {
-        if self.mode() == SessionMode::Default {
+    pub(super) fn plan_instructions(&self, mode: SessionMode) -> Option<String> {
+        if mode == SessionMode::Default {
             return None;
         }
         let end = match self.app.has_person() {

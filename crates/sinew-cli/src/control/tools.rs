@@ -188,10 +188,11 @@ impl Control {
             None => self.offered(open)?,
         };
         tools.retain(|tool| allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|name| name == tool.name())));
-        tools.extend(self.plan_tools());
+        let mode = self.mode();
+        tools.extend(self.plan_tools(mode));
         let tools = with_servers(Toolset::new(tools).0, open.servers().as_ref());
         let mut system = self.app.system(&tools, open.servers().as_ref(), &open.host, warnings)?;
-        system.extend(self.plan_instructions().filter(|_| !system.is_empty()));
+        system.extend(self.plan_instructions(mode).filter(|_| !system.is_empty()));
         open.agent.set_tools(tools, system);
         Ok(())
     }

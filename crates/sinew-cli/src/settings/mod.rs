@@ -24,7 +24,7 @@ mod values;
 pub(crate) use layer::check;
 pub(crate) use layer::{Layer, Source, add_below, layer, read, unset, without_effect, write};
 pub(crate) use page::{listing, markdown};
-pub(crate) use table::{KEYS, is_known, nearest};
+pub(crate) use table::{KEYS, SANDBOX_MODES, is_known, nearest};
 #[cfg(unix)]
 pub(crate) use table::{Key, Kind, is_guarded};
 pub(crate) use tighten::tighten;

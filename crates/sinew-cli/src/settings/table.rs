@@ -113,6 +113,8 @@ use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};
 use Scope::{Display, Tighten, Trusted};
 
 const LEVELS: Kind = Word(&["off", "minimal", "low", "medium", "high", "xhigh"]);
+/// The modes of the sandbox, the loosest first.
+pub(crate) const SANDBOX_MODES: [&str; 4] = ["off", "rules", "workspace", "read-only"];
 const DELIVERY: Kind = Word(&["one-at-a-time", "all"]);
 
 /// All keys, in the order of the reference page.
@@ -227,7 +229,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("notifications", Flag, "true", Trusted, "Notify you when a long run ends or needs an answer while the terminal is not focused."),
     key("verbose", Flag, "false", Trusted, "Show tool calls, thinking and all warnings."),
     key("permissions", Object, "", Trusted, "Permission rules: `{\"deny\": [\"write(/etc/**)\"], \"ask\": [], \"allow\": [\"bash(git status*)\"]}`."),
-    key("sandbox.mode", Word(&["off", "rules", "workspace", "read-only"]), "", Tighten, "Sandbox of commands and tools. Unset: `rules` if a permission rule denies files, else `off`."),
+    key("sandbox.mode", Word(&SANDBOX_MODES), "", Tighten, "Sandbox of commands and tools. Unset: `rules` if a permission rule denies files, else `off`."),
     key("sandbox.network", Word(&["off", "on", "loopback"]), "", Tighten, "Network in the sandbox. Unset: `on` with `rules`, else `off`."),
     key("sandbox.write", Texts, "[]", Trusted, "Further paths and globs that can be written in the sandbox. Only used from your own settings."),
     key("sandbox.denyRead", Texts, "[]", Tighten, "Paths and globs that cannot be read in the sandbox."),

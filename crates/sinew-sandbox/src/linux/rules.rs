@@ -212,8 +212,7 @@ fn writable(policy: &Policy, roots: &[PathBuf], write: Vec<Entry>, surroundings:
             }),
         }
     }
-    let temps = [Some(Path::new("/tmp")), Some(Path::new("/var/tmp")), surroundings.temp.as_deref()];
-    paths.extend(temps.into_iter().flatten().filter_map(|path| path.canonicalize().ok()));
+    paths.extend(surroundings.temporary_directories().iter().filter_map(|path| path.canonicalize().ok()));
     paths.sort();
     paths.dedup();
     paths

@@ -322,9 +322,8 @@ fn application(
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_err(|_| Error::new(ErrorCode::Internal, "Sandbox.create: the clock is before 1970"))?;
-    let temps = [Some(PathBuf::from("/tmp")), Some("/var/tmp".into()), surroundings.temp.clone()];
     let areas = match policy.mode {
-        Mode::Rules => rules.roots.iter().cloned().chain(temps.into_iter().flatten()).collect(),
+        Mode::Rules => rules.roots.iter().cloned().chain(surroundings.temporary_directories()).collect(),
         _ => rules.writable.clone(),
     };
     let connections = granted.notification.then(|| Connections {

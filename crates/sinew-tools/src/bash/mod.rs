@@ -2,7 +2,7 @@
 
 mod guard;
 mod intercept;
-mod outside;
+pub(crate) mod outside;
 mod user;
 
 use std::path::Path;

@@ -13,9 +13,8 @@ use crate::shell::command::{Command, End, Work};
 use crate::shell::session;
 use crate::tool::{Call, ToolError};
 
-/// The name of the permission, and the rule that grants or denies it.
-const PERMISSION: &str = "sandbox";
-const RULE: &str = "sandbox(off)";
+/// The permission to run a refused command again outside the sandbox: its name, and the word in the brackets of its rule.
+pub const OUTSIDE_PERMISSION: (&str, &str) = ("sandbox", "off");
 
 /// Texts of the system that a refused program prints.
 const REFUSED_TEXTS: [&str; 4] =
@@ -43,7 +42,7 @@ pub(super) fn find(confinement: &Confinement, end: &End) -> Option<RefusedComman
 impl RefusedCommand {
     /// Asks the user whether the command may run outside the sandbox, unless a rule or a setting has decided.
     pub(super) async fn may_run_outside(&self, host: &Host, call: &Call) -> bool {
-        // Plan mode is no place to ask in: nothing may change there.
+        // Nothing may change in plan mode.
         if host.shell.is_elsewhere() {
             return false;
         }
@@ -61,17 +60,19 @@ impl RefusedCommand {
             fields.insert("refused".into(), json!(self.note));
             fields.insert("sandbox".into(), json!("off"));
         }
+        let rule = format!("{}({})", OUTSIDE_PERMISSION.0, OUTSIDE_PERMISSION.1);
+        let wanted = rule.clone();
         let request = ApprovalRequest {
             call: call.id.clone(),
-            tool: PERMISSION.into(),
+            tool: OUTSIDE_PERMISSION.0.into(),
             arguments,
             cwd: call.cwd.clone(),
-            rule: RULE.into(),
+            rule: rule.clone(),
             unsure: None,
-            patterns: vec![RULE.into()],
-            check: Arc::new(|rule, _| match rule {
-                RULE => Ok(()),
-                _ => Err(format!("only {RULE} lets commands run outside the sandbox")),
+            patterns: vec![rule.clone()],
+            check: Arc::new(move |given, _| match given == wanted {
+                true => Ok(()),
+                false => Err(format!("only {wanted} lets commands run outside the sandbox")),
             }),
         };
         match ask.approve(&request).await {
@@ -80,7 +81,7 @@ impl RefusedCommand {
                 host.allow_outside(call.arguments.clone());
                 true
             }
-            Approval::Rule(rule, _) if rule == RULE => {
+            Approval::Rule(given, _) if given == rule => {
                 host.allow_all_outside();
                 true
             }

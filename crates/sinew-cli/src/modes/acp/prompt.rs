@@ -245,7 +245,7 @@ fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Delivery>) -> Result
     Ok(Message { text, images, delivery })
 }
 
-/// Describes an attachment that is no text, for the model. `data` is base64.
+/// Describes an attachment other than text, for the model. `data` is base64.
 fn not_shown(name: &str, mime_type: &str, data: &str) -> String {
     let size = sinew_session::files::size_text((data.trim_end_matches('=').len() * 3 / 4) as u64);
     format!("\n\n[Attached: {name} ({mime_type}, {size}). Its content is not text and is not shown.]")

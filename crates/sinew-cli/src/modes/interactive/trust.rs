@@ -16,7 +16,7 @@ const REFUSE: &str = "Do not trust it";
 /// other settings if the decision changes them.
 ///
 /// # Errors
-/// Returns an error if `answer` is none of `yes`, `no` and an empty text, or if the decision cannot be saved.
+/// Returns an error if `answer` is another word than `yes` or `no`, or if the decision cannot be saved.
 pub(super) async fn decide(control: &Control, answer: &str) -> Result<(String, Option<Moved>), ControlError> {
     let Startup { paths, trusted, trust_variables, .. } = &control.app.startup;
     let project = Project::look(&paths.cwd, trust_variables);
