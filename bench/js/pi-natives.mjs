@@ -8,7 +8,7 @@ const COLORS = Object.fromEntries(["comment", "keyword", "function", "variable",
 const TEXT = "the quick brown \x1b[31mfox 日本\x1b[0m jumps ".repeat(200);
 const PAGE = `<html><body>${"<h1>T</h1><p>Some <b>bold</b> text and <a href='x'>link</a></p><ul><li>a</li><li>b</li></ul>".repeat(2000)}</body></html>`;
 
-/** The calls by their title. Those in a tree are left out where there is none. */
+/** The calls by their title. Calls that search a tree are left out if no tree is given. */
 function calls(path, code) {
   const changed = code.replaceAll("return", "RETURN");
   return {

@@ -1,4 +1,4 @@
-// What a sandbox adds to a command, beside the sandboxes of other agents and the tool that most of them use.
+// Measures the time that a sandbox adds to a command, beside the sandboxes of other agents and the tool that most of them use.
 //
 // SINEW_BENCH_FILES sets the number of files of the tree that masks and globs search (default: 20,000); the contract's numbers are for 300,000.
 import { spawn, spawnSync } from "node:child_process";
@@ -92,7 +92,7 @@ export default async function (bench) {
     const first = performance.now() - begun;
     const probe = [[plain, ["touch", "/etc/sinew-bench"]], [masked, ["cat", join(root, "d1", "f1.ts")]], [globbed, ["cat", join(root, "d0", "f0.secret")]]];
     for (const [sandbox, argv] of probe) {
-      // What is masked may look empty.
+      // A masked file may look empty.
       const { exitCode, stdout } = await run(argv, { cwd: root, sandbox });
       if (exitCode === 0 && (stdout || sandbox === plain)) throw new Error(`${argv.join(" ")} is not refused`);
     }

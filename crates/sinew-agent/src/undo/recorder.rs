@@ -145,7 +145,7 @@ impl TurnRecorder {
         let Some(UnprovenTurn { id, end }) = self.unproven.lock().take() else { return Ok(None) };
         let proven = self.blocking(|store, session| store.prove(session)).await;
         let (border, has_several_authors) = proven.map_err(|error| format!("undo: {}", error.message()))?;
-        // What somebody else changed at the same time cannot be told apart.
+        // The walk cannot distinguish the changes of several authors.
         let is_new = border.id != end && !has_several_authors;
         let record =
             UndoRecord::Span { turn: id, start: end, end: border.id, jobs: Vec::new(), gaps: Vec::new(), late: true };

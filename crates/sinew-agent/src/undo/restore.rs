@@ -110,7 +110,7 @@ pub fn carry_out(store: &CheckpointStore, plan: UndoPlan) -> Result<UndoResult> 
     let mut restored =
         store.checkpoints()?.restore(&checkpoint, &options, &CancelToken::never()).map_err(|error| lost(&error))?;
     name_jobs(&mut restored.plan, &turns);
-    // What stays although it was wanted is named now; the next undo goes on to the turn before.
+    // The result names the files that were kept; the next undo continues with the turn before.
     let complete = options.paths.is_none() && restored.done > 0;
     let ids: Vec<String> = turns.iter().map(|turn| turn.id.clone()).collect();
     let record = match (&restored.redo, ids.is_empty()) {

@@ -244,7 +244,7 @@ impl CheckpointStore {
     ) -> Result<Border> {
         let mut latest = self.latest.lock();
         let Latest { border, watcher } = &mut *latest;
-        // What changes from here on is in the next answer of the watcher.
+        // The next answer of the watcher contains all later changes.
         let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
         let before = border.take();
         let scope = match (folders, changed, before) {
@@ -274,7 +274,7 @@ impl CheckpointStore {
         let taken = self.read(CheckpointKind::End, Some(session), None)?;
         let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
         let is_quiet = before.is_some() && changed.is_some_and(|changed| changed.is_empty());
-        // What was announced meanwhile is in the checkpoint or not: the next one looks.
+        // The checkpoint may miss changes that were announced meanwhile, so the next one checks them.
         *border = is_quiet.then(|| taken.clone());
         Ok((taken, !is_quiet))
     }

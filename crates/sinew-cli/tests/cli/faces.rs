@@ -505,7 +505,7 @@ fn a_project_asks_for_trust_once_and_trust_decides_again() {
         terminal.until_shown("scripted/script");
         terminal.send("/trust maybe\r");
         terminal.until_shown("use yes, no or nothing");
-        // What failed comes back to the editor.
+        // The text of a failed command is back in the editor.
         terminal.send("\x15/trust no\r");
         terminal.until_shown("this project is not trusted");
         assert!(answers().contains("\"trusted\": false"), "{}", answers());

@@ -96,7 +96,7 @@ fn a_rule_that_denies_files_closes_them_to_every_program() {
         bash(&stage, command, &["--deny", "write(kept/**)"]);
         assert_eq!(std::fs::read_to_string(stage.path("project/kept/file")).unwrap(), "1234", "{command}");
     }
-    // What the user has switched off is off.
+    // A rule about another file closes nothing else.
     assert!(bash(&stage, "X=env; cat .$X", &["--deny", "write(other)"]).contains("1234"));
 }
 
