@@ -110,10 +110,26 @@ fn a_session_survives_the_abort_of_most_commands() {
         "echo up; while :; do sleep 0.001; done",
         "f() { while true; do for ((;;)); do until false; do true; done; done; done; }; echo up; f; f",
         "f() { g; echo no; }; g() { echo up; sleep 1000; echo no; }; f; echo no",
-        // Few enough words that a busy machine splits them in the time that a shell has to leave.
-        "echo up; for i in $(seq 5000); do /bin/true; done; echo no",
+        "echo up; for i in $(seq 50000); do /bin/true; done; echo no",
         "echo up; while sleep 1000; do echo no; done | cat; echo no",
         "echo up; x=$(sleep 1000); echo no",
+        "echo up; while x=$(sleep 1000); do echo no; done; echo no",
+        "echo up; while sleep 1000; do echo no; done; echo no",
+        "echo up; while :; do sleep 1000; echo no; done; echo no",
+        "echo up; while for i in 1 2; do sleep 1000; done; do for i in 1; do echo no; done; done; echo no",
+        "echo up; while :; do sleep 1000; for ((; 0; )); do echo no; done; done; echo no",
+        "echo up; sleep 1000; for ((; 0; )); do echo no; done; select i in 1; do echo no; done <<<1; echo no",
+        "echo up; i=0; while ((1)); do ((i++)); done; echo no",
+        "echo up; until x=$(sleep 1000); do echo no; done; echo no",
+        "echo up; for i in $(sleep 1000) 1 2; do echo no; done; echo no",
+        "echo up; for ((i = $(sleep 1000) 0; i < 9; i++)); do echo no; done; echo no",
+        "echo up; select i in $(sleep 1000) 1; do echo no; done <<<1; echo no",
+        "echo up; case $(sleep 1000) in *) echo no ;; esac; echo no",
+        "echo up; if x=$(sleep 1000); then echo no; else echo no; fi; echo no",
+        "echo up; x=$(sleep 1000) && echo no || echo no",
+        "echo up; x=(1 $(sleep 1000)); echo no",
+        "echo up; [[ $(sleep 1000) ]] || echo no",
+        "echo up; (($(sleep 1000) 1)) && echo no",
         "echo up; (sleep 1000; echo no); echo no",
         "echo up; cat <(sleep 1000); echo no",
         "echo up; read x < <(sleep 1000); echo no",
@@ -134,6 +150,34 @@ fn a_session_survives_the_abort_of_most_commands() {
     }
     assert_eq!(shell.output("rm -f /tmp/fifo.$$; echo $N").unwrap().1, format!("{}\n", scripts.len()));
     assert_eq!(shell.jobs().unwrap(), []);
+}
+
+/// A supervisor repeats the signal that makes a shell leave its command, so it also arrives while the shell expands words.
+#[test]
+fn a_shell_that_is_told_twice_to_leave_keeps_its_state() {
+    let shell = shell(Engine::Bash);
+    shell.output("N=7").unwrap();
+    let twice = "kill -RTMAX-2 $$; sleep 0.02; kill -RTMAX-2 $$; echo up >&2; sleep 1000";
+    for script in [
+        format!("for i in $({twice}); do echo no; done; echo no"),
+        format!("while x=$({twice}); do echo no; done; echo no"),
+        format!("for ((i = $({twice}) 0; i < 9; i++)); do echo no; done; echo no"),
+        format!("case $({twice}) in *) echo no ;; esac; echo no"),
+    ] {
+        let (result, text) = run_until(&shell, &script, "up");
+        assert_eq!((result.cancelled, result.state_lost, text.as_str()), (true, None, "up\n"), "{script}");
+        assert_eq!(shell.output("echo $N").unwrap().1, "7\n", "{script}");
+    }
+}
+
+#[test]
+fn the_command_after_an_abort_runs() {
+    let shell = shell(Engine::Bash);
+    for _ in 0..50 {
+        let (result, _) = run_until(&shell, "echo up; while :; do /bin/true; done", "up");
+        assert_eq!((result.cancelled, result.state_lost), (true, None));
+        assert_eq!(shell.output("echo it runs").unwrap().1, "it runs\n");
+    }
 }
 
 /// The resident memory of a process, in pages.

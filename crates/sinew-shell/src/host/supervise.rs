@@ -248,8 +248,9 @@ struct Stop {
     all: bool,
     settled: bool,
     nudged: Option<Instant>,
-    // The processes that received TERM, by id and start time.
-    told: Vec<(i32, u64)>,
+    // The processes that received TERM, by id, start time and program. A bash that forked to start a program may drop
+    // the signal, so the program receives it again.
+    told: Vec<(i32, u64, u64)>,
 }
 
 struct Supervisor {
@@ -346,7 +347,7 @@ impl Supervisor {
             }
         }
         for process in &targets {
-            let name = (process.pid, process.start);
+            let name = (process.pid, process.start, process.image);
             if late {
                 tree::signal(*process, libc::SIGSTOP);
             } else if !stop.told.contains(&name) {

@@ -9,6 +9,9 @@ pub(super) struct Process {
     pub(super) parent: i32,
     /// The start time in clock ticks after boot.
     pub(super) start: u64,
+    /// The address of its first stack frame, which a fork keeps and the start of another program changes. 0 if the
+    /// system does not disclose it.
+    pub(super) image: u64,
     /// True if it is dead but not yet reaped by its parent.
     pub(super) zombie: bool,
 }
@@ -107,7 +110,8 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let start = fields.nth(17)?.parse().ok()?;
-    Some(Process { pid, parent, start, zombie: matches!(state, "Z" | "X") })
+    let image = fields.nth(5)?.parse().ok()?;
+    Some(Process { pid, parent, start, image, zombie: matches!(state, "Z" | "X") })
 }
 
 #[cfg(test)]
@@ -118,8 +122,8 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
-        let stat = b"7 (a) S (b) S 3 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4242 99 1";
-        assert_eq!(parse(7, stat), Some(Process { pid: 7, parent: 3, start: 4242, zombie: false }));
+        let stat = b"7 (a) S (b) S 3 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4242 99 1 2 3 4 77 6 7";
+        assert_eq!(parse(7, stat), Some(Process { pid: 7, parent: 3, start: 4242, image: 77, zombie: false }));
         assert_eq!(parse(7, b"7 (x"), None);
     }
 

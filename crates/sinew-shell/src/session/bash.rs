@@ -205,13 +205,7 @@ impl Session {
         let told = matches!(end, End::Reported);
         let (result, lost) = match end {
             End::Reported => (report.result(run), None),
-            End::Stopped(why, true) => (Ok(RunResult::stopped(why)), None),
-            End::Stopped(why, false) if self.brush => {
-                (Ok(RunResult::stopped(why)), Some("the embedded shell cannot leave a command and was ended"))
-            }
-            End::Stopped(why, false) => {
-                (Ok(RunResult::stopped(why)), Some("the shell did not leave the command in time and was killed"))
-            }
+            End::Stopped(why, lost) => (Ok(RunResult::stopped(why)), lost),
             End::Gone(result) if result.signal.is_some() => (Ok(result), Some("a signal killed the shell")),
             End::Gone(result) => (Ok(result), Some("the command ended the shell (exit, exec or set -e)")),
         };
@@ -246,7 +240,13 @@ impl Session {
         self.link.ask(if self.brush { Ask::Close { grace_ms } } else { Ask::Stop { since, grace_ms } });
         let mut deadline = self.link.deadline(GRACE + LEAVE);
         let (mut back, mut clean) = (false, false);
-        while !(back && clean || deadline.has_passed()) {
+        let lost = loop {
+            if back && clean {
+                break None;
+            }
+            if deadline.has_passed() {
+                break Some("the shell did not leave the command in time and was killed");
+            }
             let [reported, told] = relay.step([self.reports.as_fd(), self.link.as_fd()], Some(deadline.until()))?;
             if reported && !back && report.read(&self.reports)? {
                 back = true;
@@ -259,11 +259,12 @@ impl Session {
                     Ok(Some(Tell::Refused(refusal))) => {
                         self.entry.iter().for_each(|entry| entry.note(refusal.clone()));
                     }
-                    _ => break,
+                    _ if self.brush => break Some("the embedded shell cannot leave a command and was ended"),
+                    _ => break Some("the aborted command ended the shell"),
                 }
             }
-        }
-        Ok(End::Stopped(why, back && clean))
+        };
+        Ok(End::Stopped(why, lost))
     }
 
     /// Writes the request that `__sinew_begin` reads.
@@ -292,7 +293,8 @@ impl Session {
 
 enum End {
     Reported,
-    Stopped(Aborted, bool),
+    /// Aborted, and why the state of the shell is lost.
+    Stopped(Aborted, Option<&'static str>),
     Gone(RunResult),
 }
 

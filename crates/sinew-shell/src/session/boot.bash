@@ -9,7 +9,6 @@ __sinew_begin() {
   builtin local i n TMOUT=
   # A signal that the script traps interrupts the wait.
   until builtin read -r -N 1 i <@WISH@; do (($? > 128)) || builtin exit 1; done
-  if [[ -n ${__sinew_stopped-} ]]; then __sinew_resume; fi
   builtin mapfile -d '' -t __sinew_q <@REQUEST@
   exec <"${__sinew_q[1]}" >"${__sinew_q[2]}" 2>&1
   __sinew_undo= __sinew_fail= __sinew_t=
@@ -24,6 +23,7 @@ __sinew_begin() {
   for ((i = 6; i < n; i++)); do __sinew_export "${__sinew_q[i]%%=*}" "${__sinew_q[i]#*=}"; done
   i=${__sinew_q[0]} n=${__sinew_q[4]}
   __sinew_q=()
+  builtin trap __sinew_stop RTMAX-2
   builtin eval "$n"
   # Inside the text, so that neither this nor the `eval` is traced or echoed.
   case $__sinew_o in *[xvTE]*) __sinew_c="__sinew_set ${__sinew_o//[!xvTE]/} $i 2>/dev/null;$__sinew_c" ;; esac
@@ -56,9 +56,10 @@ __sinew_export() {
   builtin export "$1=$2" || __sinew_fail="env $1"
 }
 
-# Called with its output thrown away.
+# Called with its output thrown away. From here to the next command the signal changes nothing: the supervisor repeats
+# it until the host has read the report, so it also arrives while the lines below undo what it did.
 __sinew_leave() {
-  builtin trap __sinew_stop RTMAX-2
+  builtin trap '' RTMAX-2
 }
 
 __sinew_end() {
@@ -81,7 +82,14 @@ __sinew_end() {
 
 # The host wants the command to end: from now on every command is skipped, functions return and loops break, until
 # the lines of the run itself are reached.
+#
+# A `break` that no loop takes makes bash skip all that follows, the lines of the session included. That is so while it
+# expands the words of a loop or judges its first line. So the signal is ignored from here on (a second call would be
+# skipped with a `break`, because a trap keeps the `$BASH_COMMAND` of what it interrupts), and the first line of a loop
+# is only skipped, which ends the loop. An arithmetic command looks like such a line, and may be all that an endless loop
+# has: after twenty of them one breaks. A `break` ends the handler too, and its status decides whether the command runs.
 __sinew_stop() {
+  builtin trap '' RTMAX-2
   if [[ -z ${__sinew_stopped-} ]]; then
     __sinew_stopped=$-
     builtin shopt -q extdebug && __sinew_stopped+=D
@@ -91,7 +99,9 @@ __sinew_stop() {
   builtin set -T
   builtin trap 'case "${FUNCNAME[0]-}:$BASH_COMMAND" in
     __sinew_*:* | *:__sinew_* | :"builtin trap "*" 9>&-") __sinew_status 0 ;;
-    :*) builtin break 999; __sinew_status 1 ;;
+    :"for "* | :"select "*) __sinew_status 1 ;;
+    :"(("*) ((++__sinew_sums < 20)) || ! builtin break 999; __sinew_status 1 ;;
+    :*) ! builtin break 999; __sinew_status 1 ;;
     *) __sinew_status 2 ;;
   esac 2>/dev/null' DEBUG
 }
@@ -101,7 +111,7 @@ __sinew_resume() {
   case $__sinew_stopped in *T*) ;; *) builtin set +T && __sinew_o=${__sinew_o//T/} ;; esac
   case $__sinew_stopped in *D) ;; *) builtin shopt -u extdebug ;; esac
   case $__sinew_stopped in *e*) __sinew_o+=e ;; esac
-  __sinew_stopped=
+  __sinew_stopped= __sinew_sums=0
 }
-builtin trap __sinew_stop RTMAX-2
+builtin trap '' RTMAX-2
 __sinew_o=$-
