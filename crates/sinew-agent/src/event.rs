@@ -6,6 +6,8 @@ use serde_json::Value;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block};
 
+use crate::subagent::ChildState;
+
 /// An event. `type` is its name in snake_case, other keys are camelCase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -197,6 +199,35 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// A child of this session begins to work.
+    SubagentStart {
+        /// Its id.
+        id: String,
+        /// The call that started it.
+        parent_tool_call_id: String,
+        /// The name of its agent.
+        agent: String,
+        /// A few words for people.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+    },
+    /// A child ended; also one that was never started.
+    SubagentEnd {
+        /// Its id.
+        id: String,
+        /// The call that started it.
+        parent_tool_call_id: String,
+        /// The name of its agent.
+        agent: String,
+        /// Its final state.
+        state: ChildState,
+        /// The number of its answers.
+        turns: usize,
+        /// The sum of its tokens.
+        tokens: u64,
+        /// Its cost in US dollars.
+        cost: f64,
+    },
     /// A hook failed.
     ExtensionError {
         /// Whose.
@@ -243,6 +274,8 @@ impl Event {
             Event::AgentSettled {} => "agent_settled",
             Event::JobUpdate { .. } => "job_update",
             Event::McpStatus { .. } => "mcp_status",
+            Event::SubagentStart { .. } => "subagent_start",
+            Event::SubagentEnd { .. } => "subagent_end",
             Event::ExtensionError { .. } => "extension_error",
             Event::Warning { .. } => "warning",
         }
@@ -412,6 +445,16 @@ mod tests {
             Event::AgentSettled {},
             Event::JobUpdate { job_id: text(), state: text() },
             Event::McpStatus { server: text(), state: text(), era: None, tools: None, error: None },
+            Event::SubagentStart { id: text(), parent_tool_call_id: text(), agent: text(), description: None },
+            Event::SubagentEnd {
+                id: text(),
+                parent_tool_call_id: text(),
+                agent: text(),
+                state: ChildState::Completed,
+                turns: 1,
+                tokens: 2,
+                cost: 0.5,
+            },
             Event::ExtensionError { extension_path: text(), event: text(), error: text() },
             Event::Warning { message: text() },
         ] {

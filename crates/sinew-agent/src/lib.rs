@@ -13,6 +13,7 @@ pub mod hooks;
 pub mod mcp;
 mod permissions;
 pub mod resource;
+pub mod subagent;
 pub mod undo;
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ const NOTES: [&str; 14] = [
     "definitions",
     "format",
 ];
+/// Names of types.
+const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 /// Schemas inside each other at most; one that holds itself has no end.
 const DEEPEST: usize = 64;
 
@@ -65,11 +67,20 @@ impl Schema {
         Schema::new(&schema).map_err(wrong)
     }
 
-    fn new(schema: &Value) -> Result<Schema, String> {
+    /// Checks a schema.
+    ///
+    /// # Errors
+    /// Returns an error if it is not a schema, or contains what is not checked.
+    pub(crate) fn new(schema: &Value) -> Result<Schema, String> {
         if !schema.is_object() {
             return Err("a schema is a JSON object".into());
         }
         Ok(Schema { schema: resolved(schema, schema, "", 0)? })
+    }
+
+    /// Returns the schema without references.
+    pub(crate) fn value(&self) -> &Value {
+        &self.schema
     }
 
     /// The instructions for the model.
@@ -146,6 +157,14 @@ fn resolved(schema: &Value, root: &Value, at: &str, depth: usize) -> Result<Valu
                 let each =
                     properties.iter().map(|(name, schema)| Ok((name.clone(), inner(schema, &format!("{at}/{name}"))?)));
                 Value::Object(each.collect::<Result<Map<String, Value>, String>>()?)
+            }
+            "type" => {
+                let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+                if let Some(unknown) = names.iter().find(|name| name.as_str().is_none_or(|name| !TYPES.contains(&name)))
+                {
+                    return Err(format!("{at}: unknown type {unknown}; known: {}", TYPES.join(", ")));
+                }
+                value.clone()
             }
             "items" => inner(value, &at)?,
             "additionalProperties" if !value.is_boolean() => inner(value, &at)?,

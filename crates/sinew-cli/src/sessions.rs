@@ -174,6 +174,18 @@ impl SessionStore {
         self.noted(StartedSession { session: Session::create(path, id, options), warnings: Vec::new() })
     }
 
+    /// Creates the session of a child of `parent`; in memory without an id, or if `parent` has no file.
+    ///
+    /// # Errors
+    /// Returns an error if the folder cannot be created.
+    pub(crate) fn child(&self, parent: &Session, id: Option<&str>) -> Result<Session, Error> {
+        let Some((file, id)) = parent.path().zip(id) else { return Ok(Session::in_memory(self.options.clone())) };
+        let folder = sinew_session::children_of(file);
+        private_folder(&folder).map_err(|cause| Error::io(format!("failed to create {}", folder.display()), &cause))?;
+        let own = format!("{:016x}", self.options.clock.random());
+        Ok(Session::create(folder.join(format!("{id}.jsonl")), own, self.options.clone()))
+    }
+
     /// The file of a session that a client means: its path, or the start or end of its id. It is looked at, and not
     /// changed.
     ///

@@ -77,7 +77,7 @@ pub use entry::{Body, Entry, Header};
 pub use gc::collect;
 pub use list::{Found, KnownSessions, Listed, Scope, latest, list, resolve};
 pub use open::Opened;
-pub use paths::{breadcrumb_file, file_name, folder_name};
+pub use paths::{breadcrumb_file, children_of, file_name, folder_name};
 pub use places::{EntryPlace, may_have_word};
 pub use remove::remove;
 pub use store::{Mask, Session, SessionOptions, USER_TODO};

@@ -49,6 +49,12 @@ pub(super) fn artifacts(path: &Path) -> PathBuf {
     path.with_extension("")
 }
 
+/// Returns the directory with the session files of a session's children.
+#[must_use]
+pub fn children_of(path: &Path) -> PathBuf {
+    path.with_extension("agents")
+}
+
 /// Returns the file below `agent` that stores which session a terminal had.
 #[must_use]
 pub fn breadcrumb_file(agent: &Path, terminal: &str) -> PathBuf {

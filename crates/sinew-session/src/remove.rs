@@ -7,11 +7,11 @@ use std::path::Path;
 use sinew_base::{Error, Result};
 
 use super::open::check_kind;
-use super::paths::artifacts;
+use super::paths::{artifacts, children_of};
 use super::store::explain;
 use super::writer::{Sync, Writer};
 
-/// Deletes the session in the file `path`, with its artifacts. Images that it shares with others are kept until
+/// Deletes the session in the file `path`, with its artifacts and the sessions of its children. Images that it shares with others are kept until
 /// [`collect`](super::collect) finds no reference to them.
 ///
 /// # Errors
@@ -21,8 +21,11 @@ pub fn remove(path: &Path) -> Result<()> {
     check_kind(path)?;
     // Locked until the file is deleted, so that no other process begins to write it.
     let _writer = Writer::open(path, Sync::Never).map_err(|refused| explain(path, refused))?;
-    match fs::remove_dir_all(artifacts(path)) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(failed(&cause)),
-        _ => fs::remove_file(path).map_err(|cause| failed(&cause)),
+    for folder in [children_of(path), artifacts(path)] {
+        match fs::remove_dir_all(folder) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(failed(&cause)),
+            _ => {}
+        }
     }
+    fs::remove_file(path).map_err(|cause| failed(&cause))
 }

@@ -57,6 +57,8 @@ pub struct AgentParts {
     pub open_items: Option<OpenItems>,
     /// Records what turns change, so that it can be undone. `None`: nothing can.
     pub undo: Option<Arc<TurnRecorder>>,
+    /// The lane of a scripted model that answers; `None` for the main one.
+    pub lane: Option<String>,
 }
 
 /// An agent: one session, one run at a time, any number of listeners. Every channel is bounded.
@@ -72,6 +74,7 @@ pub struct AgentSession {
     pub(super) context: Context,
     pub(super) open_items: Option<OpenItems>,
     pub(super) undo: Option<Arc<TurnRecorder>>,
+    lane: Option<String>,
     /// The entries that were counted already.
     pub(super) counted: Mutex<CountedEntries>,
     /// The extensions were told that the session begins.
@@ -107,6 +110,7 @@ impl AgentSession {
             has_ui,
             open_items,
             undo,
+            lane,
         } = parts;
         let file = session.path().map(Path::to_path_buf);
         let context =
@@ -124,6 +128,7 @@ impl AgentSession {
             context,
             open_items,
             undo,
+            lane,
             counted: Mutex::default(),
             started: OnceFlag::default(),
             statuses: tokio::sync::Mutex::default(),
@@ -290,8 +295,8 @@ impl AgentSession {
         Context { cancel, ..self.context.clone() }
     }
 
-    /// Tells an event to the extensions and all subscribers.
-    pub(super) async fn emit(&self, event: Event) {
+    /// Emits an event to the extensions and all subscribers.
+    pub async fn emit(&self, event: Event) {
         let cancel = self.token();
         let context = self.extension_context(cancel.clone());
         tell_event(&self.extensions, event, &context, &self.event_bus.until(&cancel)).await;
@@ -307,6 +312,6 @@ impl AgentSession {
     pub(super) fn request(&self, messages: Vec<Arc<LlmMessage>>) -> (Arc<dyn Provider>, Request) {
         let (provider, request) = self.live.request(messages);
         let session_id = Some(self.context.session.clone());
-        (provider, Request { session_id, timestamp: self.clock.now(), ..request })
+        (provider, Request { session_id, timestamp: self.clock.now(), lane: self.lane.clone(), ..request })
     }
 }

@@ -67,6 +67,7 @@ pub(super) fn env(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Agent
         has_ui: false,
         open_items: None,
         undo: None,
+        lane: None,
     };
     change(&mut parts);
     let agent = AgentSession::new(parts).unwrap();

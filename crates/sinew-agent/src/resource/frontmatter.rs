@@ -17,17 +17,17 @@ const TEXTS: usize = 256 * 1024;
 
 /// A file with its frontmatter taken apart.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Front {
+pub(crate) struct Front {
     values: Map<String, Value>,
     /// The text behind it.
-    pub(super) body: String,
+    pub(crate) body: String,
     /// There was a frontmatter, whatever it holds.
     pub(super) present: bool,
 }
 
 impl Front {
     /// A text; numbers and switches count as what they look like.
-    pub(super) fn text(&self, key: &str) -> Option<String> {
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
         let text = match self.values.get(key)? {
             Value::String(text) => text.trim().to_string(),
             Value::Number(number) => number.to_string(),
@@ -38,12 +38,22 @@ impl Front {
     }
 
     /// Texts: a list of them, or one.
-    pub(super) fn texts(&self, key: &str) -> Vec<String> {
+    pub(crate) fn texts(&self, key: &str) -> Vec<String> {
         match self.values.get(key) {
             Some(Value::Array(list)) => list.iter().filter_map(|item| item.as_str().map(str::to_string)).collect(),
             Some(Value::String(text)) if !text.trim().is_empty() => vec![text.trim().to_string()],
             _ => Vec::new(),
         }
+    }
+
+    /// Returns the value of a key.
+    pub(crate) fn value(&self, key: &str) -> Option<&Value> {
+        self.values.get(key)
+    }
+
+    /// Returns all keys, in the order of the file.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
     }
 
     /// A switch; false where it is none.
@@ -60,7 +70,7 @@ impl Front {
 ///
 /// # Errors
 /// The frontmatter is no YAML object within the limits; one line that says why.
-pub(super) fn strict(text: &str) -> Result<Front, String> {
+pub(crate) fn strict(text: &str) -> Result<Front, String> {
     let (yaml, body) = split(text)?;
     let values = yaml.map_or_else(|| Ok(Map::new()), read)?;
     Ok(Front { values, body: body.to_string(), present: yaml.is_some() })

@@ -16,7 +16,7 @@
 
 mod escape;
 mod folders;
-mod frontmatter;
+pub(crate) mod frontmatter;
 mod mention;
 mod options;
 mod prompt;

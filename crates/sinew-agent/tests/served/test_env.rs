@@ -217,6 +217,7 @@ impl TestEnv {
             has_ui: false,
             open_items: None,
             undo: None,
+            lane: None,
         });
         let agent = Arc::new(agent.unwrap());
         let events = Arc::<Mutex<Vec<Arc<Event>>>>::default();

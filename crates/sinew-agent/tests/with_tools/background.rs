@@ -60,6 +60,7 @@ fn an_idle_agent_is_woken_by_the_end_of_a_job() {
         has_ui: true,
         open_items: None,
         undo: None,
+        lane: None,
     });
     let agent = agent.unwrap();
     let mut listener = agent.subscribe(Snapshots::Unread);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sinew_session::Session;
 use sinew_session::artifacts::Artifacts;
-use sinew_tools::{Host, HostOptions, Searches};
+use sinew_tools::{Ask, Host, HostOptions, Searches};
 
 use super::App;
 use crate::config::work_tree;
@@ -20,7 +20,8 @@ pub(super) fn searches(startup: &Startup) -> Searches {
 }
 
 impl App {
-    pub(super) fn host(&self, session: &Session) -> Arc<Host> {
+    /// Creates the host of a session's tools, which put questions to `ask`.
+    pub(super) fn host(&self, session: &Session, ask: Option<Arc<dyn Ask>>) -> Arc<Host> {
         let Startup { environment, paths, settings, .. } = &self.startup;
         let own = settings.tools();
         if let Some(folder) = session.artifacts() {
@@ -36,7 +37,7 @@ impl App {
             environment: environment.variables().to_vec(),
             artifacts: Arc::new(artifacts),
             http: models::http(environment, settings),
-            ask: self.ask.as_ref().map(Arc::clone),
+            ask,
             console: None,
             shells: Arc::clone(&self.shells),
             settings: sinew_tools::Settings {

@@ -4,8 +4,10 @@
 //! that works on it. An app opens any number of sessions, one after another or side by side.
 
 pub(crate) mod checkpoints;
+pub(crate) mod child;
 mod host;
 mod system;
+pub(crate) mod task;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tools;
@@ -14,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sinew_agent::agent::{AgentParts, AgentSession, Budget, ResolvedModel};
+use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Budget, ResolvedModel};
 use sinew_agent::context::nested_context_files;
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
@@ -59,6 +61,8 @@ pub(crate) struct App {
     pub(crate) checkpoints: Option<Arc<CheckpointStore>>,
     /// Servers of tools; none of them runs before it is needed.
     pub(crate) mcp: Arc<Manager>,
+    /// Runs the calls that start children.
+    pub(crate) children: task::Children,
     resources: Mutex<Arc<Loaded>>,
     /// The pattern of `--fallback-model`.
     fallback: Option<String>,
@@ -171,9 +175,11 @@ impl App {
             shells: Arc::default(),
             limits,
             mcp,
+            children: task::Children::default(),
             resources: Mutex::new(Arc::new(resources)),
             fallback,
         };
+        warnings.extend(app.agent_definitions().faults);
         let open = app.assemble(session, before, choice, warnings)?;
         Ok((app, open))
     }
@@ -213,12 +219,12 @@ impl App {
         choice: Choice,
         warnings: &mut Vec<String>,
     ) -> Result<OpenSession, Failure> {
-        let Startup { args, environment, paths, settings, .. } = &self.startup;
+        let Startup { args, paths, .. } = &self.startup;
         let failed = |error: sinew::base::Error| Failure::failed(error.message());
         let Choice { reached, thinking } = choice;
         record(&mut session, &before, &reached, thinking);
 
-        let host = self.host(&session);
+        let host = self.host(&session, self.ask.clone());
         if let Some(list) = session.todo(&sinew_tools::names_of(ToolKind::Plan).collect::<Vec<_>>()).map_err(failed)? {
             host.restore_todo(&list);
         }
@@ -231,12 +237,6 @@ impl App {
             host.set_instructions(self.instructions());
         }
         let system = self.system(&toolset, servers.as_ref(), &host, warnings)?;
-        let mut agent_settings = settings.agent();
-        agent_settings.max_tokens = args.model.max_tokens;
-        agent_settings.http = models::http(environment, settings);
-        agent_settings.fallback = self.fallback.clone();
-        agent_settings.budget =
-            args.run.max_cost.zip(self.models.meter()).map(|(limit, meter)| Budget { limit, meter });
         // The list of the tools goes with the tool: without it nobody could tick an item off.
         let todo = toolset.all().iter().any(|tool| tool.semantics().kind == ToolKind::Plan).then(|| Arc::clone(&host));
         let undo = self.checkpoints.as_ref().map(|store| checkpoints::recorder(store, session.id(), &host));
@@ -248,17 +248,31 @@ impl App {
             system,
             tools: toolset,
             extensions: self.extensions.clone(),
-            settings: agent_settings,
+            settings: self.agent_settings(),
             clock: Arc::clone(&self.clock),
             cwd: paths.cwd.clone(),
             has_ui: self.ask.is_some(),
             open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
             undo,
+            lane: None,
         };
         let mut agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
         agent.follow_servers(&self.mcp);
         Ok(OpenSession { agent, host, servers: Mutex::new(servers) })
+    }
+
+    /// The settings of an agent, as the flags and settings of the user say.
+    fn agent_settings(&self) -> AgentSettings {
+        let Startup { args, environment, settings, .. } = &self.startup;
+        let budget = args.run.max_cost.zip(self.models.meter()).map(|(limit, meter)| Budget { limit, meter });
+        AgentSettings {
+            max_tokens: args.model.max_tokens,
+            http: models::http(environment, settings),
+            fallback: self.fallback.clone(),
+            budget,
+            ..settings.agent()
+        }
     }
 
     /// Finds the context files of the folders below that of the session.

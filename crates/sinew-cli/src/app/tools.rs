@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use sinew::sandbox::Enforcement;
 use sinew_agent::core::{Catalogue, Toolset};
 use sinew_agent::extension::Extension;
 use sinew_agent::mcp::SessionServers;
 use sinew_agent::mcp::tools::SEARCH_TOOL;
-use sinew_tools::Host;
+use sinew_tools::semantics::ToolKind;
 use sinew_tools::tool::Tool;
+use sinew_tools::{Confinement, Host};
 
-use super::App;
+use super::{App, task};
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::startup::Startup;
@@ -21,7 +23,7 @@ impl App {
             Some(servers) => servers.with_resources(tool),
             None => tool,
         });
-        let all = builtin.chain(self.extension_tools());
+        let all = builtin.chain(self.task_tool()).chain(self.extension_tools());
         let all = all.chain(servers.into_iter().flat_map(|servers| servers.tools()));
         // Of two with one name the first counts, here as for the model.
         Toolset::new(all).0.all().to_vec()
@@ -77,7 +79,8 @@ pub(crate) fn with_servers(tools: Toolset, servers: Option<&Arc<SessionServers>>
 /// The names of the built-in tools, on or off, and of those that extensions bring.
 pub(super) fn tool_names(extensions: &[Arc<dyn Extension>]) -> Vec<String> {
     let brought = extensions.iter().flat_map(|extension| extension.tools());
-    sinew_tools::names().map(str::to_string).chain(brought.map(|tool| tool.name().to_string())).collect()
+    let own = sinew_tools::names().chain([task::NAME]).map(str::to_string);
+    own.chain(brought.map(|tool| tool.name().to_string())).collect()
 }
 
 /// Warns of tools that the settings name and nobody has.
@@ -87,4 +90,19 @@ pub(super) fn unknown_tools(settings: &Settings, known: &[String]) -> Vec<String
     let named = tools.chain(settings.exclude_tools.iter().map(|name| ("excludeTools", name)));
     let unknown = named.filter(|(_, name)| !known.contains(name));
     unknown.map(|(key, name)| format!("{key}: unknown tool {name}; known: {list}")).collect()
+}
+
+/// Returns true if the kernel keeps programs from writing.
+pub(crate) fn enforces_writes(confinement: &Arc<Confinement>) -> bool {
+    confinement.sandbox().is_ok_and(|sandbox| sandbox.status().write.held > Enforcement::Advisory)
+}
+
+/// Returns true if plan mode offers a tool: one that changes nothing or, where the kernel keeps programs from writing, one that runs
+/// programs. Nobody knows what a tool of a server changes, whatever the server says.
+pub(crate) fn may_plan(tool: &dyn Tool, is_enforced: bool) -> bool {
+    let semantics = tool.semantics();
+    let is_foreign = tool.name() == SEARCH_TOOL || tool.name().starts_with("mcp_");
+    let runs = is_enforced && semantics.kind == ToolKind::Execute && !semantics.effects.unknown;
+    // The children of a session in plan mode change nothing either.
+    !is_foreign && (semantics.effects.changes_nothing() || runs || semantics.kind == ToolKind::Agent)
 }

@@ -14,6 +14,7 @@
 //! | `commands`, `command_help` | built-in slash commands, and their list for people |
 //! | `figures` | `/session`, `/usage`, `/context` |
 //! | `mcp` | servers of tools: how they stand, switching, reading anew, logins |
+//! | `subagents` | children that the model starts |
 //! | `tasks` | work that goes on beside other verbs |
 //! | `error` | why a verb failed |
 //!
@@ -37,6 +38,7 @@ pub(crate) mod session;
 #[cfg(unix)]
 mod share;
 pub(crate) mod state;
+mod subagents;
 pub(crate) mod tasks;
 pub(crate) mod tools;
 pub(crate) mod undo;
@@ -52,6 +54,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::{App, OpenSession};
 pub(crate) use error::ControlError;
+use subagents::Subagents;
 use tasks::Tasks;
 
 /// The interval at which work that does not end is aborted again.
@@ -82,13 +85,16 @@ pub(crate) struct Control {
     pub(crate) tasks: Tasks,
     /// Reports jobs and lists between the runs of the current session.
     attendant: Mutex<Option<JoinHandle<()>>>,
+    subagents: Subagents,
 }
 
 impl Control {
     /// Sits down at `open`. With a view, [`Control::enter`] is called next.
     pub(crate) fn new(app: App, open: OpenSession, view: Option<Arc<dyn View>>) -> Arc<Control> {
-        Arc::new_cyclic(|me| Control {
-            app: Arc::new(app),
+        let subagents = Subagents::new(app.startup.settings.task);
+        let app = Arc::new(app);
+        let control = Arc::new_cyclic(|me| Control {
+            app: Arc::clone(&app),
             me: Weak::clone(me),
             view,
             current: Mutex::new(Arc::new(open)),
@@ -97,7 +103,10 @@ impl Control {
             calls: AtomicU64::new(1),
             tasks: Tasks::default(),
             attendant: Mutex::default(),
-        })
+            subagents,
+        });
+        app.children.set(Arc::downgrade(&control) as _);
+        control
     }
 
     /// The current session.

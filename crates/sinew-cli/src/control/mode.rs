@@ -1,17 +1,11 @@
 //! The mode of a session: whether tools may change anything.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use sinew::sandbox::Enforcement;
-use sinew_agent::mcp::tools::SEARCH_TOOL;
 use sinew_llm::model::ThinkingLevel;
 use sinew_session::Body;
-use sinew_tools::Confinement;
-use sinew_tools::semantics::ToolKind;
-use sinew_tools::tool::Tool;
 
 use super::{Control, ControlError};
+use crate::app::tools::{enforces_writes, may_plan};
 
 /// The mode of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +68,8 @@ impl Control {
     pub(crate) async fn begin_mode(&self) -> Result<(), ControlError> {
         match (self.mode(), self.app.startup.args.run.plan) {
             (SessionMode::Default, true) => self.set_mode(SessionMode::Plan).await,
-            (SessionMode::Default, false) => Ok(()),
+            (SessionMode::Default, false) if self.plan_tools(SessionMode::Default).is_empty() => Ok(()),
+            (SessionMode::Default, false) => self.offer(&self.session(), &mut Vec::new()),
             (SessionMode::Plan, _) => self.apply_mode(),
         }
     }
@@ -136,18 +131,4 @@ impl Control {
         }
         Ok(())
     }
-}
-
-/// Returns true if the kernel keeps programs from writing.
-fn enforces_writes(confinement: &Arc<Confinement>) -> bool {
-    confinement.sandbox().is_ok_and(|sandbox| sandbox.status().write.held > Enforcement::Advisory)
-}
-
-/// Returns true if plan mode offers a tool: one that changes nothing or, where the kernel keeps programs from writing, one that runs
-/// programs. Nobody knows what a tool of a server changes, whatever the server says.
-fn may_plan(tool: &dyn Tool, is_enforced: bool) -> bool {
-    let semantics = tool.semantics();
-    let is_foreign = tool.name() == SEARCH_TOOL || tool.name().starts_with("mcp_");
-    let runs = is_enforced && semantics.kind == ToolKind::Execute && !semantics.effects.unknown;
-    !is_foreign && (semantics.effects.changes_nothing() || runs)
 }

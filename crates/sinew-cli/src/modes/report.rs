@@ -19,12 +19,16 @@ pub(super) struct Report {
     /// The text of the last answer.
     answer: String,
     turns: u64,
+    /// The children that ended.
+    children: Vec<Value>,
+    /// Their cost in US dollars.
+    children_cost: f64,
 }
 
 impl Report {
     pub(super) fn new(look: Look, whole: bool) -> Report {
         let inner = Text::new(Look { whole: true, ..look }, Output::new(io::sink()));
-        Report { inner, whole, answer: String::new(), turns: 0 }
+        Report { inner, whole, answer: String::new(), turns: 0, children: Vec::new(), children_cost: 0.0 }
     }
 }
 
@@ -41,6 +45,12 @@ impl Renderer for Report {
                 self.answer = text;
             }
         }
+        if let Event::SubagentEnd { id, agent, state, turns, tokens, cost, .. } = event {
+            self.children_cost += cost;
+            let child =
+                json!({"id": id, "agent": agent, "state": state, "turns": turns, "tokens": tokens, "cost": cost});
+            self.children.push(child);
+        }
         self.inner.event(event)
     }
 
@@ -55,12 +65,15 @@ impl Renderer for Report {
                 None => Ok(()),
             };
         }
+        let has_children = !self.children.is_empty();
+        // The meter counts the requests of the children too.
+        let total = ending.usage.cost.total.max(self.children_cost);
         let mut report = json!({
             "text": ending.text.as_ref().unwrap_or(&self.answer),
             "sessionId": ending.session,
             "model": ending.model,
             "usage": usage(&ending.usage),
-            "cost": ending.usage.cost.total,
+            "cost": (total - self.children_cost).max(0.0),
             "turns": self.turns,
             "exitReason": ending.reason,
             "exitCode": ending.code,
@@ -70,6 +83,8 @@ impl Renderer for Report {
                 ("sessionFile", ending.file.as_ref().map(|file| json!(file))),
                 ("structuredOutput", ending.value.clone()),
                 ("error", ending.error.clone().map(Value::from)),
+                ("subagents", has_children.then(|| Value::from(self.children.clone()))),
+                ("totalCost", has_children.then(|| Value::from(total))),
             ];
             fields.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))));
         }

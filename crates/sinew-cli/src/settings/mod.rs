@@ -28,7 +28,7 @@ pub(crate) use table::{KEYS, SANDBOX_MODES, is_known, nearest};
 #[cfg(unix)]
 pub(crate) use table::{Key, Kind, is_guarded};
 pub(crate) use tighten::tighten;
-pub(crate) use typed::{ClientFs, SandboxMode, SandboxNetwork, Settings};
+pub(crate) use typed::{ClientFs, SandboxMode, SandboxNetwork, Settings, Task};
 #[cfg(unix)]
 pub(crate) use typed::{DoubleEscape, SymbolPreset, Tui, TuiEditor, TuiMode, TuiNotify, TuiResize};
 pub(crate) use values::Values;

@@ -106,7 +106,9 @@ const fn entry(path: &'static str, kind: Kind) -> Key {
     key(path, kind, "", Scope::Trusted, "")
 }
 
-const SUBAGENTS: &str = "subagents";
+const FOREIGN_AGENTS: &str = "agents of other programs";
+const ISOLATION: &str = "isolated subagents";
+const CHILD_TIMEOUT: &str = "a time limit for subagents";
 const LANGUAGE_SERVERS: &str = "language servers";
 
 use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};
@@ -184,12 +186,13 @@ pub(crate) static KEYS: &[Key] = &[
     key("ttsr.repeatGap", Number, "10", Trusted, "Turns after which a rule can be sent again (`after-gap`)."),
     key("ttsr.interruptMode", Word(&["always", "prose-only", "tool-only", "never"]), "\"always\"", Trusted, "The parts of an answer that a rule can stop. Matches in other parts are reported afterwards."),
     key("ttsr.disabledRules", Texts, "[]", Trusted, "Names of stream rules to ignore."),
-    later("task.maxDepth", Number, "2", Trusted, SUBAGENTS, "Maximum nesting of subagents."),
-    later("task.maxConcurrency", Number, "4", Trusted, SUBAGENTS, "Maximum number of subagents that run in parallel."),
-    later("task.maxTurns", Number, "100", Trusted, SUBAGENTS, "Limit of requests to the model for a subagent."),
-    later("task.timeoutSeconds", Number, "0", Trusted, SUBAGENTS, "Timeout of a subagent, in seconds. 0: none."),
-    later("task.isolation.mode", Text, "\"none\"", Trusted, SUBAGENTS, "How the files of subagents are isolated."),
-    later("task.isolation.merge", Text, "\"patch\"", Trusted, SUBAGENTS, "How the changes of subagents are merged."),
+    key("task.maxDepth", Number, "1", Trusted, "Depth to which agents can start subagents. 0: none."),
+    key("task.maxConcurrency", Number, "4", Trusted, "Maximum number of subagents that work at the same time."),
+    key("task.maxTotal", Number, "100", Trusted, "Maximum number of subagents of a session."),
+    key("task.maxTurns", Number, "100", Trusted, "Maximum number of requests of a subagent; it is then asked once more for its result."),
+    later("task.timeoutSeconds", Number, "0", Trusted, CHILD_TIMEOUT, "Timeout of a subagent, in seconds. 0: none."),
+    later("task.isolation.mode", Text, "\"none\"", Trusted, ISOLATION, "How the files of subagents are isolated."),
+    later("task.isolation.merge", Text, "\"patch\"", Trusted, ISOLATION, "How the changes of subagents are merged."),
     key("mcp.enabled", Flag, "true", Trusted, "Use MCP servers."),
     key("mcp.enableProjectConfig", Flag, "true", Trusted, "Use the MCP servers of a trusted project too."),
     key("secrets.enabled", Flag, "false", Trusted, "Mask secret values for models and in session files."),
@@ -201,7 +204,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("skills.ignore", Texts, "[]", Trusted, "Globs of skills to ignore."),
     key("skills.enableClaude", Flag, "true", Trusted, "Load `.claude/skills` too."),
     key("rules.enableForeign", Flag, "false", Trusted, "Load the rules of other programs too."),
-    later("agents.enableForeign", Flag, "false", Trusted, SUBAGENTS, "Load the subagents of other programs too."),
+    later("agents.enableForeign", Flag, "false", Trusted, FOREIGN_AGENTS, "Load the subagents of other programs too."),
     key("theme.dark", Text, "\"dark\"", Display, "Theme for a dark background: `dark`, `light` or `ansi`."),
     key("theme.light", Text, "\"light\"", Display, "Theme for a light background."),
     key("symbolPreset", Word(&["unicode", "nerd", "ascii"]), "\"unicode\"", Display, "Symbols of the screen: `unicode`, or only ASCII (`ascii`). `nerd` is the same as `unicode`."),

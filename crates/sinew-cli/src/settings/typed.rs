@@ -91,6 +91,7 @@ pub(crate) struct Settings {
     pub(crate) sandbox: Sandbox,
     approve: Approve,
     pub(crate) plan: Plan,
+    pub(crate) task: Task,
     #[serde(default)]
     pub(crate) share: Share,
     pub(crate) session_dir: Option<String>,
@@ -133,6 +134,16 @@ pub(crate) enum SandboxNetwork {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Plan {
     pub(crate) model_may_enter: bool,
+}
+
+/// Subagents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Task {
+    pub(crate) max_depth: u64,
+    pub(crate) max_concurrency: usize,
+    pub(crate) max_total: usize,
+    pub(crate) max_turns: u32,
 }
 
 /// Questions to the user.

@@ -54,7 +54,7 @@ const DEFAULTS: &str = r#"{
     "todo": {"reminders": true, "autoClearSeconds": 60},
     "ttsr": {"enabled": true, "contextMode": "discard", "repeatMode": "once", "repeatGap": 10,
         "interruptMode": "always", "disabledRules": []},
-    "task": {"maxDepth": 2, "maxConcurrency": 4, "maxTurns": 100, "timeoutSeconds": 0,
+    "task": {"maxDepth": 1, "maxConcurrency": 4, "maxTotal": 100, "maxTurns": 100, "timeoutSeconds": 0,
         "isolation": {"mode": "none", "merge": "patch"}},
     "acp": {"clientFs": "auto"}, "mcp": {"enabled": true, "enableProjectConfig": true}, "secrets": {"enabled": false},
     "env": {"passThrough": []},
@@ -173,18 +173,19 @@ fn a_setting_without_effect_is_told_by_name() {
         &["set", "agents", "{\"enableForeign\": true}"],
         0,
         "",
-        "Warning: agents.enableForeign: no effect yet: this version does not have subagents\n",
+        "Warning: agents.enableForeign: no effect yet: this version does not have agents of other programs\n",
     );
     // Null sets nothing.
     stage.write(
         "home/agent/settings.json",
-        r#"{"lsp": {"formatOnWrite": true}, "colorBlindMode": true, "task": {"maxDepth": 1}, "quietStartup": null}"#,
+        r#"{"lsp": {"formatOnWrite": true}, "colorBlindMode": true, "agents": {"enableForeign": true}, "quietStartup": null}"#,
     );
     let file = stage.agent().join("settings.json");
     let ran = stage.play(&["-p", "go"]);
     let told = |keys: &str, part: &str| {
         format!("Warning: {}: {keys}: no effect yet: this version does not have {part}\n", file.display())
     };
-    let expect = told("task.maxDepth", "subagents") + &told("lsp.formatOnWrite", "language servers");
+    let expect =
+        told("agents.enableForeign", "agents of other programs") + &told("lsp.formatOnWrite", "language servers");
     assert_eq!((ran.code, ran.stderr), (Some(0), expect));
 }

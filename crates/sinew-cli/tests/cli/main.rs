@@ -82,6 +82,8 @@ mod sessions;
 #[cfg(unix)]
 mod signals;
 mod stage;
+#[cfg(target_os = "linux")]
+mod subagents;
 mod subcommands;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -93,6 +93,7 @@ fn env(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRules>
         has_ui: false,
         open_items: None,
         undo: None,
+        lane: None,
     })
     .unwrap();
     agent.set_stream_rules(rules);

@@ -1,0 +1,215 @@
+//! Agents that a model can start: built in, and from files.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+use sinew::base::{Error, Result};
+use sinew_llm::model::ThinkingLevel;
+use sinew_session::files::read_text;
+
+use super::request::check_name;
+use crate::resource::ResourceFolders;
+use crate::resource::frontmatter::{Front, strict};
+
+/// Keys of an agent file that have an effect.
+const KEYS: [&str; 8] = ["name", "description", "tools", "disallowedTools", "model", "thinking", "maxTurns", "output"];
+
+/// Keys that restrict a child or promise it something, and that have no effect yet. A file with one of them is refused,
+/// because its author relies on it.
+const UNSUPPORTED: [&str; 6] = ["skills", "mcp", "maxTokens", "maxCost", "isolation", "background"];
+
+/// An agent that a model can start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentDefinition {
+    /// The name by which it is started.
+    pub name: String,
+    /// One line for the model that chooses among agents.
+    pub description: String,
+    /// Instructions, added to the system prompt.
+    pub prompt: String,
+    /// Where the definition comes from.
+    pub source: AgentSource,
+    /// The names of its tools; `None` for all tools of its parent.
+    pub tools: Option<Vec<String>>,
+    /// The names of tools that it does not get.
+    pub disallowed_tools: Vec<String>,
+    /// True if it only gets tools that change nothing, and programs cannot write.
+    pub is_read_only: bool,
+    /// The pattern of its model; `None` for the model of its parent.
+    pub model: Option<String>,
+    /// Its thinking level; `None` for that of its parent.
+    pub thinking: Option<ThinkingLevel>,
+    /// The maximum number of requests; `None` for that of the settings.
+    pub max_turns: Option<u32>,
+    /// The JSON Schema of its results; `None` without one.
+    pub schema: Option<Value>,
+}
+
+/// Where an agent comes from. A name that occurs twice means the first of them in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentSource {
+    /// A file of the project, `.sinew/agents/*.md`.
+    Project,
+    /// A file of the user, `~/.sinew/agent/agents/*.md`.
+    User,
+    /// Part of Sinew.
+    BuiltIn,
+}
+
+/// The agents of a project.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AgentDefinitions {
+    /// The agents, each name once.
+    pub agents: Vec<AgentDefinition>,
+    /// The files that cannot be used, one line each.
+    pub faults: Vec<String>,
+}
+
+impl AgentDefinitions {
+    /// Reads the agent files of the project, if it is trusted, and of the user, and adds the built-in agents.
+    #[must_use]
+    pub fn find(folders: &ResourceFolders, is_trusted: bool) -> AgentDefinitions {
+        let mut found = AgentDefinitions::default();
+        if is_trusted {
+            found.read(&folders.project.join("agents"), AgentSource::Project);
+        }
+        found.read(&folders.agent.join("agents"), AgentSource::User);
+        for agent in built_in() {
+            found.add(agent);
+        }
+        found
+    }
+
+    /// Returns the agent `name`.
+    ///
+    /// # Errors
+    /// Returns an error that lists all names if there is none, or that names the fault of its file.
+    pub fn get(&self, name: &str) -> Result<&AgentDefinition> {
+        if let Some(agent) = self.agents.iter().find(|agent| agent.name == name) {
+            return Ok(agent);
+        }
+        let names: Vec<&str> = self.agents.iter().map(|agent| agent.name.as_str()).collect();
+        let mut message = format!("task: unknown agent {name:?}; known: {}", names.join(", "));
+        for fault in &self.faults {
+            message.push('\n');
+            message.push_str(fault);
+        }
+        Err(Error::invalid(message))
+    }
+
+    fn read(&mut self, folder: &Path, source: AgentSource) {
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+        files.sort();
+        for file in files {
+            let agent = read_text(&file).map_err(|error| error.to_string()).and_then(|text| parse(&text, source));
+            match agent {
+                Ok(agent) => self.add(agent),
+                Err(reason) => self.faults.push(format!("{}: {reason}", file.display())),
+            }
+        }
+    }
+
+    fn add(&mut self, agent: AgentDefinition) {
+        if self.agents.iter().all(|known| known.name != agent.name) {
+            self.agents.push(agent);
+        }
+    }
+}
+
+/// Parses an agent file; the error is one line.
+fn parse(text: &str, source: AgentSource) -> Result<AgentDefinition, String> {
+    let front = strict(text)?;
+    if let Some(key) = front.keys().find(|key| UNSUPPORTED.contains(key)) {
+        return Err(format!("{key} is not supported yet; remove it to use the agent without it"));
+    }
+    if let Some(key) = front.keys().find(|key| !KEYS.contains(key) && *key != "spawns") {
+        return Err(format!("unknown key {key}; known: {}", KEYS.join(", ")));
+    }
+    let required = |key: &str| front.text(key).ok_or_else(|| format!("{key} is missing"));
+    let name = required("name")?;
+    check_name(&name).map_err(|error| error.message().to_string())?;
+    Ok(AgentDefinition {
+        description: required("description")?,
+        prompt: front.body.trim().to_string(),
+        source,
+        tools: list(&front, "tools"),
+        disallowed_tools: list(&front, "disallowedTools").unwrap_or_default(),
+        is_read_only: false,
+        model: front.text("model").filter(|model| model != "inherit"),
+        thinking: parsed(&front, "thinking", ThinkingLevel::parse)?,
+        max_turns: parsed(&front, "maxTurns", |text| text.parse().ok().filter(|turns| *turns > 0))?,
+        schema: schema(&front)?,
+        name,
+    })
+}
+
+/// Returns the entries of a list or of a text with commas; `None` without the key.
+fn list(front: &Front, key: &str) -> Option<Vec<String>> {
+    let entries = front.texts(key);
+    let entries = entries.iter().flat_map(|text| text.split(',')).map(|text| text.trim().to_string());
+    front.value(key).map(|_| entries.filter(|text| !text.is_empty()).collect())
+}
+
+fn parsed<T>(front: &Front, key: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, String> {
+    let Some(text) = front.text(key) else { return Ok(None) };
+    parse(&text).map(Some).ok_or_else(|| format!("{key}: {text:?} is not valid"))
+}
+
+fn schema(front: &Front) -> Result<Option<Value>, String> {
+    match front.value("output") {
+        None => Ok(None),
+        Some(schema @ Value::Object(_)) => Ok(Some(schema.clone())),
+        Some(other) => Err(format!("output: {other} is not a JSON Schema: expected an object")),
+    }
+}
+
+fn built_in() -> [AgentDefinition; 4] {
+    let agent = |name: &str, description: &str, prompt: &str, is_read_only: bool| AgentDefinition {
+        name: name.into(),
+        description: description.into(),
+        prompt: prompt.into(),
+        source: AgentSource::BuiltIn,
+        tools: None,
+        disallowed_tools: Vec::new(),
+        is_read_only,
+        model: None,
+        thinking: None,
+        max_turns: None,
+        schema: None,
+    };
+    [
+        agent(
+            "explore",
+            "finds out how something works or where it is; changes nothing",
+            "Answer the question by searching and reading. Name each place as path:line. Say what you saw, what you \
+             concluded from it, and what you did not look at.",
+            true,
+        ),
+        agent(
+            "plan",
+            "works out how to make a change; changes nothing",
+            "Work out how to make the change. Read the code that it touches first. Result: the steps in order, each \
+             with its files, then the risks and how to check the outcome.",
+            true,
+        ),
+        agent(
+            "reviewer",
+            "looks for faults in a change; changes nothing",
+            "Look for faults that a user of this code would meet: wrong results, lost data, crashes, broken contracts. \
+             For each: path, lines, severity (high, medium, low), the claim, and the evidence that you read or ran. Leave \
+             out what you could not confirm.",
+            true,
+        ),
+        agent(
+            "task",
+            "carries out a piece of work with all tools",
+            "Carry out the assignment completely and check the outcome. Do nothing that the assignment does not ask for. \
+             Result: what you changed, how you checked it, and what is left.",
+            false,
+        ),
+    ]
+}

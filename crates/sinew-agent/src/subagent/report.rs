@@ -1,0 +1,125 @@
+//! What the parent reads about its children.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::definition::AgentSource;
+use crate::agent::TokenCounts;
+
+/// The state of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChildState {
+    /// Waits for its turn.
+    Queued,
+    /// Works.
+    Running,
+    /// Handed in a result that was accepted.
+    Completed,
+    /// Ended without an accepted result.
+    Failed,
+    /// Was ended by its parent or by a person.
+    Aborted,
+    /// Ended because the requests cost as much as they may.
+    OverBudget,
+    /// Was never started.
+    Skipped,
+}
+
+impl ChildState {
+    /// Returns the word for people and models.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ChildState::Queued => "queued",
+            ChildState::Running => "running",
+            ChildState::Completed => "completed",
+            ChildState::Failed => "failed",
+            ChildState::Aborted => "aborted",
+            ChildState::OverBudget => "over budget",
+            ChildState::Skipped => "skipped",
+        }
+    }
+}
+
+/// The limit that a child reached before it handed in its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Limit {
+    /// The maximum number of requests.
+    Turns,
+}
+
+/// The end of a child, as the details of a call contain it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildResult {
+    /// The position of its task in the call.
+    pub index: usize,
+    /// Its id.
+    pub id: String,
+    /// The name of its agent.
+    pub agent: String,
+    /// Where the definition of its agent comes from.
+    pub agent_source: AgentSource,
+    /// A few words for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its final state.
+    pub state: ChildState,
+    /// The limit that it reached before it completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited: Option<Limit>,
+    /// Why it did not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Its result, or what it had written; at most 5,000 characters.
+    pub output: String,
+    /// True if `output` is only the beginning.
+    pub truncated: bool,
+    /// The address of the complete output, if that is longer: `artifact://3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_path: Option<String>,
+    /// The time from its first request to its end, in milliseconds.
+    pub duration_ms: u64,
+    /// The number of its answers.
+    pub turns: usize,
+    /// The sum of all tokens.
+    pub tokens: u64,
+    /// Its tokens by kind.
+    pub usage: TokenCounts,
+    /// Its cost in US dollars.
+    pub cost: f64,
+}
+
+/// Returns the text about the children of a call, in the order of its tasks.
+#[must_use]
+pub fn report(results: &[ChildResult]) -> String {
+    let mut text = String::new();
+    for result in results {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        // Writing to a text does not fail.
+        let _ = write!(text, "## {} ({}): {}", result.id, result.agent, result.state.as_str());
+        if let Some(Limit::Turns) = result.limited {
+            text.push_str(" at its limit of turns");
+        }
+        if let Some(error) = &result.error {
+            let _ = write!(text, ": {error}");
+        }
+        if !result.output.is_empty() {
+            let _ = write!(text, "\n{}", result.output);
+        }
+        if let (true, Some(path)) = (result.truncated, &result.output_path) {
+            let _ = write!(text, "\n[All of it: read {path}]");
+        }
+        if result.turns > 0 {
+            let ChildResult { turns, tokens, cost, duration_ms, .. } = result;
+            let seconds = *duration_ms as f64 / 1_000.0;
+            let _ = write!(text, "\n[{turns} turns, {tokens} tokens, ${cost:.4}, {seconds:.1} s]");
+        }
+    }
+    text
+}

@@ -1,0 +1,236 @@
+//! Subagents: their results, their ends, and what they may do.
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::stage::{Ran, Stage, text};
+
+/// A call of a lane's model.
+fn lane_call(lane: &str, name: &str, arguments: Value) -> Value {
+    json!({"type": "turn", "lane": lane, "content": [{"toolCall": {"name": name, "arguments": arguments}}]})
+}
+
+fn submits(lane: &str, result: Value) -> Value {
+    lane_call(lane, "submit_result", json!({"result": result}))
+}
+
+fn says(lane: &str, said: &str) -> Value {
+    json!({"type": "turn", "lane": lane, "content": [{"text": said}]})
+}
+
+/// The script of a parent that starts these tasks and then says `Done.`, with the answers of the children.
+fn script(agent: &str, tasks: Value, children: &[Value]) -> Stage {
+    let setup = json!({"type": "script", "version": 1, "onExhausted": "error"});
+    let call = lane_call("main", "task", json!({"agent": agent, "tasks": tasks}));
+    Stage::scripted(&[&[setup, call, text("Done.")], children].concat())
+}
+
+fn one(assignment: &str) -> Value {
+    json!([{"id": "One", "assignment": assignment}])
+}
+
+/// The events of a run.
+#[track_caller]
+fn events(stage: &Stage, args: &[&str]) -> (Vec<Value>, Ran) {
+    let ran = stage.play(&[&["--mode", "json", "-p", "go"], args].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let events = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (events, ran)
+}
+
+/// The results of the call, and the text that the parent reads.
+#[track_caller]
+fn results(stage: &Stage, args: &[&str]) -> (Vec<Value>, String) {
+    let (events, _) = events(stage, args);
+    let is_end = |event: &&Value| event["type"] == "tool_execution_end" && event["toolName"] == "task";
+    let result = &events.iter().find(is_end).unwrap()["result"];
+    let text = result["content"][0]["text"].as_str().unwrap().to_string();
+    let started = events.iter().filter(|event| event["type"] == "subagent_start").count();
+    let ended = events.iter().filter(|event| event["type"] == "subagent_end").count();
+    let results = result["details"]["results"].as_array().cloned().unwrap_or_default();
+    assert_eq!(ended, results.len(), "{text}");
+    assert!(started <= ended);
+    (results, text)
+}
+
+#[test]
+fn results_come_in_the_order_of_the_tasks() {
+    let tasks =
+        json!([{"id": "Slow", "assignment": "a", "description": "the slow one"}, {"id": "Fast", "assignment": "b"}]);
+    let slow = json!({"type": "turn", "lane": "Slow", "delayMs": 300,
+        "content": [{"toolCall": {"name": "submit_result", "arguments": {"result": "from slow"}}}]});
+    let stage = script("task", tasks, &[slow, submits("Fast", json!({"from": "fast"}))]);
+    let (results, text) = results(&stage, &[]);
+    let ids: Vec<&Value> = results.iter().map(|result| &result["id"]).collect();
+    assert_eq!(ids, ["Slow", "Fast"]);
+    assert_eq!(
+        (&results[0]["state"], &results[1]["output"]),
+        (&json!("completed"), &json!("{\n  \"from\": \"fast\"\n}"))
+    );
+    assert!(text.find("from slow") < text.find("fast\""), "{text}");
+    // Each has a session of its own beside that of its parent, and none is listed as a session.
+    let files: Vec<String> = stage.files().iter().map(|file| file.display().to_string()).collect();
+    assert_eq!(files.iter().filter(|file| file.contains(".agents/")).count(), 2, "{files:?}");
+    assert_eq!(stage.run(&["sessions", "list"]).stdout.lines().count(), 1);
+}
+
+#[test]
+fn only_an_accepted_result_completes_a_child() {
+    let refused = submits("One", json!(""));
+    let cases: [(&str, Vec<Value>, &str, &str); 5] = [
+        ("says it after a reminder", vec![says("One", "hm"), submits("One", json!("x"))], "completed", ""),
+        ("never submits", (0..4).map(|_| says("One", "words")).collect(), "failed", "it handed in no result"),
+        ("submits nothing five times", (0..5).map(|_| refused.clone()).collect(), "failed", "the result is empty"),
+        ("submits again", vec![refused.clone(), submits("One", json!("x"))], "completed", ""),
+        ("an error", vec![json!({"type": "fault", "lane": "One", "kind": "http", "status": 400})], "failed", "400"),
+    ];
+    for (what, answers, state, error) in cases {
+        let (results, text) = results(&script("task", one("go"), &answers), &[]);
+        assert_eq!(results[0]["state"], state, "{what}: {text}");
+        assert!(results[0]["error"].as_str().unwrap_or_default().contains(error), "{what}: {text}");
+        assert_eq!(results[0]["turns"], answers.len(), "{what}");
+    }
+}
+
+#[test]
+fn a_child_at_its_limit_of_turns_is_asked_once_more() {
+    let looks = |_| lane_call("One", "ls", json!({}));
+    let answers: Vec<Value> = (0..2).map(looks).chain([submits("One", json!("so far"))]).collect();
+    let stage = script("task", one("go"), &answers);
+    stage.write("home/agent/settings.json", r#"{"task": {"maxTurns": 2}}"#);
+    let (results, text) = results(&stage, &[]);
+    assert_eq!((&results[0]["state"], &results[0]["limited"]), (&json!("completed"), &json!("turns")), "{text}");
+    assert!(text.contains("completed at its limit of turns"));
+}
+
+#[test]
+fn a_schema_is_checked_before_and_after() {
+    let tasks = one("go");
+    let call = |schema: Value| json!({"agent": "task", "tasks": tasks, "schema": schema});
+    let setup = json!({"type": "script", "version": 1, "onExhausted": "error"});
+    let stage = |schema: Value, children: &[Value]| {
+        Stage::scripted(&[&[setup.clone(), lane_call("main", "task", call(schema)), text("Done.")], children].concat())
+    };
+    let (none, text) = results(&stage(json!({"type": "strng"}), &[]), &[]);
+    assert!(none.is_empty() && text.contains("unknown type \"strng\""), "{text}");
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let answers = [submits("One", json!({"n": "1"})), submits("One", json!("{\"n\": 1}"))];
+    let (results, text) = results(&stage(schema, &answers), &[]);
+    assert_eq!(results[0]["output"], "{\n  \"n\": 1\n}", "{text}");
+}
+
+#[test]
+fn calls_that_cannot_be_are_refused_before_a_child_starts() {
+    for (agent, tasks, reason) in [
+        ("nobody", one("go"), "unknown agent \"nobody\"; known: explore, plan, reviewer, task"),
+        ("task", json!([{"assignment": "a"}, {"assignment": "a"}]), "the same assignment"),
+        ("task", json!([{"assignment": " "}]), "is empty"),
+        ("task", json!([{"id": "main", "assignment": "a"}]), "reserved"),
+        ("task", json!([]), "tasks"),
+    ] {
+        let (results, text) = results(&script(agent, tasks, &[]), &[]);
+        assert!(results.is_empty() && text.contains(reason), "{text}");
+    }
+}
+
+#[test]
+fn a_child_can_do_no_more_than_its_parent() {
+    let writes = [lane_call("One", "write", json!({"path": "made", "content": "x"})), submits("One", json!("tried"))];
+    let runs = [lane_call("One", "bash", json!({"command": "echo x > made"})), submits("One", json!("tried"))];
+    let cases: [(&str, &[Value], &[&str], bool); 7] = [
+        ("task", &writes, &[], true),
+        ("task", &runs, &[], true),
+        ("task", &writes, &["--deny", "write"], false),
+        ("task", &writes, &["--tools", "task,read"], false),
+        ("task", &writes, &["--plan"], false),
+        ("task", &runs, &["--plan"], false),
+        ("explore", &runs, &[], false),
+    ];
+    for (agent, answers, args, is_made) in cases {
+        let stage = script(agent, one("go"), answers);
+        let (results, text) = results(&stage, args);
+        assert_eq!(results[0]["state"], "completed", "{agent} {args:?}: {text}");
+        assert_eq!(stage.path("project/made").exists(), is_made, "{agent} {args:?}: {text}");
+    }
+    // A child has no children.
+    let nested =
+        [lane_call("One", "task", json!({"agent": "task", "tasks": one("x")})), submits("One", json!("tried"))];
+    let (results, text) = results(&script("task", one("go"), &nested), &[]);
+    assert_eq!((results.len(), &results[0]["state"]), (1, &json!("completed")), "{text}");
+}
+
+#[test]
+fn agents_of_files_have_their_tools_and_their_prompt() {
+    let agent = "---\nname: scribe\ndescription: writes\ntools: [Write]\n---\nWrite it down.\n";
+    let answers = [
+        json!({"type": "turn", "lane": "scribe", "expect": {"systemContains": "Write it down."},
+            "content": [{"toolCall": {"name": "bash", "arguments": {"command": "touch ran"}}}]}),
+        lane_call("scribe", "write", json!({"path": "made", "content": "x"})),
+        submits("scribe", json!("written")),
+    ];
+    let stage = script("scribe", one("go"), &answers);
+    stage.write("home/agent/agents/scribe.md", agent);
+    stage.write("home/agent/agents/broken.md", "---\nname: [\n---\n");
+    let (_, ran) = events(&stage, &[]);
+    assert!(ran.stderr.contains("broken.md"), "{}", ran.stderr);
+    assert!(stage.path("project/made").exists() && !stage.path("project/ran").exists());
+    let unknown = script("scribe", one("go"), &[]);
+    unknown.write("home/agent/agents/scribe.md", &agent.replace("Write]", "Wrte]"));
+    let (results, text) = results(&unknown, &[]);
+    assert!(results.is_empty() && text.contains("unknown tool Wrte"), "{text}");
+}
+
+#[test]
+fn an_abort_ends_the_children_and_their_programs() {
+    let tasks = json!([{"id": "One", "assignment": "a"}, {"id": "Two", "assignment": "b"}]);
+    let sleeps = lane_call("One", "bash", json!({"command": "echo $$ > ../pid.new; mv ../pid.new ../pid; sleep 1000"}));
+    let stage = script("task", tasks, &[sleeps]);
+    stage.write("home/agent/settings.json", r#"{"task": {"maxConcurrency": 1}}"#);
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("prompt", json!({"message": "go"}));
+    stage.wait_for("pid");
+    client.begin("abort", json!({}));
+    let mut ends = Vec::new();
+    loop {
+        let frame = client.frame();
+        match frame["type"].as_str() {
+            Some("subagent_end") => ends.push(json!([frame["id"], frame["state"]])),
+            Some("agent_settled") => break,
+            _ => {}
+        }
+    }
+    stage.wait_for_end_of("pid");
+    assert_eq!(ends, [json!(["Two", "skipped"]), json!(["One", "aborted"])]);
+}
+
+#[test]
+fn the_object_of_a_run_names_its_children() {
+    let stage = script("explore", one("go"), &[submits("explore", json!("x"))]);
+    let ran = stage.play(&["-p", "go", "--output", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&report["text"], &report["turns"]), (&json!("Done."), &json!(2)));
+    let child = &report["subagents"][0];
+    assert_eq!((&child["id"], &child["state"], &child["turns"]), (&json!("One"), &json!("completed"), &json!(1)));
+    assert!(report["totalCost"].is_number());
+}
+
+#[test]
+fn an_undo_takes_the_changes_of_children_back() {
+    let writes = [lane_call("One", "bash", json!({"command": "echo x > made"})), submits("One", json!("made it"))];
+    let stage = script("task", one("go"), &writes);
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("prompt", json!({"message": "go"}));
+    while client.frame()["type"] != "agent_settled" {}
+    assert!(stage.path("project/made").exists());
+    let undone = client.ask("undo", json!({}));
+    assert_eq!(undone["success"], true, "{undone}");
+    assert!(!stage.path("project/made").exists(), "{undone}");
+}
+
+#[test]
+fn without_depth_there_is_no_tool() {
+    let stage = Stage::scripted(&[json!({"type": "turn", "expect": {"noTools": true}, "content": [{"text": "x"}]})]);
+    stage.write("home/agent/settings.json", r#"{"task": {"maxDepth": 0}, "tools": ["task"]}"#);
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
