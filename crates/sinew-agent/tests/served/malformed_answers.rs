@@ -218,7 +218,7 @@ async fn servers_that_answer_something_else_are_named() {
     fails("a stream of noise", &Reply::stream("data: {oops\n\n".repeat(9)), ErrorKind::Malformed, "").await;
 }
 
-/// The clock stands still until everything waits for it: five minutes pass at once.
+/// The paused clock advances once every task waits, so that five minutes pass at once.
 #[tokio::test]
 async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
     for api in APIS {
