@@ -197,7 +197,7 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A hook failed.
+    /// A hook of an extension failed.
     ExtensionError {
         /// The name of the extension.
         extension_path: String,

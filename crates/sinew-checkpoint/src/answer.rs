@@ -192,7 +192,7 @@ pub struct RepositoryMove {
 pub struct Plan {
     /// The entries in path order.
     pub entries: Vec<PlanEntry>,
-    /// The repositories that moved.
+    /// The repositories that moved to another commit or branch.
     pub repositories: Vec<RepositoryMove>,
     /// The contents that the checkpoint could not store.
     pub coverage: Coverage,

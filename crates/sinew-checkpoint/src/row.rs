@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use rustix::fs::{FileType, Stat};
 
-/// A SHA-256 digest.
+/// A SHA-256 hash.
 pub(crate) type Hash = [u8; 32];
 
 /// The id of a git object, SHA-1 of its header and content.

@@ -26,7 +26,6 @@
 //! **Limits.** Rules check calls, not what a program does after it has started: a script, a makefile, a program under
 //! another name. The files of deny rules become entries of the session's sandbox ([`Rules::denied_files`]), which the
 //! kernel enforces for programs too.
-//! enforces for programs too.
 
 mod addresses;
 mod code;

@@ -92,7 +92,6 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if `rule` does not parse.
-    /// Returns an error if `rule` does not parse.
     pub fn grant(&mut self, rule: &str) -> Result<()> {
         self.granted.push(Rule::given(rule)?);
         Ok(())

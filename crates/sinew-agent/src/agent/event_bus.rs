@@ -182,7 +182,8 @@ impl Channel {
 }
 
 impl Queue {
-    /// Merges a newer event into the last one if the subscriber lags and both are deltas of one block.
+    /// Merges a newer event into the last one if the subscriber lags and both are deltas of one block, or
+    /// updates of one tool call.
     fn merge(&mut self, event: &Arc<Event>, bytes: usize) -> bool {
         if self.waiting.len() < BEHIND {
             return false;

@@ -1,4 +1,4 @@
-//! Another model for one prompt.
+//! Temporary use of another model, for one prompt.
 
 use sinew_llm::model::ThinkingLevel;
 

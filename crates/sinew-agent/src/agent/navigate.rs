@@ -221,7 +221,7 @@ impl AgentSession {
     /// Returns the text of the user's message at which a branch can begin.
     ///
     /// # Errors
-    /// Returns an error if `entry` is no message of the user.
+    /// Returns an error if `entry` is not a message of the user.
     pub fn branch_text(&self, entry: &str) -> Result<String> {
         match self.session().entry(entry)?.body {
             Body::Message { message: AgentMessage::User(user) } => Ok(user.content.text()),

@@ -57,7 +57,7 @@ pub enum Stop {
     },
     /// It was aborted.
     Aborted,
-    /// It failed.
+    /// The request failed.
     Failed(Box<ErrorInfo>),
     /// The prompt is queued.
     Queued,

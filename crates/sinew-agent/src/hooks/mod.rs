@@ -16,7 +16,7 @@
 //! | `tool_call` | `toolCallId, toolName, args` | `{block, reason, args}` |
 //! | `tool_result` | the same, and `content, details, isError` | `{content, details, isError}` |
 //! | `context` | `messages` | `{messages}` |
-//! | a point of [`hook_points`] | the data of the point | the fields in its table; exit code 2 means `cancel` or `handled` |
+//! | a point of [`hook_points`] | the point's data | the fields in its table; exit code 2: `cancel` or `handled` |
 //! | others | the fields of the event | – |
 
 mod file;

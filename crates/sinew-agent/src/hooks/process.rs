@@ -16,7 +16,7 @@ pub(super) struct Program {
     pub(super) limit: Duration,
 }
 
-/// The exit and output of a program.
+/// The exit code and output of a program.
 pub(super) struct ProcessOutput {
     /// The exit code; `None` if a signal ended it.
     pub(super) code: Option<i32>,

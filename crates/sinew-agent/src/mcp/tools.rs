@@ -48,7 +48,7 @@ pub struct SessionParts {
     pub manager: Arc<Manager>,
     /// Stores long results.
     pub artifacts: Arc<Artifacts>,
-    /// Values that servers must not receive.
+    /// Hidden values, which remote servers never receive.
     pub secrets: Option<Arc<Secrets>>,
     /// Whether images are resized for models.
     pub resize: bool,

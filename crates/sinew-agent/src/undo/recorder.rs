@@ -244,7 +244,7 @@ fn edited_paths(root: &Path, semantics: &Semantics, arguments: &Value) -> Vec<Ve
     subjects.filter_map(below).collect()
 }
 
-/// Returns a path relative to the directory; `None` if it lies outside of it.
+/// Returns a path relative to the directory; `None` if it is outside of it.
 #[must_use]
 pub fn path_below(root: &Path, path: &Path) -> Option<Vec<u8>> {
     let mut plain = PathBuf::new();

@@ -1,4 +1,4 @@
-//! Tests of whole calls on real directories.
+//! Tests of the public interface on real directories.
 
 mod attribution_tests;
 mod child_tests;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::{Checkpoints, Limits, OpenOptions, Plan, RestoreOptions, RestoreResult, TakeOptions};
 
-/// A directory with its store beside it.
+/// A directory, and its store in a folder next to it.
 pub(super) struct Project {
     folder: TempDir,
     limits: Limits,

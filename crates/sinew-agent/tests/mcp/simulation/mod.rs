@@ -5,7 +5,6 @@
 //! starts behaves correctly.
 //!
 //! `SINEW_SEEDS` sets the number of simulations, `SINEW_SEED` the first seed.
-//! `SINEW_SEEDS` says how many are played, `SINEW_SEED` which is the first.
 
 mod laws;
 mod peer;
