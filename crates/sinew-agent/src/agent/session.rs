@@ -131,7 +131,7 @@ impl AgentSession {
     }
 
     /// Drops an agent whose process is about to exit. The session is closed, but the memory of the conversation is
-    /// leaked on purpose: the system frees it at once, whereas freeing each text is slow.
+    /// leaked on purpose: the system reclaims it when the process exits, whereas freeing each text is slow.
     pub fn leave(self) {
         std::mem::forget(self.conversation.into_context());
     }
