@@ -113,7 +113,7 @@ fn choose(store: &Store, items: &[Item], limits: &Limits) -> HashSet<String> {
             }
         }
     }
-    // Finds the first checkpoint from which on everything fits.
+    // The first checkpoint that fits together with all later ones.
     let sizes = sizes_from(store, items);
     let first = sizes
         .iter()

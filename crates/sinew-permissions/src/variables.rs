@@ -57,7 +57,7 @@ enum Allowed {
     Without(&'static [&'static str]),
     /// Words that begin with one of these.
     Words(&'static [&'static str]),
-    /// Folders inside the project, where a script of the project could have the same effect.
+    /// Relative folders without `..`, where a script of the project could have the same effect.
     FoldersHere,
 }
 
@@ -132,7 +132,7 @@ const HARMLESS: &str = "PATH MANPATH IFS CI TERM COLORTERM NO_COLOR FORCE_COLOR 
     LC_* RUST_TEST_* CARGO_TERM_* CARGO_NET_* CARGO_PROFILE_* GIT_AUTHOR_* GIT_COMMITTER_* GIT_TRACE* VITE_* \
     NEXT_PUBLIC_* REACT_APP_* EXPO_PUBLIC_* HOMEBREW_NO_* OMP_* NPM_CONFIG_LOGLEVEL* npm_config_loglevel*";
 
-/// The same by the end of the name, unless another list contains the name.
+/// Endings of such names, which apply unless another list contains the name.
 const HARMLESS_ENDS: &str = "*_PORT *_HOST *_HOSTNAME *_URL *_URI *_ENDPOINT *_LEVEL *_LOG *_DEBUG *_VERBOSE *_COLOR \
     *_VERSION *_NAME *_EMAIL *_ID *_TIMEOUT *_THREADS *_JOBS *_COUNT *_SIZE *_SEED *_REGION *_ENV *_TOKEN *_KEY \
     *_SECRET *_PASSWORD *_USER *_DATE *_ENABLED *_DISABLED *_MODE *_DB *_DATABASE *_FORMAT *_LANG";

@@ -184,9 +184,9 @@ pub enum Interrupt {
 pub struct RunSettings {
     /// The maximum number of turns; 0 disables the limit. Default: 1,000.
     pub max_turns: u32,
-    /// Default: parallel.
+    /// How the tool calls of an answer are executed. Default: in parallel.
     pub execution: ToolExecution,
-    /// Default: wait.
+    /// How steering affects running calls. Default: it waits for them.
     pub interrupt: Interrupt,
 }
 

@@ -190,7 +190,7 @@ impl Connection for Client {
 
 /// Connects to programs (on Unix) and to HTTP addresses.
 pub struct RealConnector {
-    /// The program that supervises a server's process.
+    /// The keeper program, which supervises the processes of servers.
     pub keeper: std::path::PathBuf,
     /// The environment variables of every server.
     pub environment: sinew_tools::child::Variables,

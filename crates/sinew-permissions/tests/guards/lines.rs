@@ -179,7 +179,7 @@ pub(crate) const RUN: &[&str] = &[
     "env --sp='git push'",
     "man -P 'git push;cat' man",
     "less '+!git push' f",
-    // Variants of the above.
+    // Other constructs that run it.
     "exec {x[$(git push)]}>f",
     "declare -n r='a[$(git push)]'; echo $r",
     "wait -p 'a[$(git push)]' -n",
