@@ -1,4 +1,4 @@
-//! Events of a session, in the words of the JSON and RPC modes.
+//! Events of a session, named as in the JSON and RPC modes.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -8,144 +8,144 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, Block};
 
 use crate::subagent::ChildState;
 
-/// An event. `type` is its name in snake_case, other keys are camelCase.
+/// An event of a session. In JSON, `type` is its name in snake_case; the other keys are camelCase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// A run begins.
+    /// A run started.
     AgentStart,
-    /// A run is over.
+    /// A run ended.
     AgentEnd {
-        /// Everything that the run added.
+        /// All messages that the run added.
         messages: Vec<AgentMessage>,
     },
-    /// One call of the provider, and its tools, begin.
+    /// A turn started: one request to the provider, and the tools that its answer calls.
     TurnStart,
-    /// They are over.
+    /// A turn ended.
     TurnEnd {
         /// The answer.
         message: AgentMessage,
-        /// The results of its tools, in source order.
+        /// The results of its tool calls, in the order of the calls.
         tool_results: Vec<AgentMessage>,
     },
-    /// A message begins.
+    /// A message started.
     MessageStart {
-        /// As far as it is.
+        /// The message so far.
         message: AgentMessage,
     },
     /// An answer grew.
     MessageUpdate {
-        /// The answer so far; None where no subscriber and no extension wants snapshots.
+        /// The answer so far; `None` if no subscriber and no extension wants snapshots.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<AgentMessage>,
         /// The event of the provider.
         #[serde(rename = "assistantMessageEvent")]
         step: AnswerStep,
     },
-    /// A message is whole and, with a file, on disk.
+    /// A message is complete and, if the session has a file, written to disk.
     MessageEnd {
         /// The message.
         message: AgentMessage,
     },
-    /// A tool begins.
+    /// A tool call started.
     ToolExecutionStart {
-        /// The call.
+        /// The id of the call.
         tool_call_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool_name: String,
         /// The arguments that the model passed.
         args: Value,
-        /// One line for people.
+        /// A one-line description of the call, for people.
         #[serde(skip_serializing_if = "Option::is_none")]
         intent: Option<String>,
     },
-    /// A tool has something so far.
+    /// A tool reported a partial result.
     ToolExecutionUpdate {
-        /// The call.
+        /// The id of the call.
         tool_call_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool_name: String,
         /// The arguments that the model passed.
         args: Value,
         /// The result so far.
         partial_result: ToolResult,
     },
-    /// A tool is over.
+    /// A tool call ended.
     ToolExecutionEnd {
-        /// The call.
+        /// The id of the call.
         tool_call_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool_name: String,
-        /// Its result.
+        /// The result.
         result: ToolResult,
-        /// It failed.
+        /// Whether the call failed.
         is_error: bool,
     },
-    /// The messages that wait in the queues.
+    /// The queued messages changed.
     QueueUpdate {
-        /// After the tools of the turn.
+        /// Messages that are sent after the tools of the current turn.
         steering: Vec<String>,
-        /// Messages for the moment when the agent would stop.
+        /// Messages that are sent when the agent would otherwise stop.
         follow_up: Vec<String>,
     },
-    /// A compaction begins.
+    /// A compaction started.
     AutoCompactionStart {
         /// `threshold`, `overflow` or `manual`.
         reason: &'static str,
     },
-    /// It is over.
+    /// A compaction ended.
     AutoCompactionEnd {
-        /// As it began.
+        /// The reason of its start event.
         reason: &'static str,
-        /// Summary, first kept entry, tokens before.
+        /// The summary, the id of the first kept entry and the number of tokens before.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<Value>,
-        /// It was stopped.
+        /// Whether it was aborted.
         aborted: bool,
-        /// The request runs again.
+        /// Whether the request is sent again.
         will_retry: bool,
-        /// The error.
+        /// The error, if it failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<String>,
     },
-    /// The request runs again after a pause.
+    /// The request failed and is sent again after a delay.
     AutoRetryStart {
-        /// From 1.
+        /// The number of this attempt, counted from 1.
         attempt: u32,
-        /// The most attempts.
+        /// The maximum number of attempts.
         max_attempts: u32,
-        /// The pause.
+        /// The delay, in milliseconds.
         delay_ms: u64,
-        /// The error.
+        /// The error of the last attempt.
         error_message: String,
     },
-    /// The chain of attempts is over.
+    /// The retries ended.
     AutoRetryEnd {
-        /// An answer came.
+        /// Whether an attempt succeeded.
         success: bool,
-        /// The attempts that were made.
+        /// The number of attempts.
         attempt: u32,
-        /// The reason for which there is none.
+        /// The last error, if no attempt succeeded.
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<String>,
     },
-    /// A model with a larger window took over.
+    /// The session switched to a model with a larger context window.
     ModelPromoted {
-        /// `provider/id`.
+        /// The previous model, as `provider/id`.
         from: String,
-        /// `provider/id`.
+        /// The new model, as `provider/id`.
         to: String,
     },
-    /// The model that the user named for this case answers for one that cannot.
+    /// The configured fallback answers because the chosen model cannot.
     ModelFallback {
-        /// `provider/id`.
+        /// The chosen model, as `provider/id`.
         from: String,
-        /// `provider/id`.
+        /// The fallback, as `provider/id`.
         to: String,
-        /// The reason for which the first one cannot.
+        /// Why the chosen model cannot answer.
         reason: String,
     },
-    /// An answer broke rules; the model is told of them.
+    /// An answer broke rules, and the model is reminded of them.
     TtsrTriggered {
         /// The names of the rules.
         rules: Vec<String>,
@@ -154,48 +154,48 @@ pub enum Event {
     TodoReminder {
         /// The items.
         todos: Value,
-        /// From 1.
+        /// The number of this reminder, counted from 1.
         attempt: u32,
     },
-    /// A finished list was put away.
+    /// A finished todo list was cleared.
     TodoAutoClear {},
-    /// A credential rests.
+    /// A credential is not used for now.
     CredentialDisabled {
         /// Its provider.
         provider: String,
         /// The reason.
         reason: String,
-        /// Milliseconds since the epoch; absent is for good.
+        /// The end of that time, in milliseconds since the epoch; absent if it is not used again.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<i64>,
     },
-    /// The run had as many turns as it may.
+    /// The run reached its limit of turns.
     LimitReached {
         /// The limit.
         max_turns: u32,
     },
-    /// Nothing else will happen until the next command.
+    /// The agent is idle until the next command.
     AgentSettled {},
-    /// A job in the background changed its state.
+    /// The state of a background job changed.
     JobUpdate {
         /// The id of the job.
         job_id: String,
         /// `running`, `done`, `failed` or `cancelled`.
         state: String,
     },
-    /// A server of the Model Context Protocol changed its state.
+    /// The state of an MCP server changed.
     McpStatus {
-        /// Its name.
+        /// The name of the server.
         server: String,
         /// `idle`, `starting`, `connected`, `needs_auth`, `restarting` or `failed`.
         state: String,
-        /// The revision of the protocol, while it is connected.
+        /// The protocol revision, if the server is connected.
         #[serde(skip_serializing_if = "Option::is_none")]
         era: Option<String>,
-        /// The number of its tools, as far as it is known.
+        /// The number of its tools, if known.
         #[serde(skip_serializing_if = "Option::is_none")]
         tools: Option<usize>,
-        /// The reason of a failure.
+        /// The error, if the server failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
@@ -228,16 +228,16 @@ pub enum Event {
         /// Its cost in US dollars.
         cost: f64,
     },
-    /// A hook failed.
+    /// A hook of an extension failed.
     ExtensionError {
-        /// Whose.
+        /// The name of the extension.
         extension_path: String,
-        /// Of which event.
+        /// The event or point at which it failed.
         event: String,
         /// The message.
         error: String,
     },
-    /// Something that the user should know.
+    /// A warning for the user.
     Warning {
         /// The message.
         message: String,
@@ -245,7 +245,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The `type` of the event.
+    /// Returns the `type` of the event.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -282,20 +282,20 @@ impl Event {
     }
 }
 
-/// A step of an answer: an event of the provider's stream that is neither its first nor its last.
+/// A step of an answer: an event of the provider's stream other than the first and the last.
 ///
-/// As JSON: `type`, `contentIndex`, then `delta`, the whole `content` of a text or thought that ended, or the `toolCall`
-/// that did.
+/// The JSON has `type`, `contentIndex`, and then `delta`, the complete `content` of a text or thinking block that
+/// ended, or the `toolCall` that ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerStep {
-    /// The event.
+    /// The event of the stream.
     pub event: StreamEvent,
-    /// The whole text of a block that ended.
+    /// The complete text of a block that ended; `None` for other events.
     pub content: Option<String>,
 }
 
 impl AnswerStep {
-    /// The step of `event`; `message` is the answer that has taken it in.
+    /// Returns the step of `event`. `message` is the answer, which already includes the event.
     #[must_use]
     pub fn new(event: StreamEvent, message: &AssistantMessage) -> AnswerStep {
         let content = match &event {
@@ -311,7 +311,7 @@ impl AnswerStep {
         AnswerStep { event, content }
     }
 
-    /// Puts another text in the place of a delta; other steps stay as they are.
+    /// Replaces the text of a delta; does nothing for other steps.
     pub(crate) fn set_delta(&mut self, text: String) {
         if let StreamEvent::TextDelta { delta, .. }
         | StreamEvent::ThinkingDelta { delta, .. }
@@ -342,12 +342,12 @@ impl Serialize for AnswerStep {
     }
 }
 
-/// The result of a tool as events show it.
+/// The result of a tool as shown in events.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ToolResult {
     /// Texts and images for the model.
     pub content: Vec<Block>,
-    /// Facts for the user interface.
+    /// Structured data for the user interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }
@@ -365,7 +365,7 @@ mod tests {
 
     use super::*;
 
-    /// The JSON of a step is that of the stream's event without its snapshot.
+    /// The JSON of a step equals the event of the stream without its snapshot.
     #[test]
     fn a_step_reads_like_the_event_of_the_stream() {
         let call =

@@ -1,4 +1,4 @@
-//! The one way to add to an agent: built-in tools come through it as those of users do.
+//! The interface of extensions, through which built-in tools and user tools are added.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -13,43 +13,43 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
 
-/// The verdict of an extension on a call before it runs.
+/// The decision of an extension about a call before it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// It may run.
+    /// The call may run.
     Allow,
-    /// It must not; the model reads why.
+    /// The call must not run; the text is the reason that the model reads.
     Block(String),
-    /// It runs with these arguments, which are checked again.
+    /// The call runs with these arguments, which are validated again.
     Replace(Value),
 }
 
-/// The facts of the session that extensions get.
+/// The facts of the session that extensions receive.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// The folder in which the session works.
+    /// The working directory of the session.
     pub cwd: PathBuf,
     /// The id of the session.
     pub session: String,
-    /// The file of the session, where it has one.
+    /// The file of the session; `None` if it is not saved.
     pub file: Option<PathBuf>,
-    /// Somebody can be asked.
+    /// Whether a user can be asked.
     pub has_ui: bool,
-    /// Set when the run is to end.
+    /// Cancelled when the run is to end.
     pub cancel: CancellationToken,
 }
 
-/// A point and what it carries.
+/// An extension point and its data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// Its name.
     pub name: &'static str,
-    /// Its fields.
+    /// The fields, as `hook_points` lists them.
     pub fields: Map<String, Value>,
 }
 
 impl Point {
-    /// A point with the fields of `payload`, an object; those that are null are left out.
+    /// Creates a point with the fields of `payload`, which must be an object. Fields that are null are omitted.
     pub(crate) fn new(name: &'static str, payload: Value) -> Point {
         let fields = match payload {
             Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
@@ -59,22 +59,23 @@ impl Point {
     }
 }
 
-/// Hooks and tools under one name. Every hook has a default that changes nothing.
+/// A named set of hooks and tools. The default of every hook changes nothing.
 pub trait Extension: Send + Sync {
-    /// Names the extension in messages.
+    /// Returns the name of the extension, used in messages.
     fn name(&self) -> Cow<'static, str>;
 
-    /// The tools that it adds.
+    /// Returns the tools that it adds.
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         Vec::new()
     }
 
-    /// The commands that it adds: `/<name> arguments`.
+    /// Returns the commands that it adds: `/<name> arguments`.
     fn commands(&self) -> Vec<SlashCommand> {
         Vec::new()
     }
 
-    /// Asked before each call, in load order; the first that blocks wins. A hook that fails blocks.
+    /// Decides about a call before it runs. The extensions are asked in load order until one blocks the call. A hook
+    /// that fails blocks the call.
     fn before_tool_call<'a>(
         &'a self,
         _call: &'a ToolCall,
@@ -83,23 +84,24 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(Verdict::Allow) })
     }
 
-    /// Returns whether [`Extension::before_tool_call`] may wait for a person: then no time limit holds for it.
+    /// Returns whether [`Extension::before_tool_call`] may wait for a user, in which case it has no time limit.
     fn asks_person(&self) -> bool {
         false
     }
 
-    /// Its check of the files that a tool opens; None: no check. Asked once per call; `call` is its id, none where
-    /// the user attaches files. `tools` are the names by which a rule may mean the access.
+    /// Returns the check for the files that a tool opens; `None` disables the check. Called once per call. `call` is
+    /// the id of the call, or `None` if the user attaches files.
     fn path_check(&self, _tool: &str, _call: Option<&str>, _cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         None
     }
 
-    /// Its check of the addresses to which a server leads the call of a tool; None: no check.
+    /// Returns the check for the addresses that the call of a tool is redirected to; `None` disables the check.
     fn address_check(&self, _tool: &str, _call: &str) -> Option<AddressCheck> {
         None
     }
 
-    /// May change what a call gave; each sees the last one's. A hook that fails leaves it as it was.
+    /// Can change the result of a call. Each extension receives the result of the previous one. If the hook fails, the
+    /// result stays as it was.
     fn after_tool_call<'a>(
         &'a self,
         _call: &'a ToolCall,
@@ -109,8 +111,8 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(output) })
     }
 
-    /// May change what the model sees, before each request; None leaves it. The session keeps what it has. A hook
-    /// that fails leaves it too, and is reported.
+    /// Can change the messages that the model sees, before each request; `None` leaves them unchanged. The session
+    /// itself is not changed. If the hook fails, the messages stay unchanged and the failure is reported.
     fn transform_context<'a>(
         &'a self,
         _messages: &'a [AgentMessage],
@@ -119,13 +121,13 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
-    /// Returns whether [`Extension::on_point`] is to be asked at the point of this name. Default: at none.
+    /// Returns whether [`Extension::on_point`] is called at the point `_point`. Default: false.
     fn is_at(&self, _point: &str) -> bool {
         false
     }
 
-    /// Asked at a point between events, in load order, where its answer counts; None leaves everything as it is. A
-    /// failure is reported and leaves it too. `points` lists the points and what their answers may say.
+    /// Called at an extension point, in load order. `None` changes nothing. A failure also changes nothing, and is
+    /// reported. The module `hook_points` lists the points and the fields of their answers.
     fn on_point<'a>(
         &'a self,
         _point: &'a Point,
@@ -134,19 +136,19 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
-    /// Returns whether [`Event::MessageUpdate`] has to hold the answer so far when [`Extension::on_event`] gets it.
-    /// Default: false, since that is a copy of the answer for each piece of it.
+    /// Returns whether [`Extension::on_event`] needs the answer so far in [`Event::MessageUpdate`]. Default: false,
+    /// because this copies the answer with each update.
     fn wants_snapshots(&self) -> bool {
         false
     }
 
-    /// Told of every event. A failure is reported.
+    /// Called with every event. A failure is reported.
     fn on_event<'a>(&'a self, _event: &'a Event, _context: &'a Context) -> Boxed<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
 }
 
-/// The extensions as the tools ask them about the files that they open.
+/// Returns the extensions as policies that tools consult before they open a file.
 #[must_use]
 pub fn path_policies(extensions: &[Arc<dyn Extension>]) -> Vec<Arc<dyn PathPolicy>> {
     extensions.iter().map(|extension| Arc::new(ByExtension(Arc::clone(extension))) as Arc<dyn PathPolicy>).collect()
@@ -164,39 +166,39 @@ impl PathPolicy for ByExtension {
     }
 }
 
-/// A command that the user writes as `/<name> arguments`.
+/// A command that the user runs as `/<name> arguments`.
 #[derive(Clone)]
 pub struct SlashCommand {
-    /// Without the slash.
+    /// The name, without the slash.
     pub name: String,
-    /// One line for lists.
+    /// A one-line description for lists.
     pub description: String,
     /// Runs it.
     pub handler: Arc<dyn CommandHandler>,
 }
 
-/// Runs a command.
+/// The implementation of a command.
 pub trait CommandHandler: Send + Sync {
-    /// Does it. A failure is shown to the user and counts as done.
+    /// Runs the command. A failure is shown to the user, and the command counts as handled.
     fn execute<'a>(&'a self, arguments: &'a str, context: &'a Context) -> Boxed<'a, Result<CommandResult, String>>;
 
-    /// Arguments that begin with `prefix`, for the editor.
+    /// Returns arguments that begin with `prefix`, for completion in the editor.
     fn completions(&self, _prefix: &str) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// The action that a command leaves to its caller.
+/// The action that the caller takes after a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandResult {
     /// Nothing.
     None,
-    /// Show this.
+    /// Show this text.
     Info(String),
-    /// Say this to the model.
+    /// Send this prompt to the model.
     Prompt(String),
-    /// Another model answers now: its key.
+    /// The model was changed to the one with this key.
     ModelChanged(String),
-    /// Leave.
+    /// Quit the program.
     Quit,
 }

@@ -1,4 +1,4 @@
-//! Hooks of extensions, run so that none of them can end, hold or crash a run.
+//! Calls hooks of extensions with a time limit, so that a hook cannot block, abort or crash a run.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -8,19 +8,20 @@ use futures_util::FutureExt;
 use sinew_tools::tool::panic_text;
 use tokio_util::sync::CancellationToken;
 
-/// A hook that takes longer is cut off.
+/// The time limit of a hook.
 const LIMIT: Duration = Duration::from_secs(30);
-/// The time that a hook has once the run is to end. Several events follow an abort; together they stay below 1 s.
+/// The time that a hook has left after the run is cancelled. Several events follow an abort; together they stay below 1
+/// s.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// The result of a hook, or why it gave none. `hook` is the call itself, inside a future: one that panics before it
-/// returns its future fails like any other.
+/// Returns the result of a hook, or why it failed. `hook` is a future that contains the call itself, so that a panic
+/// before the hook returns its own future is caught too.
 pub(crate) async fn ask<T>(cancel: &CancellationToken, hook: impl Future<Output = T>) -> Result<T, String> {
     let limited = tokio::time::timeout(LIMIT, ask_person(cancel, hook)).await;
     limited.unwrap_or_else(|_| Err(format!("no answer within {} s", LIMIT.as_secs())))
 }
 
-/// The same for a hook that waits for a person, who may take any time.
+/// Does the same without a time limit, for a hook that waits for the user.
 pub(crate) async fn ask_person<T>(cancel: &CancellationToken, hook: impl Future<Output = T>) -> Result<T, String> {
     let answer = AssertUnwindSafe(hook).catch_unwind();
     let ended = async {

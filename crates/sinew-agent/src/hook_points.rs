@@ -1,6 +1,6 @@
-//! Points at which extensions are asked, beside the events that they are told of.
+//! Extension points, at which extensions are asked; events, in contrast, only inform them.
 //!
-//! | point | carries | an answer may say |
+//! | point | data | fields of an answer |
 //! |---|---|---|
 //! | `session_start`, `session_shutdown` | – | – |
 //! | `session_before_switch` | `reason`, `targetSessionFile?` | `cancel` |
@@ -21,8 +21,9 @@
 //! | `mcp_elicitation` | `server`, `mode`, `message`, `requestedSchema?`, `url?` | `action`, `content` |
 //! | `resources_discover` | – | `skills[]`, `prompts[]`, `rules[]` |
 //!
-//! The answers of several extensions become one: the first `cancel`, `handled` or `action` ends the asking, `text` and `payload`
-//! go on to the next one, lists and messages are joined, of the rest the last one counts.
+//! The answers of several extensions are merged: the first `cancel`, `handled` or `action` ends the loop, `text` and
+//! `payload` are passed on to the next extension, lists and messages are joined, and the last value of every other
+//! field is used.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -68,7 +69,7 @@ const POINTS: &[(&str, &[(&str, Shape)])] = &[
     ("resources_discover", &[("skills", Shape::Texts), ("prompts", Shape::Texts), ("rules", Shape::Texts)]),
 ];
 
-/// The field by which a program's refusal (exit code 2) is said, where the point has one.
+/// Returns the field that a program sets by refusing (exit code 2); `None` if the point has no such field.
 pub(crate) fn refusal(point: &str) -> Option<&'static str> {
     let (_, fields) = POINTS.iter().find(|(name, _)| *name == point)?;
     fields.iter().map(|(name, _)| *name).find(|name| matches!(*name, "cancel" | "handled"))
@@ -79,8 +80,8 @@ pub(crate) fn is_point(name: &str) -> bool {
     POINTS.iter().any(|(point, _)| *point == name)
 }
 
-/// Asks the extensions in load order; `take` gets each answer and may change the point for those that follow, or end
-/// the asking. Gives the faults of those that failed.
+/// Asks the extensions in load order. `take` receives each answer; it can change the point for the extensions that
+/// follow, or end the loop. Returns the failures.
 pub(crate) async fn asked(
     extensions: &[Arc<dyn Extension>],
     mut point: Point,
@@ -106,7 +107,7 @@ pub(crate) async fn asked(
     faults
 }
 
-/// The faults of extensions as lines for a person.
+/// Formats the failures of extensions as lines for the user.
 pub(crate) fn fault_lines(faults: Vec<Event>) -> Vec<String> {
     let lines = faults.into_iter().filter_map(|fault| match fault {
         Event::ExtensionError { extension_path, event, error } => Some(format!("{extension_path}: {event}: {error}")),
@@ -115,14 +116,14 @@ pub(crate) fn fault_lines(faults: Vec<Event>) -> Vec<String> {
     lines.collect()
 }
 
-/// An answer that says nothing but what the point knows.
+/// Returns the answer if each of its fields is known and has the right type.
 fn checked(point: &str, answer: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let fields = POINTS.iter().find(|(name, _)| *name == point).map_or(&[][..], |(_, fields)| fields);
     for (name, value) in &answer {
         let shape = fields.iter().find(|(field, _)| field == name).map(|(_, shape)| *shape);
         let is_text = Value::is_string;
         let fits = match shape {
-            // Why somebody refused is for people.
+            // A refusal may carry a reason, which is shown to the user.
             None if name == "reason" && refusal(point).is_some() => is_text(value),
             None => return Err(format!("its answer cannot be used: unknown field `{name}`")),
             Some(Shape::Flag) => value.is_boolean(),
@@ -138,17 +139,17 @@ fn checked(point: &str, answer: Map<String, Value>) -> Result<Map<String, Value>
     Ok(answer)
 }
 
-/// Returns whether an answer has a flag that is set.
+/// Returns whether a flag of an answer is set.
 pub(crate) fn says(answer: &Map<String, Value>, flag: &str) -> bool {
     answer.get(flag).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// A text of an answer.
+/// Returns a text field of an answer.
 pub(crate) fn text_of(answer: &Map<String, Value>, field: &str) -> Option<String> {
     answer.get(field).and_then(Value::as_str).map(str::to_string)
 }
 
-/// The texts of a list of an answer.
+/// Returns the texts of a list field of an answer.
 pub(crate) fn texts_of(answer: &Map<String, Value>, field: &str) -> Vec<String> {
     let list = answer.get(field).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(|text| text.as_str().map(str::to_string)).collect()

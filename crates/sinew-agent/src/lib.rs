@@ -1,5 +1,5 @@
-//! The agent's loop and everything around it that is no tool and no file format: sessions of an agent, compaction,
-//! events, extensions, permissions, hooks, resources. Knows no terminal.
+//! The agent loop and its surroundings: sessions, compaction, events, extensions, permissions, hooks and resources.
+//! Tools and file formats are in other crates. Nothing here depends on a terminal.
 
 pub mod agent;
 pub mod compaction;

@@ -1,4 +1,4 @@
-//! The permission rules as the hook behind all others, so that they judge what the others make of a call.
+//! The permission rules as the last hook, so that they judge a call as the other hooks have changed it.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub(crate) use sinew_testkit::scripted::{ScriptedProvider, calls, failed, text, user};
 use sinew_tools::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 
-/// A tool made of a function.
+/// A tool that calls a function.
 pub(crate) struct TestTool<F> {
     pub(crate) name: &'static str,
     pub(crate) concurrency: Concurrency,

@@ -7,24 +7,24 @@ use crate::options::CheckpointKind;
 /// A checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The name by which other calls know it. Names sort by age.
+    /// The id that other calls use. Ids sort by age.
     pub id: String,
-    /// Milliseconds since the epoch.
+    /// When it was created, in milliseconds since the epoch.
     pub time: u64,
-    /// The reason for it.
+    /// Why it was created.
     pub kind: CheckpointKind,
-    /// The text that the caller gave.
+    /// The label of the caller.
     pub label: Option<String>,
-    /// The session that the caller named.
+    /// The session of the caller.
     pub session: Option<String>,
-    /// The contents that could not be kept.
+    /// The contents that could not be stored.
     pub coverage: Coverage,
 }
 
-/// The contents that a checkpoint could not keep, one sentence each. Empty if everything is covered.
+/// The contents that a checkpoint could not store, one sentence each. Empty if everything is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Coverage {
-    /// `12 files over 5 MB`, `store is read-only`, …
+    /// Sentences such as `12 files over 5 MB` or `store is read-only`.
     pub gaps: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// Returns the word that programs use.
+    /// Returns the name used in interfaces.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,27 +63,27 @@ impl EntryKind {
     }
 }
 
-/// The change of an entry.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It is new.
+    /// The entry was created.
     Created,
-    /// It is gone.
+    /// The entry was deleted.
     Deleted,
-    /// Its content changed, or its type between file and link.
+    /// The content changed, or the type changed between file and link.
     Modified,
-    /// It has another path.
+    /// The path changed.
     Renamed,
-    /// Only its permissions changed.
+    /// Only the permissions changed.
     Mode,
-    /// The target of the link changed, or the file shares its content with other names.
+    /// The target of the link changed, or the set of hard links of the file.
     Link,
-    /// A directory took the place of something else, or something else that of a directory.
+    /// A directory replaced an entry of another type, or the reverse.
     Directory,
 }
 
 impl ChangeKind {
-    /// Returns the word that programs use.
+    /// Returns the name used in interfaces.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -101,11 +101,11 @@ impl ChangeKind {
 /// A difference between two checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The path below the root, as the system knows it.
+    /// The path below the root, as bytes of the system.
     pub path: Vec<u8>,
-    /// The change.
+    /// The kind of the change.
     pub change: ChangeKind,
-    /// The type afterwards; before, if the entry is gone.
+    /// The type after the change; the type before it if the entry was deleted.
     pub kind: EntryKind,
     /// The path before a rename.
     pub from: Option<Vec<u8>>,
@@ -114,29 +114,29 @@ pub struct Change {
 /// The differences between two checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// In path order, at most 100,000; see [`Changes::is_truncated`].
+    /// The changes in path order, at most 100,000; see [`Changes::is_truncated`].
     pub entries: Vec<Change>,
-    /// True if there are more.
+    /// Whether there are more changes than the list contains.
     pub is_truncated: bool,
-    /// The contents that either checkpoint could not keep.
+    /// The contents that either checkpoint could not store.
     pub coverage: Coverage,
 }
 
-/// The action of a restore on an entry.
+/// What a restore does with an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// It becomes what it was.
+    /// Restores the entry to its earlier state.
     Restore,
-    /// It is deleted: it did not exist.
+    /// Deletes the entry, because it did not exist.
     Delete,
-    /// It stays, unless the caller forces it; with the reason.
+    /// Keeps the entry for this reason, unless the caller forces it.
     Keep(String),
-    /// It stays; with the reason.
+    /// Cannot change the entry, for this reason.
     Cannot(String),
 }
 
 impl Action {
-    /// Returns the word that programs use.
+    /// Returns the name used in interfaces.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -147,7 +147,7 @@ impl Action {
         }
     }
 
-    /// Returns the reason why the entry stays.
+    /// Returns why the entry stays unchanged; `None` if it is changed.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         match self {
@@ -160,41 +160,41 @@ impl Action {
 /// An entry of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanEntry {
-    /// The path below the root, as the system knows it.
+    /// The path below the root, as bytes of the system.
     pub path: Vec<u8>,
-    /// The action.
+    /// What the restore does.
     pub action: Action,
-    /// The change since then, which is undone.
+    /// The change that is undone.
     pub change: ChangeKind,
-    /// The type that it had; the type that it has, if it did not exist.
+    /// The earlier type; the current type if the entry did not exist.
     pub kind: EntryKind,
-    /// A remark: `shared with a file outside`.
+    /// A remark, such as `shared with a file outside`.
     pub note: Option<String>,
 }
 
-/// A repository whose position changed. Its data is never written; the command does it.
+/// A repository that moved to another commit or branch. Its data is never written; the user can run the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryMove {
-    /// The path of its data below the root: `.git`, `vendor/lib/.git`, `mirror.git`.
+    /// The path of its data below the root, such as `.git`, `vendor/lib/.git` or `mirror.git`.
     pub path: Vec<u8>,
-    /// Branch and commit before; `None` if it did not exist.
+    /// The branch and commit before; `None` if it did not exist.
     pub from: Option<String>,
-    /// Branch and commit now; `None` if it is gone.
+    /// The current branch and commit; `None` if it was deleted.
     pub to: Option<String>,
-    /// True if what is staged changed.
+    /// Whether the staged changes differ.
     pub index: bool,
     /// The command that moves it back, if there is one.
     pub command: Option<String>,
 }
 
-/// The actions that a restore would take.
+/// The actions that a restore would perform.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// In path order.
+    /// The entries in path order.
     pub entries: Vec<PlanEntry>,
-    /// The repositories that moved.
+    /// The repositories that moved to another commit or branch.
     pub repositories: Vec<RepositoryMove>,
-    /// The contents that the checkpoint could not keep.
+    /// The contents that the checkpoint could not store.
     pub coverage: Coverage,
 }
 
@@ -209,32 +209,33 @@ impl Plan {
 /// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RestoreResult {
-    /// The plan as it was carried out: what failed is [`Action::Cannot`], what changed meanwhile [`Action::Keep`].
+    /// The plan as it was executed: failed entries are [`Action::Cannot`], entries that changed meanwhile are
+    /// [`Action::Keep`].
     pub plan: Plan,
-    /// The checkpoint that undoes this restore; `None` if nothing was to be done.
+    /// The checkpoint that undoes this restore; `None` if there was nothing to do.
     pub redo: Option<String>,
-    /// The entries that were restored or deleted.
+    /// The number of entries that were restored or deleted.
     pub done: usize,
-    /// The entries that the plan wanted to restore or delete.
+    /// The number of entries that the plan would restore or delete.
     pub planned: usize,
 }
 
 /// The size of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// The checkpoints of this directory.
+    /// The number of checkpoints of this directory.
     pub checkpoints: usize,
-    /// The bytes of this directory's store.
+    /// The size of this directory's store, in bytes.
     pub directory: u64,
-    /// The bytes of the stores of all directories.
+    /// The size of the stores of all directories, in bytes.
     pub total: u64,
 }
 
-/// The result of a collection.
+/// The result of a garbage collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CollectResult {
-    /// The checkpoints that were removed, oldest first.
+    /// The ids of the removed checkpoints, oldest first.
     pub removed: Vec<String>,
-    /// The bytes that were freed.
+    /// The number of bytes freed.
     pub freed: u64,
 }

@@ -5,17 +5,17 @@ use std::os::fd::BorrowedFd;
 #[cfg(target_os = "linux")]
 use crate::codec::{Reader, Writer};
 
-/// The attributes that are kept: the user's own and access control lists.
+/// The attributes that are stored: user attributes and access control lists.
 #[cfg(target_os = "linux")]
 const KEPT: [&[u8]; 2] = [b"user.", b"system.posix_acl_access"];
-/// The largest list of names and the largest value that Linux allows.
+/// The maximum size of a list of names and of a value in Linux.
 #[cfg(target_os = "linux")]
 const MOST: usize = 64 << 10;
 
-/// Reads the attributes of a file; `None` if it has none that are kept.
+/// Reads the attributes of a file; `None` if it has none to store.
 #[cfg(target_os = "linux")]
 pub(crate) fn read(file: BorrowedFd<'_>) -> Option<Vec<u8>> {
-    // Most files have none: one call with an empty buffer tells.
+    // Most files have no attributes, which one call with an empty buffer detects.
     let size = rustix::fs::flistxattr(file, &mut [0u8; 0][..]).ok().filter(|size| *size > 0 && *size <= MOST)?;
     let mut names = vec![0u8; size];
     let length = rustix::fs::flistxattr(file, &mut names[..]).ok()?;
@@ -34,23 +34,23 @@ pub(crate) fn read(file: BorrowedFd<'_>) -> Option<Vec<u8>> {
     (!writer.bytes.is_empty()).then_some(writer.bytes)
 }
 
-/// Gives a file the attributes that [`read`] returned, as far as the user and the file system allow.
+/// Sets the attributes that [`read`] returned, as far as the user and the file system allow.
 #[cfg(target_os = "linux")]
 pub(crate) fn write(file: BorrowedFd<'_>, bytes: &[u8]) {
     let mut reader = Reader::plain(bytes);
     while !reader.is_empty() {
         let (Ok(name), Ok(value)) = (reader.block(), reader.block()) else { return };
-        // A file without an attribute that may not be set is better than no file.
+        // A file with a missing attribute is better than no file.
         let _ = rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty());
     }
 }
 
-/// Attributes are not kept on this system.
+/// Does nothing: attributes are not stored on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn read(_file: BorrowedFd<'_>) -> Option<Vec<u8>> {
     None
 }
 
-/// Attributes are not kept on this system.
+/// Does nothing: attributes are not stored on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn write(_file: BorrowedFd<'_>, _bytes: &[u8]) {}

@@ -6,7 +6,7 @@ use crate::answer::{Change, ChangeKind, Coverage, EntryKind};
 use crate::row::{Content, Gap, Hash, Kind, Row};
 use crate::state::{State, merge};
 
-/// The most entries that a list of changes has.
+/// The maximum number of entries in a list of changes.
 const MOST_CHANGES: usize = 100_000;
 
 pub(crate) fn entry_kind(kind: Kind) -> EntryKind {
@@ -19,13 +19,13 @@ pub(crate) fn entry_kind(kind: Kind) -> EntryKind {
     }
 }
 
-/// Returns a path as callers see it: the directory itself is `.`.
+/// Returns a path as callers see it: `.` for the directory itself.
 pub(crate) fn public_path(path: &[u8]) -> Vec<u8> {
     if path.is_empty() { b".".to_vec() } else { path.to_vec() }
 }
 
-/// Returns what happened between two rows of one path; `None` if nothing did. `regrouped` says whether the file has other
-/// names now.
+/// Returns the change between two rows of one path; `None` if there is none. `regrouped` says that the file has other
+/// hard links now.
 pub(crate) fn change_of(old: Option<&Row>, new: Option<&Row>, regrouped: bool) -> Option<ChangeKind> {
     match (old, new) {
         (None, None) => None,
@@ -43,7 +43,7 @@ pub(crate) fn change_of(old: Option<&Row>, new: Option<&Row>, regrouped: bool) -
     }
 }
 
-/// Returns true if the file of a path has other names in one state than in the other.
+/// Returns true if the file at a path has different hard links in the two states.
 pub(crate) fn is_regrouped(one: &State, old: Option<&Row>, two: &State, new: Option<&Row>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => one.names_of(old) != two.names_of(new),
@@ -51,7 +51,7 @@ pub(crate) fn is_regrouped(one: &State, old: Option<&Row>, two: &State, new: Opt
     }
 }
 
-/// Returns the differences in path order, with renames, and whether there are more than the list holds.
+/// Returns the differences in path order, with renames. The flag is true if the list was truncated.
 pub(crate) fn changes(from: &State, to: &State) -> (Vec<Change>, bool) {
     let mut entries = Vec::new();
     let mut deleted: Vec<&Row> = Vec::new();
@@ -82,7 +82,7 @@ pub(crate) fn changes(from: &State, to: &State) -> (Vec<Change>, bool) {
     (entries, is_truncated)
 }
 
-/// Pairs files that are gone with files that are new: those of one inode, else those whose content only one pair has.
+/// Pairs deleted files with created ones: by inode, otherwise by content if exactly one pair has it.
 fn renames<'a>(deleted: &[&'a Row], created: &[&'a Row]) -> Vec<(&'a [u8], &'a [u8])> {
     let mut pairs: Vec<(&[u8], &[u8])> = Vec::new();
     let is_file = |row: &&&Row| row.kind == Kind::File;
@@ -122,7 +122,7 @@ fn renames<'a>(deleted: &[&'a Row], created: &[&'a Row]) -> Vec<(&'a [u8], &'a [
     pairs
 }
 
-/// Returns what a state could not keep.
+/// Returns the contents that a state could not store.
 pub(crate) fn coverage(state: &State, file_limit: u64) -> Coverage {
     let count = |gap: Gap| state.rows().iter().filter(|row| row.content == Content::Missing(gap)).count();
     let files = |count: usize| if count == 1 { "1 file".to_string() } else { format!("{count} files") };

@@ -28,10 +28,10 @@ use crate::stage::Stage;
 use crate::state::State;
 use crate::store::{Store, now_ms};
 
-/// Remembers a directory at moments, compares them and restores it, whoever changed it.
+/// Records the state of a directory, compares states and restores them, regardless of who changed the directory.
 ///
-/// The store lies outside of the directory and serves all processes: takes and restores follow each other. Nothing inside
-/// the data of a repository is ever written, and no program is started.
+/// The store is outside of the directory and shared by all processes; checkpoints and restores are serialized. The data
+/// of repositories is never written, and no program is started.
 #[derive(Debug)]
 pub struct Checkpoints {
     root: PathBuf,
@@ -44,33 +44,35 @@ pub struct Checkpoints {
     memory: Mutex<Memory>,
 }
 
-/// From this many bytes of changed files on, those that git has are not copied.
+/// If the changed files have at least this many bytes, those that git has are not copied.
 const FEW_BYTES: u64 = 4 << 20;
 
-/// The facts about the store that are known without reading it.
+/// Cached facts about the store.
 #[derive(Debug, Default)]
 struct Memory {
     latest: Option<LatestCheckpoint>,
-    /// Checkpoints that could not be written: they serve comparisons, and restores as far as contents are kept.
+    /// Checkpoints that could not be written. They can be compared, and restored as far as their contents are stored.
     unsaved: Vec<(Head, Arc<State>)>,
 }
 
-/// The newest checkpoint, with the stamps of the latest scan.
+/// The newest checkpoint, with the timestamps of the latest scan.
 #[derive(Debug, Clone)]
 struct LatestCheckpoint {
     head: Head,
     state: Arc<State>,
-    /// The rows of the manifests since the last one that lists every entry.
+    /// The number of rows in the manifests since the last one that lists every entry.
     chained: usize,
 }
 
 impl Checkpoints {
-    /// Opens the checkpoints of a directory and finishes what a killed restore left behind.
+    /// Opens the checkpoints of a directory and cleans up after a killed restore.
     ///
-    /// A store that cannot be created or read is no error: checkpoints are kept in memory then, and their coverage says so.
+    /// A store that cannot be created or read is not an error: checkpoints are then kept in memory, and their coverage
+    /// reports it.
     ///
     /// # Errors
-    /// `NotFound` or `NotADirectory` for the directory; `InvalidArgument` if the store lies inside it, and not in a path that is skipped.
+    /// Returns `NotFound` or `NotADirectory` for the directory; `InvalidArgument` if the store is inside it, but not in
+    /// a skipped path.
     pub fn open(root: &Path, options: &OpenOptions) -> Result<Checkpoints> {
         let failed = |cause: &io::Error| Error::io(format!("checkpoints: failed to open {root:?}"), cause);
         let root = std::fs::canonicalize(root).map_err(|cause| failed(&cause))?;
@@ -103,26 +105,26 @@ impl Checkpoints {
         Ok(checkpoints)
     }
 
-    /// Returns the directory, all links resolved.
+    /// Returns the directory, with all links resolved.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Repairs what a process that was killed left. The caller has the lock.
+    /// Cleans up after a killed process. The caller must have the lock.
     fn clean(&self, store: &Store) -> Result<()> {
         journal::recover(store, &self.directory)
             .map_err(|cause| Error::io("checkpoints: failed to clean up after a restore", &cause))?;
-        // Files that stay are tried again; they do no harm.
+        // Remaining files are harmless, and the next call tries again.
         let _ = store.remove_temporary();
         Ok(())
     }
 
-    /// Takes the lock of the store, and repairs what the last owner left.
+    /// Acquires the lock of the store, and cleans up after its last owner.
     fn lock(&self, cancel: &CancelToken) -> Result<Option<FileLock>> {
         let Ok(store) = &self.store else { return Ok(None) };
         if !store.folder.join("temporary").is_dir() {
-            // Somebody deleted the store.
+            // The store was deleted.
             store.create(&self.root).map_err(|cause| Error::io("checkpoints: failed to create the store", &cause))?;
         }
         let lock = store.lock(cancel)?;
@@ -131,12 +133,12 @@ impl Checkpoints {
         Ok(Some(lock))
     }
 
-    /// Returns the newest checkpoint. One that cannot be read is treated as missing: the next one lists every entry.
+    /// Returns the newest checkpoint. An unreadable one counts as missing, so that the next one lists every entry.
     fn latest(&self) -> Option<LatestCheckpoint> {
         let mut memory = self.memory.lock();
         let newest = self.store.as_ref().ok().and_then(|store| store.names().ok()?.pop());
         let Some(newest) = newest else {
-            // The store was deleted with its checkpoints; one that was never saved is still in memory.
+            // The store was deleted with its checkpoints; a checkpoint that was never saved is still in memory.
             let is_unsaved =
                 |latest: &LatestCheckpoint| memory.unsaved.iter().any(|(head, _)| head.id == latest.head.id);
             return memory.latest.clone().filter(|latest| is_unsaved(latest));
@@ -168,7 +170,7 @@ impl Checkpoints {
         }
     }
 
-    /// Scans the directory and reads what changed since `latest`; with a pack, keeps it.
+    /// Scans the directory and reads the files that changed since `latest`. With a pack, their contents are stored.
     fn read_tree(
         &self,
         latest: &State,
@@ -179,7 +181,7 @@ impl Checkpoints {
         let options = ScanOptions { scope, skip: &self.skip, max_entries: self.max_entries };
         let mut rows = scan(&self.directory, latest, options, cancel)?.into_rows();
         let pending: u64 = rows.iter().filter(|row| row.content == Content::Pending).map(|row| row.size).sum();
-        // For a few files git is not asked: copying them is less work than reading its indexes.
+        // For a few files, copying is cheaper than reading git's indexes.
         let mut state = State::new(rows);
         let mut git = (pack.is_some() && pending > FEW_BYTES).then(|| self.git.source(&self.root, &state));
         rows = state.into_rows();
@@ -194,7 +196,7 @@ impl Checkpoints {
         Ok((state, failure))
     }
 
-    /// Returns the files that ignore rules name, which are the first to be left out where not all can be kept.
+    /// Returns the files that match ignore rules. They are skipped first if the limit does not allow all.
     fn ignored(&self, cancel: &CancelToken) -> Result<HashSet<Box<[u8]>>> {
         let options = sinew_walk::ScanOptions {
             gitignore: false,
@@ -206,12 +208,12 @@ impl Checkpoints {
         Ok(scan.iter().filter(|entry| entry.ignored()).map(|entry| entry.bytes().into()).collect())
     }
 
-    /// Remembers the directory as it is now. If nothing changed since the latest checkpoint, nothing is written, and the
-    /// answer has its id. `cancel` is looked at before each file and every 128 entries.
+    /// Records the current state of the directory. If nothing changed since the latest checkpoint, nothing is written
+    /// and the result has its id. `cancel` is checked before each file and every 128 entries.
     ///
     /// # Errors
-    /// Cancelled, the lock of the store could not be had, or `LimitExceeded` if the directory has too many entries. A store
-    /// that cannot be written is part of the coverage.
+    /// Returns an error if the call is cancelled, if the lock of the store cannot be acquired, or `LimitExceeded` if
+    /// the directory has too many entries. A store that cannot be written is not an error but reported in the coverage.
     pub fn take(&self, options: &TakeOptions, cancel: &CancelToken) -> Result<Checkpoint> {
         let _lock = self.lock(cancel)?;
         let head = Head {
@@ -241,7 +243,7 @@ impl Checkpoints {
         }
     }
 
-    /// Takes a checkpoint under the lock; returns it, and why it could not be written.
+    /// Creates a checkpoint under the lock; returns it, and why it could not be written.
     fn take_locked(
         &self,
         head: Head,
@@ -280,7 +282,7 @@ impl Checkpoints {
         Ok(written)
     }
 
-    /// Marks the files whose content did not reach the store.
+    /// Marks the files whose content was not written to the store.
     fn without_lost(&self, state: State) -> State {
         let mut rows = state.into_rows();
         for row in &mut rows {
@@ -301,7 +303,7 @@ impl Checkpoints {
         }
     }
 
-    /// Writes a checkpoint; one that cannot be written stays in memory.
+    /// Writes a checkpoint; if this fails, the checkpoint stays in memory.
     fn write(
         &self,
         mut head: Head,
@@ -313,7 +315,7 @@ impl Checkpoints {
         let mut problem = self.store.as_ref().err().cloned().or(failure.as_ref().map(store_problem));
         if let Ok(store) = &self.store {
             let empty = State::default();
-            // A manifest that lists everything is written when the chain costs as much to read.
+            // A manifest that lists everything is written when reading the chain would cost as much.
             let is_saved = |latest: &&LatestCheckpoint| store.head(&latest.head.id).is_ok();
             let base = latest.filter(|latest| latest.chained < state.rows().len().max(100)).filter(is_saved);
             head.base = base.map(|latest| latest.head.id.clone());
@@ -334,10 +336,10 @@ impl Checkpoints {
         Ok((latest, problem))
     }
 
-    /// Remembers some paths right before the caller writes to them, at the cost of their directories alone.
+    /// Records the state of some paths right before the caller writes to them. Only their directories are read.
     ///
     /// # Errors
-    /// As [`Checkpoints::take`].
+    /// Returns the errors of [`Checkpoints::take`].
     pub fn note(&self, paths: &[Vec<u8>], session: Option<&str>, cancel: &CancelToken) -> Result<Checkpoint> {
         let _lock = self.lock(cancel)?;
         let changed = paths.iter().map(|path| crate::row::parent_of(path).to_vec()).collect();
@@ -349,11 +351,11 @@ impl Checkpoints {
         Ok(self.checkpoint(&latest.head, Some((&latest.state, problem)), &options))
     }
 
-    /// Returns all checkpoints of the directory, oldest first. One that cannot be read is left out. Their coverage is not
-    /// computed: it is empty.
+    /// Returns all checkpoints of the directory, oldest first. Unreadable ones are skipped. Their coverage is not
+    /// computed and empty.
     ///
     /// # Errors
-    /// The store cannot be listed.
+    /// Returns an error if the store cannot be listed.
     pub fn list(&self) -> Result<Vec<Checkpoint>> {
         let mut heads = Vec::new();
         if let Ok(store) = &self.store {
@@ -372,30 +374,31 @@ impl Checkpoints {
         Ok(heads.into_iter().map(checkpoint).collect())
     }
 
-    /// Returns what the store holds.
+    /// Returns the size of the store.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub fn usage(&self) -> Result<Usage> {
         let Ok(store) = &self.store else { return Ok(Usage::default()) };
         gc::usage(store).map_err(|cause| Error::io("checkpoints: failed to read the store", &cause))
     }
 
-    /// Brings the store within its limits: removes the oldest checkpoints, and contents that no other needs. The newest
-    /// checkpoint stays. A take does the same when the directory's limit is exceeded.
+    /// Reduces the store to its limits: removes the oldest checkpoints, and contents that no other checkpoint needs.
+    /// The newest checkpoint is kept. [`Checkpoints::take`] does the same when the directory's limit is exceeded.
     ///
     /// # Errors
-    /// The store cannot be written, or the call is cancelled; what was removed before stays removed.
+    /// Returns an error if the store cannot be written or the call is cancelled; checkpoints removed before that stay
+    /// removed.
     pub fn gc(&self, cancel: &CancelToken) -> Result<CollectResult> {
         let _lock = self.lock(cancel)?;
         let Ok(store) = &self.store else { return Ok(CollectResult::default()) };
         gc::collect(store, &self.git, &self.limits, cancel)
     }
 
-    /// Returns what changed between two checkpoints.
+    /// Returns the changes between two checkpoints.
     ///
     /// # Errors
-    /// `NotFound` or `InvalidData` if one of them is not in the store any more.
+    /// Returns `NotFound` or `InvalidData` if one of them is no longer in the store.
     pub fn changes(&self, from: &str, to: &str, cancel: &CancelToken) -> Result<Changes> {
         let (from, to) = (self.state(from)?, self.state(to)?);
         cancel.check()?;
@@ -409,7 +412,8 @@ impl Checkpoints {
         Ok(Changes { entries, is_truncated, coverage })
     }
 
-    /// Returns the spans of a restore: those that the caller named, from the checkpoint on, or everything since.
+    /// Returns the spans of a restore: those in the options, starting at the checkpoint, or one with all changes since
+    /// then.
     fn spans(&self, id: &str, options: &RestoreOptions, now: &Arc<State>) -> Result<Vec<Span>> {
         let named = match &options.spans {
             Some(spans) => Some(spans.clone()),
@@ -452,7 +456,7 @@ impl Checkpoints {
                 self.store.as_ref().is_ok_and(|store| store.contents.has(hash)) || self.git.has(id)
             }
             Content::Git(id) => self.git.has(id),
-            // It may lie elsewhere in the tree, or have been moved into the store by an undo.
+            // The file may be at another path in the tree, or an undo may have moved it into the store.
             _ => {
                 now.rows().iter().any(|other| other.path != row.path && other.is_same_version(row))
                     || self.store.as_ref().is_ok_and(|store| store.moved_path(row).exists())
@@ -468,10 +472,11 @@ impl Checkpoints {
         (steps, plan)
     }
 
-    /// Returns what [`Checkpoints::restore`] would do. Nothing is written, neither to the directory nor to the store.
+    /// Returns what [`Checkpoints::restore`] would do. Nothing is written to the directory or to the store.
     ///
     /// # Errors
-    /// `NotFound` or `InvalidData` if a checkpoint is not in the store any more; cancelled.
+    /// Returns `NotFound` or `InvalidData` if a checkpoint is no longer in the store, and an error if the call is
+    /// cancelled.
     pub fn plan(&self, id: &str, options: &RestoreOptions, cancel: &CancelToken) -> Result<Plan> {
         let _lock = self.lock(cancel)?;
         let latest = self.latest();
@@ -482,12 +487,13 @@ impl Checkpoints {
         Ok(self.steps(&spans, &now, options).1)
     }
 
-    /// Undoes changes since a checkpoint: all of them, or those inside the spans. For the `redo` of an earlier restore,
-    /// what that restore changed. After `cancel` no further entry is begun; the answer says which were not.
+    /// Undoes the changes since a checkpoint: all of them, or those inside the spans. For the `redo` of an earlier
+    /// restore, it undoes the changes of that restore. After `cancel`, no further entry is started; the result names
+    /// the remaining ones.
     ///
     /// # Errors
-    /// `NotFound` or `InvalidData` if a checkpoint is not in the store any more; the store cannot be written, so that
-    /// nothing could be redone; cancelled before the first change.
+    /// Returns `NotFound` or `InvalidData` if a checkpoint is no longer in the store; an error if the store cannot be
+    /// written, because the restore could then not be undone, or if the call is cancelled before the first change.
     pub fn restore(&self, id: &str, options: &RestoreOptions, cancel: &CancelToken) -> Result<RestoreResult> {
         let _lock = self.lock(cancel)?;
         let store = self.store.as_ref().map_err(|problem| {
@@ -523,7 +529,7 @@ impl Checkpoints {
         Ok(RestoreResult { plan, redo: Some(redo_id), done, planned })
     }
 
-    /// Carries out the steps and writes the checkpoint of what they led to.
+    /// Executes the steps and writes the checkpoint of their result.
     fn carry_out(
         &self,
         store: &Store,
@@ -555,7 +561,7 @@ impl Checkpoints {
     }
 }
 
-/// Returns a path with all links resolved, also where its last names do not exist yet.
+/// Returns a path with all links resolved, even if its last names do not exist yet.
 fn resolve(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
     for folder in absolute.ancestors() {

@@ -1,4 +1,4 @@
-//! Numbers and bytes in the files of the store.
+//! Encoding of numbers and bytes in the files of the store.
 
 use sinew_base::{Error, ErrorCode, Result};
 
@@ -17,7 +17,7 @@ impl Writer {
         self.bytes.push(value as u8);
     }
 
-    /// A number that may be negative.
+    /// Appends a signed number.
     pub(crate) fn signed(&mut self, value: i64) {
         self.number((value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned());
     }
@@ -31,7 +31,7 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends the checksum of all that was written.
+    /// Appends the checksum and returns the bytes.
     pub(crate) fn sealed(mut self) -> Vec<u8> {
         let sum = crc32fast::hash(&self.bytes);
         self.bytes.extend_from_slice(&sum.to_le_bytes());
@@ -39,22 +39,22 @@ impl Writer {
     }
 }
 
-/// Reads what a [`Writer`] wrote.
+/// Decodes the output of a [`Writer`].
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// The error of bytes that no [`Writer`] wrote.
+/// Returns the error for invalid bytes.
 pub(crate) fn damaged() -> Error {
     Error::new(ErrorCode::InvalidData, "the file is damaged")
 }
 
 impl<'a> Reader<'a> {
-    /// Checks the checksum at the end.
+    /// Verifies the checksum at the end and returns a reader of the bytes before it.
     ///
     /// # Errors
-    /// `InvalidData` if it does not fit.
+    /// Returns `InvalidData` if the checksum is wrong.
     pub(crate) fn sealed(bytes: &'a [u8]) -> Result<Reader<'a>> {
         let (rest, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
         if crc32fast::hash(rest) != u32::from_le_bytes(*sum) {

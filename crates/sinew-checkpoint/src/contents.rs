@@ -1,4 +1,4 @@
-//! Reads the files that a scan found changed: their digests, and copies for the store.
+//! Reads the files that a scan found changed: computes their hashes and copies them to the store.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,19 +16,19 @@ use crate::pack::{PackWriter, digest};
 use crate::row::{Content, Gap, Hash, Kind, Row, parent_of};
 use crate::scan::now;
 
-/// Reads files; with a pack, what is read is kept.
+/// Reads files. With a pack, their contents are stored.
 pub(crate) struct ContentReader<'a, 'p> {
     root: &'a Directory,
     limits: Limits,
     pack: Option<&'a mut PackWriter<'p>>,
     /// Git's objects, which need no copy.
     git: Option<&'a mut GitSource>,
-    /// The bytes that were added to the pack.
+    /// The number of bytes added to the pack.
     added: u64,
     /// The directory of the last file.
     folder: Option<(Vec<u8>, Directory)>,
     buffer: Vec<u8>,
-    /// The error that ended writing to the store.
+    /// The error after which nothing more was written to the store.
     pub(crate) failure: Option<io::Error>,
 }
 
@@ -42,11 +42,11 @@ impl<'a, 'p> ContentReader<'a, 'p> {
         ContentReader { root, limits, pack, git, added: 0, folder: None, buffer: Vec::new(), failure: None }
     }
 
-    /// Reads every row that is [`Content::Pending`]: first those that are not `ignored`, for which the limit of the
-    /// checkpoint is meant. `cancel` is looked at before each file.
+    /// Reads every row that is [`Content::Pending`]. Files that are not `ignored` are read first, so that they use the
+    /// limit of the checkpoint first. `cancel` is checked before each file.
     ///
     /// # Errors
-    /// The call is cancelled.
+    /// Returns an error if the call is cancelled.
     pub(crate) fn read_all(
         &mut self,
         rows: &mut [Row],
@@ -89,20 +89,20 @@ impl<'a, 'p> ContentReader<'a, 'p> {
         }
     }
 
-    /// Reads a file into the buffer; the row becomes that of what was read. Returns false if the file grew over the limit.
+    /// Reads a file into the buffer and updates its row. Returns false if the file grew beyond the limit.
     fn load(&mut self, file: &File, row: &mut Row) -> io::Result<bool> {
         let before = Row::of(&row.path, &rustix::fs::fstat(file)?, now());
         self.buffer.clear();
         file.take(self.limits.file.saturating_add(1)).read_to_end(&mut self.buffer)?;
         let after = Row::of(&row.path, &rustix::fs::fstat(file)?, now());
-        // Somebody writes to it: the next scan looks again.
+        // The file was written meanwhile, so the next scan reads it again.
         let is_torn = !before.has_same_stamp(&after) || self.buffer.len() as u64 != after.size;
         let racy = after.racy || is_torn;
         *row = Row { racy, kind: Kind::File, attributes: self.attributes(file), ..after };
         Ok(self.buffer.len() as u64 <= self.limits.file)
     }
 
-    /// Keeps the extended attributes of a file. Where the store fails, the content will fail too.
+    /// Stores the extended attributes of a file. If the store fails here, it will fail for the content too.
     fn attributes(&mut self, file: &File) -> Option<Hash> {
         let pack = self.pack.as_mut()?;
         let bytes = attributes::read(file.as_fd())?;

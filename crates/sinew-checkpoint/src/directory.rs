@@ -1,4 +1,4 @@
-//! Directories as descriptors: every path is opened below the root, and no link is followed.
+//! Directories as file descriptors. Every path is opened relative to the root, and links are never followed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,7 +11,7 @@ use rustix::io::{Errno, Result};
 
 use crate::row::parent_of;
 
-/// The longest path that is opened in one step, in bytes; the system's limit is 4,096.
+/// The maximum length of a path that is opened in one call, in bytes; the system's limit is 4,096.
 #[cfg(target_os = "linux")]
 const MAX_OPEN_PATH: usize = 4_000;
 
@@ -23,7 +23,7 @@ fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Turns bytes of the system into a name or path.
+/// Converts bytes of the system to a name or path.
 pub(crate) fn as_name(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
 }
@@ -34,7 +34,8 @@ impl Directory {
         Ok(Directory(openat(CWD, path, directory_flags() - OFlags::NOFOLLOW, Mode::empty())?))
     }
 
-    /// Opens a directory below. A link anywhere in the path is an error: `ELOOP`, or `ENOTDIR` for the last name.
+    /// Opens a directory below this one. A link anywhere in the path is an error: `ELOOP`, or `ENOTDIR` for the last
+    /// name.
     pub(crate) fn open_below(&self, path: &[u8]) -> Result<Directory> {
         if path.is_empty() {
             return Ok(Directory(openat(&self.0, c".", directory_flags(), Mode::empty())?));
@@ -44,7 +45,7 @@ impl Directory {
             use rustix::fs::ResolveFlags;
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(&self.0, as_name(path), directory_flags(), Mode::empty(), resolve) {
-                // Old kernels do not have the call, and some containers forbid it.
+                // Old kernels lack the call, and some containers forbid it.
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
                 opened => return opened.map(Directory),
             }
@@ -58,14 +59,14 @@ impl Directory {
         Ok(Directory(directory))
     }
 
-    /// Opens the directory that a path below lies in; returns it with the last name.
+    /// Opens the parent directory of a path below this one; returns it with the last name.
     pub(crate) fn open_parent<'p>(&self, path: &'p [u8]) -> Result<(Directory, &'p OsStr)> {
         let parent = parent_of(path);
         let name = &path[if parent.is_empty() { 0 } else { parent.len() + 1 }..];
         Ok((self.open_below(parent)?, as_name(name)))
     }
 
-    /// Asks for an entry of this directory; for the link itself where it is one. `None` if there is no such entry.
+    /// Returns the metadata of an entry of this directory, without following a link. `None` if there is no such entry.
     pub(crate) fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
         match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -74,12 +75,12 @@ impl Directory {
         }
     }
 
-    /// Asks for the directory itself.
+    /// Returns the metadata of the directory itself.
     pub(crate) fn own_stat(&self) -> Result<Stat> {
         rustix::fs::fstat(&self.0)
     }
 
-    /// Opens a regular file of this directory for reading. What is a pipe by now does not block, and is an error.
+    /// Opens a regular file of this directory for reading. If it has become a pipe, this fails instead of blocking.
     pub(crate) fn open_file(&self, name: &OsStr) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
@@ -89,13 +90,13 @@ impl Directory {
         }
     }
 
-    /// Sets the permissions of an entry that is no link.
+    /// Sets the permissions of an entry that is not a link.
     pub(crate) fn set_mode(&self, name: &OsStr, mode: u32) -> Result<()> {
         let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsRawFd;
-            // A descriptor without rights pins the entry, so that a link that took its place is not followed.
+            // A descriptor opened with `O_PATH` pins the entry, so that a link that replaces it is not followed.
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let pinned = openat(&self.0, name, flags, Mode::empty())?;
             if FileType::from_raw_mode(rustix::fs::fstat(&pinned)?.st_mode) == FileType::Symlink {
@@ -120,7 +121,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// Removes an entry of this directory with all that lies below it; modes that forbid it are changed.
+    /// Removes an entry of this directory with everything below it; permissions that prevent this are changed.
     pub(crate) fn remove_tree(&self, name: &OsStr) -> Result<()> {
         let Some(stat) = self.stat(name)? else { return Ok(()) };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
@@ -129,7 +130,7 @@ impl Directory {
         if stat.st_mode & 0o700 != 0o700 {
             self.set_mode(name, 0o700)?;
         }
-        // Files first, directories from the bottom: no recursion, so depth costs memory and not stack.
+        // Files first, then directories from the deepest up. Without recursion, depth costs memory but no stack.
         let top = self.open_below(name.as_bytes())?;
         let mut directories: Vec<Vec<u8>> = vec![Vec::new()];
         let mut at = 0;
@@ -159,7 +160,7 @@ impl Directory {
     }
 }
 
-/// Returns a path with one more name.
+/// Appends a name to a path.
 pub(crate) fn joined(path: &[u8], name: &[u8]) -> Vec<u8> {
     if path.is_empty() { name.to_vec() } else { [path, b"/", name].concat() }
 }

@@ -1,4 +1,4 @@
-//! Points at which a test ends the process, to prove that the next start repairs what was left.
+//! Points at which a test kills the process, to prove that the next start cleans up.
 
 /// Marks a point between two changes on disk.
 #[cfg(not(test))]
@@ -11,7 +11,8 @@ pub(crate) use counter::point;
 mod counter {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Counts a point between two changes on disk; kills the process at the one that the environment names.
+    /// Counts a point between two changes on disk, and kills the process at the point that the environment variable
+    /// selects.
     pub(crate) fn point() {
         static LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
         if LEFT.load(Ordering::Relaxed) == u64::MAX {

@@ -1,4 +1,4 @@
-//! Keeps stores within their limits: removes the oldest checkpoints, and the contents that no other needs.
+//! Reduces stores to their limits: removes the oldest checkpoints, and contents that no other checkpoint needs.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -18,13 +18,13 @@ use crate::row::{Content, GitId, Hash, Kind, Row};
 use crate::state::{Delta, State};
 use crate::store::{Store, moved_name};
 
-/// A checkpoint while it is decided what goes.
+/// A checkpoint during the selection.
 struct Item {
     head: Head,
     delta: Delta,
-    /// Bytes of its manifest.
+    /// The size of its manifest, in bytes.
     size: u64,
-    /// Bytes of the contents that it added.
+    /// The size of the contents that it added, in bytes.
     added: u64,
 }
 
@@ -32,12 +32,12 @@ fn failed(cause: &io::Error) -> Error {
     Error::io("gc: failed to read the store", cause)
 }
 
-/// Returns the bytes of all files below a folder.
+/// Returns the size of all files below a folder, in bytes.
 pub(crate) fn size_of(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
-        // A file that git holds too takes no room of its own.
+        // A file that is hard-linked with git's object needs no additional space.
         Ok(metadata) if metadata.nlink() > 1 => 0,
         Ok(metadata) => metadata.len(),
         Err(_) => 0,
@@ -45,22 +45,23 @@ pub(crate) fn size_of(folder: &Path) -> u64 {
     entries.flatten().map(size).sum()
 }
 
-/// Returns what the store holds.
+/// Returns the size of the store.
 pub(crate) fn usage(store: &Store) -> io::Result<Usage> {
     Ok(Usage { checkpoints: store.names()?.len(), directory: size_of(&store.folder), total: size_of(&store.base) })
 }
 
-/// Removes what the limits do not allow, oldest first, and contents that no checkpoint needs. The newest checkpoint stays.
-/// The caller has the lock. `cancel` is looked at before each checkpoint.
+/// Removes the oldest checkpoints beyond the limits, and contents that no checkpoint needs. The newest checkpoint is
+/// kept. The caller must have the lock. `cancel` is checked before each checkpoint.
 ///
 /// # Errors
-/// The system's, or cancelled; the store is whole then, and the next collection goes on.
+/// Returns the system's error, or an error if the call is cancelled. The store is consistent then, and the next
+/// collection continues.
 pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: &CancelToken) -> Result<CollectResult> {
     let before = size_of(&store.folder);
     let items = read(store, cancel)?;
     let removed = choose(store, &items, limits);
     rebase(store, &items, &removed, cancel)?;
-    // From the newest: the others do not build on what is gone, should this be interrupted.
+    // Newest first, so that after an interruption no remaining checkpoint is based on a removed one.
     for id in items.iter().rev().map(|item| &item.head.id).filter(|id| removed.contains(id.as_str())) {
         store.remove(id)?;
         fault::point();
@@ -72,7 +73,8 @@ pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: 
     Ok(CollectResult { removed, freed })
 }
 
-/// Reads every checkpoint. One that is damaged, or that builds on one, is removed: it could only be applied in part.
+/// Reads every checkpoint. A damaged one, or one that is based on it, is removed, because it could only be applied in
+/// part.
 fn read(store: &Store, cancel: &CancelToken) -> Result<Vec<Item>> {
     let lengths: HashMap<String, u64> = store
         .contents
@@ -98,7 +100,7 @@ fn read(store: &Store, cancel: &CancelToken) -> Result<Vec<Item>> {
     Ok(items)
 }
 
-/// Returns the checkpoints that are over a limit.
+/// Returns the checkpoints that exceed a limit.
 fn choose(store: &Store, items: &[Item], limits: &Limits) -> HashSet<String> {
     let mut removed = HashSet::new();
     let mut sessions: HashMap<&str, u64> = HashMap::new();
@@ -111,7 +113,7 @@ fn choose(store: &Store, items: &[Item], limits: &Limits) -> HashSet<String> {
             }
         }
     }
-    // The first checkpoint that stays, so that all that stays fits.
+    // The first checkpoint that fits together with all later ones.
     let sizes = sizes_from(store, items);
     let first = sizes
         .iter()
@@ -122,10 +124,10 @@ fn choose(store: &Store, items: &[Item], limits: &Limits) -> HashSet<String> {
     removed
 }
 
-/// Returns the bytes of the store if the checkpoints from each index on stay.
+/// Returns the size of the store if the checkpoints from each index on are kept, in bytes.
 fn sizes_from(store: &Store, items: &[Item]) -> Vec<u64> {
     let lengths: HashMap<Hash, u64> = store.contents.by_pack().into_values().flatten().collect();
-    // The last checkpoint that needs each content.
+    // The index of the last checkpoint that needs each content.
     let mut needed: HashMap<Hash, usize> = HashMap::new();
     let mut present: HashMap<&[u8], Vec<Hash>> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
@@ -166,7 +168,7 @@ fn hashes_of(row: &Row) -> impl Iterator<Item = Hash> {
     content.into_iter().chain(row.attributes)
 }
 
-/// Writes the checkpoints that build on removed ones anew, on the one before them that stays.
+/// Rewrites the checkpoints that are based on removed ones, relative to the previous one that is kept.
 fn rebase(store: &Store, items: &[Item], removed: &HashSet<String>, cancel: &CancelToken) -> Result<()> {
     let mut before: Option<&Item> = None;
     for item in items.iter().filter(|item| !removed.contains(&item.head.id)) {
@@ -186,7 +188,7 @@ fn rebase(store: &Store, items: &[Item], removed: &HashSet<String>, cancel: &Can
     Ok(())
 }
 
-/// Removes contents that no checkpoint needs. A pack of which more than half is needed stays as it is.
+/// Removes contents that no checkpoint needs. A pack of which more than half is needed is not rewritten.
 fn sweep(store: &Store, git: &GitObjects, cancel: &CancelToken) -> Result<()> {
     let mut needed: HashSet<Hash> = HashSet::new();
     let mut moved: HashSet<String> = HashSet::new();
@@ -211,7 +213,7 @@ fn sweep(store: &Store, git: &GitObjects, cancel: &CancelToken) -> Result<()> {
             continue;
         }
         let write = || -> io::Result<()> {
-            // A content that cannot be read is lost already.
+            // An unreadable content is lost already.
             let contents = kept.iter().filter_map(|(hash, _)| Some((*hash, store.contents.read(hash).ok()?))).collect();
             store.contents.rewrite(&name, contents)
         };
@@ -227,12 +229,12 @@ fn sweep(store: &Store, git: &GitObjects, cancel: &CancelToken) -> Result<()> {
     Ok(())
 }
 
-/// Removes the stores of other directories, those that were used longest ago first, until all fit.
+/// Removes the stores of other directories, least recently used first, until the limit is met.
 fn remove_other_stores(store: &Store, limit: u64) -> io::Result<u64> {
     let mut others = Vec::new();
     for entry in fs::read_dir(&store.base)?.flatten() {
         let path = entry.path();
-        // Only what is a store for certain is deleted.
+        // Only folders that are certainly stores are deleted.
         if path != store.folder && path.join("manifests").is_dir() && path.join("directory").is_file() {
             let used = fs::metadata(path.join("manifests")).and_then(|metadata| metadata.modified())?;
             others.push((used, path));

@@ -1,4 +1,4 @@
-//! The index file of git, versions 2 to 4 with SHA-1 ids: which files git holds, and what it saw of them.
+//! Parses git's index file, versions 2 to 4 with SHA-1 ids: the tracked files and their recorded metadata.
 
 use sha1::{Digest, Sha1};
 
@@ -9,7 +9,7 @@ const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
 const NAME_LENGTH: u16 = 0x0fff;
-/// In the second word of flags: the file may be missing, or is only announced.
+/// Flags in the second word: the file may be missing, or is added without content.
 const SKIP_WORKTREE: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
 
@@ -23,14 +23,14 @@ pub(crate) struct IndexEntry {
     pub(crate) mode: u32,
     pub(crate) size: u32,
     pub(crate) id: GitId,
-    /// The stage of a conflict; 0 without one.
+    /// The stage of a conflict; 0 if there is none.
     pub(crate) flags: u16,
-    /// True if git compares the entry with the file as usual.
+    /// Whether git compares the entry with the file as usual.
     pub(crate) is_plain: bool,
     pub(crate) path: Vec<u8>,
 }
 
-/// Returns the id that git gives to a file with this content.
+/// Returns git's id of a file with this content.
 pub(crate) fn blob_id(bytes: &[u8]) -> GitId {
     let mut sha = Sha1::new();
     sha.update(format!("blob {}\0", bytes.len()));
@@ -38,7 +38,7 @@ pub(crate) fn blob_id(bytes: &[u8]) -> GitId {
     sha.finalize().into()
 }
 
-/// Returns the entries of an index. `None` for an index that is damaged, split, sparse, of another version or of a
+/// Parses the entries of an index. Returns `None` if the index is damaged, split, sparse, of another version, or of a
 /// repository with SHA-256 ids.
 pub(crate) fn entries(index: &[u8]) -> Option<Vec<IndexEntry>> {
     let (body, sum) = index.split_last_chunk::<20>()?;
@@ -59,7 +59,8 @@ pub(crate) fn entries(index: &[u8]) -> Option<Vec<IndexEntry>> {
         rest = rest.get(length..)?;
         entries.push(entry);
     }
-    // Extensions in lower case change the meaning of the entries: a part of the index is in another file, or left out.
+    // Extensions with lower-case names change the meaning of the entries: a part of the index is in another file, or
+    // omitted.
     while !rest.is_empty() {
         let (name, size) = (rest.get(..4)?, u32_at(rest, 4)?);
         if name[0].is_ascii_lowercase() {
@@ -78,7 +79,7 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// Reads one entry; returns it with its length in the file.
+/// Parses one entry; returns it with its length in the file.
 fn entry(bytes: &[u8], version: u32, before: &[u8]) -> Option<(IndexEntry, usize)> {
     let word = |number: usize| u32_at(bytes, number * 4);
     let id = *bytes.get(40..)?.first_chunk::<20>()?;
@@ -96,7 +97,7 @@ fn entry(bytes: &[u8], version: u32, before: &[u8]) -> Option<(IndexEntry, usize
             NAME_LENGTH => tail.iter().position(|byte| *byte == 0)?,
             length => usize::from(length),
         };
-        // One to eight bytes of zero bring the length of the entry to a multiple of eight.
+        // Between one and eight zero bytes pad the entry to a multiple of eight.
         (tail.get(..end)?.to_vec(), (start + end + 8) / 8 * 8)
     };
     let entry = IndexEntry {
@@ -113,7 +114,8 @@ fn entry(bytes: &[u8], version: u32, before: &[u8]) -> Option<(IndexEntry, usize
     Some((entry, length))
 }
 
-/// Reads a number as version 4 and packs write offsets: seven bits a byte, each continuation adds one.
+/// Parses a number in the offset encoding of version 4 and of packs: seven bits per byte, and each continuation adds
+/// one.
 pub(crate) fn offset_number(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut value = 0usize;
     for (at, byte) in bytes.iter().enumerate().take(9) {

@@ -1,5 +1,5 @@
-//! Git's objects as old contents: a file whose content git has is not copied. What a checkpoint relies on is hard-linked
-//! into the store, because the work that is to be undone may delete it.
+//! Uses git's objects as old contents, so that files in git need not be copied. The objects that a checkpoint needs are
+//! hard-linked into the store, because the work to be undone may delete them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::scan::shown;
 use crate::state::State;
 use crate::store::hex;
 
-/// The most object folders that are looked at: of the repository, of nested ones, and of those that they borrow from.
+/// The maximum number of object folders that are read: those of the repository, of nested ones, and their alternates.
 const MAX_FOLDERS: usize = 32;
 
-/// The objects that the store holds: packs, and files named by their ids.
+/// The objects in the store: packs, and files named by their ids.
 #[derive(Debug)]
 pub(crate) struct GitObjects {
     folder: PathBuf,
@@ -29,12 +29,12 @@ pub(crate) struct GitObjects {
 }
 
 impl GitObjects {
-    /// The objects of a store, whose folder need not exist.
+    /// Creates the objects of a store. The folder may be missing.
     pub(crate) fn new(folder: PathBuf) -> GitObjects {
         GitObjects { folder, packs: Mutex::default() }
     }
 
-    /// Reads the indexes that came since the last call, and forgets those that are gone.
+    /// Reads the indexes that were added since the last call, and drops the removed ones.
     fn refresh(&self, packs: &mut HashMap<String, Option<PackIndex>>) {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names: Vec<String> =
@@ -46,7 +46,7 @@ impl GitObjects {
         }
     }
 
-    /// Returns true if the store holds the object.
+    /// Returns true if the store has the object.
     pub(crate) fn has(&self, id: &GitId) -> bool {
         if self.folder.join(hex(id)).exists() {
             return true;
@@ -56,7 +56,7 @@ impl GitObjects {
         packs.values().flatten().any(|index| index.find(id).is_some())
     }
 
-    /// Returns the content of a blob; `None` if the store does not hold it, or if it is damaged.
+    /// Returns the content of a blob; `None` if the store does not have it or it is damaged.
     pub(crate) fn read(&self, id: &GitId) -> Option<Vec<u8>> {
         let is_right = |content: &Vec<u8>| blob_id(content) == *id;
         if let Some(content) = read_loose(&self.folder.join(hex(id))).filter(is_right) {
@@ -70,7 +70,7 @@ impl GitObjects {
         found.find(is_right)
     }
 
-    /// Looks for the objects of the repositories of a directory.
+    /// Finds the objects of the repositories in a directory.
     pub(crate) fn source(&self, root: &Path, state: &State) -> GitSource {
         let mut folders: Vec<PathBuf> = Vec::new();
         for row in state.rows().iter().filter(|row| row.kind == Kind::Repository) {
@@ -88,10 +88,10 @@ impl GitObjects {
         GitSource { target: self.folder.clone(), folders, packs, is_changed: false }
     }
 
-    /// Removes what no checkpoint needs.
+    /// Removes the objects that no checkpoint needs.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn sweep(&self, needed: &std::collections::HashSet<GitId>) -> io::Result<()> {
         let mut packs = self.packs.lock();
         self.refresh(&mut packs);
@@ -117,16 +117,16 @@ impl GitObjects {
     }
 }
 
-/// Adds the object folder of a repository, and those that it borrows from.
+/// Adds the object folder of a repository, and its alternates.
 fn add_folder(data: &Path, folders: &mut Vec<PathBuf>) {
     let read = |path: &Path| fs::read(path).ok().map(|bytes| shown(bytes.trim_ascii()));
-    // A file leads to the data of a submodule or of a linked work tree.
+    // A submodule or a linked work tree has a file that points to the data.
     let data = match read(data).as_deref().and_then(|text| text.strip_prefix("gitdir:")) {
         Some(target) => data.parent().unwrap_or(data).join(target.trim()),
         None => data.to_path_buf(),
     };
     let data = read(&data.join("commondir")).map_or(data.clone(), |common| data.join(common));
-    // Ids of the other length are not compared.
+    // Repositories with SHA-256 ids are not supported.
     let config = read(&data.join("config")).unwrap_or_default().to_lowercase();
     if config.contains("objectformat") && config.contains("sha256") {
         return;
@@ -147,11 +147,11 @@ fn add_folder(data: &Path, folders: &mut Vec<PathBuf>) {
 struct SourcePack {
     path: PathBuf,
     index: PackIndex,
-    /// Whether the store has a link to it; not tried yet without a value.
+    /// Whether the store has a link to it; `None` before the first attempt.
     is_kept: Option<bool>,
 }
 
-/// The objects of the repositories of a directory, to be kept as they are needed.
+/// The objects of the repositories in a directory, which are linked into the store when they are needed.
 #[derive(Debug)]
 pub(crate) struct GitSource {
     target: PathBuf,
@@ -161,8 +161,8 @@ pub(crate) struct GitSource {
 }
 
 impl GitSource {
-    /// Makes the store hold an object. Returns false if git does not have it, or if its file cannot be linked into the
-    /// store: on another file system, say.
+    /// Links an object into the store. Returns false if git does not have it, or if its file cannot be linked into the
+    /// store, for example because it is on another file system.
     pub(crate) fn keep(&mut self, id: &GitId) -> bool {
         for pack in self.packs.iter_mut().filter(|pack| pack.is_kept != Some(false)) {
             if pack.index.find(id).is_none() {
@@ -180,7 +180,7 @@ impl GitSource {
         let target = self.target.join(&name);
         for folder in &self.folders {
             let path = folder.join(&name[..2]).join(&name[2..]);
-            // A file that is damaged already would be no old content.
+            // A damaged file cannot be used as old content.
             if path.is_file() && link(&path, &target).is_ok() {
                 self.is_changed = true;
                 return read_loose(&target).is_some_and(|content| blob_id(&content) == *id);
@@ -189,16 +189,16 @@ impl GitSource {
         false
     }
 
-    /// Makes the links last.
+    /// Syncs the links to disk.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn finish(&self) -> io::Result<()> {
         if self.is_changed { sync_directory(&self.target) } else { Ok(()) }
     }
 }
 
-/// Links a pack and its index; the index comes last, because it is what is looked for.
+/// Links a pack and its index. The index is linked last, because lookups start with it.
 fn link_pack(index: &Path, target: &Path) -> io::Result<()> {
     for path in [index.with_extension("pack"), index.to_path_buf()] {
         link(&path, &target.join(path.file_name().unwrap_or_default()))?;

@@ -1,4 +1,4 @@
-//! Objects of git on disk: loose files and packs with their indexes. Only reads.
+//! Reads git's objects on disk: loose files, and packs with their indexes.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,11 +10,11 @@ use flate2::read::ZlibDecoder;
 use crate::git_index::offset_number;
 use crate::row::GitId;
 
-/// An index over this size is not read: the files are copied instead.
+/// A larger index is not read; the files are copied instead.
 const MAX_INDEX: u64 = 128 << 20;
-/// The largest object that is read.
+/// The maximum size of an object, in bytes.
 const MAX_OBJECT: usize = 1 << 30;
-/// The longest chain of differences; git makes 50 by default.
+/// The maximum length of a chain of deltas; git's default is 50.
 const MAX_CHAIN: usize = 10_000;
 
 const BLOB: u8 = 3;
@@ -28,7 +28,7 @@ pub(crate) struct PackIndex {
     count: usize,
 }
 
-/// The offsets at which the parts of an index begin.
+/// The offsets of the parts of an index.
 const FANOUT: usize = 8;
 const IDS: usize = FANOUT + 256 * 4;
 
@@ -139,7 +139,7 @@ fn read_entry(file: &File, offset: u64) -> Option<Entry> {
     (entry.data.len() == size).then_some(entry)
 }
 
-/// Reads a file from a place on, without moving the place of others.
+/// Reads a file from an offset on, without changing the file's position.
 struct FileAt<'a> {
     file: &'a File,
     offset: u64,
@@ -153,7 +153,7 @@ impl Read for FileAt<'_> {
     }
 }
 
-/// Applies a difference to the content that it was made from.
+/// Applies a delta to its base content.
 fn apply(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     let mut rest = delta;
     if size(&mut rest)? != base.len() {

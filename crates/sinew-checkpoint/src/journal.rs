@@ -1,4 +1,5 @@
-//! The journal of a restore: files to clean up if it does not finish. Written before it is needed, read by the next start.
+//! The journal of a restore: files to clean up if it does not finish. It is written before each change, and read by the
+//! next start.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -13,10 +14,10 @@ use crate::row::{Kind, Row};
 use crate::scan::TEMPORARY_PREFIX;
 use crate::store::Store;
 
-/// The permissions that let the owner do everything in a directory.
+/// The permissions that give the owner full access to a directory.
 pub(crate) const OWNER: u32 = 0o700;
 
-/// A directory whose permissions differ for the time of a restore.
+/// A directory whose permissions are changed during a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct OpenedDirectory {
     path: Vec<u8>,
@@ -29,7 +30,7 @@ struct OpenedDirectory {
 pub(crate) struct Journal {
     path: PathBuf,
     file: File,
-    /// The name of the directory in the root in which files are put together.
+    /// The name of the directory in the root in which files are created before they are moved into place.
     pub(crate) temporary: String,
     opened: Vec<OpenedDirectory>,
 }
@@ -41,10 +42,10 @@ fn append(file: &mut File, record: Writer) -> io::Result<()> {
 }
 
 impl Journal {
-    /// Begins the journal of a restore.
+    /// Starts the journal of a restore.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn begin(store: &Store, id: &str) -> io::Result<Journal> {
         let path = store.folder.join("journal");
         let temporary = format!("{TEMPORARY_PREFIX}{id}");
@@ -58,10 +59,10 @@ impl Journal {
         Ok(Journal { path, file, temporary, opened: Vec::new() })
     }
 
-    /// Lets the owner write into a directory until the end of the restore. Does nothing where he may already.
+    /// Makes a directory writable for its owner until the end of the restore, if it is not already.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn open_directory(&mut self, root: &Directory, path: &[u8]) -> io::Result<()> {
         if self.opened.iter().any(|opened| opened.path == path) {
             return Ok(());
@@ -69,7 +70,7 @@ impl Journal {
         let mode = root.open_below(path).and_then(|directory| directory.own_stat());
         let mode = match mode {
             Ok(stat) => permissions(&stat),
-            // Without the right to read it cannot be opened; its directory knows its permissions.
+            // An unreadable directory cannot be opened, but its parent has its permissions.
             Err(_) if !path.is_empty() => {
                 let (parent, name) = root.open_parent(path)?;
                 parent.stat(name)?.map_or(OWNER, |stat| permissions(&stat))
@@ -85,10 +86,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Notes that a directory has other permissions until the end of the restore.
+    /// Records that a directory has other permissions until the end of the restore.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn announce(&mut self, path: &[u8], meanwhile: u32, afterwards: u32) -> io::Result<()> {
         let mut record = Writer::default();
         record.block(path);
@@ -99,14 +100,14 @@ impl Journal {
         Ok(())
     }
 
-    /// Changes the permissions that a directory gets at the end. Returns false if they can be set at once.
+    /// Changes the permissions that a directory receives at the end. Returns false if they can be set at once.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn set_final_mode(&mut self, root: &Directory, path: &[u8], mode: u32) -> io::Result<bool> {
         let Some(at) = self.opened.iter().position(|opened| opened.path == path) else {
             if path.is_empty() {
-                // The root holds the temporary directory until the end.
+                // The root contains the temporary directory until the end.
                 let meanwhile = permissions(&root.own_stat()?);
                 self.announce(path, meanwhile, mode)?;
             }
@@ -117,12 +118,12 @@ impl Journal {
         Ok(true)
     }
 
-    /// Puts permissions back, removes the temporary directory and the journal.
+    /// Restores permissions, and removes the temporary directory and the journal.
     ///
     /// # Errors
-    /// The system's; the next start tries again.
+    /// Returns the system's error; the next start tries again.
     pub(crate) fn finish(self, root: &Directory) -> io::Result<()> {
-        // First the temporary directory: the root may become read-only.
+        // The temporary directory is removed first, because the root may become read-only.
         root.remove_tree(as_name(self.temporary.as_bytes()))?;
         fault::point();
         close_directories(root, &self.opened);
@@ -144,23 +145,25 @@ pub(crate) fn set_directory_mode(root: &Directory, path: &[u8], mode: u32) -> ru
     parent.set_mode(name, mode)
 }
 
-/// Gives directories the permissions that they get afterwards, from the bottom. One that changed meanwhile stays as it is.
+/// Sets the final permissions of directories, deepest first. A directory whose permissions changed meanwhile is
+/// skipped.
 fn close_directories(root: &Directory, opened: &[OpenedDirectory]) {
     let mut opened: Vec<&OpenedDirectory> = opened.iter().collect();
     opened.sort_by(|one, two| crate::row::compare_paths(&two.path, &one.path));
     for OpenedDirectory { path, meanwhile, afterwards } in opened {
         let stat = root.open_below(path).and_then(|directory| directory.own_stat());
         if stat.is_ok_and(|stat| permissions(&stat) == *meanwhile) {
-            // This fails if somebody moved the directory or took it over; then its permissions are no longer ours to set.
+            // Fails if the directory was moved or has another owner now, in which case its permissions must not be
+            // changed.
             let _ = set_directory_mode(root, path, *afterwards);
         }
     }
 }
 
-/// Cleans up after a restore that was killed. The caller has the lock.
+/// Cleans up after a killed restore. The caller must have the lock.
 ///
 /// # Errors
-/// The system's; the next start tries again.
+/// Returns the system's error; the next start tries again.
 pub(crate) fn recover(store: &Store, root: &Directory) -> io::Result<()> {
     let path = store.folder.join("journal");
     let bytes = match fs::read(&path) {
@@ -178,8 +181,8 @@ pub(crate) fn recover(store: &Store, root: &Directory) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Moves files into the store that were taken away and that nobody has a copy of: the redo checkpoint of the restore, whose
-/// id is part of the name, tells which.
+/// Moves files into the store that were removed and of which there is no copy. The redo checkpoint of the restore,
+/// whose id is part of the name, lists them.
 fn rescue(store: &Store, root: &Directory, name: &[u8]) -> io::Result<()> {
     let id = String::from_utf8_lossy(&name[TEMPORARY_PREFIX.len()..]);
     let (Ok((state, _)), Ok(top)) = (store.state(&id), root.open_below(name)) else { return Ok(()) };
@@ -203,7 +206,7 @@ fn rescue(store: &Store, root: &Directory, name: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads the records of a journal up to the first that was not written whole.
+/// Reads the records of a journal up to the first incomplete one.
 fn read(bytes: &[u8]) -> (Option<Vec<u8>>, Vec<OpenedDirectory>) {
     let mut frames = Reader::plain(bytes);
     let first = frames.block().and_then(|frame| Ok(Reader::sealed(frame)?.block()?.to_vec()));

@@ -1,9 +1,9 @@
-//! Checkpoints of a directory: remember it, compare two moments, restore it.
+//! Checkpoints of a directory: record its state, compare two states, restore one.
 //!
-//! [`Checkpoints::take`] records names, sizes, times and permissions of everything below a directory and keeps the contents
-//! of files in a store outside of it. [`Checkpoints::changes`] compares two checkpoints. [`Checkpoints::plan`] says what a
-//! restore would do, and [`Checkpoints::restore`] does it: it never touches what somebody else changed meanwhile, unless
-//! forced, and never the data of a repository.
+//! [`Checkpoints::take`] records names, sizes, times and permissions of everything below a directory, and stores the
+//! contents of files outside of it. [`Checkpoints::changes`] compares two checkpoints. [`Checkpoints::plan`] returns
+//! what a restore would do, and [`Checkpoints::restore`] does it. A restore never changes entries that others changed
+//! meanwhile, unless forced, and never the data of a repository.
 //!
 //! Checkpoints need a Unix system; elsewhere [`Checkpoints::open`] fails with `Unsupported`.
 

@@ -1,4 +1,4 @@
-//! The file of one checkpoint: who made it and when, and what changed since the checkpoint before it.
+//! The file of one checkpoint: its origin and time, and the changes since the previous checkpoint.
 
 use sinew_base::Result;
 
@@ -7,24 +7,24 @@ use crate::options::CheckpointKind;
 use crate::row::{Content, Gap, Kind, Row};
 use crate::state::Delta;
 
-/// The first bytes of a manifest; the last one is the version of the format.
+/// The first bytes of a manifest; the last byte is the version of the format.
 const MAGIC: &[u8; 8] = b"sinewck\x01";
 
-/// The facts about a checkpoint besides its entries.
+/// The metadata of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Head {
     /// The name of the file in the store. Names sort by age.
     pub(crate) id: String,
-    /// Milliseconds since the epoch.
+    /// When it was created, in milliseconds since the epoch.
     pub(crate) time: u64,
     pub(crate) kind: CheckpointKind,
     pub(crate) label: Option<String>,
     pub(crate) session: Option<String>,
-    /// The checkpoint that the delta begins from; `None` if the manifest lists every entry.
+    /// The checkpoint that the delta is relative to; `None` if the manifest lists every entry.
     pub(crate) base: Option<String>,
-    /// For [`CheckpointKind::Restored`]: the redo checkpoint of the same restore.
+    /// The redo checkpoint of the same restore, for [`CheckpointKind::Restored`].
     pub(crate) redo: Option<String>,
-    /// The paths that the caller said it is about to write.
+    /// The paths that the caller is about to write.
     pub(crate) claims: Vec<Box<[u8]>>,
 }
 
@@ -43,7 +43,7 @@ fn read_optional(reader: &mut Reader<'_>) -> Result<Option<String>> {
     Ok(if reader.number()? == 1 { Some(read_text(reader)?) } else { None })
 }
 
-/// Returns the bytes of a manifest.
+/// Encodes a manifest.
 pub(crate) fn encode(head: &Head, delta: &Delta) -> Vec<u8> {
     let mut writer = Writer::default();
     writer.array(MAGIC);
@@ -56,7 +56,7 @@ pub(crate) fn encode(head: &Head, delta: &Delta) -> Vec<u8> {
     writer.number(head.claims.len() as u64);
     head.claims.iter().for_each(|path| writer.block(path));
     writer.number(delta.len() as u64);
-    // Neighbours share the beginning of their paths.
+    // Adjacent paths share a prefix.
     let mut before: &[u8] = b"";
     for (path, row) in delta {
         let shared = path.iter().zip(before).take_while(|(one, two)| one == two).count();
@@ -71,18 +71,18 @@ pub(crate) fn encode(head: &Head, delta: &Delta) -> Vec<u8> {
     writer.sealed()
 }
 
-/// Reads the head of a manifest; the checksum covers all of it.
+/// Decodes the head of a manifest; the checksum covers the whole file.
 ///
 /// # Errors
-/// `InvalidData` if the file is damaged or of another version.
+/// Returns `InvalidData` if the file is damaged or of another version.
 pub(crate) fn decode_head(bytes: &[u8]) -> Result<Head> {
     read_head(&mut Reader::sealed(bytes)?)
 }
 
-/// Reads a manifest.
+/// Decodes a manifest.
 ///
 /// # Errors
-/// `InvalidData` if the file is damaged or of another version.
+/// Returns `InvalidData` if the file is damaged or of another version.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(Head, Delta)> {
     let mut reader = Reader::sealed(bytes)?;
     let head = read_head(&mut reader)?;
@@ -129,7 +129,7 @@ fn write_row(writer: &mut Writer, row: &Row) {
         writer.number(number);
     }
     writer.signed(row.mtime);
-    // Most files changed last when their content did.
+    // For most files, both times are equal.
     writer.signed(row.ctime.wrapping_sub(row.mtime));
     writer.number(row.owner.0.into());
     writer.number(row.owner.1.into());
@@ -153,7 +153,7 @@ fn write_row(writer: &mut Writer, row: &Row) {
             writer.block(bytes);
         }
         Content::Missing(gap) => writer.number(5 + GAPS.iter().position(|known| known == gap).unwrap_or(0) as u64),
-        // A scan that was not finished is never written; what is not read is unknown.
+        // A state with unread contents is never written; if it were, they would be unknown.
         Content::Pending => writer.number(5 + 2),
     }
     match row.attributes {

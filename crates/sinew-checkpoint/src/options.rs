@@ -1,27 +1,27 @@
-//! Options of the calls.
+//! The options of calls.
 
 use std::path::PathBuf;
 
-/// The reason why a checkpoint was made.
+/// Why a checkpoint was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CheckpointKind {
-    /// Somebody asked for it.
+    /// The user requested it.
     #[default]
     Manual,
-    /// Work begins here: the first end of a span.
+    /// A span of work starts here.
     Start,
-    /// Work ends here: the last end of a span.
+    /// A span of work ends here.
     End,
-    /// Some paths are about to be written by the caller.
+    /// The caller is about to write some paths.
     Note,
-    /// Made by a restore before its first write: restoring it undoes the restore.
+    /// Created by a restore before its first write; restoring it undoes the restore.
     Redo,
-    /// Made by a restore after its last write.
+    /// Created by a restore after its last write.
     Restored,
 }
 
 impl CheckpointKind {
-    /// Every kind, in the order of the files of the store.
+    /// Every kind, in the order of their numbers in the store's files.
     #[cfg(unix)]
     pub(crate) const ALL: [CheckpointKind; 6] = [
         CheckpointKind::Manual,
@@ -32,7 +32,7 @@ impl CheckpointKind {
         CheckpointKind::Restored,
     ];
 
-    /// Returns the word that programs use.
+    /// Returns the name used in interfaces.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,15 +49,15 @@ impl CheckpointKind {
 /// Limits of a store, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest file that is copied (default: 5 MB).
+    /// The maximum size of a file that is copied. Default: 5 MB.
     pub file: u64,
-    /// The most that one checkpoint copies (default: 256 MB).
+    /// The maximum that one checkpoint copies. Default: 256 MB.
     pub checkpoint: u64,
-    /// The most that [`crate::Checkpoints::gc`] leaves to one session (default: 512 MB).
+    /// The maximum that [`crate::Checkpoints::gc`] keeps for one session. Default: 512 MB.
     pub session: u64,
-    /// The most that it leaves to one directory (default: 2 GB).
+    /// The maximum that it keeps for one directory. Default: 2 GB.
     pub directory: u64,
-    /// The most that it leaves to all directories of a store (default: 4 GB).
+    /// The maximum that it keeps for all directories of a store. Default: 4 GB.
     pub total: u64,
 }
 
@@ -76,32 +76,33 @@ impl Default for Limits {
 /// The options of [`crate::Checkpoints::open`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OpenOptions {
-    /// The folder of the store, which may serve many directories. It is created if it is missing, and must not lie in the
-    /// directory.
+    /// The folder of the store, which can be used for many directories. It is created if it is missing, and must not be
+    /// inside the directory.
     pub store: PathBuf,
     /// Paths that no checkpoint contains, such as the program's own folder; those that do not exist are skipped.
     pub skip: Vec<PathBuf>,
     /// The limits of the store.
     pub limits: Limits,
-    /// The most entries of the directory; with more, takes and restores fail with `LimitExceeded`. Default: any number.
+    /// The maximum number of entries of the directory; with more, checkpoints and restores fail with `LimitExceeded`.
+    /// Default: no limit.
     pub max_entries: Option<usize>,
 }
 
 /// The options of [`crate::Checkpoints::take`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TakeOptions {
-    /// A text for lists.
+    /// A label for lists.
     pub label: Option<String>,
-    /// The reason for the checkpoint.
+    /// Why the checkpoint is created.
     pub kind: CheckpointKind,
-    /// The session that the checkpoint belongs to; [`Limits::session`] counts by it.
+    /// The session of the checkpoint, for the limit [`Limits::session`].
     pub session: Option<String>,
-    /// Directories below the root whose entries may have changed, for a caller that watches them. Everything else is
-    /// assumed to be as it was at the latest checkpoint. Default: the whole directory is scanned.
+    /// Directories below the root whose entries may have changed, for a caller that watches them. All other directories
+    /// are assumed to be unchanged since the latest checkpoint. Default: the whole directory is scanned.
     pub changed: Option<Vec<Vec<u8>>>,
 }
 
-/// The kept paths that are restored all the same.
+/// The kept paths that are restored nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Force {
     /// No kept path.
@@ -109,18 +110,18 @@ pub enum Force {
     None,
     /// Every kept path.
     All,
-    /// These paths and all that is below them.
+    /// These paths and everything below them.
     Paths(Vec<Vec<u8>>),
 }
 
 /// The options of [`crate::Checkpoints::plan`] and [`crate::Checkpoints::restore`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RestoreOptions {
-    /// Pairs of checkpoints, the start and the end of each stretch of work: only changes inside them are undone. Default:
-    /// everything since the checkpoint.
+    /// Pairs of checkpoints at the start and end of each span of work; only changes inside them are undone. Default:
+    /// all changes since the checkpoint.
     pub spans: Option<Vec<(String, String)>>,
-    /// Paths below the root: only they and what is below them are restored. Default: all.
+    /// Paths below the root, to which the restore is limited. Default: all.
     pub paths: Option<Vec<Vec<u8>>>,
-    /// The kept paths that are restored all the same. Default: none.
+    /// The kept paths that are restored nevertheless. Default: none.
     pub force: Force,
 }

@@ -1,4 +1,5 @@
-//! The contents of files: one file of the store holds all that a checkpoint added, with an index at its end.
+//! The contents of files. One file of the store (a pack) contains everything that a checkpoint added, with an index at
+//! its end.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -14,12 +15,12 @@ use crate::codec::{Reader, Writer};
 use crate::fault;
 use crate::row::Hash;
 
-/// The last bytes of a pack; the last one is the version of the format.
+/// The last bytes of a pack; the last byte is the version of the format.
 const MAGIC: &[u8; 8] = b"sinewpk\x01";
 /// The length of the index and [`MAGIC`].
 const TAIL: u64 = 16;
 
-/// A content in a pack.
+/// The position of a content in a pack.
 #[derive(Debug, Clone)]
 struct Location {
     pack: String,
@@ -41,17 +42,17 @@ struct ContentIndex {
     locations: HashMap<Hash, Location>,
 }
 
-/// Returns the SHA-256 of some bytes.
+/// Returns the SHA-256 hash of some bytes.
 pub(crate) fn digest(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
 
-/// Creates a file that only its owner can read, for writing.
+/// Creates a file for writing that only its owner can read.
 pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Makes the names of a directory last.
+/// Syncs the names in a directory to disk.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
@@ -61,10 +62,10 @@ impl Contents {
         Contents { packs, temporary, known: Mutex::default() }
     }
 
-    /// Looks for packs that came or went since the last call. A pack that cannot be read holds nothing.
+    /// Detects packs that were added or removed since the last call. An unreadable pack counts as empty.
     ///
     /// # Errors
-    /// The folder of the packs cannot be listed.
+    /// Returns an error if the folder of the packs cannot be listed.
     pub(crate) fn refresh(&self) -> io::Result<()> {
         let mut known = self.known.lock();
         let mut names = HashSet::new();
@@ -91,7 +92,8 @@ impl Contents {
     /// Returns a content.
     ///
     /// # Errors
-    /// `NotFound` if the store does not have it, `InvalidData` if its bytes have changed, or the system's error.
+    /// Returns `NotFound` if the store does not have it, `InvalidData` if its bytes have changed, or the system's
+    /// error.
     pub(crate) fn read(&self, hash: &Hash) -> Result<Vec<u8>> {
         let location = self.known.lock().locations.get(hash).cloned();
         let missing = || Error::new(ErrorCode::NotFound, "the content is no longer in the store");
@@ -106,12 +108,12 @@ impl Contents {
         }
     }
 
-    /// Returns the bytes of all contents.
+    /// Returns the total size of all contents, in bytes.
     pub(crate) fn total(&self) -> u64 {
         self.known.lock().locations.values().map(|location| location.length).sum()
     }
 
-    /// Begins a pack.
+    /// Starts a pack.
     pub(crate) fn writer(&self, name: &str) -> PackWriter<'_> {
         PackWriter {
             contents: self,
@@ -123,7 +125,7 @@ impl Contents {
         }
     }
 
-    /// Returns every pack with its contents and their lengths.
+    /// Returns every pack with the hashes and lengths of its contents.
     pub(crate) fn by_pack(&self) -> HashMap<String, Vec<(Hash, u64)>> {
         let known = self.known.lock();
         let mut packs: HashMap<String, Vec<(Hash, u64)>> =
@@ -134,10 +136,10 @@ impl Contents {
         packs
     }
 
-    /// Leaves only these contents in a pack; deletes it without any.
+    /// Replaces the contents of a pack by these; deletes the pack if there are none.
     ///
     /// # Errors
-    /// The system's; the pack is as it was then.
+    /// Returns the system's error; the pack is unchanged then.
     pub(crate) fn rewrite(&self, name: &str, contents: Vec<(Hash, Vec<u8>)>) -> io::Result<()> {
         {
             let mut known = self.known.lock();
@@ -155,7 +157,7 @@ impl Contents {
     }
 }
 
-/// Reads the index of a pack; `None` if the file is not a whole pack.
+/// Reads the index of a pack; `None` if the file is not a complete pack.
 fn index(path: &Path) -> Option<Vec<(Hash, u64, u64)>> {
     let file = File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -182,7 +184,7 @@ fn index(path: &Path) -> Option<Vec<(Hash, u64, u64)>> {
     Some(rows)
 }
 
-/// Adds contents to the store: they are there once [`PackWriter::finish`] has returned.
+/// Adds contents to the store. They are available once [`PackWriter::finish`] has returned.
 #[derive(Debug)]
 pub(crate) struct PackWriter<'a> {
     contents: &'a Contents,
@@ -197,7 +199,7 @@ impl PackWriter<'_> {
     /// Adds a content unless the store has it. Returns the number of bytes added.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn add(&mut self, hash: Hash, bytes: &[u8]) -> io::Result<u64> {
         if self.contents.has(&hash) || self.hashes.contains(&hash) {
             return Ok(0);
@@ -217,10 +219,10 @@ impl PackWriter<'_> {
         Ok(length)
     }
 
-    /// Writes the index, makes the file last and gives it its name.
+    /// Writes the index, syncs the file and renames it into place.
     ///
     /// # Errors
-    /// The system's; nothing was added then.
+    /// Returns the system's error; nothing is added then.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         let Some((mut file, path)) = self.file.take() else { return Ok(()) };
         let done = self.seal(&mut file, &path);

@@ -11,43 +11,43 @@ use crate::row::{Content, Gap, Kind, Row, compare_paths, is_within, parent_of};
 use crate::scan::shown;
 use crate::state::{State, merge};
 
-/// A stretch of work: the states at its ends.
+/// A span of work, with the states at its start and end.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     pub(crate) start: Arc<State>,
     pub(crate) end: Arc<State>,
 }
 
-/// The action on one path.
+/// The action for one path.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub(crate) path: Box<[u8]>,
-    /// The entry to restore.
+    /// The entry to restore; `None` to delete it.
     pub(crate) then: Option<Row>,
-    /// The present entry.
+    /// The current entry.
     pub(crate) now: Option<Row>,
     pub(crate) action: Action,
     pub(crate) change: ChangeKind,
-    /// Another name of the same file, if the file had several: the file becomes a hard link to it.
+    /// Another path of the same file if it had several hard links: the file becomes a hard link to it.
     pub(crate) link_to: Option<Box<[u8]>>,
     pub(crate) note: Option<String>,
 }
 
 /// The inputs of a plan.
 pub(crate) struct Planner<'a> {
-    /// In order of time, at least one.
+    /// The spans in chronological order, at least one.
     pub(crate) spans: &'a [Span],
     pub(crate) now: &'a State,
     pub(crate) paths: Option<&'a [Vec<u8>]>,
     pub(crate) force: &'a Force,
-    /// Tells whether the content of a file can be had.
+    /// Returns whether the content of a file is available.
     pub(crate) has_content: &'a dyn Fn(&Row) -> bool,
 }
 
-/// The steps by path, in an order in which a directory comes before what is below it.
+/// The steps by path; a directory comes before the entries below it.
 pub(crate) type Steps = BTreeMap<PathKey, Step>;
 
-/// A path that sorts as [`compare_paths`] says.
+/// A path that is ordered by [`compare_paths`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathKey(pub(crate) Box<[u8]>);
 
@@ -102,7 +102,7 @@ impl Planner<'_> {
         self.paths.is_none_or(|paths| paths.iter().any(|folder| is_within(path, folder)))
     }
 
-    /// Returns the paths that differ between the ends of a span.
+    /// Returns the paths that differ between the start and end of a span.
     fn changed_paths(&self) -> Vec<Box<[u8]>> {
         let mut paths: HashSet<Box<[u8]>> = HashSet::new();
         for Span { start, end } in self.spans {
@@ -119,7 +119,7 @@ impl Planner<'_> {
         paths
     }
 
-    /// Follows the changes of a path backwards; returns what it becomes, or the reason why it stays.
+    /// Follows the changes of a path backwards. Returns the entry to restore, or why the current one is kept.
     fn fold(&self, path: &[u8]) -> (Option<&Row>, Option<String>) {
         let mut value = self.now.find(path);
         let mut first = None;
@@ -158,7 +158,7 @@ impl Planner<'_> {
         let is_linked = match (&link_to, now) {
             (Some(anchor), Some(now)) => self.now.find(anchor).is_some_and(|other| other.is_same_inode(now)),
             (Some(_), None) => false,
-            // A file that stood alone is copied if its content now hangs together with other names.
+            // A file without other hard links is copied if its content is now shared with other paths.
             (None, Some(now)) => {
                 now.kind != Kind::File
                     || self.now.names_of(now).len() < 2
@@ -182,7 +182,7 @@ impl Planner<'_> {
         Some(Step { path: path.into(), then: then.cloned(), now: now.cloned(), action, change, link_to, note })
     }
 
-    /// Returns the name of the file at which its other names are linked: one that is as it was, else the first.
+    /// Returns the path to which the other hard links are created: one that is unchanged, otherwise the first.
     fn anchor(&self, row: &Row) -> Option<Box<[u8]>> {
         let state = &*self.spans[0].start;
         let names = state.names_of(row);
@@ -218,7 +218,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the directory of a repository that the spans created, if `path` lies in one that is all new.
+    /// Returns the directory of a repository that the spans created, if `path` is in a completely new one.
     fn created_repository<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         let start = &self.spans[0].start;
         let mut folder = path;
@@ -236,7 +236,7 @@ impl Planner<'_> {
         None
     }
 
-    /// Adds the directories that a restored entry needs and that someone else removed.
+    /// Adds the directories that a restored entry needs and that others removed.
     fn add_missing_parents(&self, steps: &mut Steps) {
         let restored: Vec<Box<[u8]>> =
             steps.values().filter(|step| step.action == Action::Restore).map(|step| step.path.clone()).collect();
@@ -261,7 +261,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Keeps what lies below something that stays and is no directory.
+    /// Keeps the entries below a path that stays and is not a directory.
     fn keep_below_unrestored(&self, steps: &mut Steps) {
         let blocked: Vec<(PathKey, Box<[u8]>)> = steps
             .iter()
@@ -290,7 +290,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Keeps directories that would have to go and that hold something that stays.
+    /// Keeps directories that should be removed but contain an entry that stays.
     fn keep_full_directories(&self, steps: &mut Steps) {
         let goes = |step: &Step| match step.action {
             Action::Delete => true,
@@ -302,10 +302,10 @@ impl Planner<'_> {
             .filter(|(_, step)| goes(step) && step.now.as_ref().is_some_and(|row| row.kind == Kind::Directory))
             .map(|(path, _)| path.clone())
             .collect();
-        // From the bottom, so that a directory that stays keeps the one that holds it.
+        // From the deepest up, so that a kept directory also keeps its parent.
         for path in candidates.into_iter().rev() {
             let stays = self.now.subtree(&path.0).iter().skip(1).find(|row| {
-                // Only direct entries: what is deeper has kept its own directory already.
+                // Only direct entries are checked; a deeper one has kept its own directory already.
                 parent_of(&row.path) == &*path.0
                     && steps.get(&PathKey(row.path.clone())).is_none_or(|step| step.action != Action::Delete)
             });
@@ -315,7 +315,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the repositories whose position differs between the ends of the spans.
+    /// Returns the repositories whose position differs between the start and end of a span.
     pub(crate) fn repositories(&self, root: &std::path::Path) -> Vec<RepositoryMove> {
         let mut moves: BTreeMap<Box<[u8]>, RepositoryMove> = BTreeMap::new();
         for Span { start, end } in self.spans {
@@ -367,7 +367,7 @@ fn missing(content: &Content) -> String {
     .to_string()
 }
 
-/// Turns steps into the entries of a plan.
+/// Converts steps to the entries of a plan.
 pub(crate) fn entries(steps: &Steps) -> Vec<PlanEntry> {
     let kind =
         |step: &Step| step.then.as_ref().or(step.now.as_ref()).map_or(EntryKind::File, |row| entry_kind(row.kind));
@@ -383,7 +383,7 @@ pub(crate) fn entries(steps: &Steps) -> Vec<PlanEntry> {
         .collect()
 }
 
-/// Makes a plan of steps.
+/// Creates a plan from steps.
 pub(crate) fn plan(planner: &Planner<'_>, steps: &Steps, root: &std::path::Path, file_limit: u64) -> Plan {
     Plan {
         entries: entries(steps),

@@ -1,4 +1,5 @@
-//! The position of a git repository: its branch, its commit and its staged changes. Only reads, and starts no program.
+//! The position of a git repository: its branch, its commit and its staged changes. It is read from files, without
+//! running git.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,24 +14,24 @@ use sha2::{Digest, Sha256};
 use crate::codec::{Reader, Writer};
 use crate::directory::{Directory, as_name};
 
-/// The largest file of references that is read.
+/// The maximum size of a file of references that is read, in bytes.
 const MAX_REFERENCES: u64 = 16 << 20;
-/// The largest index of which the staged content is compared.
+/// The maximum size of an index whose staged content is compared, in bytes.
 const MAX_INDEX: u64 = 256 << 20;
 
 /// The position of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Position {
-    /// The reference that HEAD names, `refs/heads/main`; empty for a detached HEAD.
+    /// The reference that HEAD names, such as `refs/heads/main`; empty for a detached HEAD.
     pub(crate) branch: String,
-    /// The commit as hexadecimal digits; empty before the first commit and where it cannot be read.
+    /// The commit in hexadecimal; empty before the first commit or if it cannot be read.
     pub(crate) commit: String,
-    /// A digest of what is staged; empty without an index.
+    /// A hash of the staged changes; empty without an index.
     pub(crate) index: Vec<u8>,
 }
 
 impl Position {
-    /// Reads the bytes that [`position`] returned.
+    /// Decodes the bytes that [`position`] returned.
     pub(crate) fn decode(bytes: &[u8]) -> Position {
         let mut reader = Reader::plain(bytes);
         let mut block = || reader.block().unwrap_or_default().to_vec();
@@ -38,7 +39,7 @@ impl Position {
         Position { branch: text(block()), commit: text(block()), index: block() }
     }
 
-    /// Returns the position for people: `main at 1a2b3c4`.
+    /// Returns the position for display: `main at 1a2b3c4`.
     pub(crate) fn shown(&self) -> String {
         let commit = if self.commit.is_empty() { "no commit" } else { &self.commit[..self.commit.len().min(12)] };
         match self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch) {
@@ -48,8 +49,8 @@ impl Position {
     }
 }
 
-/// Returns the position of the repository whose data, or a file that leads to it, is `name` in `directory`. Empty if it
-/// cannot be read.
+/// Returns the position of the repository whose data, or a file that points to it, is `name` in `directory`. Empty if
+/// it cannot be read.
 pub(crate) fn position(directory: &Directory, name: &OsStr) -> Vec<u8> {
     let Some(data) = open_data(directory, name) else { return Vec::new() };
     let read = |name: &str| read_limited(&data, name.as_ref(), MAX_REFERENCES);
@@ -73,7 +74,7 @@ pub(crate) fn position(directory: &Directory, name: &OsStr) -> Vec<u8> {
     writer.bytes
 }
 
-/// Opens the folder of a repository's data; follows the file that a work tree or a submodule has in its place.
+/// Opens the folder of a repository's data. Follows the file that a linked work tree or a submodule has instead.
 fn open_data(directory: &Directory, name: &OsStr) -> Option<Directory> {
     if let Ok(data) = open_at(directory, name) {
         return Some(data);
@@ -99,7 +100,8 @@ fn read_limited(directory: &Directory, path: &OsStr, limit: u64) -> Option<Vec<u
     Some(bytes)
 }
 
-/// Reads the commit of a reference: from its file, from the packed ones, or in the repository that a work tree belongs to.
+/// Reads the commit of a reference: from its file, from the packed references, or from the main repository of a work
+/// tree.
 fn commit_of(data: &Directory, reference: &[u8]) -> Option<String> {
     let common = read_limited(data, OsStr::new("commondir"), 1 << 16)
         .and_then(|path| open_at(data, as_name(path.trim_ascii())).ok());
@@ -115,7 +117,7 @@ fn commit_of(data: &Directory, reference: &[u8]) -> Option<String> {
         if let Some(id) = line {
             return Some(String::from_utf8_lossy(id).into_owned());
         }
-        // References in tables: a change of the list of tables is a change of some reference.
+        // In the reftable format, a changed list of tables means that some reference changed.
         if let Some(tables) = read_limited(folder, OsStr::new("reftable/tables.list"), MAX_REFERENCES) {
             return Some(format!("reftable {}", crate::store::hex(&Sha256::digest(&tables)[..6])));
         }
@@ -123,7 +125,7 @@ fn commit_of(data: &Directory, reference: &[u8]) -> Option<String> {
     None
 }
 
-/// Returns a digest of what an index stages. Times that git refreshes do not count, as far as the format is known.
+/// Returns a hash of the staged entries of an index. Times that git refreshes are not included if the format is known.
 fn staged(index: &[u8]) -> Vec<u8> {
     let mut digest = Sha256::new();
     match crate::git_index::entries(index) {
@@ -141,7 +143,7 @@ fn staged(index: &[u8]) -> Vec<u8> {
     digest.finalize().to_vec()
 }
 
-/// Returns the command that moves a repository from one position back to another, to be run in its work tree.
+/// Returns the command that moves a repository from one position back to another in its work tree.
 pub(crate) fn command(work_tree: &Path, now: &Position, then: &Position) -> Option<String> {
     let quoted = self::quoted(work_tree.as_os_str().as_bytes());
     let git = format!("git -C {quoted}");
@@ -161,7 +163,7 @@ pub(crate) fn command(work_tree: &Path, now: &Position, then: &Position) -> Opti
     (!parts.is_empty()).then(|| parts.join(" && "))
 }
 
-/// Returns a word as a shell reads it.
+/// Quotes a word for a shell.
 fn quoted(word: &[u8]) -> String {
     let word = String::from_utf8_lossy(word);
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);

@@ -1,4 +1,4 @@
-//! Carries out a plan: everything is put together first, then renamed into place, and deleted last.
+//! Executes a plan: first creates all new entries, then renames them into place, and deletes others last.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ use crate::scan::{now, shown};
 use crate::stage::{Stage, builds_directory, cannot, io_words, is_still, words};
 use crate::state::{Delta, State};
 
-/// A restore that runs.
+/// A running restore.
 pub(crate) struct Restorer<'a> {
     pub(crate) root: &'a Directory,
     pub(crate) stage: Stage<'a>,
@@ -30,17 +30,17 @@ pub(crate) struct Restorer<'a> {
 
 /// An entry that is ready to be renamed into place.
 struct StagedEntry {
-    /// Its name in the temporary directory.
+    /// The name in the temporary directory.
     name: String,
     path: Box<[u8]>,
 }
 
 impl Restorer<'_> {
-    /// Carries out the steps; what cannot be done becomes [`Action::Keep`] or [`Action::Cannot`]. After `cancel` no further
-    /// step is begun.
+    /// Executes the steps. A step that cannot be done becomes [`Action::Keep`] or [`Action::Cannot`]. After `cancel`,
+    /// no further step is started.
     ///
     /// # Errors
-    /// The journal could not be finished; the next start does it.
+    /// Returns an error if the journal could not be finished; the next start finishes it.
     pub(crate) fn run(mut self, cancel: &CancelToken) -> io::Result<(Steps, Delta)> {
         let mut staged = Vec::new();
         let mut late = Vec::new();
@@ -98,7 +98,7 @@ impl Restorer<'_> {
         stopped
     }
 
-    /// Puts a file or link together.
+    /// Creates a file or link in the temporary directory.
     fn stage_file(&mut self, path: &PathKey) -> Option<StagedEntry> {
         let name = self.stage.new_name();
         let row = self.steps[path].then.clone()?;
@@ -111,7 +111,8 @@ impl Restorer<'_> {
         }
     }
 
-    /// Puts a directory together with all that is restored below it. What comes from elsewhere follows later.
+    /// Creates a directory in the temporary directory, with all entries that are restored below it. Entries that are
+    /// linked or moved from another path follow later.
     fn stage_tree(&mut self, top: &PathKey, late: &mut Vec<PathKey>, cancel: &CancelToken) -> Option<StagedEntry> {
         let name = self.stage.new_name();
         let below: Vec<PathKey> = self.paths(|step| step.action == Action::Restore && is_within(&step.path, &top.0));
@@ -139,10 +140,10 @@ impl Restorer<'_> {
         }
         let (_, top_mode) = directories.first().cloned()?;
         for (at, mode) in directories.iter().skip(1).rev() {
-            // A wrong mode is put right in the place itself, at the end.
+            // A wrong mode is corrected in place, at the end.
             let _ = set_directory_mode(&self.stage.directory, at, *mode);
         }
-        // A directory that its owner may not write cannot be renamed into another one.
+        // A directory that its owner cannot write to cannot be renamed into another one.
         if top_mode & OWNER != OWNER {
             if let Err(error) = self.journal.announce(&top.0, OWNER, top_mode) {
                 self.set(&top.0, cannot(io_words(&error)));
@@ -155,7 +156,7 @@ impl Restorer<'_> {
         Some(StagedEntry { name, path: top.0.clone() })
     }
 
-    /// Opens the directory of a path for changes of its names.
+    /// Opens the parent directory of a path, writable for changes to its names.
     fn open_parent<'p>(&mut self, path: &'p [u8]) -> Result<(Directory, &'p OsStr), Action> {
         let parent = parent_of(path);
         let opened = self.journal.open_directory(self.root, parent).and_then(|()| Ok(self.root.open_parent(path)?));
@@ -166,7 +167,7 @@ impl Restorer<'_> {
         })
     }
 
-    /// Renames what was put together into place.
+    /// Renames a new entry into place.
     fn place(&mut self, staged: &StagedEntry) {
         let done = self.try_place(staged);
         if let Err(action) = done {
@@ -196,10 +197,10 @@ impl Restorer<'_> {
         self.swap(&parent, name, &staged.name, &old)
     }
 
-    /// Exchanges an entry with a new one, looks at the old one again and disposes of it.
+    /// Exchanges an entry with a new one, verifies the old one and removes it.
     fn swap(&mut self, parent: &Directory, name: &OsStr, new: &str, old: &Row) -> Result<(), Action> {
         if old.kind == Kind::Directory && old.mode & 0o200 == 0 {
-            // It cannot be renamed into another directory otherwise.
+            // Otherwise it could not be renamed into another directory.
             self.journal.open_directory(self.root, &old.path).map_err(|error| cannot(io_words(&error)))?;
         }
         let exchange = |stage: &Stage<'_>| renameat_with(&stage.directory, new, parent, name, RenameFlags::EXCHANGE);
@@ -224,7 +225,7 @@ impl Restorer<'_> {
         }
     }
 
-    /// Does what [`Restorer::swap`] does on file systems that cannot exchange two entries.
+    /// Does the same as [`Restorer::swap`] on file systems that cannot exchange two entries.
     fn replace(&mut self, parent: &Directory, name: &OsStr, new: &str, old: &Row) -> Result<(), Action> {
         if old.kind != Kind::Directory && old.is_kept() {
             let renamed = renameat_with(&self.stage.directory, new, parent, name, RenameFlags::empty());
@@ -240,8 +241,8 @@ impl Restorer<'_> {
         retired.and(moved.map_err(|error| cannot(words(error))))
     }
 
-    /// Looks at a directory that was taken away: every entry has to be one that the plan deletes. Moves what the store does
-    /// not have there.
+    /// Verifies that the plan deletes every entry of a directory that was moved away. Moves files that are not stored
+    /// into the store.
     fn retire_tree(&mut self, name: &str, path: &[u8]) -> Result<(), Action> {
         let top = self.stage.directory.open_below(name.as_bytes()).map_err(|error| cannot(words(error)))?;
         let mut directories = vec![Vec::new()];
@@ -269,7 +270,7 @@ impl Restorer<'_> {
         Ok(())
     }
 
-    /// Restores a file whose content is elsewhere in the tree or was moved into the store, or that is a hard link.
+    /// Restores a file that is a hard link, or whose content is at another path or was moved into the store.
     fn place_late(&mut self, path: &PathKey) {
         if self.steps[path].action != Action::Restore {
             return;
@@ -315,7 +316,7 @@ impl Restorer<'_> {
         parent.set_mode(name, then.mode).map_err(|error| cannot(words(error)))
     }
 
-    /// Returns the path at which a file that the store does not have lies now, if the plan deletes it there.
+    /// Returns the path of a file that is not stored and that the plan deletes there.
     fn source(&self, then: &Row) -> Option<Box<[u8]>> {
         let is_source = |step: &&Step| {
             step.action == Action::Delete && step.now.as_ref().is_some_and(|now| now.is_same_version(then))
@@ -382,7 +383,7 @@ impl Restorer<'_> {
         Err(kept)
     }
 
-    /// Returns true if nothing is at a path any more: it moved, or went with its directory.
+    /// Returns true if there is no entry at a path, because it was moved or removed with its directory.
     fn is_gone(&self, path: &[u8]) -> bool {
         match self.root.open_parent(path) {
             Ok((parent, name)) => matches!(parent.stat(name), Ok(None)),
@@ -411,13 +412,13 @@ impl Restorer<'_> {
         }
     }
 
-    /// Gives directories that stay, or that were built, the permissions that they had.
+    /// Sets the permissions of restored directories.
     fn change_directory_modes(&mut self) {
         let is_directory = |row: &Option<Row>| row.as_ref().is_some_and(|row| row.kind == Kind::Directory);
         for path in self.paths(|step| step.action == Action::Restore && is_directory(&step.then)).into_iter().rev() {
             let Some(then) = self.steps[&path].then.clone() else { continue };
             let changed = match self.journal.set_final_mode(self.root, &path.0, then.mode) {
-                // The end of the journal sets it.
+                // The end of the journal sets them.
                 Ok(true) => continue,
                 Ok(false) => set_directory_mode(self.root, &path.0, then.mode).map_err(|error| cannot(words(error))),
                 Err(error) => Err(cannot(io_words(&error))),
@@ -428,12 +429,12 @@ impl Restorer<'_> {
         }
     }
 
-    /// Returns what the steps changed: the rows of the paths as they are now.
+    /// Returns the changes that the steps made, as the current rows of the paths.
     fn delta(&self) -> Delta {
         let mut rows: HashMap<&[u8], Option<Row>> = HashMap::new();
         for step in self.steps.values().filter(|step| step.action.reason().is_none()) {
             let names = step.now.as_ref().map(|now| self.now.names_of(now)).unwrap_or_default();
-            // A name that came or went changes what is known of the others of the same file.
+            // A new or removed hard link changes the rows of the other links of the file.
             for path in names.into_iter().chain(step.link_to.as_deref()) {
                 if let Some(now) = self.now.find(path).filter(|_| !self.steps.contains_key(&PathKey(path.into()))) {
                     rows.insert(path, self.row_at(path, Some(now)));
@@ -447,7 +448,7 @@ impl Restorer<'_> {
         delta
     }
 
-    /// Returns the row of a path as it is now, with the content that it has for certain.
+    /// Returns the current row of a path. Its content is included only if it is certain.
     fn row_at(&self, path: &[u8], like: Option<&Row>) -> Option<Row> {
         let stat = if path.is_empty() {
             self.root.own_stat().ok()?
@@ -472,7 +473,7 @@ fn no_room(error: Errno) -> String {
     }
 }
 
-/// Returns true if something new is put in the place of a step; false if only permissions change.
+/// Returns true if a step creates an entry; false if it only changes permissions.
 fn is_made(step: &Step) -> bool {
     let stays = |then: &Row, now: &Row| {
         then.kind == now.kind && then.has_same_content(now) && step.change != crate::answer::ChangeKind::Link
@@ -483,7 +484,7 @@ fn is_made(step: &Step) -> bool {
     }
 }
 
-/// Returns true if the entry is not put together but linked or moved from where it is.
+/// Returns true if the entry is linked or moved instead of created.
 fn is_late(step: &Step) -> bool {
     step.link_to.is_some() || step.then.as_ref().is_some_and(|then| then.kind == Kind::File && !then.is_kept())
 }

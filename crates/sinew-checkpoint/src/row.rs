@@ -1,21 +1,21 @@
-//! One entry of a directory as a checkpoint remembers it.
+//! One entry of a directory in a checkpoint.
 
 use std::cmp::Ordering;
 
 use rustix::fs::{FileType, Stat};
 
-/// A SHA-256 digest.
+/// A SHA-256 hash.
 pub(crate) type Hash = [u8; 32];
 
 /// The id of a git object, SHA-1 of its header and content.
 pub(crate) type GitId = [u8; 20];
 
-/// A change within this time of the last one may leave the times as they are; in nanoseconds.
+/// A change within this time after the last one may not change the times; in nanoseconds.
 const CLOCK_STEP: i64 = 50_000_000;
-/// The same on file systems that store whole seconds or pairs of them.
+/// The same for file systems that store times in steps of one or two seconds.
 const COARSE_CLOCK_STEP: i64 = 2_100_000_000;
 
-/// The content of a pipe, which can be made again; sockets and devices have none.
+/// The content of a pipe, which can be recreated; sockets and devices have none.
 pub(crate) const FIFO: &[u8] = b"fifo";
 
 /// The type of an entry.
@@ -24,20 +24,20 @@ pub(crate) enum Kind {
     File,
     Directory,
     Link,
-    /// A pipe, socket or device: listed, never opened.
+    /// A pipe, socket or device. It is listed and never opened.
     Special,
-    /// The data of a repository (`.git`, `.hg`, a bare repository, …): listed, never entered.
+    /// The data of a repository (`.git`, `.hg`, a bare repository, …). It is listed and never entered.
     Repository,
 }
 
-/// The reason why the store does not have the content of a file.
+/// Why the store does not have the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Gap {
-    /// The file is over the limit of one file.
+    /// The file exceeds the limit for one file.
     TooLarge,
-    /// The checkpoint has no room left for it.
+    /// The file exceeds the remaining limit of the checkpoint.
     OverBudget,
-    /// The user may not read it, or reading it failed.
+    /// The user must not read it, or reading failed.
     Unreadable,
     /// The store could not be written.
     StoreFailed,
@@ -46,33 +46,33 @@ pub(crate) enum Gap {
 /// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Nothing that is kept: directories and special files.
+    /// No content: directories and special files.
     Nothing,
-    /// A file whose content the store has under this digest; with the id that git gives the content.
+    /// A file whose content is in the store under this hash; with the git id of the content.
     Stored(Hash, GitId),
-    /// A file whose content is the git object of this id.
+    /// A file whose content is the git object with this id.
     Git(GitId),
     /// The target of a link; [`FIFO`] for a pipe.
     Target(Box<[u8]>),
     /// The position of a repository: see [`crate::repository::Position`].
     Position(Box<[u8]>),
-    /// Content that is not kept; for a directory: its entries are unknown.
+    /// Content that is not stored. For a directory: its entries are unknown.
     Missing(Gap),
     /// A file that a scan found changed and that was not read yet.
     Pending,
 }
 
-/// An entry: its path below the root, and what was seen there.
+/// An entry: its path below the root, and its metadata and content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) path: Box<[u8]>,
     pub(crate) kind: Kind,
-    /// Permission bits, with set-user-id, set-group-id and sticky.
+    /// The permission bits, with set-user-id, set-group-id and sticky.
     pub(crate) mode: u32,
     pub(crate) size: u64,
-    /// Bytes on disk; less than `size` for a sparse file.
+    /// The number of bytes on disk; less than `size` for a sparse file.
     pub(crate) allocated: u64,
-    /// Nanoseconds since the epoch.
+    /// The modification time, in nanoseconds since the epoch.
     pub(crate) mtime: i64,
     pub(crate) ctime: i64,
     pub(crate) device: u64,
@@ -80,14 +80,15 @@ pub(crate) struct Row {
     pub(crate) links: u32,
     pub(crate) owner: (u32, u32),
     pub(crate) content: Content,
-    /// The digest of the extended attributes, if there are any and they were read.
+    /// The hash of the extended attributes, if there are any and they were read.
     pub(crate) attributes: Option<Hash>,
-    /// A change right after the scan may have left the times as they are, so the content is read again next time.
+    /// Whether a change right after the scan may have left the times unchanged, so that the next scan reads the content
+    /// again.
     pub(crate) racy: bool,
 }
 
 impl Row {
-    /// Creates the row of a path from what the system says of it at `now`, in nanoseconds since the epoch.
+    /// Creates the row of a path from its metadata. `now` is in nanoseconds since the epoch.
     #[allow(
         clippy::unnecessary_cast,
         clippy::cast_sign_loss,
@@ -124,24 +125,25 @@ impl Row {
         }
     }
 
-    /// Returns true if the system says the same of both, so that the content is the same too (unless one is racy).
+    /// Returns true if the metadata of both is equal, so that the content is equal too (unless one is racy).
     pub(crate) fn has_same_stamp(&self, other: &Row) -> bool {
         self.kind == other.kind
             && (self.size, self.mtime, self.ctime, self.mode) == (other.size, other.mtime, other.ctime, other.mode)
             && self.is_same_inode(other)
     }
 
-    /// Returns true if both are one file, under whatever name.
+    /// Returns true if both are the same file, possibly with different names.
     pub(crate) fn is_same_inode(&self, other: &Row) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Returns true if both are one file whose content was not written to in between, also after a rename.
+    /// Returns true if both are the same file, possibly renamed, and its content was not written in between.
     pub(crate) fn is_same_version(&self, other: &Row) -> bool {
         self.kind == other.kind && self.is_same_inode(other) && (self.size, self.mtime) == (other.size, other.mtime)
     }
 
-    /// Returns true if both hold the same: type, content or target. Times and inodes do not count where the content is known.
+    /// Returns true if both have equal type and content or target. Times and inodes are ignored if the content is
+    /// known.
     pub(crate) fn has_same_content(&self, other: &Row) -> bool {
         if self.kind != other.kind {
             return false;
@@ -156,7 +158,7 @@ impl Row {
         }
     }
 
-    /// Returns true if both hold the same and have the same permissions.
+    /// Returns true if both have equal content and permissions.
     pub(crate) fn is_equal(&self, other: &Row) -> bool {
         let modes = matches!(self.kind, Kind::Link | Kind::Repository) || self.mode == other.mode;
         modes && self.has_same_content(other)
@@ -173,12 +175,12 @@ impl Row {
     }
 }
 
-/// Compares two paths so that a directory comes right before all that is below it.
+/// Compares two paths so that a directory sorts directly before everything below it.
 pub(crate) fn compare_paths(one: &[u8], two: &[u8]) -> Ordering {
     let at = one.iter().zip(two).position(|(a, b)| a != b);
     match at {
         None => one.len().cmp(&two.len()),
-        // No name has a byte 0, so the slash is the smallest.
+        // No name contains the byte 0, so the slash sorts first.
         Some(at) => {
             let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
             rank(one[at]).cmp(&rank(two[at]))
@@ -186,7 +188,7 @@ pub(crate) fn compare_paths(one: &[u8], two: &[u8]) -> Ordering {
     }
 }
 
-/// Returns true if `path` is `folder` or lies below it; the empty path is the root.
+/// Returns true if `path` is `folder` or below it; the empty path is the root.
 pub(crate) fn is_within(path: &[u8], folder: &[u8]) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }

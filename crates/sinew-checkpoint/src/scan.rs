@@ -1,4 +1,4 @@
-//! Reads a directory with all that lies below it: names and what the system says of them, never contents.
+//! Scans a directory with everything below it: names and metadata, but no contents.
 
 use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,18 +11,19 @@ use crate::repository;
 use crate::row::{Content, FIFO, Gap, Kind, Row, compare_paths};
 use crate::state::State;
 
-/// The beginning of the names of the directories in which restores put files together.
+/// The prefix of the names of temporary directories of restores.
 pub(crate) const TEMPORARY_PREFIX: &str = ".sinew-restore-";
 
-/// The directories that hold the data of a repository, by name.
+/// The names of directories that contain the data of a repository.
 const REPOSITORIES: [&[u8]; 7] = [b".git", b".hg", b".svn", b".jj", b".bzr", b"_darcs", b".pijul"];
 
 /// The scope of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Scope<'a> {
-    /// Everything.
+    /// The whole directory.
     All,
-    /// These directories, and what is new below them; all else is as it was. For watches, which know what changed.
+    /// These directories, and new directories below them; everything else is unchanged. For callers that watch the
+    /// directory.
     Directories(&'a HashSet<Vec<u8>>),
 }
 
@@ -30,9 +31,9 @@ pub(crate) enum Scope<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScanOptions<'a> {
     pub(crate) scope: Scope<'a>,
-    /// Directories that are left out, by device and inode: the program's own files.
+    /// Directories that are skipped, by device and inode: the program's own files.
     pub(crate) skip: &'a [(u64, u64)],
-    /// The most entries.
+    /// The maximum number of entries.
     pub(crate) max_entries: usize,
 }
 
@@ -42,12 +43,13 @@ pub(crate) fn now() -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Reads the tree. Files whose stamp is that of `previous` keep their content; the others are [`Content::Pending`].
+/// Scans the tree. Files with the same metadata as in `previous` keep their content; the others become
+/// [`Content::Pending`].
 ///
-/// `cancel` is looked at every 128 entries.
+/// `cancel` is checked every 128 entries.
 ///
 /// # Errors
-/// The call is cancelled, or `LimitExceeded` if there are more entries than allowed.
+/// Returns an error if the call is cancelled, or `LimitExceeded` if there are more entries than allowed.
 pub(crate) fn scan(
     root: &Directory,
     previous: &State,
@@ -56,7 +58,7 @@ pub(crate) fn scan(
 ) -> Result<State> {
     let mut scanner = Scanner { root, previous, options, rows: Vec::new(), directories: vec![Vec::new()] };
     if let Ok(stat) = root.own_stat() {
-        // The directory itself has permissions too.
+        // The root directory itself has permissions too.
         scanner.rows.push(Row::of(b"", &stat, now()));
     }
     let mut ticker = CancelTicker::new(cancel);
@@ -89,7 +91,7 @@ struct Scanner<'a> {
     previous: &'a State,
     options: ScanOptions<'a>,
     rows: Vec<Row>,
-    /// Directories that were seen and not listed yet.
+    /// Directories that were found and not listed yet.
     directories: Vec<Vec<u8>>,
 }
 
@@ -103,7 +105,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Takes over the entries of a directory that did not change.
+    /// Copies the entries of an unchanged directory.
     fn keep(&mut self, folder: &[u8]) {
         let below = self.previous.subtree(folder);
         let depth = |path: &[u8]| path.iter().filter(|byte| **byte == b'/').count();
@@ -119,7 +121,7 @@ impl Scanner<'_> {
     fn list(&mut self, path: &[u8], ticker: &mut CancelTicker<'_>) -> Result<()> {
         let listed = self.root.open_below(path).and_then(|directory| Ok((directory.names()?, directory)));
         let Ok((names, directory)) = listed else {
-            // Nobody knows what is in it: nothing below it can be undone.
+            // The entries are unknown, so nothing below it can be undone.
             if let Some(row) = self.rows.iter_mut().rev().find(|row| *row.path == *path) {
                 row.content = Content::Missing(Gap::Unreadable);
             }
@@ -144,7 +146,7 @@ impl Scanner<'_> {
         if folder.is_empty() && name.starts_with(TEMPORARY_PREFIX.as_bytes()) {
             return;
         }
-        // An entry that was removed after the listing is left out.
+        // An entry that was removed after the listing is skipped.
         let Ok(Some(stat)) = directory.stat(as_name(name)) else { return };
         let path = joined(folder, name);
         let mut row = Row::of(&path, &stat, now());
@@ -173,12 +175,12 @@ impl Scanner<'_> {
     }
 }
 
-/// Returns true if the names are those of a git repository without a work tree.
+/// Returns true if a directory with these names is a bare git repository.
 fn is_bare_repository(names: &[Box<[u8]>]) -> bool {
     [b"HEAD".as_slice(), b"objects", b"refs"].iter().all(|wanted| names.iter().any(|name| **name == **wanted))
 }
 
-/// Returns a path for messages: what is not UTF-8 is replaced.
+/// Returns a path for messages; invalid UTF-8 is replaced.
 pub(crate) fn shown(path: &[u8]) -> String {
     as_name(path).to_string_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! Puts entries together in the temporary directory of a restore, complete with permissions, before anybody sees them.
+//! Creates entries in the temporary directory of a restore, complete with permissions, before they become visible.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::plan::Step;
 use crate::row::{Content, Kind, Row};
 use crate::store::Store;
 
-/// The temporary directory of a restore, and where contents come from.
+/// The temporary directory of a restore, and the sources of contents.
 pub(crate) struct Stage<'a> {
     pub(crate) store: &'a Store,
     pub(crate) git: &'a GitObjects,
@@ -24,27 +24,27 @@ pub(crate) struct Stage<'a> {
     count: u64,
 }
 
-/// Turns a failure into the reason why an entry stays.
+/// Converts a failure to the reason why an entry stays unchanged.
 pub(crate) fn cannot(error: impl std::fmt::Display) -> Action {
     Action::Cannot(error.to_string())
 }
 
-/// The system's words without the number of the error.
+/// Returns the system's message without the error number.
 pub(crate) fn io_words(error: &io::Error) -> String {
     let text = error.to_string();
     text.rfind(" (os error").map_or(text.clone(), |at| text[..at].to_lowercase())
 }
 
-/// The same for an error of rustix.
+/// Does the same for an error of rustix.
 pub(crate) fn words(error: Errno) -> String {
     io_words(&error.into())
 }
 
 impl<'a> Stage<'a> {
-    /// Makes the temporary directory, which only the owner can enter.
+    /// Creates the temporary directory, which only the owner can enter.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn create(
         store: &'a Store,
         git: &'a GitObjects,
@@ -52,22 +52,22 @@ impl<'a> Stage<'a> {
         name: &str,
     ) -> rustix::io::Result<Self> {
         rustix::fs::mkdirat(root, name, Mode::RWXU)?;
-        // The umask may have taken rights from the owner.
+        // The umask may have removed permissions of the owner.
         root.set_mode(name.as_ref(), 0o700)?;
         fault::point();
         Ok(Stage { store, git, directory: root.open_below(name.as_bytes())?, count: 0 })
     }
 
-    /// Returns a name that is free in the temporary directory.
+    /// Returns an unused name in the temporary directory.
     pub(crate) fn new_name(&mut self) -> String {
         self.count += 1;
         self.count.to_string()
     }
 
-    /// Makes the entry that `row` describes under a name in a directory that nobody else sees.
+    /// Creates the entry that `row` describes in a directory that is not visible to others.
     ///
     /// # Errors
-    /// The reason why it cannot be made.
+    /// Returns why it cannot be created.
     pub(crate) fn make(&self, directory: &Directory, name: &[u8], row: &Row) -> Result<(), Action> {
         let name = as_name(name);
         match (row.kind, &row.content) {
@@ -94,7 +94,7 @@ impl<'a> Stage<'a> {
     fn content(&self, content: &Content) -> Result<Vec<u8>, Action> {
         match content {
             Content::Stored(hash, id) => self.store.contents.read(hash).or_else(|error| {
-                // Git may have what the store lost.
+                // Git may have content that is missing in the store.
                 self.git.read(id).ok_or_else(|| cannot(error.message()))
             }),
             Content::Git(id) => {
@@ -113,10 +113,10 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Moves an entry out of sight, into the temporary directory. Returns its name there.
+    /// Moves an entry into the temporary directory. Returns its name there.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn take_away(&mut self, parent: &Directory, name: &std::ffi::OsStr) -> rustix::io::Result<String> {
         let away = self.new_name();
         renameat_with(parent, name, &self.directory, &*away, RenameFlags::NOREPLACE)?;
@@ -124,10 +124,11 @@ impl<'a> Stage<'a> {
         Ok(away)
     }
 
-    /// Disposes of a file that was taken away: what the store does not have moves there, so that it can come back.
+    /// Removes an entry that was moved away. If the store has no copy of its content, the file is moved into the store,
+    /// so that it can be restored.
     ///
     /// # Errors
-    /// The system's: `EXDEV` if the store is on another file system.
+    /// Returns the system's error: `EXDEV` if the store is on another file system.
     pub(crate) fn retire(&self, parent: &Directory, name: &std::ffi::OsStr, row: &Row) -> rustix::io::Result<()> {
         if row.kind == Kind::File && !row.is_kept() {
             renameat_with(parent, name, CWD, self.store.moved_path(row), RenameFlags::empty())?;
@@ -139,12 +140,12 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Gives a file the owner, attributes and permissions of a row. What the user may not set stays.
+/// Sets the owner, attributes and permissions of a file, as far as the user may set them.
 fn dress(file: &File, row: &Row, store: &Store) -> io::Result<()> {
     let stat = rustix::fs::fstat(file)?;
     if (stat.st_uid, stat.st_gid) != row.owner {
         let (user, group) = (Uid::from_raw(row.owner.0), Gid::from_raw(row.owner.1));
-        // A user may give files to his groups, but not to other users.
+        // A user may assign files to his groups, but not to other users.
         if rustix::fs::fchown(file, Some(user), Some(group)).is_err() {
             let _ = rustix::fs::fchown(file, None, Some(group));
         }
@@ -152,23 +153,23 @@ fn dress(file: &File, row: &Row, store: &Store) -> io::Result<()> {
     if let Some(bytes) = row.attributes.and_then(|hash| store.contents.read(&hash).ok()) {
         attributes::write(file.as_fd(), &bytes);
     }
-    // Last: a change of the owner clears set-user-id.
+    // Set last, because a change of the owner clears set-user-id.
     rustix::fs::fchmod(file, Mode::from_raw_mode(row.mode as rustix::fs::RawMode))?;
     Ok(())
 }
 
-/// Returns true if the entry is still the one that the scan saw.
+/// Returns true if the entry has not changed since the scan.
 pub(crate) fn is_still(directory: &Directory, name: &std::ffi::OsStr, row: &Row) -> bool {
     let Ok(Some(stat)) = directory.stat(name) else { return false };
     let found = Row::of(&row.path, &stat, 0);
     match row.kind {
-        // A directory's size and time change with its entries; they are looked at one by one.
+        // The size and time of a directory change with its entries, which are checked one by one.
         Kind::Directory => found.kind == Kind::Directory && found.is_same_inode(row),
         _ => found.is_same_version(row),
     }
 }
 
-/// Returns true if the step makes a directory where there is none.
+/// Returns true if the step creates a directory.
 pub(crate) fn builds_directory(step: &Step) -> bool {
     let is_directory = |row: &Option<Row>| row.as_ref().is_some_and(|row| row.kind == Kind::Directory);
     step.action == Action::Restore && is_directory(&step.then) && !is_directory(&step.now)

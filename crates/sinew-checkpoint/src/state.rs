@@ -1,22 +1,22 @@
-//! The whole of a directory at one moment.
+//! The state of a whole directory at one moment.
 
 use std::collections::HashMap;
 
 use crate::row::{Kind, Row, compare_paths, is_within, parent_of};
 
-/// The entries of a directory in the order of [`compare_paths`].
+/// The entries of a directory, in the order of [`compare_paths`].
 #[derive(Debug, Default, Clone)]
 pub(crate) struct State {
     rows: Vec<Row>,
-    /// The rows of files that have more than one name here, by device and inode.
+    /// The rows of files with several hard links in the directory, by device and inode.
     groups: HashMap<(u64, u64), Vec<u32>>,
 }
 
-/// The changes of one checkpoint to the state before it: a path, and its row now, or nothing if it is gone.
+/// The changes of a checkpoint relative to the previous state: paths with their rows; `None` if the entry was deleted.
 pub(crate) type Delta = Vec<(Box<[u8]>, Option<Row>)>;
 
 impl State {
-    /// Makes a state of rows that are in order.
+    /// Creates a state from sorted rows.
     pub(crate) fn new(rows: Vec<Row>) -> State {
         debug_assert!(rows.is_sorted_by(|one, two| compare_paths(&one.path, &two.path).is_lt()));
         let mut groups: HashMap<(u64, u64), Vec<u32>> = HashMap::new();
@@ -47,19 +47,19 @@ impl State {
         &self.rows[start..start + length]
     }
 
-    /// Returns the names of the file at `path` within the directory, if there are more than one.
+    /// Returns the paths of a file within the directory if it has several hard links.
     pub(crate) fn names_of(&self, row: &Row) -> Vec<&[u8]> {
         let members = self.groups.get(&(row.device, row.inode)).map_or(&[][..], Vec::as_slice);
         let is_member = row.kind == Kind::File && row.links > 1;
         members.iter().filter(|_| is_member).map(|at| &*self.rows[*at as usize].path).collect()
     }
 
-    /// Returns true if the file has a name outside of the directory.
+    /// Returns true if the file has a hard link outside of the directory.
     pub(crate) fn is_shared_outside(&self, row: &Row) -> bool {
         row.kind == Kind::File && row.links as usize > self.names_of(row).len().max(1)
     }
 
-    /// Returns true if the state says whether there is something at `path`: every directory above it was listed, or missing.
+    /// Returns true if the state is known at `path`, because every directory above it was listed or is missing.
     pub(crate) fn knows(&self, path: &[u8]) -> bool {
         let mut folder = path;
         while !folder.is_empty() {
@@ -73,7 +73,7 @@ impl State {
         true
     }
 
-    /// Returns what leads from this state to `next`. Rows that differ in times alone are not in it.
+    /// Returns the changes from this state to `next`. Rows that differ only in times are not included.
     pub(crate) fn delta(&self, next: &State) -> Delta {
         let mut delta = Delta::new();
         merge(self, next, |old, new| match (old, new) {

@@ -1,4 +1,4 @@
-//! The store: one folder for each directory, outside of it, with a manifest per checkpoint and the contents of files.
+//! The store: one folder per directory, outside of it, with a manifest per checkpoint and the contents of files.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -38,10 +38,10 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 impl Store {
-    /// Opens the store of `root` below `base`; creates what is missing.
+    /// Opens the store of `root` below `base`, and creates missing folders.
     ///
     /// # Errors
-    /// The folder cannot be created or read.
+    /// Returns an error if the folder cannot be created or read.
     pub(crate) fn open(base: &Path, root: &Path) -> io::Result<Store> {
         let name = hex(&digest(root.as_os_str().as_bytes())[..12]);
         let folder = base.join(name);
@@ -51,40 +51,40 @@ impl Store {
         Ok(store)
     }
 
-    /// Creates the folders of the store that are missing.
+    /// Creates the missing folders of the store.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn create(&self, root: &Path) -> io::Result<()> {
         for part in ["packs", "manifests", "temporary", "moved"] {
             DirBuilder::new().recursive(true).mode(0o700).create(self.folder.join(part))?;
         }
-        // The lock names nothing, but all that lies in the user's folder is the user's alone.
+        // The lock contains no data, but all files in the user's folder are private.
         OpenOptions::new().append(true).create(true).mode(0o600).open(self.folder.join("lock"))?;
         let label = self.folder.join("directory");
         if label.exists() { Ok(()) } else { self.write_file(&label, root.as_os_str().as_bytes()) }
     }
 
-    /// Takes the lock by which takes, restores and collections of all processes follow each other.
+    /// Acquires the lock, which serializes checkpoints, restores and collections of all processes.
     ///
     /// # Errors
-    /// As [`FileLock::acquire`].
+    /// Returns the errors of [`FileLock::acquire`].
     pub(crate) fn lock(&self, cancel: &CancelToken) -> Result<FileLock> {
         FileLock::acquire(&self.folder.join("lock"), Mode::Exclusive, cancel)
     }
 
-    /// Takes the lock if nobody has it.
+    /// Acquires the lock if it is free.
     ///
     /// # Errors
-    /// As [`FileLock::try_acquire`].
+    /// Returns the errors of [`FileLock::try_acquire`].
     pub(crate) fn try_lock(&self) -> Result<Option<FileLock>> {
         FileLock::try_acquire(&self.folder.join("lock"), Mode::Exclusive)
     }
 
-    /// Removes the unfinished files of a process that was killed. The caller has the lock.
+    /// Removes the unfinished files of a killed process. The caller must have the lock.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn remove_temporary(&self) -> io::Result<()> {
         for entry in fs::read_dir(self.folder.join("temporary"))? {
             fs::remove_file(entry?.path())?;
@@ -95,7 +95,7 @@ impl Store {
     /// Returns the names of all checkpoints, oldest first.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(self.folder.join("manifests"))? {
@@ -105,10 +105,10 @@ impl Store {
         Ok(names)
     }
 
-    /// Returns the name of a new checkpoint, which sorts behind all that there are and was never used before.
+    /// Returns a new, unique name for a checkpoint, which sorts after all existing ones.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn new_name(&self) -> io::Result<String> {
         let last = self.names()?.pop().and_then(|name| name.split_once('-')?.0.parse::<u64>().ok()).unwrap_or(0);
         let mut writer = Writer::default();
@@ -139,7 +139,7 @@ impl Store {
     /// Reads the head of a checkpoint.
     ///
     /// # Errors
-    /// `NotFound`, `InvalidData`, or the system's error.
+    /// Returns `NotFound`, `InvalidData`, or the system's error.
     pub(crate) fn head(&self, id: &str) -> Result<Head> {
         manifest::decode_head(&self.read_manifest(id)?).map_err(|error| error.within(format!("checkpoint {id}")))
     }
@@ -147,25 +147,25 @@ impl Store {
     /// Reads the head and the changes of a checkpoint.
     ///
     /// # Errors
-    /// As [`Store::head`].
+    /// Returns the errors of [`Store::head`].
     pub(crate) fn manifest(&self, id: &str) -> Result<(Head, Delta)> {
         manifest::decode(&self.read_manifest(id)?).map_err(|error| error.within(format!("checkpoint {id}")))
     }
 
-    /// Reads the state of a checkpoint; returns it with the number of rows that were read beside the full list.
+    /// Reads the state of a checkpoint; returns it with the number of rows that were read in addition to the full list.
     ///
     /// # Errors
-    /// As [`Store::head`], for the checkpoint or one that it builds on.
+    /// Returns the errors of [`Store::head`], for the checkpoint or one that it is based on.
     pub(crate) fn state(&self, id: &str) -> Result<(State, usize)> {
         let mut deltas = Vec::new();
         let mut next = Some(id.to_string());
         while let Some(id) = next {
             let (head, delta) = self.manifest(&id)?;
             deltas.push(delta);
-            // A name sorts behind its base, so that a damaged chain cannot be a circle.
+            // A name sorts after its base, so that a damaged chain cannot be a cycle.
             next = head.base.filter(|base| *base < id);
         }
-        // Of the changes of one path the newest counts.
+        // The newest change of a path is used.
         let mut rows = std::collections::HashMap::new();
         let full: Vec<Row> = deltas.pop().into_iter().flatten().filter_map(|(_, row)| row).collect();
         let chained = deltas.iter().map(Vec::len).sum();
@@ -180,13 +180,13 @@ impl Store {
     /// Writes a checkpoint.
     ///
     /// # Errors
-    /// The system's; nothing was added then.
+    /// Returns the system's error; nothing is added then.
     pub(crate) fn write(&self, head: &Head, delta: &Delta) -> io::Result<()> {
         let path = self.folder.join("manifests").join(&head.id);
         self.write_file(&path, &manifest::encode(head, delta))
     }
 
-    /// Writes a file aside, makes it last and gives it its name.
+    /// Writes a temporary file, syncs it and renames it into place.
     fn write_file(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let aside = self.folder.join("temporary").join(format!("{name}.{}", std::process::id()));
@@ -201,7 +201,7 @@ impl Store {
         };
         let done = written();
         if done.is_err() {
-            // Already gone if the rename was done; else the next open removes it too.
+            // It is gone if the rename succeeded; otherwise the next open also removes it.
             let _ = fs::remove_file(&aside);
         }
         done
@@ -210,19 +210,19 @@ impl Store {
     /// Removes a checkpoint.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the system's error.
     pub(crate) fn remove(&self, id: &str) -> Result<()> {
         let path = self.manifest_path(id)?;
         fs::remove_file(path).map_err(|cause| Error::io(format!("failed to remove checkpoint {id}"), &cause))
     }
 
-    /// Returns the place of a file that was too large to copy and was moved into the store when it was undone.
+    /// Returns the path of a file that was too large to copy and was moved into the store by an undo.
     pub(crate) fn moved_path(&self, row: &Row) -> PathBuf {
         self.folder.join("moved").join(moved_name(row))
     }
 }
 
-/// Names a version of a file: the name holds after a move, and no other version has it.
+/// Returns a unique name for a version of a file, which stays valid after a move.
 pub(crate) fn moved_name(row: &Row) -> String {
     format!("{}-{}-{}", row.inode, row.size, row.mtime)
 }

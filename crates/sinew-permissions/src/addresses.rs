@@ -1,14 +1,13 @@
-//! The addresses of `fetch`, in the spellings that rules are compared with.
+//! The addresses of `fetch`, in all spellings that rules are compared with.
 
 use url::{Host, Url};
 
 use super::pattern::Pattern;
 
-/// The spellings of an address that mean the same: as a browser writes it, without what may be left out, and with what may
-/// be added.
+/// Returns equivalent spellings of an address: normalized as in a browser, without optional parts, and with them.
 pub(super) fn spellings(address: &str) -> Vec<String> {
     let Ok(mut url) = Url::parse(address.trim()) else { return vec![address.to_string()] };
-    // Neither names the server.
+    // Neither is part of the server's name.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.set_fragment(None);
@@ -41,7 +40,7 @@ pub(super) fn spellings(address: &str) -> Vec<String> {
     found
 }
 
-/// The pattern of a rule; scheme and host are compared without regard to case.
+/// Returns the pattern of a rule; scheme and host are compared case-insensitively.
 pub(super) fn pattern(inner: &str) -> Pattern {
     let host = inner.find("://").map_or(0, |at| at + 3);
     let end = inner[host..].find('/').map_or(inner.len(), |at| host + at);

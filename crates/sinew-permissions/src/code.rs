@@ -1,5 +1,5 @@
-//! Code of other languages that is part of a line: whether it clearly starts no program. Whatever is not known to be
-//! harmless is not.
+//! Checks code of other languages inside a line: whether it clearly starts no program. Anything that is not known to be
+//! harmless is refused.
 
 use std::sync::LazyLock;
 
@@ -8,13 +8,13 @@ use regex::Regex;
 use super::pattern::{ANY, is_listed};
 use super::sed;
 
-/// A language that is looked at.
+/// The language of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
     JavaScript,
     Perl,
     Python,
-    /// Any other: its code is never clear.
+    /// Any other language, whose code is never clear.
     Other,
 }
 
@@ -29,12 +29,12 @@ pub(super) fn is_plain(language: Language, code: &str) -> bool {
         }
 }
 
-/// Python modules of which every name may be used but those of `PYTHON_STARTS`.
+/// Python modules of which every name except those in `PYTHON_STARTS` may be used.
 const PYTHON_MODULES: &str = "base64 binascii bisect calendar collections csv datetime decimal difflib enum fractions functools \
     glob gzip hashlib heapq hmac html io itertools json locale math pathlib pprint random re secrets socket sqlite3 ssl \
     statistics string struct sys textwrap time timeit tomllib typing unicodedata urllib uuid zlib zoneinfo";
 
-/// Python modules of which a few names may be used.
+/// Python modules of which only some names may be used.
 const PYTHON_PARTS: &[(&str, &str)] = &[
     (
         "os",
@@ -43,7 +43,7 @@ const PYTHON_PARTS: &[(&str, &str)] = &[
     ("yaml", "safe_load safe_load_all safe_dump dump"),
 ];
 
-/// Words by which Python starts a program, makes code from text, or reaches a name by text.
+/// Words with which Python starts a program, creates code from text, or accesses a name by text.
 const PYTHON_STARTS: &str = "system exec eval compile spawn* popen Popen subprocess fork* pty getattr setattr vars globals locals \
     builtins codecs modules importlib ctypes breakpoint breakpointhook attrgetter methodcaller runpy marshal pickle posix nt \
     Formatter meta_path path_hooks path_importer_cache load_extension enable_load_extension sched inspect loader";
@@ -53,7 +53,7 @@ fn python(code: &str) -> bool {
     static FROM: LazyLock<Regex> = LazyLock::new(|| regex(r"^from\s+([\w.]+)\s+import\s+[\w\s,()*]+$"));
     static IMPORT: LazyLock<Regex> =
         LazyLock::new(|| regex(r"^import\s+([\w.]+(?:\s+as\s+\w+)?(?:\s*,\s*[\w.]+(?:\s+as\s+\w+)?)*)$"));
-    // To import a module is to run its file, as a script would be.
+    // Importing a module runs its file, like running a script.
     static SHOWS: LazyLock<Regex> =
         LazyLock::new(|| regex(r"^import ([\w.]+)(?:; ?print\([\w.]+\.__(?:version|file|path)__\))?$"));
     let is_module = |name: &str| is_listed(name.split('.').next().unwrap_or_default(), PYTHON_MODULES);
@@ -93,7 +93,7 @@ fn python(code: &str) -> bool {
     })
 }
 
-/// Words by which JavaScript starts a program, makes code from text, or reaches a name by text.
+/// Words with which JavaScript starts a program, creates code from text, or accesses a name by text.
 const JAVASCRIPT_STARTS: &str = "child_process exec* spawn* fork eval Function constructor binding mainModule import global \
     globalThis module createRequire Reflect vm worker_threads cluster prototype __proto__ dlopen Worker getOwn* getPrototypeOf \
     setPrototypeOf defineProperty Proxy Deno Bun with repl inspector this";
@@ -112,7 +112,7 @@ fn javascript(code: &str) -> bool {
     if ["\\x", "\\u", "`", "]:", "] :"].iter().any(|text| code.contains(text)) {
         return false;
     }
-    // An index that is put together may reach any name.
+    // A computed index may access any name.
     let indexes = code.match_indices('[').all(|(at, _)| {
         let before = code[..at].trim_end().chars().next_back();
         let is_index = before.is_some_and(|letter| letter.is_alphanumeric() || "_$)]?.}\"'".contains(letter));
@@ -135,7 +135,7 @@ fn javascript(code: &str) -> bool {
         })
 }
 
-/// Replacements as `sed` has them, and `print if /x/`.
+/// Accepts replacements as in `sed`, and `print if /x/`.
 fn perl(code: &str) -> bool {
     static PRINTS: LazyLock<Regex> = LazyLock::new(|| regex(r#"^print(?: (?:if|unless) /[^/"'`$@(]*/)?;?$"#));
     static STARTS: LazyLock<Regex> =

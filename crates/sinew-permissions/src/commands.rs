@@ -1,4 +1,4 @@
-//! The programs of a line that run commands, or code, which they find in their words or read.
+//! Programs of a line that run commands or code from their arguments or their input.
 
 use super::code::is_plain;
 use super::interpreters::{self, Source};
@@ -9,11 +9,11 @@ use super::sed;
 use super::variables::{Effect, effect};
 use super::words::{name, rows, spellings, values};
 
-/// Modules of Python that run code which they read or are given.
+/// Python modules that run code which they read or receive as an argument.
 const READING_MODULES: &str = "code pdb bdb timeit pty IPython idlelib asyncio runpy trace";
 
 impl Line {
-    /// Looks for what a program runs by its options, and for lines that it reads.
+    /// Finds the commands that a program runs because of its options, and the lines that it reads.
     pub(super) fn program(&mut self, words: &[String], has_input: bool, depth: usize) {
         let arguments = words.get(1..).unwrap_or_default();
         let inner = depth + 1;
@@ -124,7 +124,7 @@ impl Line {
         for (_, text) in arguments.iter().filter_map(|word| word.split_once('=')) {
             let before = self.commands.len();
             self.read_inner(text, inner);
-            // The words behind the alias belong to its last command.
+            // The arguments after an alias are appended to its last command.
             let last = self.commands[before..].last().into_iter().flatten();
             let longer: Vec<String> = last.map(|text| format!("{text} {ANY}")).collect();
             self.inside.extend(longer);
@@ -134,7 +134,7 @@ impl Line {
         }
     }
 
-    /// A shell: its `-c`, its script, or its standard input.
+    /// Reads the line of a shell: its `-c`, its script, or its standard input.
     fn shell(&mut self, words: &[String], has_input: bool, inner: usize) {
         let mut rest = words[1..].iter().map(String::as_str).peekable();
         let (mut is_line, mut by_input) = (false, false);
@@ -147,7 +147,7 @@ impl Line {
                 _ => {
                     is_line |= word.contains('c');
                     by_input |= word.contains(['s', 'i']);
-                    // `-o pipefail`, `-O extglob`: each takes a word.
+                    // `-o pipefail` and `-O extglob` each have a value.
                     let settings = word.matches(['o', 'O']).count();
                     rest.by_ref().take(settings).for_each(drop);
                 }
@@ -164,14 +164,14 @@ impl Line {
         if name(words) == "su" {
             return;
         }
-        // A script is not read; standard input and what an expansion gives cannot be.
+        // Scripts are not read; standard input and expansions cannot be read.
         let seen = rest.next().is_some_and(|script| !script.contains(ANY) && self.is_plain_file(script, has_input));
         if !seen || by_input {
             self.unsure("a shell reads commands from something that is not a plain file");
         }
     }
 
-    /// Code in the call, in a file, or in the standard input.
+    /// Checks the code of an interpreter: in the call, in a file, or from standard input.
     fn interpreter(&mut self, words: &[String], has_input: bool) {
         let Some(row) = interpreters::find(name(words)) else { return };
         for source in row.sources(&words[1..]) {
@@ -189,7 +189,7 @@ impl Line {
         }
     }
 
-    /// Variables that a command sets without `name=value` in front of it.
+    /// Records variables that a command sets other than by a prefix `name=value`.
     pub(super) fn sets(&mut self, words: &[String], depth: usize) {
         let arguments = words.get(1..).unwrap_or_default();
         let program = name(words);
@@ -219,21 +219,21 @@ impl Line {
         if is_listed(program, "export declare typeset local readonly") {
             let flags = arguments.iter().filter(|word| word.starts_with('-'));
             let has = |letter: char| flags.clone().any(|word| word.contains(letter));
-            // With these it prints, or is about functions, unless a value is given.
+            // With these options it prints or handles functions, unless a value is given.
             let asks = has('p') || has('f') || has('F');
             let names = arguments.iter().filter(|word| !word.starts_with(['-', '+']));
             for word in names.filter(|word| !asks || word.contains('=')) {
                 let (name, value) = word.split_once('=').unwrap_or((word, "\0"));
                 let name = name.trim_end_matches('+').split('[').next().unwrap_or_default();
                 self.variable(name, value, program == "export" || has('x'), depth);
-                // Another name for the variable that the value names.
+                // With `-n`, the variable is a reference to the variable named by the value.
                 if has('n') && program != "export" {
                     self.variable(value, &ANY.to_string(), false, depth);
                 }
             }
             return;
         }
-        // A program may take variables as arguments: `make CC=x`.
+        // A program may accept variables as arguments: `make CC=x`.
         for (name, value) in arguments.iter().filter_map(|word| word.split_once('=')) {
             let function = name.starts_with("BASH_FUNC_");
             let line = effect(name, value, false) == Effect::Line;
@@ -243,7 +243,7 @@ impl Line {
         }
     }
 
-    /// A builtin whose words may be expressions.
+    /// Records a builtin whose arguments may be evaluated as expressions.
     fn evaluation(&mut self, name: &str, arguments: &[String]) {
         let has = |option: &str| arguments.iter().any(|word| word == option);
         let by_option = match name {
@@ -294,7 +294,7 @@ impl Line {
             }
         }
         if scripts.is_empty() && files.is_empty() {
-            // On BSD an empty word follows `-i`.
+            // On BSD, `-i` is followed by an empty word.
             scripts.extend(words.iter().find(|word| !word.is_empty()));
         }
         if files.iter().any(|file| file.contains(ANY) || !self.is_plain_file(file, has_input)) {
@@ -362,7 +362,7 @@ impl Line {
         let rest = &arguments[at..];
         let known = GIT_COMMANDS.contains(&format!(" {command} "));
         if !known {
-            // An alias, or a program of somebody else.
+            // Either an alias or an external program.
             self.inside.push(format!("git {ANY}"));
         } else if at > 0 {
             self.inside.push(format!("git {}", rest.join(" ")));
@@ -373,7 +373,7 @@ impl Line {
                 let words = rest[1..].iter().filter(|word| !word.starts_with('-'));
                 let sets = words.clone().count() > 1;
                 let keys = words.filter(|word| word.contains('.'));
-                // Without options that take a value the first one is the key.
+                // If no option has a value, the first word is the key.
                 let valued = rest.iter().any(|word| {
                     let option = word.split('=').next().unwrap_or_default();
                     word.starts_with("-f") || is_listed(option, "--file --blob --type --default --comment --value")
@@ -399,13 +399,13 @@ impl Line {
     }
 }
 
-/// Returns whether a setting of git runs nothing.
+/// Returns whether a git setting never runs a program.
 fn is_harmless(setting: &str) -> bool {
     let key = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
     is_listed(&key, GIT_SETTINGS)
 }
 
-/// Returns whether a text could be the name of a variable.
+/// Returns whether a text is a valid variable name.
 fn is_identifier(text: &str) -> bool {
     let first = text.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic());
     first && text.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())

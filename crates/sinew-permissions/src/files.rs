@@ -1,4 +1,4 @@
-//! The files that rules deny, as entries of a sandbox: the kernel then enforces them for programs too.
+//! The files that rules deny, as entries of a sandbox policy, so that the kernel enforces the rules for programs too.
 
 use sinew_tools::semantics::{Effects, ToolKind};
 use sinew_tools::{names_of, restricting_names};
@@ -6,28 +6,29 @@ use sinew_tools::{names_of, restricting_names};
 use super::paths::is_bare;
 use super::rules::{Rule, Rules};
 
-/// The files that rules of `deny` name, as paths and globs of a sandbox policy.
+/// The files of deny rules, as paths and globs of a sandbox policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeniedFiles {
-    /// Files that nothing may read.
+    /// Files that must not be read.
     pub read: Vec<String>,
-    /// Files that nothing may write.
+    /// Files that must not be written.
     pub write: Vec<String>,
 }
 
-/// The verdict of the rules on a permission that is no tool.
+/// The result of the rules for a permission that is not a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// A rule of `deny` names it.
+    /// A deny rule names it.
     Denied,
-    /// A rule of `allow` names it.
+    /// An allow rule names it.
     Allowed,
-    /// No rule names it, or one of `ask` does.
+    /// No rule names it, or an ask rule does.
     Asked,
 }
 
 impl Rules {
-    /// Returns the files that rules of `deny` name. Rules without brackets are left out: they deny the tools, and no files.
+    /// Returns the files that deny rules name. Rules without brackets are skipped, because they deny tools and not
+    /// files.
     #[must_use]
     pub fn denied_files(&self) -> DeniedFiles {
         let of = |effects: Effects| -> Vec<String> {
@@ -42,7 +43,7 @@ impl Rules {
         }
     }
 
-    /// Returns the verdict on a permission such as `sandbox(off)`.
+    /// Returns the result for a permission such as `sandbox(off)`.
     #[must_use]
     pub fn verdict_on(&self, name: &str, inner: &str) -> Verdict {
         let names = |rule: &Rule| rule.tool.fits(name) && rule.inner.as_deref().is_none_or(|own| own == inner);
@@ -56,7 +57,7 @@ impl Rules {
     }
 }
 
-/// Returns the pattern of a rule as an entry of a sandbox policy. Brackets and braces are plain letters in a rule.
+/// Converts the pattern of a rule to an entry of a sandbox policy. Brackets and braces are literal in a rule.
 fn entry(inner: &str) -> String {
     let folder = inner.strip_suffix("/**").filter(|folder| !folder.is_empty() && *folder != "**");
     let inner = folder.unwrap_or(inner);

@@ -1,10 +1,11 @@
-//! The interpreters of languages: the source of the code that a call of one runs. An option that no row lists is not
-//! known, so the source is not either.
+//! The interpreters of languages and where they find their code. If a call has an option that no row lists, its code is
+//! unknown.
 
 use super::code::Language;
 use super::pattern::is_listed;
 
-/// The options of an interpreter, divided by blanks; `*` at the end is any end. Options of one letter may stand together.
+/// The options of an interpreter, separated by spaces; a final `*` matches any ending. One-letter options may be
+/// combined.
 pub(super) struct Interpreter {
     pub(super) names: &'static str,
     pub(super) language: Language,
@@ -16,23 +17,23 @@ pub(super) struct Interpreter {
     code: &'static str,
     /// Options whose value names a module.
     module: &'static str,
-    /// Options by which it finds its files itself.
+    /// Options that make it search for its files by itself.
     finds: &'static str,
-    /// Options that only print something.
+    /// Options that only print information.
     informs: &'static str,
 }
 
-/// A source of the code that a call runs.
+/// The source of the code that a call runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
     Code(&'a str),
     Module(&'a str),
     Script(&'a str),
-    /// It reads its standard input.
+    /// Its standard input.
     Input,
-    /// Nothing runs.
+    /// No code runs.
     Nothing,
-    /// An option is not known.
+    /// Unknown, because an option is unknown.
     Unknown,
 }
 
@@ -110,13 +111,13 @@ const INTERPRETERS: &[Interpreter] = &[
     },
 ];
 
-/// The interpreter of a name.
+/// Returns the interpreter with this name.
 pub(super) fn find(name: &str) -> Option<&'static Interpreter> {
     INTERPRETERS.iter().find(|row| is_listed(name, row.names))
 }
 
 impl Interpreter {
-    /// The sources of the code that a call with these arguments runs.
+    /// Returns the sources of the code that a call with these arguments runs.
     pub(super) fn sources<'a>(&self, arguments: &'a [String]) -> Vec<Source<'a>> {
         let mut found = Vec::new();
         let mut rest = arguments.iter().map(String::as_str);
@@ -139,14 +140,14 @@ impl Interpreter {
             }
         }
         if found.is_empty() {
-            // `node --test` looks for files by itself.
+            // `node --test` searches for files by itself.
             let finds = arguments.iter().any(|word| is_listed(word, self.finds));
             found.push(if finds { Source::Nothing } else { Source::Input });
         }
         found
     }
 
-    /// Reads an option, or several that stand together. Returns false if one is not known.
+    /// Reads one option or several combined ones. Returns false if one is unknown.
     fn option<'a>(&self, word: &'a str, rest: &mut impl Iterator<Item = &'a str>, found: &mut Vec<Source<'a>>) -> bool {
         let (name, attached) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
         if word.starts_with("--") || self.has(word) {
@@ -164,13 +165,13 @@ impl Interpreter {
         true
     }
 
-    /// Returns whether a row lists a word as it is.
+    /// Returns whether a list contains a word exactly.
     fn has(&self, word: &str) -> bool {
         let lists = [self.flags, self.values, self.code, self.module, self.informs];
         lists.iter().any(|list| list.split(' ').any(|entry| entry == word))
     }
 
-    /// Reads one option. Returns whether it takes what is attached to it, or `None` if it is not known.
+    /// Reads one option. Returns whether it uses the attached value, or `None` if the option is unknown.
     fn one<'a>(
         &self,
         name: &str,
@@ -189,7 +190,7 @@ impl Interpreter {
             found.push(Source::Nothing);
             return Some(false);
         } else if is_listed(name, self.flags) {
-            // `-i.bak`: the rest belongs to it.
+            // `-i.bak`: the rest of the word is its value.
             return Some(self.flags.split(' ').any(|flag| flag.strip_suffix('*') == Some(name)));
         } else {
             return None;

@@ -1,28 +1,31 @@
-//! The rules of the user about calls: `permissions` in the settings.
+//! Permission rules for tool calls: the setting `permissions`.
 //!
-//! `{"deny": ["write(/etc/**)"], "ask": ["bash(*)"], "allow": ["bash(git status*)"]}`. A rule is the name of a tool
-//! (`*` is any text) and, in brackets, what of its call: a path for tools that take one, a command for `bash`, a URL
-//! for `fetch`, the arguments as JSON for all others. Without brackets it is every call of the tool.
+//! Example: `{"deny": ["write(/etc/**)"], "ask": ["bash(*)"], "allow": ["bash(git status*)"]}`. A rule is the name of a
+//! tool (`*` matches any text), optionally followed by a pattern in brackets: a path for tools that use one, a command
+//! for `bash`, a URL for `fetch`, and the arguments as JSON for all other tools. Without brackets, the rule matches
+//! every call of the tool.
 //!
-//! A call that fits a rule of `deny` does not run. One that fits a rule of `ask` needs the user's word, unless a rule
-//! of `allow` that says more fits it as well. Everything else runs.
+//! A call that matches a deny rule does not run. A call that matches an ask rule needs the user's approval, unless a
+//! more specific allow rule also matches it. Every other call runs.
 //!
-//! **Paths.** `*` and `?` stay within a name, `**` does not; relative ones begin in the session's folder, and a name without a
-//! folder fits at any depth where it denies or asks. A call fits by the path as it is written and by where its links lead,
-//! when it starts; and the tools show again what they opened, by its own path, before they use it (`opened.rs`). A search
-//! fits by the path it begins at; a file below it that a rule of `deny` excludes is left out of its result. A rule for
-//! `read` or `write` also restricts every other tool that reads or writes files (`sinew_tools::restricting_names`).
+//! **Paths.** `*` and `?` match within a name, `**` across folders. Relative patterns start in the session's folder; in
+//! deny and ask rules, a name without a folder matches at any depth. When a call starts, its path is compared as
+//! written and with links resolved. Before a tool uses a file that it opened, the actual path of the file is compared
+//! again (`opened.rs`). A search is compared by the path where it starts; files below it that a deny rule matches are
+//! omitted from the result. A rule for `read` or `write` also restricts every other tool that reads or writes files
+//! (`sinew_tools::restricting_names`).
 //!
-//! **Commands.** Every simple command that the line shows is compared, without its quotes, variables before it and
-//! redirections: those of pipelines, lists, loops, functions, substitutions and here-documents, and those that
-//! `sudo`, `env`, `xargs`, `bash -c`, `eval` and their like run (`runners.rs` lists them). The program fits by its name
-//! and by its path, `git -C . push` also as `git push`. The variables and the folder of the call count, and so does what
-//! earlier calls left in the shell. A line that cannot be read for sure, or where an expansion could make a command fit,
-//! is refused by a rule of `deny`, and asks by one of `ask`. Lists say what is known, and what no list knows is not sure.
+//! **Commands.** Every simple command of the line is compared, without quotes, variable assignments and redirections.
+//! This includes commands in pipelines, lists, loops, functions, substitutions and here-documents, and those that
+//! programs such as `sudo`, `env`, `xargs`, `bash -c` and `eval` run (`runners.rs` lists them). A program is compared
+//! by its name and by its path, and `git -C . push` also as `git push`. The variables and the folder of the call are
+//! considered, and the state that earlier calls left in the shell. If a line cannot be read reliably, or an expansion
+//! could make a command match, a deny rule refuses it and an ask rule asks. The tables list what is known; anything
+//! else is unsure.
 //!
-//! **Limits.** Rules judge calls, and not what a program does after it has started: a script, a makefile, a program under another
-//! name. The files that rules of `deny` name become entries of the session's sandbox ([`Rules::denied_files`]), which the kernel
-//! enforces for programs too.
+//! **Limits.** Rules check calls, not what a program does after it has started: a script, a makefile, a program under
+//! another name. The files of deny rules become entries of the session's sandbox ([`Rules::denied_files`]), which the
+//! kernel enforces for programs too.
 
 mod addresses;
 mod code;
@@ -71,45 +74,45 @@ use sinew_tools::PathCheck;
 pub struct CallSite<'a> {
     /// The id of the session.
     pub session: &'a str,
-    /// The directory in which it works.
+    /// The working directory.
     pub cwd: &'a Path,
-    /// Somebody can be asked.
+    /// Whether a user can be asked.
     pub has_ui: bool,
 }
 
 /// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It may run.
+    /// The call may run.
     Allow,
-    /// It must not; the model reads why.
+    /// The call must not run; the text is the reason that the model reads.
     Block(String),
 }
 
-/// The rules, and what the user has said about calls since they were read.
+/// The rules, and the user's answers since they were read.
 pub struct Permissions {
     rules: Rules,
     home: Option<PathBuf>,
     ask: Option<Arc<dyn Ask>>,
-    /// Files of Sinew itself, which no tool uses.
+    /// The protected files of Sinew.
     own: Option<Arc<OwnFiles>>,
-    /// The calls that the user was asked about and let run.
+    /// The ids of calls that the user was asked about and approved.
     allowed: Mutex<VecDeque<String>>,
-    /// The calls that the user let run again: session, tool and arguments.
+    /// Calls that the user approved for the session: session, tool and arguments.
     granted: Mutex<Vec<(String, String, Value)>>,
-    /// Rules that the user has added, each with the session for which it counts; none: for all.
+    /// Rules that the user added, each with its session; `None` applies to all sessions.
     added: Mutex<Vec<(Option<String>, Rule)>>,
-    /// A rule was added: calls that wait look whether they may run.
+    /// Notified when a rule is added, so that waiting calls check again whether they may run.
     changed: Notify,
-    /// The shells of the sessions, by what ran in them.
+    /// The shell states of the sessions, derived from the lines that ran in them.
     shells: Mutex<HashMap<String, ShellState>>,
 }
 
-/// Calls that are remembered; the oldest goes first.
+/// The maximum number of remembered calls; the oldest is dropped first.
 const REMEMBERED: usize = 256;
 
 impl Permissions {
-    /// `home` is what `~` stands for; without `ask`, what needs the user's word is denied.
+    /// Creates the permissions. `home` replaces `~`. Without `ask`, calls that need the user's approval are denied.
     #[must_use]
     pub fn new(rules: Rules, home: Option<PathBuf>, ask: Option<Arc<dyn Ask>>) -> Permissions {
         Permissions {
@@ -125,13 +128,13 @@ impl Permissions {
         }
     }
 
-    /// Keeps the model's tools from the files of Sinew itself.
+    /// Protects Sinew's own files from the model's tools.
     #[must_use]
     pub fn protecting(self, own: Arc<OwnFiles>) -> Permissions {
         Permissions { own: Some(own), ..self }
     }
 
-    /// The rules in force in a session: those of the start, and those that the user has added.
+    /// Returns the rules of a session: those from the start, and those that the user added.
     fn in_force(&self, session: &str) -> Cow<'_, Rules> {
         let added = self.added.lock();
         let mut here = added.iter().filter(|(only, _)| only.as_deref().is_none_or(|only| only == session)).peekable();
@@ -152,15 +155,15 @@ impl Permissions {
         SessionView { cwd: site.cwd, home: self.home.as_deref(), shell }
     }
 
-    /// The shell of a session, by the lines that ran in it.
+    /// Returns the shell state of a session.
     fn shell(&self, session: &str) -> ShellState {
         self.shells.lock().get(session).cloned().unwrap_or_default()
     }
 
-    /// Notes what a call that runs leaves in the shell of its session.
+    /// Records how a call that runs changes the shell of its session.
     fn note_shell(&self, call: &ToolCall, site: CallSite<'_>) {
         let alone = |name: &str| call.arguments.get(name).and_then(Value::as_bool) == Some(true);
-        // A job runs in a copy of the shell.
+        // A background job runs in a copy of the shell.
         let runs_line = sinew_tools::semantics_of(&call.name).kind == ToolKind::Execute;
         if !runs_line || self.rules.is_empty() || alone("background") {
             return;
@@ -171,12 +174,12 @@ impl Permissions {
         }
     }
 
-    /// Answers a call, and asks the user where a rule says so.
+    /// Decides about a call, and asks the user if a rule requires it.
     async fn decide(&self, call: &ToolCall, site: CallSite<'_>) -> Result<Decision> {
         let denied = |rule: String| Ok(Decision::Block(format!("Denied by permission rule: {rule}")));
         let rule = match self.answer(call, site) {
             Answer::Runs => {
-                // The user has added a rule for this call, so he is not asked again about the files that it opens.
+                // The user added a rule for this call, so the files that it opens are approved too.
                 let shell = self.shell(site.session);
                 if self.rules.answer(call, self.view(site, &shell)) != Answer::Runs {
                     self.remember(call);
@@ -221,13 +224,13 @@ impl Permissions {
         Ok(Decision::Allow)
     }
 
-    /// Asks the user, unless a rule that he adds meanwhile lets the call run.
+    /// Asks the user, unless a rule that is added meanwhile allows the call.
     async fn asked(&self, ask: &dyn Ask, call: &ToolCall, site: CallSite<'_>, rule: String) -> Approval {
         let request = suggest::request(&self.rules, call, self.view(site, &self.shell(site.session)), rule);
         let mut answered = ask.approve(&request);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
-            // Heard from here on, so that no rule is missed.
+            // Registered before the check, so that no added rule is missed.
             changed.as_mut().enable();
             if self.answer(call, site) == Answer::Runs {
                 return Approval::Once;
@@ -249,17 +252,18 @@ impl Permissions {
 }
 
 impl Permissions {
-    /// Returns true if somebody can be asked about a call.
+    /// Returns true if a user can be asked about a call.
     #[must_use]
     pub fn asks_person(&self) -> bool {
         self.ask.is_some()
     }
 
-    /// The check of the files that `tool` opens in a call, or that the user attaches; `None` if no rule could refuse one.
+    /// Returns the check of the files that `tool` opens in a call, or that the user attaches (`call` is `None`); `None`
+    /// if no rule could refuse one.
     #[must_use]
     pub fn path_check(&self, tool: &str, call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         let asked = |call: &str| self.allowed.lock().iter().any(|id| id == call);
-        // What the user attaches, and what he was asked about, needs no second word.
+        // Attached files and calls that the user was asked about need no further approval.
         let may_ask = call.is_some_and(|call| !asked(call));
         let check = opened::check(&self.rules, tool, may_ask, cwd, self.home.as_deref());
         match &self.own {
@@ -270,14 +274,15 @@ impl Permissions {
         }
     }
 
-    /// The check of the addresses to which a server leads a call of `tool`; `None` if no rule could refuse one.
+    /// Returns the check of the addresses that a server redirects a call of `tool` to; `None` if no rule could refuse
+    /// one.
     #[must_use]
     pub fn address_check(&self, tool: &str, call: &str) -> Option<AddressCheck> {
         let may_ask = !self.allowed.lock().iter().any(|id| id == call);
         opened::address_check(&self.rules, tool, may_ask)
     }
 
-    /// Decides about a call before it runs, and asks the user where a rule says so.
+    /// Decides about a call before it runs, and asks the user if a rule requires it.
     ///
     /// # Errors
     /// Returns an error if the user answers with a rule that does not parse.
@@ -297,8 +302,8 @@ impl Permissions {
 }
 
 impl Permissions {
-    /// Returns true if the user let this very call run for the rest of the session. One with other arguments asks anew:
-    /// what a wider rule would cover, nobody has read.
+    /// Returns true if the user approved this exact call for the rest of the session. A call with other arguments asks
+    /// again, because the user has not seen it.
     fn is_granted(&self, session: &str, call: &ToolCall) -> bool {
         let granted = self.granted.lock();
         granted

@@ -1,4 +1,4 @@
-//! The commands that a line of bash runs, as texts that rules are compared with.
+//! The commands that a bash line runs, as texts that are compared with rules.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,84 +10,84 @@ use super::variables::{Effect, effect};
 use super::words::{base, name, placeholders, rows, spellings};
 use super::{interpreters, paths};
 
-/// The shell of a session, as far as it is known from the lines that ran in it.
+/// The state of a session's shell, derived from the lines that ran in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ShellState {
-    /// Folders in which it may be, beside the session's.
+    /// The folders in which it may be, in addition to the session's.
     folders: Vec<PathBuf>,
-    /// It may be in a folder that is not known.
+    /// Whether it may be in an unknown folder.
     somewhere: bool,
-    /// A variable may hold a substitution, which an expression runs.
+    /// Whether a variable may contain a substitution, which an expression would run.
     dormant: bool,
-    /// A function or a trap evaluates expressions.
+    /// Whether a function or a trap evaluates expressions.
     evaluates: bool,
-    /// Its standard input, or another descriptor, comes from a line.
+    /// Whether its standard input, or another file descriptor, comes from a line.
     has_input: bool,
-    /// Variables that its programs see.
+    /// The variables that its programs see.
     exported: BTreeSet<String>,
-    /// All variables are exported.
+    /// Whether all variables are exported.
     exports_all: bool,
-    /// A command may mean something else than in a new shell.
+    /// Whether a command may have another meaning than in a new shell.
     changed: bool,
 }
 
-/// The folder, variables and shell state that a line runs with.
+/// The folder, variables and shell state with which a line runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings<'a> {
     /// The folder of the session.
     pub(super) cwd: &'a Path,
     /// The folder of this call, if it has its own.
     pub(super) folder: Option<&'a Path>,
-    /// Variables of this call.
+    /// The variables of this call.
     pub(super) env: &'a [(String, String)],
     pub(super) shell: &'a ShellState,
 }
 
-/// A line of bash.
+/// A parsed bash line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Each simple command, in its spellings.
+    /// Each simple command, in its equivalent spellings.
     pub(super) commands: Vec<Vec<String>>,
-    /// Commands that others run: `sudo`, `xargs`.
+    /// Commands that other programs run: `sudo`, `xargs`.
     pub(super) inside: Vec<String>,
-    /// The arguments of programs that may run what they are told, and values that programs see.
+    /// The arguments of programs that may run them, and values that programs see.
     told: Vec<String>,
-    /// The reason why something of the line cannot be known by reading it.
+    /// Why a part of the line cannot be known before it runs.
     unknown: Option<String>,
     assigns: bool,
     loops: bool,
     writes: bool,
-    /// It runs in another folder than the session's.
+    /// Whether it runs in a folder other than the session's.
     moved: bool,
     dormant: bool,
     pub(super) evaluates: bool,
-    /// It makes links or pipes, so that a path may lead elsewhere when the line runs.
+    /// Whether it creates links or pipes, so that a path may point elsewhere when the line runs.
     links: bool,
-    /// It keeps a text in the shell.
+    /// Whether it stores a text in the shell.
     keeps: bool,
-    /// Its last command is `set +a`.
+    /// Whether its last command is `set +a`.
     ends_exports: bool,
-    /// Folders in which one of its commands may run.
+    /// The folders in which its commands may run.
     folders: Vec<PathBuf>,
-    /// One of its commands may run in a folder that is not known.
+    /// Whether one of its commands may run in an unknown folder.
     somewhere: bool,
-    /// The shell as the line leaves it.
+    /// The state of the shell after the line.
     after: ShellState,
 }
 
-/// Words of a runner at most; behind them nothing is looked for but the commands of `find`.
+/// The maximum number of words of a runner that are checked; after them only the commands of `find` are.
 pub(super) const LOOKED_AT: usize = 64;
-/// Lines in lines: `bash -c 'bash -c …'`.
+/// The maximum depth of nested lines: `bash -c 'bash -c …'`.
 const DEEPEST: usize = 8;
-/// Commands of one line, those that others run included.
+/// The maximum number of commands of one line, including those that others run.
 const MOST: usize = 20_000;
-/// Folders that are kept of a shell.
+/// The maximum number of folders that are tracked for a shell.
 const FOLDERS: usize = 32;
-/// Words of `find` behind which a command begins.
+/// The words of `find` after which a command begins.
 const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
-/// Commands after which a shell may understand later lines in another way.
+/// Commands after which the shell may interpret later lines differently.
 const CHANGES: &str = "alias unalias source . eval set shopt trap hash enable unset exec bind complete";
-/// Commands that keep texts in the shell.
+/// Commands that store texts in the shell.
 const KEEPS: &str = "read mapfile readarray getopts printf set declare typeset local readonly export let trap";
 
 impl Line {
@@ -121,13 +121,13 @@ impl Line {
         line
     }
 
-    /// Notes what of the line the shell keeps.
+    /// Records the effect of the line on the shell.
     fn leave(&mut self, around: Surroundings<'_>) {
         let Surroundings { cwd, folder, shell, .. } = around;
         self.after.dormant |= self.dormant && self.keeps;
         self.after.exports_all &= !self.ends_exports;
         if folder.is_some() {
-            // A folder for one call moves the shell nowhere.
+            // The folder of a single call does not move the shell.
             (self.after.folders, self.after.somewhere) = (shell.folders.clone(), shell.somewhere);
         } else if let [only] = &self.commands[..]
             && let Some(target) = only.first().and_then(|command| command.strip_prefix("cd "))
@@ -138,17 +138,17 @@ impl Line {
         }
     }
 
-    /// The shell as the line leaves it.
+    /// Returns the state of the shell after the line.
     pub(super) fn after(&self) -> &ShellState {
         &self.after
     }
 
-    /// The reason why the line cannot be read for sure, where it is not an expansion.
+    /// Returns why the line cannot be read reliably, for reasons other than an expansion.
     pub(super) fn unknown(&self) -> Option<&str> {
         self.unknown.as_deref()
     }
 
-    /// Returns whether one of the commands fits.
+    /// Returns whether one of the commands matches.
     pub(super) fn fit(&self, pattern: &Pattern) -> Fit {
         let texts = || self.commands.iter().flatten().chain(&self.inside);
         if texts().any(|text| pattern.fits(text)) {
@@ -163,8 +163,8 @@ impl Line {
         }
     }
 
-    /// Returns whether all commands fit and nothing else happens: no variable is set, no file is written, and the shell is
-    /// as it was at its start.
+    /// Returns whether all commands match and the line has no other effect: it sets no variable, writes no file, and
+    /// does not change the shell.
     pub(super) fn covered(&self, pattern: &Pattern) -> bool {
         let alone = self.unknown.is_none() && self.inside.is_empty() && !self.commands.is_empty();
         let plain = !self.assigns && !self.loops && !self.writes && !self.moved && !self.after.changed;
@@ -221,7 +221,7 @@ impl Line {
         }
     }
 
-    /// Notes the variables that a line exports: also those that it sets elsewhere.
+    /// Records the variables that a line exports, including those that it sets in another place.
     fn exports(&mut self, command: &SimpleWords) {
         let words = &command.words;
         let declares = is_listed(name(words), "declare typeset local readonly");
@@ -232,7 +232,7 @@ impl Line {
         }
     }
 
-    /// A variable that the line sets, or gives to a program.
+    /// Records a variable that the line sets, or passes to a program.
     pub(super) fn variable(&mut self, name: &str, value: &str, exported: bool, depth: usize) {
         let is_name = !name.is_empty() && !name.contains(['=', ANY]);
         let exported = exported || self.after.exports_all || self.after.exported.contains(name);
@@ -240,7 +240,7 @@ impl Line {
             Effect::Line => {
                 self.after.changed = true;
                 self.read_inner(value, depth + 1);
-                // The program that obeys it adds words.
+                // The program that reads the variable appends arguments.
                 if !value.trim().is_empty() && !value.contains(ANY) {
                     self.inside.push(format!("{} {ANY}", value.trim()));
                 }
@@ -260,7 +260,7 @@ impl Line {
                 }
             }
         }
-        // What stands in the value for itself may be a part of a substitution that is put together later.
+        // Literal characters in the value may become part of a substitution that is assembled later.
         self.dormant |= value.contains(['$', '`']);
     }
 
@@ -289,7 +289,7 @@ impl Line {
         self.told(words, has_input, depth);
     }
 
-    /// A program that is not known to take its arguments as data may run them.
+    /// Records the arguments of a program that is not known to treat them as data.
     fn told(&mut self, words: &[String], has_input: bool, depth: usize) {
         let program = name(words);
         let command = words.iter().skip(1).find(|word| !word.starts_with('-')).map_or("", String::as_str);
@@ -304,14 +304,14 @@ impl Line {
         for at in 1..words.len().min(LOOKED_AT) {
             let inner = base(&words[at]);
             let interprets = rows(inner).any(|takes| takes == Takes::Shell) || interpreters::find(inner).is_some();
-            // Alone it is the name of something else as a rule: `make python3`.
+            // A single word is usually the name of something else: `make python3`.
             if interprets && (has_input || at + 1 < words.len()) {
                 self.program(&words[at..], has_input, depth);
             }
         }
     }
 
-    /// Notes where later commands may run.
+    /// Records the folders in which later commands may run.
     fn change_folder(&mut self, words: &[String], apart: bool) {
         let target = words.iter().skip(1).find(|word| !word.starts_with('-') && !word.starts_with('+'));
         let known = target.filter(|target| !target.contains(ANY)).map(Path::new);
@@ -332,7 +332,7 @@ impl Line {
         }
     }
 
-    /// Returns whether a file of commands is a plain file, wherever the line may be.
+    /// Returns whether a file of commands is a plain file in each folder in which the line may run.
     pub(super) fn is_plain_file(&self, file: &str, has_input: bool) -> bool {
         if file.contains(ANY) {
             return !has_input && !file.starts_with("/dev");
@@ -347,7 +347,7 @@ impl Line {
         !(elsewhere && like_device || has_input && missing && self.links)
     }
 
-    /// Every rest of the words of a program that runs others may be the command.
+    /// Treats every remainder of a runner's words as the command that it may run.
     fn runner(&mut self, words: &[String], has_input: bool, depth: usize) {
         let find = name(words) == "find";
         let inputs = words.iter().position(|word| rows(base(word)).any(|takes| takes == Takes::WordsAndInput));
@@ -356,7 +356,7 @@ impl Line {
         }
         let replaced = inputs.map(|at| placeholders(&words[at..])).unwrap_or_default();
         let near = 1..words.len().min(LOOKED_AT);
-        // Behind these words a command begins, wherever they stand.
+        // After these words a command begins, at any position.
         let far = (LOOKED_AT..words.len()).filter(|at| FIND_RUNS.contains(&words[at - 1].as_str())).take(LOOKED_AT);
         for at in near.chain(far) {
             let Some(from) = inputs.filter(|from| *from < at) else {
@@ -397,7 +397,7 @@ pub(super) fn substitutes(text: &str) -> bool {
     text.contains("$(") || text.contains('`')
 }
 
-/// Returns whether words may all be options, their values and variables, so that the command itself follows them.
+/// Returns whether all words may be options, their values and variables, so that the command follows them.
 fn is_all_options(words: &[String]) -> bool {
     let mut behind_option = false;
     words.iter().all(|word| {

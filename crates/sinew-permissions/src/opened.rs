@@ -1,5 +1,5 @@
-//! Rules about what tools have opened: files by the path of the file itself, whatever the call named, and addresses that a
-//! server leads to.
+//! Checks what tools have opened: files by their actual path, regardless of the path in the call, and addresses that a
+//! server redirects to.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -13,26 +13,26 @@ use super::{addresses, paths};
 use sinew_llm::fetch::AddressCheck;
 use sinew_tools::PathCheck;
 
-/// A rule for paths, its patterns made.
+/// A path rule with its compiled patterns.
 struct PathRule {
     text: String,
     said: usize,
-    /// None: every path.
+    /// `None` matches every path.
     patterns: Option<Vec<Pattern>>,
-    /// The folder or file below which the rule names files.
+    /// The folder or file below which all matching files are.
     root: Option<PathBuf>,
-    /// It names all of them.
+    /// Whether the rule matches everything below `root`.
     is_whole: bool,
-    /// The files of several names that it holds, by device and number; none if there are too many to look at.
+    /// The matching files with several hard links, by device and inode; `None` if there are too many entries to scan.
     linked: OnceLock<Option<HashSet<(u64, u64)>>>,
 }
 
-/// Entries below the root of a rule that are looked at for files of several names.
+/// The maximum number of entries below the root of a rule that are scanned for files with several hard links.
 #[cfg(unix)]
 const COMPARED: usize = 200_000;
 
-/// The verdict of the rules on paths that `tool` opens. With `may_ask`, a rule of `ask` refuses: the user was not
-/// asked about this path.
+/// Returns a check of the paths that `tool` opens. With `may_ask`, an ask rule refuses a path, because the user was not
+/// asked about it. Returns `None` if no rule applies.
 pub(super) fn check(
     rules: &Rules,
     tool: &str,
@@ -73,7 +73,7 @@ pub(super) fn check(
     }))
 }
 
-/// The verdict of the rules on addresses to which a server leads a call of `tool`.
+/// Returns a check of the addresses that a server redirects a call of `tool` to.
 pub(super) fn address_check(rules: &Rules, tool: &str, may_ask: bool) -> Option<AddressCheck> {
     let of = |list: &[Rule]| -> Vec<(String, usize, Option<Pattern>)> {
         let list = list.iter().filter(|rule| rule.tool.fits(tool));
@@ -123,7 +123,7 @@ impl PathRule {
         self.patterns.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| pattern.fits_path(path)))
     }
 
-    /// Returns whether a file of several names has one of them where the rule says.
+    /// Returns whether one of the hard links of a file matches the rule.
     #[cfg(unix)]
     fn holds(&self, facts: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt;
@@ -132,7 +132,7 @@ impl PathRule {
         linked.as_ref().is_none_or(|linked| linked.contains(&(facts.dev(), facts.ino())))
     }
 
-    /// The files of several names below `root` that the rule names. None: there are too many entries.
+    /// Finds the matching files below `root` with several hard links. `None` if there are too many entries.
     #[cfg(unix)]
     fn find_linked(&self, root: &Path) -> Option<HashSet<(u64, u64)>> {
         use std::fs;
@@ -173,7 +173,7 @@ impl PathRule {
     }
 }
 
-/// The folders of a pattern before the first name that is not plain.
+/// Returns the folders of a pattern before its first wildcard.
 fn plain_beginning(pattern: &str) -> &str {
     let first = pattern.find(['*', '?']).unwrap_or(pattern.len());
     pattern[..first].rfind('/').map_or("", |end| &pattern[..end.max(1)])

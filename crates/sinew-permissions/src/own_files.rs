@@ -1,8 +1,8 @@
-//! The user's files of Sinew itself: keys, settings, hooks, servers and sessions. The model's tools neither read nor change
-//! them, unless a rule that allows names them.
+//! The user's own files of Sinew: keys, settings, hooks, servers and sessions. Tools of the model can neither read nor
+//! change them, unless an allow rule names them.
 //!
-//! Tools that take a path are judged by it, and again by what they opened. A line of `bash` is judged by its words: a path
-//! that a program puts together by itself is not seen.
+//! Tools with a path argument are checked before the call, and again for the file that they opened. A `bash` line is
+//! checked by its words; a path that a program builds by itself is not detected.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,11 @@ use super::paths::Depth;
 use super::pattern::Pattern;
 use super::rules::{Rule, Rules, SessionView, Subject};
 
-/// Texts for the model in the user's folder: tools may read and write them.
+/// Texts for the model in the user's folder, which tools may read and write.
 const TEXTS: [&str; 9] =
     ["AGENTS.md", "CLAUDE.md", "SYSTEM.md", "APPEND_SYSTEM.md", "skills", "commands", "prompts", "rules", "agents"];
-/// Files of the user's folder that guard, or hold keys: looked for beside that folder too, and under other names.
+/// Files in the user's folder that contain keys or protections. They are also recognized in other folders and under
+/// other names.
 const GUARDS: [&str; 10] = [
     "auth.json",
     "mcp-auth.json",
@@ -33,22 +34,23 @@ const GUARDS: [&str; 10] = [
     "trust.json",
     ".env",
 ];
-/// Signs that end a word of a command line, whatever they mean there.
+/// Characters that end a word of a command line, regardless of their meaning there.
 const BETWEEN: &str = ";|&()<>=,:`{}[]";
 
-/// The files of Sinew itself.
+/// The protected files of Sinew.
 #[derive(Debug, Default)]
 pub struct OwnFiles {
-    /// Each folder as it is written and as its links lead: the home, the user's folder in it, the one of sessions.
+    /// Each folder as written and with links resolved: the home, the user's folder in it, and the folder of sessions.
     home: Vec<PathBuf>,
     agent: Vec<PathBuf>,
     sessions: Vec<PathBuf>,
-    /// Folders of the open sessions' artifacts, which tools use.
+    /// The artifact folders of the open sessions, which tools may use.
     open: RwLock<Vec<PathBuf>>,
 }
 
 impl OwnFiles {
-    /// The files below `home` (`~/.sinew`), whose folder `agent` has all but the texts for the model, and in `sessions`.
+    /// Protects the files below `home` (`~/.sinew`) and in `sessions`. The texts for the model in the folder `agent`
+    /// are not protected.
     #[must_use]
     pub fn new(home: &Path, agent: &Path, sessions: Option<&Path>) -> OwnFiles {
         let both = |path: &Path| vec![path.to_path_buf(), paths::real(path)];
@@ -56,7 +58,7 @@ impl OwnFiles {
         OwnFiles { home: both(home), agent: both(agent), sessions, open: RwLock::default() }
     }
 
-    /// Lets tools use the artifacts of a session.
+    /// Allows tools to use the artifacts in the folder of a session.
     pub fn open(&self, folder: &Path) {
         self.open.write().extend([folder.to_path_buf(), paths::real(folder)]);
     }
@@ -72,7 +74,7 @@ impl OwnFiles {
             || self.sessions.iter().any(|root| path.starts_with(root))
     }
 
-    /// Returns true if a file of several names is one of those that guard.
+    /// Returns true if a file with several hard links is a protected one.
     #[cfg(unix)]
     fn is_link(&self, facts: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt;
@@ -86,7 +88,7 @@ impl OwnFiles {
         false
     }
 
-    /// Returns the first path of a call that is one of these files; none where the call may run.
+    /// Returns the first argument of a call that names a protected file; `None` if there is none.
     fn named_by(&self, call: &ToolCall, cwd: &Path, home: Option<&Path>) -> Option<String> {
         let subjects = (sinew_tools::semantics_of(&call.name).subjects)(&call.arguments);
         subjects.into_iter().find_map(|subject| match subject {
@@ -103,7 +105,7 @@ impl OwnFiles {
         })
     }
 
-    /// Returns the first word of a command line that names one of these files, or a folder that has them all.
+    /// Returns the first word of a command line that names a protected file, or a folder that contains all of them.
     fn in_line(&self, line: &str, cwd: &Path, home: Option<&Path>) -> Option<String> {
         let mut line: String = line.chars().filter(|letter| !"'\"\\".contains(*letter)).collect();
         let shown = |path: &Path| path.to_string_lossy().into_owned();
@@ -116,8 +118,8 @@ impl OwnFiles {
         words.find(|word| self.meets(word, cwd, home, true)).map(str::to_string)
     }
 
-    /// Returns true if a word means one of these files. With `whole`, also a folder that has them all, and a name or a
-    /// pattern that another folder could make one of them.
+    /// Returns true if a word may name a protected file. With `whole`, this includes a folder that contains all of
+    /// them, and names or patterns that could match one of them in another folder.
     fn meets(&self, word: &str, cwd: &Path, home: Option<&Path>, whole: bool) -> bool {
         let spelled = sinew_tools::spelled(home, cwd, word);
         let is_root = |path: &PathBuf| whole && (self.home.contains(path) || self.agent.contains(path));
@@ -128,7 +130,7 @@ impl OwnFiles {
         whole && (self.ends_below(word) || spelled.iter().any(|path| self.fits_pattern(path)))
     }
 
-    /// `x/.sinew/agent/auth.json`, where `x` is known only when the line runs.
+    /// Returns true for words like `x/.sinew/agent/auth.json`, where `x` is only known when the line runs.
     fn ends_below(&self, word: &str) -> bool {
         let (Some(home), Some(agent)) = (self.home.first(), self.agent.first()) else { return false };
         let Some(tail) = home.file_name().filter(|name| name.to_string_lossy().starts_with('.')) else { return false };
@@ -149,7 +151,7 @@ impl OwnFiles {
             .first()
             .and_then(|home| home.file_name())
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        // The pattern of a shell means a hidden name only where it has the dot.
+        // A shell pattern matches hidden names only if it contains the dot.
         if !text.contains(['*', '?']) || is_hidden && !text.contains("/.") {
             return false;
         }
@@ -161,7 +163,7 @@ impl OwnFiles {
         files.into_iter().any(|path| pattern.fits_path(&path))
     }
 
-    /// Says why a call may not run; none where it names none of these files, or a rule that allows names them.
+    /// Returns why a call is refused; `None` if it names no protected file, or if an allow rule names the file.
     pub(super) fn refusal(&self, rules: &Rules, call: &ToolCall, view: SessionView<'_>) -> Option<String> {
         let SessionView { cwd, home, .. } = view;
         let word = self.named_by(call, cwd, home)?;
@@ -174,7 +176,7 @@ impl OwnFiles {
         Some(refused(&word, &format!("{}({inner})", call.name)))
     }
 
-    /// Returns true if a rule means these files, and not just every file.
+    /// Returns true if a rule names these files specifically, and not just every file.
     fn is_named(&self, rule: &Rule, cwd: &Path, home: Option<&Path>) -> bool {
         let Some(inner) = &rule.inner else { return false };
         let plain = inner.split(['*', '?']).next().unwrap_or_default();
@@ -183,7 +185,7 @@ impl OwnFiles {
     }
 }
 
-/// The refusal of a path, with the way out.
+/// Returns the refusal of a path, with the rule that would allow it.
 fn refused(path: &str, example: &str) -> String {
     format!(
         "Denied: {path} is one of Sinew's own files (keys, settings, hooks, servers, sessions), which tools do not use by \
@@ -192,16 +194,16 @@ fn refused(path: &str, example: &str) -> String {
     )
 }
 
-/// The check of what tools open: `inner`, and these files.
+/// A path check that extends `inner` by the protected files.
 struct OwnCheck {
     own: Arc<OwnFiles>,
     inner: Option<Arc<dyn PathCheck>>,
-    /// Patterns of the rules that allow and that name these files.
+    /// The patterns of allow rules that name these files.
     named: Vec<Pattern>,
     tool: String,
 }
 
-/// Adds these files to a check of what `tool` opens.
+/// Extends the path check of `tool` by the protected files.
 pub(super) fn check(
     own: &Arc<OwnFiles>,
     rules: &Rules,
@@ -382,7 +384,7 @@ mod tests {
             assert_eq!(check.check(&path, Some(&facts)).is_ok(), opens, "{name}");
         }
         assert!(check.allows_below(&root.join("w")) && !check.allows_below(&root));
-        // The user attaches what he likes.
+        // Files that the user attaches are not restricted.
         assert!(permissions.path_check("read", None, &root.join("w")).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The paths of a call, where they lead, and the patterns of rules about them.
+//! The paths of a call with links resolved, and the path patterns of rules.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -6,16 +6,16 @@ use std::path::{Component, Path, PathBuf};
 
 use super::pattern::{Pattern, path_text};
 
-/// Links that are followed at most, as the system does.
+/// The maximum number of links that are followed, as in the system.
 const LINKS: usize = 40;
 
-/// The target of a path: links followed, also in the middle and at the end, and beyond what exists. Without `.` and
+/// Resolves the links in a path, including a final link and paths that do not exist. The result contains no `.` and
 /// `..`.
 pub(super) fn real(path: &Path) -> PathBuf {
     walk(path, |_| {})
 }
 
-/// Returns whether a path leads to a device, a pipe or another process, and to no plain file or folder.
+/// Returns whether a path leads to a device, a pipe or another process, instead of a plain file or folder.
 pub(super) fn is_special(path: &Path) -> bool {
     let mut passes = false;
     let mut note = |step: &Path| {
@@ -25,7 +25,7 @@ pub(super) fn is_special(path: &Path) -> bool {
     passes || std::fs::metadata(end).is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
 }
 
-/// Follows a path, and shows each path on the way that may be a link.
+/// Follows a path and calls `pass` with each path on the way that may be a link.
 fn walk(path: &Path, mut pass: impl FnMut(&Path)) -> PathBuf {
     let mut out = PathBuf::new();
     let own = |part: Component<'_>| part.as_os_str().to_os_string();
@@ -46,7 +46,7 @@ fn walk(path: &Path, mut pass: impl FnMut(&Path)) -> PathBuf {
         {
             links += 1;
             out.pop();
-            // An absolute target begins at its root, which replaces what was there.
+            // An absolute target starts with its root, which replaces the path so far.
             for part in target.components().rev() {
                 rest.push_front(own(part));
             }
@@ -55,22 +55,22 @@ fn walk(path: &Path, mut pass: impl FnMut(&Path)) -> PathBuf {
     out
 }
 
-/// The depth at which a bare name fits.
+/// The depth at which a name without folder matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// At any: what is denied is denied everywhere.
+    /// At any depth; used to deny.
     Any,
-    /// In the session's folder alone: what is allowed is allowed there.
+    /// In the session's folder only; used to allow.
     Here,
 }
 
-/// Returns whether a rule names a file without its folder.
+/// Returns whether a rule names a file without a folder.
 pub(super) fn is_bare(inner: &str) -> bool {
     let is_folder = inner.chars().all(|letter| letter == '.');
     !is_folder && !inner.contains(['/', '\\', ':']) && !inner.starts_with('~') && !inner.starts_with("**")
 }
 
-/// The patterns of a rule: as it is written, and as links of its plain beginning lead.
+/// Returns the patterns of a rule: as written, and with links resolved in its literal beginning.
 pub(super) fn patterns(inner: &str, cwd: &Path, home: Option<&Path>, depth: Depth) -> Vec<Pattern> {
     let anywhere = (depth == Depth::Any && is_bare(inner)).then(|| format!("**/{inner}"));
     let inner = &*path_text(inner);
@@ -89,7 +89,7 @@ pub(super) fn patterns(inner: &str, cwd: &Path, home: Option<&Path>, depth: Dept
         texts.push(led.to_string_lossy().into_owned());
     }
     let mut texts: Vec<String> = texts.iter().map(|text| path_text(text).into_owned()).collect();
-    // `a/**` is the folder `a` too.
+    // `a/**` also matches the folder `a`.
     let folders: Vec<String> = texts.iter().filter_map(|text| Some(text.strip_suffix("/**")?.to_string())).collect();
     texts.extend(folders.into_iter().filter(|text| !text.is_empty()));
     texts.extend(anywhere.map(|text| path_text(&text).into_owned()));

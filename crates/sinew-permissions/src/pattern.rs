@@ -1,21 +1,21 @@
-//! Patterns of rules against texts of which some parts are not known.
+//! Matches the patterns of rules against texts with unknown parts.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// The fit of a rule to a call.
+/// The result of matching a rule against a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     No,
-    /// For some value of what is not known.
+    /// Matches for some value of the unknown parts.
     Maybe,
     Yes,
 }
 
-/// Stands in a text for what only running the command would tell: any characters at all.
+/// Represents an unknown part of a text, which is only known when the command runs: any characters.
 pub(super) const ANY: char = '\0';
 
-/// A pattern: literal characters, and places where others may stand.
+/// A pattern: literal characters and wildcards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern {
     parts: Vec<Part>,
@@ -24,20 +24,20 @@ pub(super) struct Pattern {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Literal(char),
-    /// One character but `/`.
+    /// One character other than `/`.
     One,
-    /// Any characters but `/`.
+    /// Any number of characters other than `/`.
     Name,
-    /// Any characters.
+    /// Any number of characters.
     Any,
-    /// Nothing, or what [`Part::Folders`] behind it takes.
+    /// Makes the following [`Part::Folders`] optional.
     MaybeFolders,
-    /// Any characters up to a `/`.
+    /// Any characters up to and including a `/`.
     Folders,
 }
 
-/// A path, or a pattern of paths, as it is compared: on Windows with `/`, in lower case and without the mark of verbatim
-/// paths, which those of opened files have.
+/// Returns a path or a pattern in the form for comparisons. On Windows this means `/` as separator, lower case, and no
+/// prefix of verbatim paths, which opened files have.
 pub(super) fn path_text(text: &str) -> Cow<'_, str> {
     if !cfg!(windows) {
         return Cow::Borrowed(text);
@@ -48,13 +48,13 @@ pub(super) fn path_text(text: &str) -> Cow<'_, str> {
 }
 
 impl Pattern {
-    /// A pattern of commands and other texts: `*` is any text, all else is literal.
+    /// Parses a pattern for commands and other texts: `*` matches any text, everything else is literal.
     pub(super) fn text(pattern: &str) -> Pattern {
         let part = |letter| if letter == '*' { Part::Any } else { Part::Literal(letter) };
         Pattern { parts: pattern.chars().map(part).collect() }
     }
 
-    /// A pattern of paths: `*` and `?` stay within a name, `**` does not; `a/**` is also `a`.
+    /// Parses a pattern for paths: `*` and `?` match within a name, `**` across folders; `a/**` also matches `a`.
     pub(super) fn path(pattern: &str) -> Pattern {
         let mut parts = Vec::new();
         let pattern = path_text(pattern);
@@ -62,7 +62,7 @@ impl Pattern {
         while let Some(letter) = letters.next() {
             let part = match letter {
                 '*' if letters.next_if_eq(&'*').is_some() => {
-                    // `**/a` is also `a`, and not `ba`.
+                    // `**/a` also matches `a`, but not `ba`.
                     if letters.next_if_eq(&'/').is_some() {
                         parts.push(Part::MaybeFolders);
                         Part::Folders
@@ -79,23 +79,23 @@ impl Pattern {
         Pattern { parts }
     }
 
-    /// Returns whether `text` fits, whatever its unknown parts are.
+    /// Returns whether `text` matches for all values of its unknown parts.
     pub(super) fn fits(&self, text: &str) -> bool {
         self.run(text, false)
     }
 
-    /// Returns whether a path fits.
+    /// Returns whether a path matches.
     pub(super) fn fits_path(&self, path: &Path) -> bool {
         self.fits(&path_text(&path.to_string_lossy()))
     }
 
-    /// Returns whether `text` fits for some choice of its unknown parts.
+    /// Returns whether `text` matches for some values of its unknown parts.
     pub(super) fn may_fit(&self, text: &str) -> bool {
         self.run(text, true)
     }
 
-    /// Returns whether a text has the words of the pattern, in their order, so that a program which runs what it is told
-    /// could run a command that fits.
+    /// Returns whether a text contains the words of the pattern in order, so that a program which runs its arguments
+    /// could run a matching command.
     pub(super) fn is_named_in(&self, text: &str) -> bool {
         let literal = |part: &Part| if let Part::Literal(letter) = part { *letter } else { '*' };
         let plain: String = self.parts.iter().map(literal).collect();
@@ -105,7 +105,7 @@ impl Pattern {
             return false;
         }
         for word in text.split(|letter| !is_word(letter)) {
-            // A text of which nothing is known names nothing.
+            // A word that is completely unknown is not treated as a match.
             if let Some(next) = wanted.peek()
                 && word.contains(char::is_alphanumeric)
                 && spellings_of(word, next.starts_with('-')).any(|word| Pattern::text(next).may_fit(word))
@@ -116,12 +116,12 @@ impl Pattern {
         wanted.peek().is_none()
     }
 
-    /// The number of literal characters of the pattern.
+    /// Returns the number of literal characters of the pattern.
     pub(super) fn literals(&self) -> usize {
         self.parts.iter().filter(|part| matches!(part, Part::Literal(_))).count()
     }
 
-    /// One row of positions in the pattern per character: linear in the text, whatever the pattern.
+    /// Matches with one row of pattern positions per character, so the time is linear in the text for every pattern.
     fn run(&self, text: &str, may: bool) -> bool {
         let count = self.parts.len();
         let mut now = vec![false; count + 1];
@@ -132,7 +132,7 @@ impl Pattern {
             if letter == ANY {
                 for (at, _) in now.iter().enumerate().filter(|(_, reached)| **reached) {
                     if may {
-                        // It may be whatever the rest of the pattern asks for, up to any place.
+                        // An unknown part may match everything up to any position of the pattern.
                         next[at..].fill(true);
                         break;
                     }
@@ -159,7 +159,7 @@ impl Pattern {
         now[count]
     }
 
-    /// Stars may stand for nothing.
+    /// Wildcards may match the empty text.
     fn skip(&self, reached: &mut [bool]) {
         for (at, part) in self.parts.iter().enumerate() {
             if reached[at] && matches!(part, Part::Name | Part::Any | Part::MaybeFolders) {
@@ -172,7 +172,7 @@ impl Pattern {
     }
 }
 
-/// Returns whether a list has a name, also by its beginning (`LC_*`) or its end (`*_PORT`).
+/// Returns whether a list contains a name, directly, by its beginning (`LC_*`) or by its end (`*_PORT`).
 pub(super) fn is_listed(name: &str, list: &str) -> bool {
     list.split(' ').filter(|entry| !entry.is_empty()).any(|entry| {
         match (entry.strip_prefix('*'), entry.strip_suffix('*')) {
@@ -183,13 +183,13 @@ pub(super) fn is_listed(name: &str, list: &str) -> bool {
     })
 }
 
-/// Returns whether a character is part of a word, of which [`ANY`] may be one.
+/// Returns whether a character is part of a word, which includes [`ANY`].
 fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | ANY)
 }
 
-/// The texts that a word of a command may mean: the name of a long option does not count, and `-Xname` may be an option
-/// with a name behind it. `whole`: an option itself is looked for.
+/// Returns the texts that an argument may stand for: the names of long options are ignored, and `-Xname` may be an
+/// option with an attached value. `whole` says that the searched word is itself an option.
 fn spellings_of(word: &str, whole: bool) -> impl Iterator<Item = &str> {
     let word = word.trim_end_matches('.');
     let (first, second) = match word.strip_prefix('-') {

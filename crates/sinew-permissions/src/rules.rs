@@ -1,4 +1,4 @@
-//! The rules themselves: how they are read, what of a call they are compared with, and what they say of it.
+//! Parsing of rules, the subject of a call that they are compared with, and their result.
 
 use std::path::{Path, PathBuf};
 
@@ -12,39 +12,38 @@ use super::paths::Depth;
 use super::pattern::{Fit, Pattern};
 use super::{addresses, paths, spelling};
 
-/// Rules, read.
+/// Parsed rules.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     pub(super) deny: Vec<Rule>,
     pub(super) ask: Vec<Rule>,
     pub(super) allow: Vec<Rule>,
-    /// Outdo every rule of `ask`.
+    /// These override every ask rule.
     pub(super) granted: Vec<Rule>,
 }
 
 /// One rule.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
-    /// As the user wrote it.
+    /// The text as the user wrote it.
     pub(super) text: String,
     pub(super) tool: Pattern,
-    /// The pattern in the brackets; none: every call.
+    /// The pattern in the brackets; `None` matches every call.
     pub(super) inner: Option<String>,
 }
 
-/// The verdict of the rules on a call.
+/// The result of the rules for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
     Runs,
     Asks(String),
     Denied(String),
-    /// A rule of `deny` may fit: the reason why it is not sure.
+    /// A deny rule may match; the second text says why this is unsure.
     Unsure(String, String),
 }
 
 impl Rules {
-    /// Reads the value of the setting, and names what of it cannot be used: then the rules guard less than they were meant
-    /// to.
+    /// Parses the setting. Returns warnings about the parts that are invalid and therefore protect nothing.
     #[must_use]
     pub fn read(value: &Value) -> (Rules, Vec<String>) {
         let mut warnings = Vec::new();
@@ -62,7 +61,7 @@ impl Rules {
                     continue;
                 }
             };
-            // As if it was not there.
+            // `null` counts as a missing key.
             if list.is_null() {
                 continue;
             }
@@ -80,7 +79,7 @@ impl Rules {
         (rules, warnings)
     }
 
-    /// Adds a rule of the command line that denies.
+    /// Adds a deny rule from the command line.
     ///
     /// # Errors
     /// Returns an error if `rule` does not parse.
@@ -89,8 +88,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Adds a rule of the command line that allows: calls that fit it are asked of nobody. What a rule denies stays
-    /// denied.
+    /// Adds an allow rule from the command line: the user is not asked about matching calls. Deny rules still apply.
     ///
     /// # Errors
     /// Returns an error if `rule` does not parse.
@@ -143,7 +141,7 @@ impl Rules {
             return Answer::Runs;
         }
         let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, subject) != Fit::No) else { return Answer::Runs };
-        // Every rule that asks must be outdone.
+        // The allow rule must be more specific than every matching ask rule.
         let said = self.ask.iter().filter(|rule| rule.fit(call, subject) != Fit::No).map(Rule::said).max();
         let outdone = self.allow.iter().any(|rule| Some(rule.said()) > said && rule.covers(call, subject));
         if outdone { Answer::Runs } else { Answer::Asks(rule.text.clone()) }
@@ -160,7 +158,7 @@ pub(super) struct SessionView<'a> {
 
 /// The subject of a call.
 pub(super) enum Subject {
-    /// Paths, each as written and as links lead.
+    /// Paths, each as written and with links resolved.
     Paths {
         written: Vec<PathBuf>,
         real: Vec<PathBuf>,
@@ -168,7 +166,7 @@ pub(super) enum Subject {
         home: Option<PathBuf>,
     },
     Line(Box<Line>),
-    /// An address as it is written, and in spellings that mean the same.
+    /// An address as written, and in equivalent spellings.
     Address {
         url: String,
         spellings: Vec<String>,
@@ -202,7 +200,7 @@ impl Subject {
     }
 }
 
-/// The reason why a text is not a rule.
+/// The error for an invalid rule.
 pub(super) const NO_RULE: &str = "not a rule; write a tool, or a tool and a pattern in brackets: write(/etc/**)";
 
 impl Rule {
@@ -230,12 +228,12 @@ impl Rule {
         native.split('(').next().unwrap_or_default().trim().to_string()
     }
 
-    /// The number of literal characters of the rule.
+    /// Returns the number of literal characters of the rule.
     pub(super) fn said(&self) -> usize {
         self.tool.literals() + self.inner.as_ref().map_or(0, |inner| Pattern::text(inner).literals())
     }
 
-    /// Returns whether the rule is about a tool, or about the effect of one.
+    /// Returns whether the rule applies to a tool, or to an effect of it.
     pub(super) fn holds_tool(&self, tool: &str) -> bool {
         let effects = sinew_tools::semantics_of(tool).effects;
         self.tool.fits(tool) || sinew_tools::restricting_names(effects).into_iter().any(|name| self.tool.fits(name))
@@ -274,13 +272,14 @@ impl Rule {
         }
     }
 
-    /// Returns how the rule fits the host of an address; `None` if the rule names no host, or the call no address.
+    /// Returns how the rule matches the host of an address; `None` if the rule names no host, or the call has no
+    /// address.
     fn domain_fit(&self, subject: &Subject) -> Option<Fit> {
         let Subject::Address { url, .. } = subject else { return None };
         spelling::domain_fit(self.inner.as_deref()?, url)
     }
 
-    /// Returns whether the rule fits all of a call, so that it may run.
+    /// Returns whether the rule matches all parts of a call, so that it may run.
     pub(super) fn covers(&self, call: &ToolCall, subject: &Subject) -> bool {
         if !self.allows_tool(&call.name) {
             return false;

@@ -1,62 +1,62 @@
-//! Programs that run other commands, and the place of the command among their words, as data.
+//! Programs that run other commands, and where the command is among their arguments, as data.
 //!
-//! A program may have several rows. What a started script, a makefile or code in a file does is not looked at.
+//! A program may have several rows. The contents of scripts, makefiles and code files are not checked.
 
-/// The place of a command among the words of a program that runs it.
+/// Where a program finds the command that it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// The words from some place on.
+    /// The words from some position on.
     Words,
-    /// The words from some place on, and behind them what it reads.
+    /// The words from some position on, followed by words from its input.
     WordsAndInput,
-    /// Each word may be a line of shell.
+    /// Each word may be a shell line.
     Lines,
-    /// The values of these options are lines of shell.
+    /// The values of these options are shell lines.
     LinesOf(&'static [&'static str]),
-    /// Lines of shell in its standard input, a file or an argument: see `line::Line::shell`.
+    /// Shell lines from standard input, a file or an argument; see `line::Line::shell`.
     Shell,
-    /// Words with these beginnings may run anything.
+    /// Words with these prefixes may run anything.
     Unknown(&'static [&'static str]),
-    /// Words with this beginning may run anything, unless their first part is listed.
+    /// Words with this prefix may run anything, unless their first part is listed.
     UnknownBut(char, &'static str),
     /// Options with these names may run anything.
     UnknownOptions(&'static [&'static str]),
     /// The values of these options may run anything, unless they are known.
     UnknownValues(&'static [&'static str], Values),
-    /// Code of a language that is not looked at follows one of the options.
+    /// The options are followed by code in a language that is not checked.
     Code(&'static [&'static str]),
-    /// It runs commands that it reads from its input.
+    /// The program runs commands from its input.
     Reads,
-    /// Its script is a file, code or its input: see `interpreters.rs`.
+    /// The script is a file, code or the input; see `interpreters.rs`.
     Interpreter,
     /// The values of these options are scripts. A plain file is not counted among the line's commands.
     ScriptOf(&'static [&'static str]),
-    /// It may always run anything.
+    /// The program may always run anything.
     Always,
-    /// It evaluates words as expressions, in which substitutions run.
+    /// The program evaluates arguments as expressions, in which substitutions run.
     Evaluates,
-    /// Its script is one of `sed`, whose command `e` runs a shell.
+    /// The script is for `sed`, whose command `e` runs a shell.
     Sed,
-    /// Its program is one of `awk`.
+    /// The script is for `awk`.
     Awk,
-    /// Subcommands that are not known may be aliases.
+    /// Unknown subcommands may be aliases.
     Git,
 }
 
 /// The values of an option that run nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
-    /// Files, and not pipes to a command.
+    /// Files, but not pipes to a command.
     Files,
-    /// `name=value` with one of these names, in small letters.
+    /// `name=value` with one of these names, in lower case.
     Settings(&'static str),
 }
 
 use Takes::*;
 
-/// Names of programs, divided by blanks (`*` at the end is any end), and what they take.
+/// Names of programs, separated by spaces (a final `*` matches any ending), and where they find commands.
 pub(super) const RUNNERS: &[(&str, Takes)] = &[
-    // Run the rest of their words.
+    // Programs that run their remaining arguments.
     (
         "sudo doas pkexec run0 env nice nohup time timeout command builtin exec setsid stdbuf ionice chrt taskset unshare \
          nsenter chroot busybox toybox strace ltrace ptrace flock unbuffer caffeinate systemd-run systemd-inhibit runuser \
@@ -75,7 +75,7 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
     ("xargs gxargs parallel sem", WordsAndInput),
     // Shells.
     ("bash sh dash zsh ksh ksh93 mksh ash fish rbash lksh yash tcsh csh posh su busybox-sh bash-static", Shell),
-    // Words that are lines.
+    // Programs with arguments that are shell lines.
     (
         "eval watch ssh mosh parallel sem hyperfine entr watchexec nodemon concurrently vagrant ansible pssh xvfb-run screen \
          tmux dtach abduco expect unbuffer doas script",
@@ -132,7 +132,7 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
     ("bind fc", Always),
     ("complete", UnknownOptions(&["-F"])),
     ("let test [ unset read mapfile readarray declare typeset local export readonly printf wait getopts", Evaluates),
-    // Programs with commands in their own languages.
+    // Programs with a command language.
     ("sed gsed ssed", Sed),
     ("awk gawk mawk nawk original-awk goawk", Awk),
     ("git", Git),
@@ -162,7 +162,7 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
         UnknownOptions(&["--eval", "-f", "--funcall", "-l", "--load", "--script", "--execute", "-e", "-x"]),
     ),
     ("less more most pg", Unknown(&["+"])),
-    // gdb takes its long options with one dash too, and shortened.
+    // gdb also accepts long options with one dash, and abbreviated.
     (
         "gdb lldb",
         Unknown(&[
@@ -212,12 +212,12 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
     ("nmap", UnknownOptions(&["--script"])),
     ("run-parts logrotate", Always),
     ("dialog whiptail jshell irb pry ghci scala", Reads),
-    // Code of other languages in the call itself.
+    // Interpreters with code in the call itself.
     ("bun deno ts-node tsx", Code(&["-e", "--eval", "-p", "--print", "eval"])),
     ("guile* Rscript R elixir erl groovy julia scala raku", Code(&["-e", "-c", "--eval", "-eval", "-E"])),
     ("bun deno ts-node tsx guile* R elixir erl groovy julia raku", Reads),
     ("python* pypy* perl* ruby* node nodejs php* lua* luajit Rscript", Interpreter),
-    // Options by which programs run others.
+    // Options that make programs run others.
     ("cargo", UnknownOptions(&["--config"])),
     (
         "gcc g++ cc c++ clang clang++ gfortran cpp",
@@ -245,7 +245,7 @@ pub(super) const RUNNERS: &[(&str, Takes)] = &[
     ("curl", UnknownOptions(&["-K", "--config"])),
 ];
 
-/// The commands that git has of its own. An alias cannot have one of these names.
+/// The built-in commands of git, which an alias cannot override.
 pub(super) const GIT_COMMANDS: &str = " add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore \
 check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column commit commit-graph commit-tree \
 config count-objects credential daemon describe diff diff-files diff-index diff-tree difftool fast-export fast-import fetch \
@@ -258,11 +258,11 @@ show-index show-ref sparse-checkout stage stash status stripspace submodule swit
 update-index update-ref update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag version whatchanged \
 worktree write-tree ";
 
-/// Options of git before its command that take the next word.
+/// Options of git before the subcommand whose value is the next word.
 pub(super) const GIT_VALUES: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
 
-/// Settings of git that run nothing, in small letters; `*` at the end is any end.
+/// Settings of git that run nothing, in lower case; a final `*` matches any ending.
 pub(super) const GIT_SETTINGS: &str = "user.name user.email user.signingkey user.useconfigonly color.* advice.* \
     init.defaultbranch push.default push.autosetupremote push.followtags pull.rebase pull.ff fetch.prune fetch.parallel \
     fetch.recursesubmodules rebase.autostash rebase.autosquash rebase.updaterefs merge.ff merge.conflictstyle merge.renames \
@@ -275,7 +275,7 @@ pub(super) const GIT_SETTINGS: &str = "user.name user.email user.signingkey user
     help.autocorrect rerere.enabled branch.autosetuprebase branch.autosetupmerge branch.sort grep.linenumber \
     maintenance.auto submodule.recurse checkout.defaultremote blame.date";
 
-/// Programs whose arguments are data: none of them runs what it is told, but for what its rows above say.
+/// Programs whose arguments are data. They run none of them, except as listed in the rows above.
 pub(super) const DATA: &str = "echo printf cat head tail wc cut tr uniq tee nl tac rev fold fmt column paste join comm diff \
     cmp cksum md5sum sha1sum sha256sum shasum b2sum base64 xxd od hexdump strings file stat ls dir tree du df touch mkdir \
     rmdir rm cp mv ln chmod chown chgrp truncate mktemp basename dirname realpath readlink pwd cd pushd popd dirs seq yes \
@@ -287,7 +287,7 @@ pub(super) const DATA: &str = "echo printf cat head tail wc cut tr uniq tee nl t
     unxz zstd zcat lz4 unzip export unset declare typeset local readonly set shopt shift read mapfile readarray getopts let \
     alias unalias hash history ulimit umask return exit break continue trap eval exec times logger";
 
-/// Commands of such programs that run what they are told.
+/// Subcommands of such programs that run their arguments.
 pub(super) const TOLD: &[(&str, &str)] = &[
     (
         "git",

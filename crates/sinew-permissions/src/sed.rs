@@ -1,6 +1,6 @@
-//! Reads a script of `sed` as far as to know whether it runs a shell.
+//! Parses a `sed` script to find out whether it runs a shell.
 
-/// Returns whether a script may run a command: it has `e`, or something that is not known.
+/// Returns whether a script may run a command: it contains `e`, or something unknown.
 pub(super) fn may_run(script: &str) -> bool {
     let letters: Vec<char> = script.chars().collect();
     let mut reader = Reader { letters: &letters, at: 0 };
@@ -23,7 +23,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `None`: it may run a command.
+    /// Returns `None` if the script may run a command.
     fn script(&mut self) -> Option<()> {
         loop {
             self.skip(|letter| letter.is_whitespace() || letter == ';' || letter == '{' || letter == '}');
@@ -38,7 +38,7 @@ impl Reader<'_> {
                 '{' | '}' | ';' | '\n' => {}
                 '#' | 'r' | 'R' | 'w' | 'W' => self.skip(|letter| letter != '\n'),
                 'a' | 'i' | 'c' => loop {
-                    // A backslash at the end of a line goes on with the text.
+                    // A backslash at the end of a line continues the text.
                     self.skip(|letter| letter != '\n');
                     let goes_on = self.at > 0 && self.letters[self.at - 1] == '\\';
                     if !goes_on || self.peek().is_none() {
@@ -77,7 +77,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Addresses before a command.
+    /// Skips the addresses before a command.
     fn address(&mut self) -> Option<()> {
         loop {
             match self.peek() {
@@ -99,7 +99,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Up to the divider that is not escaped. A class may hold one too, or may not: then the rest is not sure.
+    /// Skips up to the next unescaped delimiter. A bracket expression may or may not contain one, which makes the rest
+    /// unsure.
     fn part(&mut self, by: char) -> Option<()> {
         if by == '\\' || by == '\n' {
             return None;

@@ -1,13 +1,14 @@
-//! Rules as another program spells them: `Bash(git push:*)`, `Read(./x)`, `WebFetch(domain:x)`, `mcp__server__tool`.
+//! Accepts rules in the syntax of another program: `Bash(git push:*)`, `Read(./x)`, `WebFetch(domain:x)`,
+//! `mcp__server__tool`.
 
 use sinew_tools::semantics::ToolKind;
 
 use super::pattern::{Fit, Pattern};
 
-/// Begins a pattern that is compared with the host of an address.
+/// The prefix of a pattern that is compared with the host of an address.
 const DOMAIN: &str = "domain:";
 
-/// The rule in our own spelling; the same text where it has it already.
+/// Converts a rule to the native syntax; a native rule stays unchanged.
 pub(super) fn native(text: &str) -> String {
     let text = text.trim();
     let (tool, inner) = match text.split_once('(') {
@@ -19,23 +20,23 @@ pub(super) fn native(text: &str) -> String {
     let name = named.or(server.as_deref()).unwrap_or(tool);
     let inner = inner.map(|inner| match sinew_tools::semantics_of(name).kind {
         ToolKind::Execute => command(inner.trim()),
-        // There `//x` begins at the root of the file system.
+        // In that syntax, `//x` starts at the root of the file system.
         _ if named.is_some() && inner.starts_with("//") => inner[1..].to_string(),
         _ => inner.to_string(),
     });
     match inner {
         Some(inner) => format!("{name}({inner})"),
-        // A missing bracket stays as it is, so that the rule is refused.
+        // A missing bracket is preserved, so that the rule is refused.
         None => text.replacen(tool, name, 1),
     }
 }
 
-/// `git push:*` is every command that begins with `git push`.
+/// Converts `git push:*`, which matches every command that begins with `git push`.
 fn command(inner: &str) -> String {
     inner.strip_suffix(":*").map_or_else(|| inner.to_string(), |prefix| format!("{prefix}*"))
 }
 
-/// `mcp__server__tool` is `mcp_server_tool`, and `mcp__server` all tools of a server.
+/// Converts `mcp__server__tool` to `mcp_server_tool`, and `mcp__server` to all tools of a server.
 fn server_tool(tool: &str) -> Option<String> {
     let rest = tool.strip_prefix("mcp__")?;
     Some(match rest.split_once("__") {
@@ -44,7 +45,7 @@ fn server_tool(tool: &str) -> Option<String> {
     })
 }
 
-/// The fit of a rule about the host of an address; none for other rules.
+/// Returns the result of a rule about the host of an address; `None` for other rules.
 pub(super) fn domain_fit(inner: &str, url: &str) -> Option<Fit> {
     let domain = inner.strip_prefix(DOMAIN)?.trim().to_lowercase();
     let url = url::Url::parse(url.trim()).ok();

@@ -1,4 +1,4 @@
-//! Questions about calls: the rules that would let one run, and what is wrong with one that the user wrote.
+//! Builds questions about calls: the rules that would allow a call, and the errors in a rule that the user wrote.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use sinew_tools::{ApprovalRequest, RuleScope};
 
 use super::rules::{Answer, NO_RULE, Rule, Rules, SessionView, Subject};
 
-/// Builds the question about a call that `rule` asks about.
+/// Builds the question about a call that matches the ask rule `rule`.
 pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rule: String) -> ApprovalRequest {
     let SessionView { cwd, home, shell } = view;
     let subject = Subject::of(call, view);
@@ -43,7 +43,7 @@ pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rul
     }
 }
 
-/// Says why a rule would not let a call run, now and, where it is kept, at the next start.
+/// Returns why a rule would not allow a call, now or, if it is saved, after the next start.
 fn check(rules: &Rules, call: &ToolCall, view: SessionView<'_>, text: &str, scope: RuleScope) -> Result<(), String> {
     let rule = Rule::given(text).map_err(|_| NO_RULE.to_string())?;
     if !rule.covers(call, &Subject::of(call, view)) {
@@ -59,8 +59,8 @@ fn check(rules: &Rules, call: &ToolCall, view: SessionView<'_>, text: &str, scop
     Ok(())
 }
 
-/// Texts of rules for a call, the narrowest first. A sign that has a meaning in rules cannot stand for itself: such a
-/// text would fit more than the call.
+/// Returns candidate rules for a call, the narrowest first. Texts with special characters of rules are skipped, because
+/// such a rule would match more than the call.
 fn candidates(call: &ToolCall) -> Vec<String> {
     let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str).filter(|text| is_plain(text));
     let name = &call.name;

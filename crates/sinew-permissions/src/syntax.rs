@@ -1,8 +1,8 @@
-//! Reads a line of bash into the simple commands that it may run, with the grammar of `brush-parser`.
+//! Parses a bash line into the simple commands that it may run, with the grammar of `brush-parser`.
 //!
-//! Every difference between that grammar and bash would be a way around a rule. So what the two are known to read
-//! differently is refused as [`Unreadable`], each part of a line is checked against what its kind can hold, and tests
-//! compare the outcome with what bash runs. Input is bounded in length and nesting before the parser sees it.
+//! Every difference between that grammar and bash could bypass a rule. Therefore syntax with known differences is
+//! refused as [`Unreadable`], each part of a line is checked against what its kind can contain, and tests compare the
+//! result with what bash runs. The input is limited in length and nesting before it is parsed.
 
 use brush_parser::ast::{
     AndOr, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand,
@@ -14,30 +14,30 @@ use brush_parser::{ParserOptions, Token, parse_tokens, uncached_tokenize_str};
 
 use super::pattern::ANY;
 
-/// A simple command: its words without quotes. [`ANY`] replaces what an expansion gives.
+/// A simple command: its words without quotes. [`ANY`] replaces expansions.
 pub(super) type Words = Vec<String>;
 
-/// The reason why a line cannot be read for sure.
+/// Why a line cannot be read reliably.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unreadable(pub(super) &'static str);
 
 type Result<T> = std::result::Result<T, Unreadable>;
 
-/// The simple commands of a line, those inside substitutions included.
+/// The simple commands of a line, including those in substitutions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Script {
     pub(super) commands: Vec<SimpleWords>,
-    /// Variables that the line sets.
+    /// The variables that the line sets.
     pub(super) assignments: Vec<Variable>,
-    /// It has a loop over values, so that its commands run with words that nobody reads here.
+    /// Whether it has a loop over values, so that its commands run with unknown words.
     pub(super) loops: bool,
-    /// A redirection writes a file other than `/dev/null`.
+    /// Whether a redirection writes a file other than `/dev/null`.
     pub(super) writes: bool,
-    /// It defines a function, which later lines may call.
+    /// Whether it defines a function, which later lines may call.
     pub(super) defines: bool,
-    /// Some text that bash does not expand here holds a substitution: `'$(…)'`.
+    /// Whether a text that bash does not expand here contains a substitution: `'$(…)'`.
     pub(super) dormant: bool,
-    /// Something evaluates a value as an expression, which runs the substitutions in it: `((x))`, `[[ x -eq 1 ]]`.
+    /// Whether a value is evaluated as an expression, which runs the substitutions in it: `((x))`, `[[ x -eq 1 ]]`.
     pub(super) evaluates: bool,
 }
 
@@ -46,34 +46,34 @@ pub(super) struct Script {
 pub(super) struct Variable {
     pub(super) name: String,
     pub(super) value: String,
-    /// The programs that the line starts see it.
+    /// Whether the programs of the line see it.
     pub(super) exported: bool,
 }
 
-/// The words of a simple command, and whether its standard input comes from the line itself.
+/// The words of a simple command, and whether its standard input comes from the line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SimpleWords {
     pub(super) words: Words,
     pub(super) has_input: bool,
-    /// It runs in a process of its own, so that the shell keeps nothing of what it changes: `(cd x)`, `cd x | y`.
+    /// Whether it runs in a subshell, so that it does not change the state of the shell: `(cd x)`, `cd x | y`.
     pub(super) apart: bool,
 }
 
-/// Longer lines are not read.
+/// Longer lines are refused.
 const MAX_BYTES: usize = 256 << 10;
-/// Substitutions inside each other.
+/// The maximum depth of nested substitutions.
 const MAX_DEPTH: usize = 16;
-/// Substitutions of one word: what the parser does with them may double with each one that another one holds.
+/// The maximum number of substitutions in one word, because the parser's time may double with each nested one.
 const MAX_IN_WORD: usize = 24;
-/// Substitutions, brackets and compound commands of one line.
+/// The maximum number of substitutions, brackets and compound commands in one line.
 const MAX_NESTING: usize = 400;
-/// `((` and `case` of one line, which the parser tries in two ways.
+/// The maximum number of `((` and `case` in one line, which the parser tries in two ways.
 const MAX_TRIED_TWICE: usize = 6;
-/// The stack that the parser gets where a line nests more than [`SHALLOW`].
+/// The stack size for parsing lines that nest deeper than [`SHALLOW`].
 const STACK: usize = 64 << 20;
 const SHALLOW: usize = 8;
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn read(line: &str) -> Result<Script> {
     if line.len() > MAX_BYTES {
         return Err(Unreadable("it is longer than 256 KB"));
@@ -89,7 +89,7 @@ pub(super) fn read(line: &str) -> Result<Script> {
     deep.unwrap_or(Err(Unreadable("it cannot be parsed")))
 }
 
-/// The words of a line that could begin a compound command.
+/// Returns the number of words that could begin a compound command.
 fn keywords(line: &str) -> usize {
     const OPENING: [&str; 8] = ["if", "elif", "while", "until", "for", "case", "coproc", "function"];
     line.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| OPENING.contains(word)).count()
@@ -104,12 +104,13 @@ fn read_here(line: &str) -> Result<Script> {
 struct Reader {
     script: Script,
     depth: usize,
-    /// Processes of their own around what is read.
+    /// The number of subshells around the current command.
     apart: usize,
 }
 
 fn options() -> ParserOptions {
-    // `!(a)` is a negated subshell where bash has no extended patterns; where it has them, more is read than runs.
+    // Without extended globbing, bash reads `!(a)` as a negated subshell. If bash has it enabled, this reads more
+    // commands than it runs.
     ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() }
 }
 
@@ -140,7 +141,7 @@ fn parse(line: &str) -> Result<Program> {
     parse_tokens(&tokens, &options).map_err(|_| Unreadable("it is not complete, or uses syntax that is not known here"))
 }
 
-/// The quoting around a word.
+/// The quoting context of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
     Command,
@@ -162,7 +163,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A line that another process runs.
+    /// Parses a line that runs in a subshell.
     fn line_apart(&mut self, line: &str) -> Result<()> {
         self.apart += 1;
         self.line(line)?;
@@ -185,7 +186,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A list that another process runs.
+    /// Parses a list that runs in a subshell.
     fn list_apart(&mut self, list: &CompoundList) -> Result<()> {
         self.apart += 1;
         self.list(list)?;
@@ -198,7 +199,7 @@ impl Reader {
             Command::Simple(simple) => self.simple(simple, piped),
             Command::Compound(compound, redirects) => {
                 self.redirects(redirects.as_ref().map_or(&[][..], |list| &list.0))?;
-                // Each command inside may read the standard input of the compound command.
+                // Each inner command may read the standard input of the compound command.
                 let before = self.script.commands.len();
                 self.compound(compound)?;
                 if piped || redirects.as_ref().is_some_and(|list| list.0.iter().any(reads)) {
@@ -377,7 +378,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Notes a variable that only the shell sees.
+    /// Records a variable that only the shell sees.
     fn set(&mut self, name: &str, value: String) {
         self.script.assignments.push(Variable { name: name.to_string(), value, exported: false });
     }
@@ -434,7 +435,7 @@ impl Reader {
         self.pieces(text, &pieces, Around::HereDocument).map(drop)
     }
 
-    /// An expression: its substitutions run, and so do those in the values of its variables.
+    /// Parses an expression. Its substitutions run, and so do those in the values of its variables.
     fn arithmetic(&mut self, expression: &str) -> Result<()> {
         self.script.evaluates = true;
         if expression.contains(['\'', '`', ';']) || expression.contains("<(") {
@@ -443,7 +444,7 @@ impl Reader {
         bounded(expression)?;
         let pieces = word::parse(expression, &options()).map_err(|_| Unreadable("an expression cannot be read"))?;
         self.pieces(expression, &pieces, Around::Quotes)?;
-        // `((a b) )` may be two subshells: as such it is looked at too.
+        // `((a b) )` may be two nested subshells, so it is also read as commands.
         let nested = expression.split(|letter: char| "()&|".contains(letter)).map(str::trim);
         for text in nested.filter(|text| text.contains([' ', '\t', '\n'])) {
             let words: Words = text.split_whitespace().map(str::to_string).collect();
@@ -452,7 +453,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The text of a word, its quotes taken off.
+    /// Returns the text of a word without its quotes.
     fn word(&mut self, source: &str) -> Result<String> {
         if source == "["
             || !source.contains(['$', '`', '\\', '\'', '"', '*', '?', '[', '{', '~', '(', ')', '<', '>', ';', '&', '|'])
@@ -542,7 +543,7 @@ impl Reader {
         Ok(text)
     }
 
-    /// `$(…)`. The tokenizer must see the same end of it.
+    /// Parses `$(…)`. The tokenizer must find the same end.
     fn substitution(&mut self, slice: &str, inner: &str) -> Result<()> {
         let tokens = uncached_tokenize_str(slice, &options().tokenizer_options())
             .map_err(|_| Unreadable("the end of a substitution is not sure"))?;
@@ -552,10 +553,10 @@ impl Reader {
         self.line_apart(inner)
     }
 
-    /// `${…}`, whose operand may hold substitutions.
+    /// Parses `${…}`, whose operand may contain substitutions.
     fn parameter(&mut self, slice: &str, parameter: &ParameterExpr) -> Result<()> {
         match parameter {
-            // The value of a variable is expanded again.
+            // The value of the variable is expanded again.
             ParameterExpr::Transform { op: ParameterTransformOp::PromptExpand, .. } => {
                 return Err(Unreadable("${x@P} expands a value"));
             }
@@ -578,7 +579,7 @@ impl Reader {
                 self.script.evaluates = true;
             }
             if inner.contains(['\'', '`', '\\', '<', '>']) {
-                // What a quote means there depends on what surrounds the expansion.
+                // The meaning of a quote there depends on the context of the expansion.
                 return Err(Unreadable("${…} with quotes in it"));
             }
             if inner.contains('$') {
@@ -595,7 +596,7 @@ impl Reader {
     }
 }
 
-/// Returns whether a redirection gives a command its input.
+/// Returns whether a redirection supplies the input of a command.
 fn reads(redirect: &IoRedirect) -> bool {
     match redirect {
         IoRedirect::File(_, kind, _) => is_input(kind) || matches!(kind, Kind::ReadAndWrite),
@@ -614,7 +615,7 @@ fn variable(name: &AssignmentName) -> String {
     }
 }
 
-/// Refuses a word whose substitutions may take the parser too long.
+/// Refuses a word whose substitutions could take the parser too long.
 fn bounded(source: &str) -> Result<()> {
     let count = ["$(", "${", "$["].iter().map(|open| source.matches(open).count()).sum::<usize>();
     let brackets = source.matches('(').count();
@@ -624,7 +625,7 @@ fn bounded(source: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that text which the parser took for plain cannot be anything else.
+/// Checks that a text which the parser treats as plain has no other meaning in bash.
 fn literal(text: &str, around: Around) -> Result<()> {
     let operators = around == Around::Command && text.contains([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>']);
     if operators
@@ -637,12 +638,12 @@ fn literal(text: &str, around: Around) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether text that is not expanded would run a command if it was.
+/// Returns whether an unexpanded text would run a command if it were expanded.
 fn substitutes(text: &str) -> bool {
     text.contains("$(") || text.contains('`')
 }
 
-/// Returns whether a brace of `text` may make several words of `source`.
+/// Returns whether a brace in `text` may expand `source` to several words.
 fn braces(text: &str, source: &str) -> bool {
     text.contains('{') && (source.contains(',') || source.contains(".."))
 }

@@ -35,13 +35,13 @@ fn denied(command: &str) {
     assert_eq!(bash(&rules, command), Answer::Denied(PUSH.into()), "{command}");
 }
 
-/// It cannot be read for sure, or an expansion could make it fit.
+/// Checks that a line is unsure: it cannot be read reliably, or an expansion could make it match.
 #[track_caller]
 fn unsure(command: &str) {
     let rules = rules(json!({"deny": [PUSH]}));
     let answer = bash(&rules, command);
     assert!(matches!(&answer, Answer::Unsure(rule, _) if rule == PUSH), "{command}: {answer:?}");
-    // A rule of `ask` asks.
+    // With an ask rule, the user is asked.
     let rules = self::rules(json!({"ask": [PUSH]}));
     assert_eq!(bash(&rules, command), Answer::Asks(PUSH.into()), "{command}");
 }
@@ -231,11 +231,11 @@ fn the_lists_have_an_order() {
     {
         assert_eq!(bash(&rules, command), ask(), "{command}");
     }
-    // A rule of `allow` that says no more does not outdo one of `ask`.
+    // An allow rule that is not more specific does not override an ask rule.
     let rules = self::rules(json!({"ask": [PUSH], "allow": ["bash(git *)", "bash"]}));
     assert_eq!(bash(&rules, "git push"), Answer::Asks(PUSH.into()));
     assert_eq!(bash(&rules, "git pull"), Answer::Runs);
-    // Lines that cannot be read matter only where there are rules for commands.
+    // Unreadable lines only matter if there are rules for commands.
     let rules = self::rules(json!({"deny": ["write(/etc/**)"]}));
     assert_eq!(bash(&rules, "echo 'open"), Answer::Runs);
 }
@@ -299,7 +299,7 @@ fn paths_are_compared_where_they_lead() {
     }
     check("read", json!({"path": "sub"}), "");
     check("grep", json!({"pattern": "x"}), "");
-    // One call may name several places, and a pattern begins at one.
+    // A call may name several paths, and a pattern starts at a path.
     check("grep", json!({"pattern": "x", "path": ["sub", "folder"]}), "secret");
     check("grep", json!({"pattern": "x", "path": "sub, folder/key"}), "secret");
     check("grep", json!({"pattern": "x", "path": "sub\nfolder"}), "secret");
@@ -310,7 +310,7 @@ fn paths_are_compared_where_they_lead() {
     check("find", json!({"pattern": "../../secret/*", "path": "sub"}), "secret");
     check("find", json!({"pattern": "folder/*"}), "secret");
     check("find", json!({"pattern": "sub/*"}), "");
-    // A rule that names a link means what it leads to.
+    // A rule that names a link applies to its target.
     let rules = self::rules(json!({"deny": ["write(folder/**)"]}));
     let answer = answer(&rules, &call("write", json!({"path": "../secret/a"})), &cwd, None);
     assert_eq!(answer, Answer::Denied("write(folder/**)".into()));
@@ -363,7 +363,7 @@ async fn without_a_user_nobody_says_yes() {
     assert_eq!(verdict(true, Some(Says(Some("Yes")))).await, Decision::Allow);
 }
 
-/// Answers each question by what `say` makes of its number, and keeps what was asked.
+/// Answers each question with the result of `say` for its number, and records the questions.
 struct Answers<F> {
     say: F,
     asked: Mutex<Vec<ApprovalRequest>>,
@@ -433,7 +433,7 @@ async fn a_call_that_may_run_again_may_do_so_in_its_session_alone() {
 #[tokio::test]
 async fn a_rule_answers_the_calls_that_wait_and_that_it_fits() {
     let rule = Approval::Rule("bash(ls *)".into(), RuleScope::Session);
-    // The first waits for ever, the second is answered by a rule.
+    // The first question is never answered; the answer to the second is a rule that also covers the first.
     let ask = answers(move |number| (number == 2).then(|| rule.clone()));
     let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(ask as _));
     let (first, second) = tokio::join!(verdict(&permissions, "ls a", "s"), verdict(&permissions, "ls b", "s"));
@@ -500,7 +500,7 @@ fn a_rule_of_the_command_line_lets_a_tool_open_what_another_rule_asks_about() {
     assert!(check.check(Path::new("/w/secret/b.txt"), None).is_ok());
 }
 
-/// A denied file is denied by its second name too, also for a rule with a pattern.
+/// A denied file is also denied by its second hard link, even for a rule with a pattern.
 #[cfg(unix)]
 #[test]
 fn a_file_is_kept_by_each_of_its_names() {

@@ -1,21 +1,21 @@
-//! Variables that programs obey, as data. The default is doubt: a variable that a program gets and that no row calls
+//! The effects of environment variables on programs, as data. A variable that a program sees and that no table lists as
 //! harmless makes a line unsure.
 
 use super::pattern::{ANY, is_listed};
 use super::words::rows;
 
-/// The effect of a variable on what a line runs.
+/// The effect of a variable on the commands that run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// None.
+    /// No effect.
     Harmless,
-    /// Its value is a line of shell, or a command.
+    /// Its value is a shell line or a command.
     Line,
     /// It may make a program run something that the line does not show.
     Obeyed,
 }
 
-/// Returns the effect of a variable. One that is not `exported` is seen by the shell alone.
+/// Returns the effect of a variable. If it is not `exported`, only the shell sees it.
 pub(super) fn effect(name: &str, value: &str, exported: bool) -> Effect {
     if name.is_empty() || name.contains(ANY) {
         return Effect::Obeyed;
@@ -39,25 +39,25 @@ pub(super) fn effect(name: &str, value: &str, exported: bool) -> Effect {
     if !exported || known { Effect::Harmless } else { Effect::Obeyed }
 }
 
-/// A number, a yes or a no names nothing that could be run.
+/// Returns whether a value is a number or a boolean, which cannot name a program.
 fn is_switch(value: &str) -> bool {
     let word = ["true", "false", "yes", "no", "on", "off"].iter().any(|word| value.eq_ignore_ascii_case(word));
     word || value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// A word without a folder could only name a program of `PATH`: rules are compared with it, and it must not be one that runs
-/// what it reads.
+/// Returns whether a value is a plain word. Without a folder it can only name a program in `PATH`, which is compared
+/// with the rules; programs that run their input are excluded.
 fn is_plain_word(value: &str) -> bool {
     value.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) && rows(value).next().is_none()
 }
 
 /// The values of a variable that run nothing.
 enum Allowed {
-    /// All without one of these texts.
+    /// Values that contain none of these texts.
     Without(&'static [&'static str]),
     /// Words that begin with one of these.
     Words(&'static [&'static str]),
-    /// Folders of the project: what a script beside them could do as well.
+    /// Relative folders without `..`, where a script of the project could have the same effect.
     FoldersHere,
 }
 
@@ -79,7 +79,7 @@ impl Allowed {
     }
 }
 
-/// Variables of which some values run nothing.
+/// Variables for which some values run nothing.
 const VALUES: &[(&[&str], Allowed)] = &[
     (
         &["RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"],
@@ -117,7 +117,7 @@ const VALUES: &[(&[&str], Allowed)] = &[
     (&["PYTHONPATH", "NODE_PATH", "GOPATH", "RUBYLIB", "PERL5LIB"], Allowed::FoldersHere),
 ];
 
-/// Variables that change what programs print, where they connect to or what they compute, and not what they run.
+/// Variables that change the output, connections or computations of programs, but not which programs run.
 const HARMLESS: &str = "PATH MANPATH IFS CI TERM COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE \
     COLUMNS LINES LANG LANGUAGE TZ TMPDIR TMP TEMP USER LOGNAME HOSTNAME PWD OLDPWD OPTIND OPTARG OPTERR REPLY \
     RANDOM SECONDS TIMEFORMAT DEBUG VERBOSE QUIET LOGLEVEL PORT HOST ADDRESS URL NAME VERSION TAG TARGET MODE STAGE \
@@ -132,18 +132,18 @@ const HARMLESS: &str = "PATH MANPATH IFS CI TERM COLORTERM NO_COLOR FORCE_COLOR 
     LC_* RUST_TEST_* CARGO_TERM_* CARGO_NET_* CARGO_PROFILE_* GIT_AUTHOR_* GIT_COMMITTER_* GIT_TRACE* VITE_* \
     NEXT_PUBLIC_* REACT_APP_* EXPO_PUBLIC_* HOMEBREW_NO_* OMP_* NPM_CONFIG_LOGLEVEL* npm_config_loglevel*";
 
-/// The same, unless another list has the name.
+/// Endings of such names, which apply unless another list contains the name.
 const HARMLESS_ENDS: &str = "*_PORT *_HOST *_HOSTNAME *_URL *_URI *_ENDPOINT *_LEVEL *_LOG *_DEBUG *_VERBOSE *_COLOR \
     *_VERSION *_NAME *_EMAIL *_ID *_TIMEOUT *_THREADS *_JOBS *_COUNT *_SIZE *_SEED *_REGION *_ENV *_TOKEN *_KEY \
     *_SECRET *_PASSWORD *_USER *_DATE *_ENABLED *_DISABLED *_MODE *_DB *_DATABASE *_FORMAT *_LANG";
 
-/// Variables whose value is a command, or a line.
+/// Variables whose value is a command or a line.
 const LINES: &str = "PROMPT_COMMAND PS0 PS1 PS2 PS4 EDITOR VISUAL PAGER BROWSER FCEDIT GIT_SSH GIT_EXTERNAL_DIFF \
     LESSOPEN LESSCLOSE RSYNC_RSH CVS_RSH SVN_SSH SHELL MAKESHELL MANPAGER CC CXX CPP LD AR AS RANLIB STRIP OBJCOPY \
     FC RUSTC RUSTDOC CARGO MAKE TERMINAL *_EDITOR *_PAGER *_BROWSER *_ASKPASS *_SHELL *_WRAPPER *_LINKER \
     *_RUNNER *_COMMAND *_CMD *_RSH *_PROXY_COMMAND *_SSH_COMMAND";
 
-/// Variables by which programs, the shell among them, read configuration or run what is not in the line.
+/// Variables that make programs, including the shell, read configuration or run something that is not in the line.
 const OBEYED: &str = "ENV HOME CDPATH SHELLOPTS BASHOPTS GLOBIGNORE EXECIGNORE FIGNORE INPUTRC HISTFILE HISTCONTROL \
     TAR_OPTIONS VIMINIT EXINIT VIMRUNTIME RUBYOPT RUBYSHELL MAKEFILES ZDOTDIR LESSKEY LESS MORE GREP_OPTIONS \
     RIPGREP_CONFIG_PATH GCONV_PATH LOCPATH NLSPATH TERMINFO TERMCAP CLASSPATH KUBECONFIG DOCKER_CONFIG GNUPGHOME \

@@ -1,20 +1,20 @@
-//! The words of a command: the program that they name, its rows in the tables, and the values of its options.
+//! The words of a command: the program, its rows in the tables, and the values of its options.
 
 use super::runners::{RUNNERS, Takes};
 
-/// The rows of a program.
+/// Returns the rows of a program.
 pub(super) fn rows(program: &str) -> impl Iterator<Item = Takes> {
     RUNNERS.iter().filter(move |(names, _)| is_among(program, names)).map(|(_, takes)| *takes)
 }
 
 fn is_among(program: &str, names: &str) -> bool {
     let begins = || names.split(' ').filter_map(|name| name.strip_suffix('*')).any(|begin| program.starts_with(begin));
-    // Most programs are in no row: a search in the whole text is the fast way to know.
+    // Most programs are in no row, and one search in the whole text excludes them quickly.
     let listed = !program.is_empty() && names.contains(program) && names.split(' ').any(|name| name == program);
     listed || names.contains('*') && begins()
 }
 
-/// The values of options, also to those that are shortened or stand together: `--comm=x`, `-qc x`.
+/// Returns the values of options, including abbreviated and combined ones: `--comm=x`, `-qc x`.
 pub(super) fn values<'a>(arguments: &'a [String], options: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
@@ -45,7 +45,7 @@ pub(super) fn values<'a>(arguments: &'a [String], options: &[&str]) -> Vec<&'a s
     found
 }
 
-/// The texts that `xargs` and its like replace by what they read.
+/// Returns the placeholders that `xargs` and similar programs replace by their input.
 pub(super) fn placeholders(words: &[String]) -> Vec<String> {
     let mut marks = vec!["{}".to_string(), "{.}".to_string(), "{/}".to_string()];
     let by_option = words.iter().any(|word| {
@@ -58,7 +58,7 @@ pub(super) fn placeholders(words: &[String]) -> Vec<String> {
     marks
 }
 
-/// The program's name without its folders.
+/// Returns the name of the program without its folder.
 pub(super) fn name(words: &[String]) -> &str {
     base(words.first().map_or("", String::as_str))
 }
@@ -67,12 +67,12 @@ pub(super) fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// The command as it is written, and with the program's name alone.
+/// Returns the command as written, and with the program's name only.
 pub(super) fn spellings(words: &[String]) -> impl Iterator<Item = String> + use<> {
     let whole = words.join(" ");
     let rest = words.first().map_or("", |program| &whole[program.len()..]);
     let short = words.first().filter(|program| program.contains('/')).map(|_| format!("{}{rest}", name(words)));
-    // git finds its own commands as programs too.
+    // git runs its own commands as programs too.
     let git = name(words).strip_prefix("git-").map(|command| format!("git {command}{rest}"));
     [Some(whole), short, git].into_iter().flatten()
 }

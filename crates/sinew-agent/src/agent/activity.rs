@@ -1,7 +1,7 @@
-//! A value that one activity at a time holds.
+//! A lock on a value that one activity at a time may change.
 //!
-//! Whoever begins an activity gets a permit with the value; it goes back when the permit is dropped. Others may look at
-//! it for a moment while nobody has it, which keeps nobody from beginning.
+//! Starting an activity returns a permit with the value, which goes back when the permit is dropped. While no activity
+//! has the value, other code can access it briefly, which does not prevent an activity from starting.
 
 use std::ops::{Deref, DerefMut};
 
@@ -11,27 +11,27 @@ use tokio_util::sync::CancellationToken;
 
 use super::lifecycle::{Activity, IllegalMove, Move, State};
 
-/// A value, the state of who works on it, and the token by which that is ended.
+/// The value, the state of its activity, and the token that cancels the activity.
 #[derive(Debug)]
 pub(super) struct ActivityLock<T> {
     inner: Mutex<Inner<T>>,
-    /// Tells everybody who waits that an activity has finished.
+    /// Notifies waiters that an activity has finished.
     finished: Notify,
 }
 
 #[derive(Debug)]
 struct Inner<T> {
     state: State,
-    /// The default while a permit has it.
+    /// The default value while a permit has the real one.
     value: T,
     is_taken: bool,
-    /// Ends what is under way, or has ended what was last.
+    /// Cancels the current activity, or cancelled the last one.
     cancel: CancellationToken,
-    /// Ends the compaction or the wait that is under way, and nothing else.
+    /// Cancels only the current compaction or wait.
     step: Option<CancellationToken>,
-    /// The number of those who wait for the end of an activity to begin their own.
+    /// The number of callers that wait to start an activity.
     waiting: usize,
-    /// Activities that have finished.
+    /// The number of finished activities.
     count: u64,
 }
 
@@ -41,20 +41,20 @@ impl<T> Inner<T> {
         Ok(())
     }
 
-    /// A move that a guard makes when it is dropped: that it exists makes the move legal, and a step does not outlive
-    /// the permit beside which it was begun.
+    /// Makes the move of a guard that is being dropped. The move is always legal, because the guard exists and a step
+    /// cannot outlive its permit.
     fn must_make(&mut self, attempted: Move) {
         let made = self.make(attempted);
         debug_assert!(made.is_ok(), "{made:?}");
     }
 
-    /// Nobody works on the value, nor is about to.
+    /// Returns whether no activity is running or reserved.
     fn is_idle(&self) -> bool {
         !self.is_taken && self.state != State::Reserved
     }
 }
 
-/// The right to work on the value, until it is dropped.
+/// The right to change the value, until it is dropped.
 #[derive(Debug)]
 #[must_use = "the activity is over when its permit is dropped"]
 pub(super) struct Permit<'a, T: Default> {
@@ -62,7 +62,7 @@ pub(super) struct Permit<'a, T: Default> {
     value: T,
 }
 
-/// A compaction or a wait inside an activity, until it is dropped.
+/// A compaction or a wait during an activity, until it is dropped.
 #[derive(Debug)]
 #[must_use = "the step is over when it is dropped"]
 pub(super) struct Step<'a, T> {
@@ -84,17 +84,17 @@ impl<T: Default> ActivityLock<T> {
         ActivityLock { inner: Mutex::new(inner), finished: Notify::new() }
     }
 
-    /// Begins an activity where none is under way and nobody has waited longer.
+    /// Starts an activity if none is running or reserved.
     ///
     /// # Errors
-    /// An activity is under way or the session is closed.
+    /// Returns an error if an activity is running or reserved, or if the session is closed.
     pub(super) fn begin(&self, activity: Activity) -> Result<Permit<'_, T>, IllegalMove> {
         let mut inner = self.inner.lock();
         inner.make(Move::Begin(activity))?;
         Ok(self.permit(&mut inner))
     }
 
-    /// Begins an activity where one may begin and `take` gives it something to do. `take` must not use this lock.
+    /// Starts an activity if one may start and `take` returns work for it. `take` must not use this lock.
     pub(super) fn begin_with<R>(
         &self,
         activity: Activity,
@@ -107,16 +107,16 @@ impl<T: Default> ActivityLock<T> {
         Some((self.permit(&mut inner), taken))
     }
 
-    /// Begins an activity as soon as the one that is under way has finished: before any other that comes meanwhile.
+    /// Starts an activity as soon as the current one has finished, before any that is requested later.
     ///
     /// # Errors
-    /// The session is closed.
+    /// Returns an error if the session is closed.
     pub(super) async fn begin_next(&self, activity: Activity) -> Result<Permit<'_, T>, IllegalMove> {
         let mut waiter = Waiter { lock: self, is_counted: false };
         loop {
             let finished = self.finished.notified();
             tokio::pin!(finished);
-            // Registered before the look, so that an end between look and wait is not missed.
+            // Registered before the check, so that an end between check and wait is not missed.
             finished.as_mut().enable();
             if let Some(permit) = waiter.attempt(activity)? {
                 return Ok(permit);
@@ -130,23 +130,23 @@ impl<T: Default> ActivityLock<T> {
         Permit { lock: self, value: std::mem::take(&mut inner.value) }
     }
 
-    /// Looks at the value for a moment; None while an activity has it.
+    /// Calls `look` with the value; returns `None` while an activity has it.
     pub(super) fn peek<R>(&self, look: impl FnOnce(&mut T) -> R) -> Option<R> {
         let mut inner = self.inner.lock();
         (!inner.is_taken).then(|| look(&mut inner.value))
     }
 
-    /// Returns whether an activity is under way, or about to begin for somebody who waits.
+    /// Returns whether an activity is running, or reserved for a waiting caller.
     pub(super) fn is_busy(&self) -> bool {
         !self.inner.lock().is_idle()
     }
 
-    /// The state now.
+    /// Returns the current state.
     pub(super) fn state(&self) -> State {
         self.inner.lock().state
     }
 
-    /// Resolves when no activity is under way, or one has finished since the call.
+    /// Resolves when no activity is running, or one has finished since the call.
     pub(super) async fn idle(&self) {
         let before = self.inner.lock().count;
         loop {
@@ -163,20 +163,20 @@ impl<T: Default> ActivityLock<T> {
         }
     }
 
-    /// The session ends: no activity begins any more. One that is under way comes to its end.
+    /// Closes the session: no activity can start any more. A running one continues to its end.
     ///
     /// # Errors
-    /// It has ended already.
+    /// Returns an error if the session is closed already.
     pub(super) fn close(&self) -> Result<(), IllegalMove> {
         self.inner.lock().make(Move::Close)?;
         self.finished.notify_waiters();
         Ok(())
     }
 
-    /// Begins a compaction or a wait, which ends with `cancel` or alone.
+    /// Starts a compaction or a wait. Its token can be cancelled alone and is cancelled with `cancel`.
     ///
     /// # Errors
-    /// The state does not allow it.
+    /// Returns an error if the state does not allow it.
     pub(super) fn step(&self, step: Move, cancel: &CancellationToken) -> Result<Step<'_, T>, IllegalMove> {
         let mut inner = self.inner.lock();
         inner.make(step)?;
@@ -185,12 +185,12 @@ impl<T: Default> ActivityLock<T> {
         Ok(Step { lock: self, token })
     }
 
-    /// Ends a compaction and nothing else; false where there is none.
+    /// Cancels only the compaction. Returns false if there is none.
     pub(super) fn cancel_compaction(&self) -> bool {
         self.cancel_step(|state| matches!(state, State::Compacting(_)))
     }
 
-    /// Ends a wait for another attempt; false where there is none.
+    /// Cancels the wait before a retry. Returns false if there is none.
     pub(super) fn cancel_retry(&self) -> bool {
         self.cancel_step(|state| state == State::Retrying)
     }
@@ -202,34 +202,35 @@ impl<T: Default> ActivityLock<T> {
         token.inspect(CancellationToken::cancel).is_some()
     }
 
-    /// Ends what is under way.
+    /// Cancels the current activity.
     pub(super) fn cancel(&self) {
         let token = self.token();
         token.cancel();
     }
 
-    /// The token of what is under way, or was last.
+    /// Returns the token of the current activity, or of the last one.
     pub(super) fn token(&self) -> CancellationToken {
         self.inner.lock().cancel.clone()
     }
 
-    /// A new token: what [`ActivityLock::cancel`] has ended before stays ended, what follows does not.
+    /// Replaces the token. Activities that [`ActivityLock::cancel`] has cancelled stay cancelled; later ones are not
+    /// affected.
     pub(super) fn renew_token(&self) -> CancellationToken {
         let token = CancellationToken::new();
         self.inner.lock().cancel = token.clone();
         token
     }
 
-    /// The value, once nobody uses the lock any more.
+    /// Returns the value and drops the lock.
     pub(super) fn into_value(self) -> T {
         self.inner.into_inner().value
     }
 }
 
-/// Somebody who waits to begin.
+/// A caller that waits to start an activity.
 struct Waiter<'a, T> {
     lock: &'a ActivityLock<T>,
-    /// It is one of those for whom the next activity is reserved.
+    /// Whether it is included in `waiting`.
     is_counted: bool,
 }
 

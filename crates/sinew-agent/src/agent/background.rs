@@ -1,4 +1,4 @@
-//! Background work beside the runs of an agent: jobs that end, lists that are put away, servers that come and go.
+//! Background work beside the runs of an agent: finished jobs, cleared todo lists, states of MCP servers.
 
 use std::convert::Infallible;
 
@@ -13,21 +13,21 @@ use super::session::AgentSession;
 use crate::event::Event;
 use crate::mcp::{Manager, Status};
 
-/// The effect of the end of a job on an idle agent.
+/// The effect of a finished job on an idle agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdlePolicy {
-    /// The model is told at once, by a run of its own.
+    /// The model is informed at once, in a run of its own.
     Wake,
-    /// It is told after the next prompt.
+    /// The model is informed after the next prompt.
     Wait,
 }
 
-/// The next change of a server's state; never, where there are no servers.
+/// Returns the next change of a server's state; never resolves if there are no servers.
 async fn next(statuses: &mut Option<broadcast::Receiver<Status>>) -> Status {
     while let Some(receiver) = statuses {
         match receiver.recv().await {
             Ok(status) => return status,
-            // What was missed is older than what comes.
+            // The missed states are older than the next one.
             Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => *statuses = None,
         }
@@ -36,14 +36,14 @@ async fn next(statuses: &mut Option<broadcast::Receiver<Status>>) -> Status {
 }
 
 impl AgentSession {
-    /// Tells listeners of the states of these servers from now on, while somebody
-    /// [forwards notices](AgentSession::forward_notices).
+    /// Reports the states of these servers to subscribers from now on, while [`AgentSession::forward_notices`] is
+    /// polled.
     pub fn follow_servers(&mut self, manager: &Manager) {
         *self.statuses.get_mut() = Some(manager.subscribe());
     }
 
-    /// Tells listeners of the states of servers that nobody has told them of yet. For the end of a run, once nobody
-    /// [forwards notices](AgentSession::forward_notices) any more.
+    /// Reports the states of servers that were not reported yet. For the end of a run, when
+    /// [`AgentSession::forward_notices`] is not polled any more.
     pub async fn forward_statuses(&self) {
         let mut statuses = self.statuses.lock().await;
         let Some(receiver) = &mut *statuses else { return };
@@ -61,11 +61,11 @@ impl AgentSession {
         self.emit(Event::McpStatus { server, state: state.into(), era, tools, error }).await;
     }
 
-    /// Forwards the notices of `host` to listeners and the model, for as long as it is polled: beside the prompts. The end
-    /// of a job is a hidden message that the model gets when it would stop.
+    /// Forwards the notices of `host` to subscribers and the model. Poll it beside the prompts; it never completes. The
+    /// end of a job becomes a hidden message, which the model receives when it would otherwise stop.
     pub async fn forward_notices(&self, host: &Host, idle: IdlePolicy) -> Infallible {
         let mut runs = FuturesUnordered::new();
-        // Held for as long as this is polled; who attends next goes on where it stopped.
+        // Locked while this is polled; a later call continues where this one stopped.
         let mut statuses = self.statuses.lock().await;
         loop {
             let notice = tokio::select! {
@@ -87,7 +87,7 @@ impl AgentSession {
                             IdlePolicy::Wake => self.prompt(vec![message], Some(Delivery::FollowUp)).await.map(drop),
                             IdlePolicy::Wait => self.queue(message, Delivery::FollowUp).await,
                         };
-                        // A session that is closed has nobody to tell.
+                        // A closed session has no receiver for the message.
                         if let Err(error) = told
                             && self.conversation.context.state() != State::Closed
                         {

@@ -1,4 +1,4 @@
-//! Compaction: the request for a summary, and the context that begins with it. A failure changes nothing.
+//! Compaction: requests a summary and replaces the context by one that begins with it. A failure changes nothing.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -26,19 +26,19 @@ use crate::compaction::{
 use crate::event::Event;
 use crate::hook_points::{text_of, texts_of};
 
-/// Tokens of a summary at most.
+/// The maximum number of tokens of a summary.
 const LONGEST: u64 = 16_000;
-/// A history of which less than one part in so many is old: to sum it up would not help.
+/// If less than this fraction (1/4) of the history is old, a summary would not help.
 const SHORT: u64 = 4;
-/// Bytes of a remote server's answer that are read.
+/// The maximum number of bytes read from a remote server's answer.
 const ANSWER: usize = 1 << 20;
 
-/// The reason for which a context is made smaller.
+/// The reason for a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     Threshold,
     Overflow,
-    /// The context was too large although it was made smaller.
+    /// The context was still too large after a compaction.
     OverflowAgain,
     Manual,
 }
@@ -56,21 +56,22 @@ impl Reason {
 /// The result of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompactionResult {
-    /// The summary; none where pruning was enough.
+    /// The summary; `None` if pruning was enough.
     pub summary: Option<String>,
-    /// The first entry that stays.
+    /// The id of the first entry that is kept.
     pub first_kept_entry_id: Option<String>,
-    /// Tokens of the context before.
+    /// The number of tokens of the context before.
     pub tokens_before: u64,
-    /// Tokens of the context now, about.
+    /// The approximate number of tokens of the context now.
     pub tokens_after: u64,
 }
 
 impl AgentSession {
-    /// Sums up now. Ends a run first, unless there is nothing to sum up.
+    /// Compacts the context now. Aborts a run first, unless there is nothing to summarize.
     ///
     /// # Errors
-    /// There is nothing to sum up, nobody could, or the session is closed.
+    /// Returns an error if there is nothing to summarize, if no model could write the summary, or if the session is
+    /// closed.
     pub async fn compact(&self, instructions: Option<&str>) -> Result<CompactionResult> {
         if self.is_running() {
             let window = self.model().model.context_window;
@@ -93,7 +94,7 @@ fn nothing() -> Error {
     Error::new(ErrorCode::InvalidState, "Nothing to compact")
 }
 
-/// Makes the context smaller, tells it, and puts what is left into `seen`.
+/// Compacts the context, emits the events, and writes the new context to `seen`.
 pub(super) async fn compact(
     agent: &AgentSession,
     seen: &mut Vec<AgentMessage>,
@@ -101,7 +102,8 @@ pub(super) async fn compact(
     instructions: Option<&str>,
     cancel: &CancellationToken,
 ) -> Result<CompactionResult> {
-    // Who hears of the start can end it, and who hears of the end finds it over.
+    // The step starts before its first event and ends before its last one: a listener can cancel it on the first, and
+    // finds it over on the last.
     let phase = agent.conversation.context.step(Move::Compact, cancel)?;
     agent.emit(Event::AutoCompactionStart { reason: reason.as_str() }).await;
     let result = work(agent, seen, reason, instructions, &phase).await;
@@ -225,13 +227,13 @@ async fn work(
     finished.take_up(agent, seen, &summary, &first_kept, tokens_before).await
 }
 
-/// Returns whether so little of a history is old that a summary of it would not help.
+/// Returns whether so little of the history is old that a summary would not help.
 fn is_short(messages: &[AgentMessage], limits: Limits) -> bool {
     let old = cut(messages, limits).map_or(0, |found| estimated(&messages[found.from..found.kept]));
     old < estimated(messages) / SHORT
 }
 
-/// Takes the middle out of large results of tools. `None` if no result is large.
+/// Removes the middle of large tool results. `None` if no result is large.
 fn shorten_results(
     agent: &AgentSession,
     seen: &mut Vec<AgentMessage>,
@@ -247,21 +249,21 @@ fn shorten_results(
     Ok(Some(CompactionResult { summary: None, first_kept_entry_id: None, tokens_before, tokens_after }))
 }
 
-/// The results that must become shorter for the context to fit in the window.
+/// Returns the tool results to shorten so that the context fits into the window.
 pub(super) fn large_results(agent: &AgentSession, seen: &[AgentMessage], reason: Reason) -> Option<Shortened> {
     let window = agent.model().model.context_window;
     let room = window.saturating_sub(agent.settings().compaction.limits.within(window).reserve);
-    // The estimate was too low where the provider refused the context.
+    // If the provider rejected the context, the estimate was too low.
     let budget = if reason == Reason::Threshold { room / 4 * 3 } else { room / 2 };
     shorten(seen, budget)
 }
 
-/// An estimate alone: what the provider counted was another context.
+/// Returns an estimate of the tokens. The provider's count cannot be used, because it belongs to another context.
 fn estimated(messages: &[AgentMessage]) -> u64 {
     messages.iter().map(tokens).sum()
 }
 
-/// A compaction that is ready to be taken up.
+/// A compaction that is ready to be applied.
 struct FinishedCompaction {
     details: Option<Value>,
     preserve_data: Option<Value>,
@@ -297,16 +299,16 @@ impl FinishedCompaction {
     }
 }
 
-/// The additions of extensions and user to the request for a summary.
+/// The additions of extensions and the user to the request for a summary.
 #[derive(Default)]
 struct SummaryRequest {
-    /// Instructions beside our own.
+    /// Instructions in addition to the standard ones.
     instructions: Option<String>,
-    /// In place of our own words.
+    /// A prompt that replaces the standard one.
     system: Option<String>,
 }
 
-/// The files that earlier compactions of this path have listed.
+/// Returns the files that earlier compactions of this path have listed.
 fn earlier_files(agent: &AgentSession) -> Files {
     let session = agent.session();
     let mut files = Files::default();
@@ -320,7 +322,7 @@ fn earlier_files(agent: &AgentSession) -> Files {
     files
 }
 
-/// The summary of what the cut takes away; a divided turn is summed up apart.
+/// Returns the summary of the part that is cut off. A turn that the cut divides is summarized separately.
 async fn summarise(
     agent: &AgentSession,
     current: &ResolvedModel,
@@ -349,17 +351,16 @@ async fn summarise(
     Ok(joined(history.as_deref(), &prefix))
 }
 
-/// The kind of text that is summed up.
+/// The kind of text that is summarized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose<'a> {
-    /// The beginning of a context; the system prompt that an extension wants for it.
+    /// The beginning of a context, with the system prompt that an extension requires for it.
     Context(Option<&'a str>),
-    /// A branch that is left.
+    /// A branch that the user leaves.
     Branch,
 }
 
-/// Asks the remote server, if there is one, and then the candidates, one after another, each again after a passing
-/// failure.
+/// Asks the remote server, if there is one, and then each candidate model in order. A transient failure is retried.
 pub(super) async fn ask(
     agent: &AgentSession,
     current: &ResolvedModel,
@@ -378,7 +379,7 @@ pub(super) async fn ask(
         (settings.limits.within(resolved.model.context_window).reserve * 4 / 5).clamp(256, LONGEST)
     };
     let text = |resolved: &ResolvedModel| {
-        // The frame of the request and the answer need room too; a token has about four bytes.
+        // Leaves space for the frame of the request and the answer; a token has about four bytes.
         let room = resolved.model.context_window.saturating_sub(max_tokens(resolved)) * 3;
         let beside = previous.map_or(0, str::len) + instructions.map_or(0, str::len);
         let input = serialise(messages, usize::try_from(room).unwrap_or(usize::MAX).saturating_sub(beside));
@@ -414,7 +415,7 @@ pub(super) async fn ask(
     Err(last)
 }
 
-/// Asks, and again after a passing failure.
+/// Sends a request, and retries after a transient failure.
 async fn once_or_more<F: Future<Output = std::result::Result<String, ErrorInfo>>>(
     agent: &AgentSession,
     cancel: &CancellationToken,
@@ -462,7 +463,7 @@ async fn model(
     };
     let answer = tokio::select! {
         answer = candidate.provider.stream(request, cancel.child_token()).result() => answer,
-        // Also where a provider does not listen.
+        // Needed because a provider may ignore the cancellation.
         () = cancel.cancelled() => return Err(ErrorInfo::aborted()),
     };
     if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
@@ -472,7 +473,7 @@ async fn model(
     Err(answer.error.unwrap_or_else(|| ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Server, message) }))
 }
 
-/// Asks the server of `compaction.remoteEndpoint`.
+/// Asks the server of the setting `compaction.remoteEndpoint`.
 async fn remote(
     client: &HttpClient,
     endpoint: &str,

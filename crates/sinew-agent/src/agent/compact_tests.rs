@@ -1,4 +1,4 @@
-//! Compaction: its occasion, the request for it, and the context that the model sees behind it.
+//! Tests of compaction: when it happens, its request, and the context that the model sees afterwards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use crate::test_tools::{ScriptedProvider, calls, failed, text, tool, user};
 
 const FEW: Limits = Limits { reserve: 10_000, keep_recent: 100 };
 
-/// The lanes of the requests, in order.
+/// Returns the kind of each request, in order.
 fn lanes(provider: &ScriptedProvider) -> Vec<&'static str> {
     let lane = |request: &Request| if request.lane.as_deref() == Some("compact") { "summary" } else { "turn" };
     provider.asked.lock().iter().map(lane).collect()
 }
 
-/// The text of the request for a summary that was the `at`th request.
+/// Returns the text of request `at`, which asks for a summary.
 fn wished(provider: &ScriptedProvider, at: usize) -> String {
     let asked = provider.asked.lock();
     let sinew_llm::message::LlmMessage::User(user) = &*asked[at].messages[0] else { panic!("{:?}", asked[at]) };
@@ -42,7 +42,7 @@ fn lines(env: &TestEnv, kind: &str) -> usize {
     file.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["type"] == kind).count()
 }
 
-/// The text of the summary in the context.
+/// Returns the text of the summary in the context.
 fn summary(agent: &AgentSession) -> String {
     match &agent.conversation().unwrap()[0] {
         AgentMessage::CompactionSummary(summary) => summary.summary.clone(),
@@ -88,7 +88,7 @@ async fn without_compaction_nothing_is_summed_up_and_an_overflow_says_why() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_ended_full_goes_on_where_there_was_open_work_and_the_user_wants_it() {
-    // Whether the answer was cut, items are open, the user wants it: whether it goes on.
+    // Whether the answer was cut off, items are open, the user wants it; and whether the agent continues.
     for (cut, open, auto, goes_on) in [
         (false, false, true, false),
         (true, false, true, true),
@@ -143,7 +143,7 @@ async fn on_a_small_window_a_quarter_is_kept() {
     }
     env.agent.compact(None).await.unwrap();
     assert!(roles(&env.agent).len() < 5, "{:?}", roles(&env.agent));
-    // What is asked for fits in the window too.
+    // The request for the summary must fit into the window too.
     let wish = wished(&env.provider, 3);
     assert!(wish.len() < 20_500 && wish.contains("bbb"), "{} bytes", wish.len());
     let asked = env.provider.asked.lock();
@@ -217,8 +217,8 @@ async fn a_prompt_beyond_the_window_of_who_sums_up_is_shown_by_its_ends() {
     env.laws();
 }
 
-/// An agent that has called a tool four times, with 25,000 tokens of output each, and whose last answer counted
-/// `total` of a window of 100,000.
+/// An agent that has called a tool four times, with 25,000 tokens of output each, and whose last answer reported
+/// `total` tokens of a window of 100,000.
 fn with_outputs(total: u64, more: Vec<AssistantMessage>) -> TestEnv {
     let mut answers: Vec<_> = ["1", "2", "3", "4"].map(|id| calls(&[(id, "big", json!({}))])).into();
     answers.push(counted("done", total));
@@ -259,7 +259,7 @@ async fn where_pruning_is_not_enough_the_rest_is_summed_up_and_both_are_kept() {
     assert_eq!((lines(&manual, "prune"), lines(&manual, "compaction")), (0, 1));
 }
 
-/// Models by the pattern that finds them.
+/// Resolves models by their patterns.
 struct Named(Vec<(&'static str, ResolvedModel)>);
 
 impl ModelResolver for Named {
@@ -269,7 +269,7 @@ impl ModelResolver for Named {
     }
 }
 
-/// An agent with something to sum up, a model that the settings name for it and a fast one.
+/// An agent with text to summarize, a model that the settings name for summaries, and a fast one.
 async fn helped(
     helper: Vec<AssistantMessage>,
     fast: Vec<AssistantMessage>,
@@ -314,9 +314,9 @@ async fn who_sums_up_is_asked_in_turn_until_one_can() {
     };
     assert_eq!(count(helped(vec![text("sum")], vec![], vec![]).await), [1, 0, 0]);
     assert_eq!(count(helped(refuses(), vec![text("sum")], vec![]).await), [1, 1, 0]);
-    // An empty summary is a failure.
+    // An empty summary counts as a failure.
     assert_eq!(count(helped(refuses(), vec![text(" \n")], vec![text("sum")]).await), [1, 1, 1]);
-    // What passes is tried again.
+    // Transient failures are retried.
     assert_eq!(count(helped(vec![failed(ErrorKind::Server, None), text("sum")], vec![], vec![]).await), [2, 0, 0]);
     let (env, providers) = helped_stage(refuses(), refuses(), refuses()).await;
     let before = (env.agent.conversation().unwrap(), std::fs::read_to_string(&env.path).unwrap());
@@ -327,7 +327,7 @@ async fn who_sums_up_is_asked_in_turn_until_one_can() {
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_ends_a_compaction_at_once_and_asks_nobody_else() {
-    // While the server is silent, and in the pause before it is asked again.
+    // Aborts while the server does not answer, and during the delay before a retry.
     for helper in [vec![], vec![failed(ErrorKind::Server, Some(50_000))]] {
         let (mut env, [helper, fast, _]) = helped_stage(helper, vec![], vec![]).await;
         let begun = tokio::time::Instant::now();
@@ -349,7 +349,7 @@ async fn an_abort_ends_a_compaction_at_once_and_asks_nobody_else() {
     }
 }
 
-/// An agent with a tool whose results have so many bytes.
+/// An agent with a tool whose results have `bytes` bytes.
 fn with_large_results(answers: Vec<AssistantMessage>, bytes: usize) -> TestEnv {
     let large = tool("large", move |_| Box::pin(async move { Ok(ToolOutput::text("é".repeat(bytes / 2))) }));
     env(answers, |parts| {
@@ -362,7 +362,7 @@ fn large_call(id: &str) -> AssistantMessage {
     calls(&[(id, "large", json!({}))])
 }
 
-/// The text of the last result in the request that was the `at`th.
+/// Returns the text of the last result in request `at`.
 fn last_result(provider: &ScriptedProvider, at: usize) -> String {
     let asked = provider.asked.lock();
     let results = asked[at].messages.iter().rev().filter_map(|message| match &**message {
@@ -386,7 +386,7 @@ async fn an_overflow_behind_a_short_history_shortens_results() {
     assert!((60_000..121_000).contains(&sent.len()), "{}", sent.len());
     assert!(sent.starts_with('é') && sent.ends_with('é') && sent.contains(" bytes are left out here: "));
     assert_eq!((lines(&env, "compaction"), lines(&env, "prune")), (0, 1));
-    // It stays as short as it was sent.
+    // The result stays as short as it was sent.
     env.prompt().await;
     assert_eq!(last_result(&env.provider, 3), sent);
 }

@@ -1,4 +1,4 @@
-//! Control of an agent while it works: models, tools, records, queues, aborts, closing.
+//! Tests of control over a working agent: models, tools, records, queues, aborts, closing.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -67,7 +67,7 @@ async fn an_abort_ends_a_prompt_that_was_accepted_and_has_not_begun() {
     assert!(!env.agent.accept(vec![user("later")], Some(Delivery::FollowUp)).await.unwrap().runs());
     env.agent.abort();
     assert_eq!(accepted.run().await.stop, Stop::Aborted);
-    // What was said is kept, and what waits still waits.
+    // The prompt is kept, and the queued message stays in its queue.
     assert_eq!(roles(&env.agent)[0], "user");
     assert_eq!(env.agent.queued(), (vec![], vec!["later".to_string()]));
     env.agent.take_up().await;
@@ -101,7 +101,7 @@ async fn a_message_recorded_during_a_run_follows_the_run() {
     assert_eq!((request(0), request(1), request(2)), (2, 4, 7));
 }
 
-/// An agent whose first answer is long, and whose summaries never come.
+/// An agent whose first answer is long, and whose summaries never arrive.
 async fn long() -> TestEnv {
     let env = env(vec![text(&"a".repeat(40_000)), text("short")], |parts| {
         parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 };
@@ -129,7 +129,7 @@ async fn a_compaction_can_be_ended_alone_and_what_was_said_meanwhile_has_its_tur
     assert!(compacting.await.unwrap().is_err());
     assert!(!agent.is_compacting() && !agent.abort_compaction() && !agent.is_running());
     assert_eq!(agent.conversation().unwrap(), before);
-    // The provider hangs: the run has begun and is ended.
+    // The provider hangs: the run has started and is aborted.
     let taken = tokio::spawn({
         let agent = Arc::clone(&agent);
         async move { agent.take_up().await }
@@ -190,7 +190,7 @@ async fn the_count_of_messages_is_that_of_the_context() {
     assert_eq!(texts, ["one", "two", "three"]);
     agent.navigate_tree(&points[1].0, BranchSummaryChoice::Silently).await.unwrap();
     assert_eq!(check(), 3);
-    // All branches count, whatever the context has.
+    // All branches are counted, regardless of the context.
     let counts = agent.stats().unwrap();
     assert_eq!((counts.user_messages, counts.assistant_messages, counts.total_messages), (3, 3, 7));
     assert_eq!(agent.last_text().unwrap().map(|text| text.len()), Some(40_000));
@@ -253,16 +253,16 @@ async fn who_only_looks_keeps_nobody_from_running() {
     looker.join().unwrap();
 }
 
-/// The act that is to be done, until it is.
+/// A function that is called once.
 type Deed = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
 
-/// Does something once, when it is told of an event that is looked for.
+/// Calls its function once, on the first event that matches.
 struct When {
     looked_for: fn(&Event) -> bool,
     deed: Deed,
 }
 
-/// The extension, and where its deed is put.
+/// Returns the extension and the slot for its function.
 fn when(looked_for: fn(&Event) -> bool) -> (Arc<dyn Extension>, Deed) {
     let deed = Deed::default();
     (Arc::new(When { looked_for, deed: Arc::clone(&deed) }), deed)
@@ -285,10 +285,10 @@ impl Extension for When {
     }
 }
 
-/// The fate of a message that is queued behind the last look of a run that ends with `first`: the stop, the last
-/// answer, and what still waits.
+/// Queues a message after the last check of a run that ends with `first`. Returns the stop, the last answer, and the
+/// number of messages that are still queued.
 async fn late(first: AssistantMessage, abort: bool) -> (Stop, String, usize) {
-    // A session that cannot be written is told of behind the last look.
+    // The failure to write a session is reported after the last check of the queues.
     let (when, deed) = when(|event| matches!(event, Event::Warning { .. }));
     let env = env(vec![first, text("late")], |parts| {
         let path = parts.cwd.join("nowhere");
@@ -314,7 +314,7 @@ async fn what_is_queued_while_a_run_ends_has_its_turn_before_the_prompt_resolves
     let cut = AssistantMessage { stop_reason: StopReason::Length, ..text("cut") };
     assert_eq!(late(text("first"), false).await, (Stop::Done, "late".into(), 0));
     assert_eq!(late(cut, false).await, (Stop::Done, "late".into(), 0));
-    // An abort ends all that would have followed; what was said waits, to be given back.
+    // An abort cancels the follow-up runs; the message stays queued and can be returned to the user.
     assert_eq!(late(text("first"), true).await, (Stop::Done, "first".into(), 1));
     let (stop, _, waits) = late(failed(ErrorKind::InvalidRequest, None), false).await;
     assert!(matches!(stop, Stop::Failed(_)) && waits == 1, "{stop:?}");
@@ -325,7 +325,7 @@ async fn a_prompt_that_is_queued_when_the_run_has_just_ended_runs_itself() {
     let (when, deed) = when(|event| matches!(event, Event::QueueUpdate { .. }));
     let env = env(vec![text("steered")], |parts| parts.extensions = vec![when]);
     let agent: &'static AgentSession = Box::leak(Box::new(env.agent));
-    // A run is active when the prompt looks, and is over when it stands in the queue.
+    // A run is active when the prompt checks for one, and has ended when the prompt is queued.
     let run = agent.conversation.context.begin(Activity::Run).unwrap();
     *deed.lock().unwrap() = Some(Box::new(move || drop(run)));
     let accepted = agent.accept(vec![user("now")], Some(Delivery::Steer)).await.unwrap();

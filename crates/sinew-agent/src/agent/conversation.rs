@@ -1,4 +1,4 @@
-//! The conversation of a session: its file, and the messages that the model sees of it.
+//! The conversation of a session: its file, and the messages that the model sees.
 
 use parking_lot::{Mutex, MutexGuard};
 use sinew::base::{Error, Result};
@@ -10,22 +10,22 @@ use super::once::OnceWarning;
 use super::session_recorder::SessionRecorder;
 use crate::core::Journal;
 
-/// The right to change what the model sees.
+/// The right to change the messages that the model sees.
 pub(super) type ContextPermit<'a> = Permit<'a, Vec<AgentMessage>>;
 
 /// A session's file and its context.
 pub(super) struct Conversation {
     pub(super) recorder: SessionRecorder,
-    /// The messages that the model sees; an activity holds them while it lasts.
+    /// The messages that the model sees; an activity owns them while it runs.
     pub(super) context: ActivityLock<Vec<AgentMessage>>,
-    /// Messages that were recorded while an activity had the context.
+    /// Messages that were recorded while an activity owned the context.
     pending: Mutex<Vec<AgentMessage>>,
-    /// Says that pictures of the session are missing.
+    /// A warning that images of the session are missing.
     missing: OnceWarning,
 }
 
 impl Conversation {
-    /// The conversation of `session`, whose context is `before`.
+    /// Creates the conversation of `session` with the context `before`.
     pub(super) fn new(session: Session, before: sinew_session::Context) -> Conversation {
         let missing = OnceWarning::default();
         if let Some(warning) = before.warning() {
@@ -39,30 +39,30 @@ impl Conversation {
         }
     }
 
-    /// The session, for reading and for entries that are no messages.
+    /// Returns the session, for reading and for entries other than messages.
     pub(super) fn session(&self) -> MutexGuard<'_, Session> {
         self.recorder.session()
     }
 
-    /// Adds an entry to the session.
+    /// Appends an entry to the session.
     pub(super) fn append(&self, body: Body) {
         self.recorder.append(body);
     }
 
-    /// A failure to write the session that the user has not been told of yet.
+    /// Returns a failure to write the session that was not reported yet.
     pub(super) fn take_failure(&self) -> Option<Error> {
         self.recorder.take_failure()
     }
 
-    /// The warning that pictures of the session are missing, once.
+    /// Returns the warning that images of the session are missing, once.
     pub(super) fn take_warning(&self) -> Option<String> {
         self.missing.take()
     }
 
-    /// Reads the context from the session, whose leaf has moved.
+    /// Reads the context from the session again after its leaf has moved.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub(super) fn reread(&self) -> Result<Vec<AgentMessage>> {
         let context = self.session().context(&Defaults::default())?;
         if let Some(warning) = context.warning() {
@@ -71,13 +71,13 @@ impl Conversation {
         Ok(context.messages)
     }
 
-    /// Adds a message without asking the model: at once where no activity has the context, else behind it.
+    /// Adds a message without sending a request: at once if no activity owns the context, otherwise when it ends.
     pub(super) fn record(&self, message: AgentMessage) {
         self.pending.lock().push(message);
         self.flush_pending_if_idle();
     }
 
-    /// Adds the messages that wait to the context and the session.
+    /// Moves the pending messages to the context and the session.
     pub(super) fn flush_pending(&self, context: &mut Vec<AgentMessage>) {
         let pending = std::mem::take(&mut *self.pending.lock());
         for mut message in pending {
@@ -86,9 +86,9 @@ impl Conversation {
         }
     }
 
-    /// The same, unless an activity has the context: it does so when it ends.
+    /// Does the same if no activity owns the context; otherwise the activity does it when it ends.
     pub(super) fn flush_pending_if_idle(&self) {
-        // Once more behind each look: what came while it was taken up would wait for the next activity.
+        // Checks again after each pass: a message that arrives meanwhile would otherwise wait for the next activity.
         while !self.pending.lock().is_empty() {
             if self.context.peek(|context| self.flush_pending(context)).is_none() {
                 return;
@@ -96,7 +96,7 @@ impl Conversation {
         }
     }
 
-    /// The context of a conversation that has ended.
+    /// Returns the context and drops the conversation.
     pub(super) fn into_context(self) -> Vec<AgentMessage> {
         self.context.into_value()
     }

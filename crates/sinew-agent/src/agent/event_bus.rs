@@ -1,5 +1,5 @@
-//! Events to every listener, bounded in number and in bytes. A listener that reads slowly slows the agent and gets
-//! its deltas merged; one that is gone is forgotten; one that never reads holds no run that somebody ends.
+//! Sends events to all subscribers through queues that are bounded in number and in bytes. A slow subscriber slows the
+//! agent and receives merged deltas; a dropped one is removed; one that never reads cannot block a cancelled run.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,36 +15,37 @@ use tokio_util::sync::CancellationToken;
 use crate::core::Sink;
 use crate::event::{Event, ToolResult};
 
-/// Events that may wait for a listener.
+/// The maximum number of queued events per subscriber.
 pub const CAPACITY: usize = 256;
-/// Bytes of events that may wait for a listener, about; a single event may have more. Each update of an answer holds
-/// the answer so far: 256 of them could hold gigabytes.
+/// The approximate maximum number of bytes of queued events per subscriber; a single event may exceed it. Each update
+/// of an answer includes the answer so far, so 256 of them could use gigabytes.
 pub const CAPACITY_BYTES: usize = 8 << 20;
-/// A listener that is so many events behind gets deltas merged.
+/// Deltas are merged for a subscriber that has at least this many queued events.
 const BEHIND: usize = 16;
-/// A merged delta grows to so many bytes.
+/// The maximum number of bytes of a merged delta.
 const MERGED: usize = 64 << 10;
 
-/// Copies each event to all listeners, in order. Dropping it ends the subscriptions once they are read.
+/// Copies each event to all subscribers, in order. When it is dropped, the subscriptions end after their queued events
+/// are read.
 #[derive(Debug, Default)]
 pub struct EventBus {
     listeners: Mutex<Vec<Arc<Channel>>>,
 }
 
-/// The reading end of a subscription. Dropping it ends the subscription.
+/// The receiver of a subscription. Dropping it ends the subscription.
 #[derive(Debug)]
 pub struct Subscriber {
     channel: Arc<Channel>,
 }
 
-/// The wish of a subscriber for the answer so far in each update. Where one has it, all see it: the copy is
+/// Whether a subscriber needs the answer so far in each update. If one does, all receive it, because the copy is
 /// shared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Snapshots {
-    /// Each update holds it.
+    /// Each update includes it.
     #[default]
     Each,
-    /// The updates hold what is new, and that is enough.
+    /// The updates only need the delta.
     Unread,
 }
 
@@ -60,20 +61,20 @@ struct Channel {
 struct Queue {
     waiting: VecDeque<Waiting>,
     bytes: usize,
-    /// Nothing more will come, or nobody reads any more.
+    /// The bus or the subscriber was dropped.
     over: bool,
 }
 
 #[derive(Debug)]
 struct Waiting {
     event: Arc<Event>,
-    /// The delta of `event` and of those before it that it stands for.
+    /// The delta of `event`, joined with the earlier deltas that were merged into it.
     merged: Option<String>,
     bytes: usize,
 }
 
 impl EventBus {
-    /// Listens from now on.
+    /// Subscribes to the events from now on.
     #[must_use]
     pub fn subscribe(&self, snapshots: Snapshots) -> Subscriber {
         let channel = Arc::new(Channel { snapshots, ..Channel::default() });
@@ -89,8 +90,8 @@ impl EventBus {
         self.listeners.lock()
     }
 
-    /// The listeners of a run that `cancel` ends: from then on nothing waits for room, so that the end of the run, a
-    /// few events, reaches everybody who still reads.
+    /// Returns the bus for a run that `cancel` ends. After the cancellation, sending does not wait for space, so that
+    /// the few last events of the run reach every subscriber that still reads.
     pub(super) fn until<'a>(&'a self, cancel: &'a CancellationToken) -> Until<'a> {
         Until { event_bus: self, cancel }
     }
@@ -102,7 +103,7 @@ impl EventBus {
         }
         let bytes = weight(&event);
         let event = Arc::new(event);
-        // First whoever has room: who is slow delays the next event of the others, not this one.
+        // Sends to subscribers with space first: a slow one delays the next event of the others, but not this one.
         let full: Vec<&Arc<Channel>> =
             listeners.iter().filter(|channel| !channel.offer(&event, bytes, false)).collect();
         for channel in full {
@@ -123,7 +124,7 @@ impl Drop for EventBus {
     }
 }
 
-/// See [`EventBus::until`].
+/// The result of [`EventBus::until`].
 pub(super) struct Until<'a> {
     event_bus: &'a EventBus,
     cancel: &'a CancellationToken,
@@ -144,7 +145,7 @@ impl Channel {
         self.queue.lock()
     }
 
-    /// Puts an event into the queue; false where there is no room, unless it must.
+    /// Queues an event. Returns false if there is no space, unless `must` is set.
     fn offer(&self, event: &Arc<Event>, bytes: usize, must: bool) -> bool {
         let mut queue = self.lock();
         if queue.over {
@@ -167,7 +168,7 @@ impl Channel {
         loop {
             let room = self.room.notified();
             tokio::pin!(room);
-            // Registered before the look, so that room made between look and wait is not missed.
+            // Registered before the check, so that space freed between check and wait is not missed.
             room.as_mut().enable();
             if self.offer(event, bytes, cancel.is_cancelled()) {
                 return;
@@ -181,7 +182,8 @@ impl Channel {
 }
 
 impl Queue {
-    /// Makes the last event stand for a newer one too, where the listener is behind and the two can be one.
+    /// Merges a newer event into the last one if the subscriber lags and both are deltas of one block, or
+    /// updates of one tool call.
     fn merge(&mut self, event: &Arc<Event>, bytes: usize) -> bool {
         if self.waiting.len() < BEHIND {
             return false;
@@ -226,7 +228,7 @@ impl Queue {
 }
 
 impl Subscriber {
-    /// The next event; None when nothing more will come. Dropping the future loses nothing.
+    /// Returns the next event; `None` after the last one. Cancel-safe.
     pub async fn recv(&mut self) -> Option<Arc<Event>> {
         loop {
             if let Some(event) = self.try_recv() {
@@ -235,25 +237,25 @@ impl Subscriber {
             if self.channel.lock().is_done() {
                 return None;
             }
-            // An event that came since the look, or the end, has left its mark.
+            // An event or the end since the check has stored a permit.
             self.channel.filled.notified().await;
         }
     }
 
-    /// The next event, if one waits.
+    /// Returns the next event if one is queued.
     pub fn try_recv(&mut self) -> Option<Arc<Event>> {
         let event = self.channel.lock().pop()?;
         self.channel.room.notify_waiters();
         Some(event)
     }
 
-    /// Returns the number of events that wait.
+    /// Returns the number of queued events.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.channel.lock().waiting.len()
     }
 
-    /// Bytes of events that wait, about.
+    /// Returns the approximate number of bytes of queued events.
     #[must_use]
     pub fn waiting_bytes(&self) -> usize {
         self.channel.lock().bytes
@@ -269,7 +271,7 @@ impl Drop for Subscriber {
     }
 }
 
-/// About how many bytes an event holds. Linear in its blocks, not in their text.
+/// Returns the approximate size of an event, in bytes. Linear in the number of its blocks, not in their text.
 fn weight(event: &Event) -> usize {
     let result = |result: &ToolResult| blocks(&result.content) + result.details.as_ref().map_or(0, value);
     let own = match event {

@@ -1,4 +1,4 @@
-//! The points at which an agent asks its extensions; see [`hook_points`](crate::hook_points).
+//! Calls of extensions at the points that [`hook_points`](crate::hook_points) lists.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,18 +11,18 @@ use super::session::AgentSession;
 use crate::extension::Point;
 use crate::hook_points::{asked, says, text_of};
 
-/// The decision of extensions whether a session may be left.
+/// The decision of the extensions whether a session may be left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CancelDecision {
-    /// An extension says no.
+    /// Whether an extension cancelled it.
     pub cancelled: bool,
-    /// The reason, where it gives one.
+    /// The reason, if the extension supplied one.
     pub reason: Option<String>,
-    /// The new session is made, but the conversation stays in the old one.
+    /// The new session is created, but without the conversation of the old one.
     pub skip_restore: bool,
 }
 
-/// A message that an extension adds in front of a run.
+/// A message that an extension adds before a run.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Added {
@@ -34,7 +34,7 @@ struct Added {
 }
 
 impl AgentSession {
-    /// Asks the extensions at a point, and tells the faults of those that failed.
+    /// Asks the extensions at a point, and reports failures.
     pub(super) async fn ask(
         &self,
         point: &'static str,
@@ -51,40 +51,41 @@ impl AgentSession {
         self.ask(point, fields, |_, _| ControlFlow::Continue(())).await;
     }
 
-    /// Tells the extensions once that the session begins. The first prompt does so where the host has not.
+    /// Informs the extensions that the session starts; only the first call has an effect. The first prompt calls it
+    /// too.
     pub async fn start(&self) {
         if self.started.is_first() {
             self.tell_point("session_start", json!({})).await;
         }
     }
 
-    /// Closes the session and tells the extensions so once: nothing begins any more.
+    /// Closes the session and informs the extensions once. Nothing can start any more.
     pub async fn shut_down(&self) {
         if self.conversation.context.close().is_ok() {
-            // What ended the last run must not end this.
+            // A cancellation of the last run must not cancel these hooks.
             drop(self.new_token());
             self.tell_point("session_shutdown", json!({})).await;
         }
     }
 
-    /// Asks whether the session may be left for the one in `target`; `reason`: `new`, `resume`, `fork` and so on. The
-    /// switch itself, and [`AgentSession::switched`] at the new session, are the caller's.
+    /// Asks whether the session may be left for the one in `target`. `reason` is for example `new`, `resume` or `fork`.
+    /// The caller performs the switch and then calls [`AgentSession::switched`] on the new session.
     pub async fn may_switch(&self, reason: &str, target: Option<&Path>) -> CancelDecision {
         self.leaving("session_before_switch", json!({"reason": reason, "targetSessionFile": target})).await
     }
 
-    /// Tells the extensions that this session goes on in place of another one.
+    /// Informs the extensions that this session replaces another one.
     pub async fn switched(&self, reason: &str, previous: Option<&Path>) {
         self.tell_point("session_switch", json!({"reason": reason, "previousSessionFile": previous})).await;
     }
 
-    /// Asks whether a branch may be made at `entry`; [`AgentSession::branch`] makes it, and
-    /// [`AgentSession::branched`] at the new session is the caller's.
+    /// Asks whether a branch may be created at `entry`. [`AgentSession::branch`] creates it; the caller then calls
+    /// [`AgentSession::branched`] on the new session.
     pub async fn may_branch(&self, entry: &str) -> CancelDecision {
         self.leaving("session_before_branch", json!({"entryId": entry})).await
     }
 
-    /// Tells the extensions that this session is a branch of another one.
+    /// Informs the extensions that this session is a branch of another one.
     pub async fn branched(&self, previous: Option<&Path>) {
         self.tell_point("session_branch", json!({"previousSessionFile": previous})).await;
     }
@@ -99,7 +100,7 @@ impl AgentSession {
         leaving
     }
 
-    /// Asks whether an extension runs a command of the user in place of the shell; gives what it made of it.
+    /// Asks whether an extension runs a command of the user instead of the shell. Returns its result if one does.
     pub async fn asked_user_bash(&self, command: &str, exclude_from_context: bool) -> Option<BashExecution> {
         let fields = json!({"command": command, "excludeFromContext": exclude_from_context});
         let mut result = None;
@@ -114,7 +115,7 @@ impl AgentSession {
         result
     }
 
-    /// Lets the extensions add to `prompts` and to the system prompt of what follows from them.
+    /// Lets the extensions add to `prompts` and to the system prompt of the runs that follow.
     pub(super) async fn before_start(&self, prompts: &mut Vec<AgentMessage>) {
         let said = prompts.iter().filter_map(|message| match message {
             AgentMessage::User(user) => Some(user.content.text()),
@@ -144,7 +145,7 @@ impl AgentSession {
     }
 }
 
-/// Returns whether an answer refuses; the first that does ends the asking.
+/// Records a refusal. The first one ends the loop.
 pub(super) fn refused(answer: &Map<String, Value>, leaving: &mut CancelDecision) -> ControlFlow<()> {
     if !says(answer, "cancel") {
         return ControlFlow::Continue(());

@@ -1,4 +1,4 @@
-//! Calls of extensions at points: when, and with which effect of their answers.
+//! Tests when extensions are called at points, and the effects of their answers.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use super::*;
 use crate::extension::{Context, Extension, Point};
 use crate::test_tools::{text, user};
 
-/// Notes every point and answers as it was told.
+/// Records every point and returns the prepared answers.
 #[derive(Default)]
 struct Asked {
     name: &'static str,
@@ -122,7 +122,7 @@ async fn a_move_in_the_tree_may_be_refused_or_summed_up() {
     assert_eq!(told[2].1, json!({"newLeafId": moved.summary_id, "oldLeafId": old, "summaryEntryId": moved.summary_id}));
 }
 
-/// An environment with so much context that something can be summed up.
+/// An environment with a context long enough to be summarized.
 async fn long(answers: Vec<(&'static str, Value)>) -> (TestEnv, Seen) {
     let words = "word ".repeat(30_000);
     let (env, seen) = asked(&["one", "two", "three", "a summary", "more"], answers);

@@ -1,4 +1,4 @@
-//! Handing a task over: the model sums up for a successor that knows nothing, and a new session begins with that.
+//! Handoff: the model writes a summary for a successor without context, and a new session starts with it.
 
 use std::path::PathBuf;
 
@@ -14,20 +14,20 @@ use crate::core::changed;
 /// The result of a handoff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffResult {
-    /// The text of the model.
+    /// The summary that the model wrote.
     pub text: String,
-    /// The file of the new session, where this one has a file.
+    /// The file of the new session; `None` if this one has no file.
     pub path: Option<PathBuf>,
 }
 
 impl AgentSession {
-    /// Asks the model for everything that a successor needs, with the system prompt, tools and history of the last
-    /// turn, so that the provider's cache holds, and begins a new session with the answer. This one is unchanged.
-    /// Opening the new one is the caller's.
+    /// Asks the model for everything that a successor needs and creates a new session that starts with the answer. The
+    /// request reuses the system prompt, tools and history of the last turn, so that the provider's cache applies. This
+    /// session is unchanged. The caller opens the new one.
     ///
     /// # Errors
-    /// A run is active, there is `Nothing to hand off (no messages yet)`, somebody ended it (`Handoff cancelled`), or
-    /// `Handoff failed: <why>`; an empty answer is a failure.
+    /// Returns an error if a run is active, if the conversation is empty (`Nothing to hand off (no messages yet)`), if
+    /// it was aborted (`Handoff cancelled`), or if the request failed or its answer is empty (`Handoff failed: <why>`).
     pub async fn handoff(&self, focus: Option<&str>) -> Result<HandoffResult> {
         let context = self.begin_maintenance()?;
         if context.len() < 2 {

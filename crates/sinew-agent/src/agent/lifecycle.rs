@@ -1,4 +1,4 @@
-//! States of an agent and the moves between them.
+//! The states of an agent and the transitions between them.
 //!
 //! ```text
 //!            Begin              Compact
@@ -15,57 +15,57 @@ use std::fmt;
 
 use sinew::base::{Error, ErrorCode};
 
-/// The kind of work that an agent does, one at a time.
+/// The kind of an activity. Only one runs at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// Answers a prompt, and what follows from it.
+    /// Answers a prompt and everything that follows from it.
     Run,
-    /// Changes, copies or sums up the session because the user asked for it.
+    /// Changes, copies or summarizes the session at the user's request.
     Maintenance,
 }
 
 /// The state of an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing is under way.
+    /// No activity is running.
     #[default]
     Idle,
-    /// Nothing is under way, and the next activity is that of somebody who has waited for this moment.
+    /// No activity is running, and the next one is reserved for a caller that waited.
     Reserved,
-    /// An activity is under way.
+    /// An activity is running.
     Active(Activity),
-    /// An activity makes the context smaller.
+    /// The running activity compacts the context.
     Compacting(Activity),
-    /// A run waits before it sends a request again.
+    /// The run waits before it retries a request.
     Retrying,
-    /// The session has ended: no activity begins any more.
+    /// The session is closed: no activity can start.
     Closed,
 }
 
-/// A change of the state.
+/// A transition between states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Move {
-    /// An activity begins.
+    /// An activity starts.
     Begin(Activity),
-    /// The next activity is kept for somebody who waits.
+    /// The next activity is reserved for a waiting caller.
     Reserve,
-    /// Whoever waited begins.
+    /// The waiting caller starts its activity.
     Claim(Activity),
-    /// Whoever waited does not wait any more.
+    /// The waiting caller gave up.
     Withdraw,
-    /// The activity begins to make the context smaller.
+    /// The activity starts a compaction.
     Compact,
-    /// The run begins to wait for another attempt.
+    /// The run starts to wait for a retry.
     WaitForRetry,
-    /// The activity goes on behind a compaction or a wait.
+    /// The activity continues after a compaction or a wait.
     Resume,
-    /// The activity is over.
+    /// The activity ends.
     Finish,
-    /// The session ends.
+    /// The session is closed.
     Close,
 }
 
-/// A move that the state does not allow.
+/// A transition that the state does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IllegalMove {
     pub(super) state: State,
@@ -73,12 +73,13 @@ pub(super) struct IllegalMove {
 }
 
 impl State {
-    /// The state after a move.
+    /// Returns the state after a transition.
     ///
-    /// An activity that is under way when the session is closed comes to its end; its moves change nothing then.
+    /// An activity that is running when the session is closed continues to its end; its transitions then change
+    /// nothing.
     ///
     /// # Errors
-    /// The state does not allow the move.
+    /// Returns an error if the state does not allow the transition.
     pub(super) fn after(self, attempted: Move) -> Result<State, IllegalMove> {
         match (self, attempted) {
             (State::Idle, Move::Begin(activity)) | (State::Reserved, Move::Claim(activity)) => {
@@ -150,7 +151,7 @@ mod tests {
         Move::Close,
     ];
 
-    /// Every legal move of a state; all others are errors that name both.
+    /// Checks every legal transition of a state; all others must be errors that name both.
     #[track_caller]
     fn check(state: State, legal: &[(Move, State)]) {
         for attempted in MOVES {

@@ -8,7 +8,7 @@ use sinew_llm::message::Usage;
 use sinew_llm::provider::{Provider, Request};
 use tokio_util::sync::CancellationToken;
 
-/// Sums up the usage of all requests that pass a [`Metered`] provider: answers, also those that failed, summaries and
+/// Adds up the usage of all requests through a [`Metered`] provider: answers (including failed ones), summaries and
 /// titles.
 #[derive(Debug, Default)]
 pub struct Meter {
@@ -16,7 +16,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Tokens and cost so far.
+    /// Returns the tokens and cost so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         *self.usage.lock()
@@ -42,31 +42,31 @@ impl Meter {
     }
 }
 
-/// A limit of cost.
+/// A limit on the cost.
 #[derive(Debug, Clone)]
 pub struct Budget {
-    /// US dollars.
+    /// The limit, in US dollars.
     pub limit: f64,
     /// The cost so far.
     pub meter: Arc<Meter>,
 }
 
 impl Budget {
-    /// Returns whether the next request must not be sent.
+    /// Returns whether the limit is reached, so that no further request may be sent.
     #[must_use]
     pub fn is_spent(&self) -> bool {
         self.meter.usage().cost.total >= self.limit
     }
 }
 
-/// Another provider whose requests a [`Meter`] counts.
+/// A provider that adds the usage of its requests to a [`Meter`].
 pub struct Metered {
     inner: Arc<dyn Provider>,
     meter: Arc<Meter>,
 }
 
 impl Metered {
-    /// Counts the requests to `inner`.
+    /// Wraps `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Provider>, meter: Arc<Meter>) -> Metered {
         Metered { inner, meter }

@@ -1,28 +1,28 @@
-//! An agent at work on a session: prompts in, events out, and what happens after a run.
+//! An agent that works on a session: it accepts prompts, emits events, and does the work after a run.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
 //! | `session` | [`AgentSession`]: its parts; abort, model and tools, events |
-//! | `lifecycle` | the states of an agent and the moves between them |
-//! | `activity` | the permit of the one activity at a time, tokens, compactions and waits inside it |
-//! | `conversation` | the session's file and the context, and messages that are recorded beside a run |
+//! | `lifecycle` | the states of an agent and the transitions between them |
+//! | `activity` | the permit of the current activity; its token, compactions and waits |
+//! | `conversation` | the session's file and the context, and messages that are recorded during a run |
 //! | `session_recorder` | entries of the session's file |
-//! | `settings` | settings of the user, and of the next request |
-//! | `once` | warnings that are given once |
-//! | `prompt` | prompts, queues, the work on them |
-//! | `run_loop` | runs that follow a run: retry, promotion, compaction, reminder, queued messages |
-//! | `recorded_turn` | the stretches of a turn that undo can take back |
-//! | `retry` | the decision whether and when to try again |
-//! | `compact` | a summary, and the context that begins with it |
-//! | `extension_points` | the points at which extensions are asked |
-//! | `background` | jobs that end and lists that are put away, beside the runs |
+//! | `settings` | the user's settings, and those of the next request |
+//! | `once` | warnings that are shown once |
+//! | `prompt` | prompts, queues, and the work on them |
+//! | `run_loop` | the runs that follow a run: retry, promotion, compaction, reminder, queued messages |
+//! | `recorded_turn` | the recorded changes of a turn, which can be undone |
+//! | `retry` | the decision whether and when to retry |
+//! | `compact` | summaries, and the context that begins with one |
+//! | `extension_points` | calls of extensions at their points |
+//! | `background` | finished jobs and cleared todo lists, beside the runs |
 //! | `model_override` | another model for one prompt |
-//! | `models` | resolving models |
-//! | `meter` | cost of requests, and its limit |
-//! | `stats` | counts, cost, fill of the window |
-//! | `event_bus` | events to every listener, bounded |
-//! | `navigate` | moves in the tree, and sessions made from this one |
-//! | `handoff` | a new session that begins with what this one leaves |
+//! | `models` | model resolution |
+//! | `meter` | the cost of requests, and its limit |
+//! | `stats` | counts, cost, use of the context window |
+//! | `event_bus` | bounded queues of events for subscribers |
+//! | `navigate` | moves in the session tree, and copies of the session |
+//! | `handoff` | a new session that starts with a summary of this one |
 //! | `title` | a title after the first answer |
 //! | `undo` | undo and redo of files |
 

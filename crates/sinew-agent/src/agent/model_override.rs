@@ -1,11 +1,11 @@
-//! Another model for one prompt.
+//! Temporary use of another model, for one prompt.
 
 use sinew_llm::model::ThinkingLevel;
 
 use super::models::ResolvedModel;
 use super::session::AgentSession;
 
-/// The model and level that were in use before the override.
+/// The model and thinking level that were in use before the override.
 #[must_use = "the session goes on with the borrowed model until it is given back"]
 #[derive(Clone, Default)]
 pub struct ModelOverride {
@@ -14,8 +14,8 @@ pub struct ModelOverride {
 }
 
 impl AgentSession {
-    /// Uses the model that a pattern or role means, and a thinking level, until [`AgentSession::restore_model`].
-    /// A model or level that cannot be used gives a warning, and the one in use stays.
+    /// Uses the model of a pattern or role, and a thinking level, until [`AgentSession::restore_model`]. If a model or
+    /// level cannot be used, it emits a warning and the current one stays.
     pub async fn override_model(&self, model: Option<&str>, thinking: Option<&str>) -> ModelOverride {
         let mut before = ModelOverride::default();
         if let Some(pattern) = model {
@@ -39,7 +39,7 @@ impl AgentSession {
         before
     }
 
-    /// Goes back to what was in use before.
+    /// Restores the model and thinking level from before the override.
     pub fn restore_model(&self, before: ModelOverride) {
         if let Some(model) = before.model {
             self.set_model(model, None);

@@ -1,4 +1,4 @@
-//! Models that can be asked.
+//! Models that are ready for requests.
 
 use std::sync::Arc;
 
@@ -7,31 +7,31 @@ use sinew_llm::error::ErrorInfo;
 use sinew_llm::model::Model;
 use sinew_llm::provider::{Auth, Provider};
 
-/// A model that can be asked: its provider, its facts, a key.
+/// A model that is ready for requests, with its provider and credential.
 #[derive(Clone)]
 pub struct ResolvedModel {
-    /// The provider that speaks its protocol.
+    /// The provider that implements its protocol.
     pub provider: Arc<dyn Provider>,
     /// The model.
     pub model: Model,
-    /// The key.
+    /// The credential.
     pub auth: Auth,
 }
 
 /// Resolves models for a session.
 pub trait ModelResolver: Send + Sync {
-    /// The model that `pattern` means: `provider/id`, a part of an id, `role:<name>`.
+    /// Returns the model for `pattern`: `provider/id`, a part of an id, or `role:<name>`.
     ///
     /// # Errors
-    /// None or several fit, or the provider has no key.
+    /// Returns an error if no model or several models match, or if the provider has no key.
     fn resolve(&self, pattern: &str) -> Result<ResolvedModel>;
 
-    /// The same model by another credential, after one failed as `error` says.
+    /// Returns the same model with another credential after the first one failed; `None` if there is no other.
     fn other_credential(&self, _failed: &ResolvedModel, _error: &ErrorInfo) -> Option<ResolvedModel> {
         None
     }
 
-    /// A model with a larger window that may take over.
+    /// Returns a model with a larger context window to switch to; `None` if there is none.
     fn larger(&self, _current: &ResolvedModel) -> Option<ResolvedModel> {
         None
     }

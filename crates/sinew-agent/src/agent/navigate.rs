@@ -1,5 +1,5 @@
-//! Going elsewhere in the tree of a session, with a summary of the branch that is left where one is wanted; sessions
-//! made from this one. Nothing of it happens while a run is active.
+//! Moves in the session tree, with an optional summary of the branch that is left, and copies of the session. All of
+//! these require that no run is active.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,54 +18,54 @@ use crate::hook_points::text_of;
 const LEFT: &str = "The user has left this branch and goes on from an earlier point. Say what was tried, what was found \
 out, and what was changed on disk and still is.";
 
-/// The choice of a summary for the branch that is left.
+/// Whether the branch that is left is summarized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BranchSummaryChoice<'a> {
-    /// As `branchSummary.enabled` says.
+    /// As the setting `branchSummary.enabled` says.
     AsSet,
-    /// It stays in the file, and the model does not hear of it.
+    /// No summary: the branch stays in the file, but the model does not learn of it.
     Silently,
-    /// It is summed up; the text says what matters to the user.
+    /// With a summary; the text names the topics that matter to the user.
     Summarised(Option<&'a str>),
 }
 
 /// The result of a move in the tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NavigationResult {
-    /// The text of the user at the target, for the editor.
+    /// The text of the user message at the target, for the editor.
     pub editor_text: Option<String>,
-    /// The entry of the summary.
+    /// The entry id of the summary; `None` if there is none.
     pub summary_id: Option<String>,
-    /// [`AgentSession::abort`] ended the summary: nothing has moved.
+    /// Whether [`AgentSession::abort`] cancelled the summary. The session did not move.
     pub aborted: bool,
-    /// An extension refused it: nothing has moved.
+    /// Whether an extension refused. The session did not move.
     pub cancelled: bool,
 }
 
-/// A session that was made of a part of another one.
+/// A new session that was copied from a part of another one.
 pub enum SessionCopy {
-    /// In this file. Opening it is the caller's.
+    /// Stored in this file. The caller opens it.
     File(PathBuf),
-    /// In memory, as the one that it was made from.
+    /// In memory, because the original is in memory.
     InMemory(Box<Session>),
 }
 
-/// A session that ends before a message of the user.
+/// A session that ends before a user message.
 pub struct BranchedSession {
     /// The session.
     pub copy: SessionCopy,
-    /// The text of the user where it begins, for the editor.
+    /// The text of that user message, for the editor.
     pub text: String,
 }
 
 impl AgentSession {
-    /// Goes to an entry of the tree: before a message of the user or of an extension, whose text is given back, and
-    /// behind any other. A summary of what lies between here and the common ancestor stands at the new place; where
-    /// there is nothing to say it moves without.
+    /// Moves to an entry of the tree. If the target is a message of the user or of an extension, the session moves
+    /// before it and returns its text; otherwise it moves after the target. A summary of the entries between the old
+    /// position and the common ancestor is added at the new position, if there is anything to summarize.
     ///
     /// # Errors
-    /// A run is active, no entry has the id, it is where the session stands (`Already at this point`), or nobody could
-    /// sum up; nothing has moved then.
+    /// Returns an error if a run is active, if no entry has the id, if it is the current position (`Already at this
+    /// point`), or if no model could write the summary. The session does not move then.
     pub async fn navigate_tree(&self, target: &str, leave: BranchSummaryChoice<'_>) -> Result<NavigationResult> {
         let mut context = self.begin_maintenance()?;
         let (place, editor_text, left) = {
@@ -81,7 +81,7 @@ impl AgentSession {
                 }
                 _ => (Some(entry.id), None),
             };
-            // The parent may be one that the file does not have.
+            // The parent may be missing in the file.
             let place = place.filter(|id| session.entry(id).is_ok());
             let left = session.left_behind(place.as_deref())?;
             (place, text, left)
@@ -137,7 +137,7 @@ impl AgentSession {
         Ok(moved)
     }
 
-    /// The summary of a branch and the files that it touched; none where nobody said anything on it.
+    /// Returns the summary of a branch and the files that it touched; `None` if the branch has no messages.
     async fn sum_up(
         &self,
         left: Vec<Entry>,
@@ -161,7 +161,7 @@ impl AgentSession {
         files.modified.extend(touched.modified);
         files.read.extend(touched.read);
         files.read.retain(|path| !files.modified.contains(path));
-        // The newest first, up to the budget.
+        // Includes the newest messages first, up to the budget.
         let mut size = 0;
         let within = messages.iter().rev().take_while(|message| {
             size += tokens(message);
@@ -176,7 +176,7 @@ impl AgentSession {
             Some(instructions) => format!("{LEFT}\n\nAdditional focus: {instructions}"),
             None => LEFT.to_string(),
         };
-        // Also where a provider does not listen.
+        // Needed because a provider may ignore the cancellation.
         let summary = tokio::select! {
             summary = compact::ask(self, &current, &kept, None, Some(&additional), Purpose::Branch, cancel) => summary?,
             () = cancel.cancelled() => return Err(Error::new(ErrorCode::Aborted, "the summary was ended")),
@@ -184,20 +184,20 @@ impl AgentSession {
         Ok(Some((with_files(&summary, &files), files)))
     }
 
-    /// Gives an entry a label, or takes it away.
+    /// Sets or removes the label of an entry.
     ///
     /// # Errors
-    /// No entry has the id.
+    /// Returns an error if no entry has the id.
     pub fn set_label(&self, target: &str, label: Option<&str>) -> Result<()> {
         self.session().entry(target)?;
         self.conversation.append(Body::Label { target_id: target.into(), label: label.map(str::to_string) });
         Ok(())
     }
 
-    /// Gives the session a title that no automatic one replaces.
+    /// Sets the title of the session. It is not replaced by an automatic one.
     ///
     /// # Errors
-    /// The name is blank.
+    /// Returns an error if the name is blank.
     pub fn set_title(&self, name: &str) -> Result<()> {
         let title = name.split_whitespace().collect::<Vec<_>>().join(" ");
         if title.is_empty() {
@@ -207,10 +207,10 @@ impl AgentSession {
         Ok(())
     }
 
-    /// A new session beside this one that ends before a message of the user, whose text is given back.
+    /// Creates a session that ends before a user message, and returns it with the text of the message.
     ///
     /// # Errors
-    /// A run is active, the entry is no message of the user, or the file cannot be written.
+    /// Returns an error if a run is active, if the entry is not a user message, or if the file cannot be written.
     pub fn branch(&self, entry: &str) -> Result<BranchedSession> {
         let _permit = self.begin_maintenance()?;
         let text = self.branch_text(entry)?;
@@ -221,7 +221,7 @@ impl AgentSession {
     /// Returns the text of the user's message at which a branch can begin.
     ///
     /// # Errors
-    /// Returns an error if `entry` is no message of the user.
+    /// Returns an error if `entry` is not a message of the user.
     pub fn branch_text(&self, entry: &str) -> Result<String> {
         match self.session().entry(entry)?.body {
             Body::Message { message: AgentMessage::User(user) } => Ok(user.content.text()),
@@ -237,10 +237,10 @@ impl AgentSession {
         folder(&self.session(), "fork").map(drop)
     }
 
-    /// A new session beside this one with the path to where this one stands.
+    /// Creates a session with the path to the current position.
     ///
     /// # Errors
-    /// A run is active, there is no entry, or the file cannot be written.
+    /// Returns an error if a run is active, if the session has no entry, or if the file cannot be written.
     pub fn clone_branch(&self) -> Result<SessionCopy> {
         let _permit = self.begin_maintenance()?;
         let session = self.session();
@@ -250,21 +250,22 @@ impl AgentSession {
         copy(&session, PathEnd::At(leaf), &self.context.cwd)
     }
 
-    /// A copy of the whole session beside it. Opening it is the caller's.
+    /// Copies the whole session to a new file beside it. The caller opens the copy.
     ///
     /// # Errors
-    /// A run is active, the session is in memory, or the file cannot be written.
+    /// Returns an error if a run is active, if the session is in memory, or if the file cannot be written.
     pub fn fork(&self) -> Result<PathBuf> {
         let _permit = self.begin_maintenance()?;
         let session = self.session();
         session.fork(folder(&session, "fork")?, &self.context.cwd)
     }
 
-    /// Moves the session and its artifacts to the folder of `cwd` below `sessions`. Loading what belongs to the new
-    /// directory is the caller's.
+    /// Moves the session and its artifacts to the folder of `cwd` below `sessions`. The caller loads the settings and
+    /// resources of the new directory.
     ///
     /// # Errors
-    /// A run is active, the session is in memory, or a file cannot be moved; everything is where it was then.
+    /// Returns an error if a run is active, if the session is in memory, or if a file cannot be moved; nothing is moved
+    /// then.
     pub fn move_to(&self, sessions: &Path, cwd: &Path) -> Result<PathBuf> {
         let _permit = self.begin_maintenance()?;
         self.session().move_to(sessions, cwd)
@@ -286,7 +287,7 @@ fn folder<'a>(session: &'a Session, verb: &str) -> Result<&'a Path> {
     parent.ok_or_else(|| Error::new(ErrorCode::InvalidState, format!("cannot {verb} an in-memory session")))
 }
 
-/// The message of an entry for a model that sums up.
+/// Returns the message of an entry for a summary.
 fn message(entry: Entry) -> Option<AgentMessage> {
     match entry.body {
         Body::Compaction { summary, tokens_before, .. } => {

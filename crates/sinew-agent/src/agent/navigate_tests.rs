@@ -7,7 +7,7 @@ use sinew_llm::provider::ToolChoice;
 use sinew_session::{Body, Defaults, Session};
 use std::sync::Arc;
 
-/// An environment that has answered once and once more; the ids of the two messages of the user.
+/// An environment with two prompts and their answers; also returns the ids of the two user messages.
 async fn twice(more: Vec<sinew_llm::message::AssistantMessage>) -> (TestEnv, Vec<String>) {
     let answers = [
         vec![text("first answer"), calls(&[("c", "echo", json!({"say": "x", "path": "a.rs"}))]), text("second answer")],
@@ -68,7 +68,7 @@ async fn going_on_to_an_end_that_leaves_nothing_needs_no_summary() {
 
 #[tokio::test]
 async fn a_summary_that_is_ended_moves_nothing() {
-    // Nobody answers any more.
+    // The provider has no further answers.
     let (env, users) = twice(Vec::new()).await;
     let before = roles(&env);
     let asked = env.asked();

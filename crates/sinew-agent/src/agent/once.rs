@@ -1,9 +1,9 @@
-//! Things that are said or done once.
+//! Flags and warnings that are used once.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An act that happens once.
+/// A flag that is set once.
 #[derive(Debug, Default)]
 pub(super) struct OnceFlag(AtomicBool);
 
@@ -14,7 +14,7 @@ impl OnceFlag {
     }
 }
 
-/// A warning that the user gets once, however often its cause is found.
+/// A warning that the user sees once, however often its cause occurs.
 #[derive(Debug, Default)]
 pub(super) struct OnceWarning {
     text: OnceLock<String>,
@@ -22,13 +22,13 @@ pub(super) struct OnceWarning {
 }
 
 impl OnceWarning {
-    /// Sets the text; the first one stands for all.
+    /// Sets the text; later texts are ignored.
     pub(super) fn raise(&self, text: String) {
-        // A later text is dropped on purpose.
+        // Only the first text is kept.
         let _ = self.text.set(text);
     }
 
-    /// The text, for the first who takes it.
+    /// Returns the text, on the first call only.
     pub(super) fn take(&self) -> Option<String> {
         self.text.get().filter(|_| self.told.is_first()).cloned()
     }

@@ -1,4 +1,4 @@
-//! Prompts: a run of their own, or a place in a queue.
+//! Prompts: each one starts a run or is queued.
 
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::message::AgentMessage;
@@ -11,24 +11,24 @@ use super::session::AgentSession;
 use crate::core::ClearedQueues;
 use crate::event::Event;
 
-/// The place of a prompt that comes while a run is active.
+/// The queue for a prompt that arrives during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// After the tools of this turn.
+    /// Sent after the tools of the current turn.
     Steer,
-    /// The prompt waits until the agent would stop.
+    /// Sent when the agent would otherwise stop.
     FollowUp,
 }
 
-/// A run that has the context and waits to be polled.
+/// A run that owns the context and has not been polled yet.
 struct PendingRun<'a> {
     context: ContextPermit<'a>,
     prompts: Vec<AgentMessage>,
-    /// One for all that follows: an abort between two runs ends the second.
+    /// Shared by the run and those that follow it, so that an abort between two runs cancels the second.
     cancel: CancellationToken,
 }
 
-/// A prompt that was taken: it runs, or waits in a queue, and nobody else may run before it has.
+/// An accepted prompt: it runs or is queued. No other activity can start before its run.
 #[must_use = "nothing runs until somebody waits for it"]
 pub struct AcceptedPrompt<'a> {
     agent: &'a AgentSession,
@@ -36,13 +36,13 @@ pub struct AcceptedPrompt<'a> {
 }
 
 impl AcceptedPrompt<'_> {
-    /// Returns whether it begins a run; else it waits for the one that is active.
+    /// Returns whether it starts a run; otherwise it is queued for the active one.
     #[must_use]
     pub fn runs(&self) -> bool {
         self.run.is_some()
     }
 
-    /// Resolves when nothing else will happen; at once where the prompt waits in a queue.
+    /// Resolves when the run and everything that follows from it has ended; at once if the prompt is queued.
     pub async fn run(self) -> Outcome {
         match self.run {
             Some(run) => self.agent.work(run).await,
@@ -52,20 +52,20 @@ impl AcceptedPrompt<'_> {
 }
 
 impl AgentSession {
-    /// Says something to the model and resolves when nothing else will happen: after all retries, compactions and
-    /// queued messages. While a run is active, `delivery` says where the prompt waits.
+    /// Sends a prompt to the model and resolves when the agent is done, including all retries, compactions and queued
+    /// messages. If a run is active, `delivery` selects the queue.
     ///
     /// # Errors
-    /// A run is active and `delivery` is none, the queue is full, or the session is closed.
+    /// Returns an error if a run is active and `delivery` is `None`, if the queue is full, or if the session is closed.
     pub async fn prompt(&self, messages: Vec<AgentMessage>, delivery: Option<Delivery>) -> Result<Outcome> {
         Ok(self.accept(messages, delivery).await?.run().await)
     }
 
-    /// Takes a prompt as [`AgentSession::prompt`] does, and leaves it to the caller when its run begins. Where no run
-    /// is active it waits for nothing, and from then on [`AgentSession::abort`] ends the run that is to come.
+    /// Accepts a prompt as [`AgentSession::prompt`] does and lets the caller start its run. If no run is active, this
+    /// does not wait, and from then on [`AgentSession::abort`] cancels the accepted run.
     ///
     /// # Errors
-    /// As for [`AgentSession::prompt`].
+    /// Returns the errors of [`AgentSession::prompt`].
     pub async fn accept(&self, messages: Vec<AgentMessage>, delivery: Option<Delivery>) -> Result<AcceptedPrompt<'_>> {
         let refused = match self.conversation.context.begin(Activity::Run) {
             Ok(context) => {
@@ -82,13 +82,13 @@ impl AgentSession {
             return Err(Error::new(ErrorCode::InvalidState, text));
         };
         self.queue_prompt(messages, delivery).await?;
-        // The run may have ended between the look and the queue: then nobody else would take the message up.
+        // If the run ended between the check and the queueing, nothing else would process the message.
         let queued = self.begin_queued();
         let run = queued.map(|(context, prompts)| PendingRun { context, prompts, cancel: self.new_token() });
         Ok(AcceptedPrompt { agent: self, run })
     }
 
-    /// The right to run, and the queued messages for it, where nothing runs and something is queued.
+    /// Returns the permit for a run and its queued messages, if no activity is running and something is queued.
     fn begin_queued(&self) -> Option<(ContextPermit<'_>, Vec<AgentMessage>)> {
         self.conversation.context.begin_with(Activity::Run, || {
             let queued = self.queues.take_next();
@@ -96,7 +96,7 @@ impl AgentSession {
         })
     }
 
-    /// Works until nothing else will happen, and says so.
+    /// Runs until nothing else follows, and emits `agent_settled`.
     async fn work(&self, pending: PendingRun<'_>) -> Outcome {
         let PendingRun { mut context, mut prompts, cancel } = pending;
         let mut messages = Vec::new();
@@ -115,7 +115,7 @@ impl AgentSession {
             self.conversation.flush_pending(&mut context);
             drop(context);
             self.conversation.flush_pending_if_idle();
-            // What was queued after the last look, before others could see that the run is over.
+            // Processes messages queued after the last check, before others can see that the run is over.
             let done = matches!(outcome.stop, Stop::Done | Stop::OutputLimit) && !cancel.is_cancelled();
             let Some(next) = done.then(|| self.begin_queued()).flatten() else { break outcome };
             (context, prompts) = next;
@@ -124,22 +124,21 @@ impl AgentSession {
         self.emit(Event::AgentSettled {}).await;
         self.prove_turn().await;
         if self.settings().titles && matches!(outcome.stop, Stop::Done | Stop::OutputLimit) {
-            // The next prompt may come meanwhile. A session without title is none the worse, and the next answer
-            // asks again.
+            // A prompt may arrive meanwhile. A missing title does no harm, and the next answer tries again.
             let _ = self.give_title().await;
         }
         Outcome { messages, ..outcome }
     }
 
-    /// Puts a message where `delivery` says, whether a run is active or not.
+    /// Queues a message as `delivery` says, whether a run is active or not.
     ///
     /// # Errors
-    /// The queue holds as many prompts as it may.
+    /// Returns an error if the queue is full.
     pub async fn queue(&self, message: AgentMessage, delivery: Delivery) -> Result<()> {
         self.queue_prompt(vec![message], delivery).await
     }
 
-    /// All of a prompt, or nothing of it.
+    /// Queues all messages of a prompt, or none of them.
     async fn queue_prompt(&self, messages: Vec<AgentMessage>, delivery: Delivery) -> Result<()> {
         let taken = match delivery {
             Delivery::Steer => self.queues.steer(messages),
@@ -154,14 +153,14 @@ impl AgentSession {
         Ok(())
     }
 
-    /// Takes back what is queued.
+    /// Empties the queues and returns their messages.
     pub async fn clear_queues(&self) -> ClearedQueues {
         let cleared = self.queues.clear();
         self.queue_changed().await;
         cleared
     }
 
-    /// Takes the queued prompt back that came last, and gives its text; none where nothing is queued.
+    /// Removes the newest queued prompt and returns its text; `None` if nothing is queued.
     pub async fn take_newest_queued(&self) -> Option<String> {
         let newest = self.queues.take_newest();
         if newest.is_some() {
@@ -170,8 +169,8 @@ impl AgentSession {
         newest
     }
 
-    /// Runs what waits in the queues, as the end of a run would have done; at once where a run is active, nothing waits
-    /// or [`AgentSession::abort`] has ended what was in the way. For the end of what stands in the place of a run.
+    /// Runs the queued messages, as the end of a run would have done. Returns at once if a run is active, if nothing is
+    /// queued, or after [`AgentSession::abort`]. Call it after an activity that replaced a run.
     pub async fn take_up(&self) {
         if self.token().is_cancelled() {
             return;
@@ -183,8 +182,8 @@ impl AgentSession {
         }
     }
 
-    /// Adds a message to the conversation without asking the model: at once where no run is active, else behind the
-    /// run. No event tells it. For commands that the user ran: the model reads of them with the next request.
+    /// Adds a message to the conversation without sending a request: at once if no run is active, otherwise after the
+    /// run. No event is emitted. Used for commands that the user ran; the model sees them in the next request.
     pub fn record(&self, message: AgentMessage) {
         self.conversation.record(message);
     }

@@ -1,4 +1,4 @@
-//! The property of the queues: every message, whenever it is sent, reaches the model once, or is given back, or refused.
+//! Property test: every message, whenever it is sent, reaches the model once, or is returned, or refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::{Delivery, ResolvedModel};
 use crate::core::{Interrupt, QueueMode, Toolset};
 use crate::test_tools::{text, tool, user};
 
-/// An act on the agent, so many milliseconds after the last one.
+/// An action on the agent, a number of milliseconds after the previous one.
 #[derive(Debug, Clone, Copy)]
 enum Action {
     Prompt(Option<Delivery>),
@@ -31,7 +31,7 @@ enum Action {
     Compact,
 }
 
-/// The answer to a request, after so many milliseconds.
+/// The answer to a request, after a number of milliseconds.
 #[derive(Debug, Clone, Copy)]
 enum Answer {
     Text,
@@ -50,7 +50,7 @@ fn action() -> impl Strategy<Value = (u64, Action)> {
         1 => Just(Action::Record),
         1 => Just(Action::Compact),
     ];
-    // Often at the very moment at which something else happens: all times are multiples of ten.
+    // All times are multiples of ten, so that actions often coincide with other events.
     ((0..4_u64).prop_map(|tens| tens * 10), action)
 }
 
@@ -64,7 +64,7 @@ fn answer() -> impl Strategy<Value = (u64, Answer)> {
     ((0..3_u64).prop_map(|tens| tens * 10), answer)
 }
 
-/// Gives the answers in turn, then texts at once.
+/// A provider that returns the given answers in turn, and then texts without delay.
 struct Timed {
     answers: Mutex<std::vec::IntoIter<(u64, Answer)>>,
 }
@@ -108,7 +108,7 @@ impl Provider for Timed {
     }
 }
 
-/// Counts each text of the user, `m0` and so on.
+/// Counts the texts of the user: `m0` and so on.
 fn count<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>, into: &mut BTreeMap<String, usize>) {
     for message in messages {
         if let AgentMessage::User(user) = message {
@@ -166,7 +166,7 @@ async fn play(actions: Vec<(u64, Action)>, answers: Vec<(u64, Answer)>, modes: (
             Action::Compact => {
                 let agent = Arc::clone(&agent);
                 prompts.push(tokio::spawn(async move {
-                    // There may be nothing to sum up.
+                    // There may be nothing to summarize.
                     let _ = agent.compact(None).await;
                     agent.take_up().await;
                     None
@@ -177,7 +177,7 @@ async fn play(actions: Vec<(u64, Action)>, answers: Vec<(u64, Answer)>, modes: (
     for prompt in prompts {
         count(&prompt.await.unwrap(), &mut returned);
     }
-    // What waits now waits for the next prompt, or is taken back.
+    // Messages that are still queued wait for the next prompt or are returned to the user.
     assert!(!agent.is_running());
     count(&agent.clear_queues().await.into_messages().collect::<Vec<_>>(), &mut returned);
     let mut all = returned;

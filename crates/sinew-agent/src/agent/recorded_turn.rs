@@ -1,4 +1,4 @@
-//! The turn of an agent whose changes are recorded for undo.
+//! A turn of an agent whose file changes are recorded for undo.
 
 use parking_lot::Mutex;
 
@@ -6,16 +6,16 @@ use super::session::AgentSession;
 use crate::event::Event;
 use crate::undo::{TurnRecorder, UndoRecord};
 
-/// A turn while it runs: its events begin and end the stretches of its calls.
+/// A running turn. Its events mark the start and end of its calls.
 pub(super) struct RecordedTurn<'a> {
     agent: &'a AgentSession,
     recorder: &'a TurnRecorder,
-    /// The entry of the message that began it.
+    /// The id of the entry of the message that started the turn.
     id: Mutex<Option<String>>,
 }
 
 impl<'a> RecordedTurn<'a> {
-    /// Begins the turn; `None` if the agent records nothing.
+    /// Starts the turn; `None` if undo is off.
     pub(super) async fn begin(agent: &'a AgentSession) -> Option<RecordedTurn<'a>> {
         let recorder = agent.undo.as_deref()?;
         if let Some(warning) = recorder.begin_turn().await {
@@ -24,11 +24,11 @@ impl<'a> RecordedTurn<'a> {
         Some(RecordedTurn { agent, recorder, id: Mutex::default() })
     }
 
-    /// Takes note of an event of the run, before anybody else hears of it.
+    /// Processes an event of the run before it is sent to others.
     pub(super) async fn observe(&self, event: &Event) {
         match event {
             Event::MessageEnd { .. } => {
-                // The message is in the session already.
+                // The message has already been written to the session.
                 let mut id = self.id.lock();
                 if id.is_none() {
                     *id = self.agent.session().leaf().map(str::to_string);

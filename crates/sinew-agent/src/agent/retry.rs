@@ -1,17 +1,17 @@
-//! The decision whether and when to try again. It looks at the facts of an error, never at its text.
+//! The decision whether and when to retry, based on the fields of an error and never on its text.
 
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 
 /// Settings of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetrySettings {
-    /// Default true.
+    /// Whether failed requests are retried. Default: true.
     pub enabled: bool,
-    /// Attempts after the first failure; default 3.
+    /// The maximum number of retries. Default: 3.
     pub max_retries: u32,
-    /// The first pause in milliseconds; it doubles. Default 2,000.
+    /// The first delay, in milliseconds; it doubles with each retry. Default: 2,000.
     pub base_delay_ms: u64,
-    /// A server that asks for a longer pause ends the chain. Default 60,000.
+    /// If a server requests a longer delay, the retries end. In milliseconds; default: 60,000.
     pub max_delay_ms: u64,
 }
 
@@ -24,20 +24,21 @@ impl Default for RetrySettings {
 /// The decision after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RetryDecision {
-    /// After a pause.
+    /// Retry after a delay.
     After {
-        /// Milliseconds.
+        /// The delay, in milliseconds.
         delay_ms: u64,
     },
-    /// At once, by another credential if there is one; else not.
+    /// Retry at once with another credential; if there is none, do not retry.
     OtherCredential,
-    /// Not: the attempts are used up, or the server asks for too long a pause.
+    /// Do not retry: the retries are used up, or the server requests too long a delay.
     GiveUp(String),
-    /// Not: trying again would fail again.
+    /// Do not retry: the request would fail again.
     No,
 }
 
-/// Decides after failure `attempt` in a row (from 1), those left out that another credential followed. `random` gives the jitter of ±10 %.
+/// Decides after consecutive failure number `attempt` (from 1), without those after which the credential was changed.
+/// `random` is the source of the ±10 % jitter.
 #[must_use]
 pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random: u64) -> RetryDecision {
     if !settings.enabled {
@@ -47,7 +48,7 @@ pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random:
     if !credential && !error.retryable {
         return RetryDecision::No;
     }
-    // Not counted: there are only so many, and each is tried once before it rests.
+    // Not counted: the number of credentials is limited, and each is tried once.
     if credential {
         return RetryDecision::OtherCredential;
     }

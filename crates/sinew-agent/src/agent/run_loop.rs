@@ -1,4 +1,4 @@
-//! The loop of runs that one prompt begins. After each run at most one thing follows, and then the loop decides anew:
+//! The loop of runs that one prompt starts. After each run at most one step follows, and then the loop decides again:
 //! retry, promotion, compaction, queued messages, a reminder.
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,44 +22,44 @@ use crate::compaction::{context_tokens, tokens};
 use crate::core::{CUTS, Run, RunResult, Sink, StreamMonitor, TurnRequest};
 use crate::event::Event;
 
-/// A model is reminded of open items so often until the user says something.
+/// The maximum number of reminders of open items between two prompts of the user.
 const REMINDERS: u32 = 3;
 const CONTINUE: &str = "Continue if you have next steps.";
 
-/// The end of a prompt.
+/// The result of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The reason of the end.
+    /// Why it ended.
     pub stop: Stop,
     /// The last answer.
     pub answer: Option<AssistantMessage>,
-    /// Everything that was added to the conversation, failed answers left out.
+    /// All messages that were added to the conversation, without failed answers.
     pub messages: Vec<AgentMessage>,
 }
 
-/// The reason for which a prompt ended.
+/// Why a prompt ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
-    /// The model has nothing more to do.
+    /// The model finished.
     Done,
-    /// The answer was cut by the limit of output tokens.
+    /// The limit of output tokens cut off the answer.
     OutputLimit,
-    /// The answer was cut inside a call of a tool, and so were those with which the model tried again.
+    /// The output limit cut off the answer inside a tool call, and the retries too.
     CallCut,
-    /// It had as many turns as it may: how many.
+    /// The limit of turns was reached; the value is the limit.
     TurnLimit(u32),
-    /// It has cost as much as it may.
+    /// The cost limit was reached.
     CostLimit {
-        /// US dollars that were spent.
+        /// The cost so far, in US dollars.
         spent: f64,
-        /// US dollars that were allowed.
+        /// The limit, in US dollars.
         limit: f64,
     },
-    /// Somebody ended it.
+    /// It was aborted.
     Aborted,
-    /// It failed.
+    /// The request failed.
     Failed(Box<ErrorInfo>),
-    /// The prompt waits in a queue.
+    /// The prompt is queued.
     Queued,
 }
 
@@ -69,31 +69,31 @@ impl Outcome {
     }
 }
 
-/// The state between a prompt and the end of all that follows from it.
+/// The state of a prompt and everything that follows from it.
 struct RunLoop<'a> {
     agent: &'a AgentSession,
     cancel: &'a CancellationToken,
-    /// Failures in a row.
+    /// The number of consecutive failures.
     attempt: u32,
-    /// Those of them that another credential followed.
+    /// The number of those after which the credential was changed.
     switched: u32,
-    /// So often the context was made smaller for this prompt.
+    /// The number of compactions for this prompt after an overflow.
     overflows: u32,
     reminders: u32,
     turns: u32,
-    /// Answers in a row whose calls the output limit cut.
+    /// The number of consecutive answers with calls cut off by the output limit.
     cuts: u32,
-    /// A compaction for want of room failed: another one would fail as well.
+    /// Whether a compaction for lack of space failed; another one would fail as well.
     full: bool,
-    /// The model was asked again after an empty answer.
+    /// Whether the request was repeated after an empty answer.
     asked_again: bool,
-    /// The level of thinking with which the last tool loop began.
+    /// The thinking level at the start of the last tool loop.
     thinking: Mutex<Option<ThinkingLevel>>,
-    /// Records what the turn changes.
+    /// Records the changes of the turn.
     turn: Option<&'a RecordedTurn<'a>>,
 }
 
-/// Sends the events of a run that may follow failures: the first good answer ends the retry at once.
+/// Emits the events of a run that may follow failures: the first good answer ends the retry at once.
 struct RunSink<'a> {
     agent: &'a AgentSession,
     cancel: &'a CancellationToken,
@@ -124,12 +124,12 @@ impl Sink for RunSink<'_> {
 
 /// The next step of the loop.
 enum Next {
-    /// Another run, with these messages first.
+    /// Starts another run that begins with these messages.
     Run(Vec<AgentMessage>),
     Stop(Stop),
 }
 
-/// Runs `prompts` and whatever follows from them.
+/// Runs `prompts` and everything that follows from them.
 pub(super) async fn follow(
     agent: &AgentSession,
     seen: &mut Vec<AgentMessage>,
@@ -190,7 +190,7 @@ impl RunLoop<'_> {
             }
             let (provider, mut request) = agent.request(question.messages);
             self.keep_thinking(&mut request);
-            // The user's own limit holds in any case.
+            // The user's own limit always applies.
             if question.cut_at.is_some_and(|tokens| tokens < request.model.max_tokens) {
                 request.max_tokens = request.max_tokens.or(Some(request.model.max_tokens));
             }
@@ -227,8 +227,8 @@ impl RunLoop<'_> {
         ended
     }
 
-    /// To Anthropic's server a tool loop is one turn of the model, whose thinking stays as it began: a level that is set
-    /// meanwhile holds from the next loop on.
+    /// Anthropic's API treats a tool loop as one turn with a fixed thinking level, so a new level applies from the next
+    /// loop on.
     fn keep_thinking(&self, request: &mut Request) {
         let mut began = self.thinking.lock();
         let last = request.conversation().rev().find(|message| !matches!(message, LlmMessage::User(_)));
@@ -288,7 +288,8 @@ impl RunLoop<'_> {
                 0
             }
         };
-        // Who hears of the wait can end it, and who hears of its end finds it over.
+        // The step starts before its first event and ends before its last one: a listener can cancel it on the first,
+        // and finds it over on the last.
         let pause = match self.agent.conversation.context.step(Move::WaitForRetry, self.cancel) {
             Ok(pause) => pause,
             Err(illegal) => return Next::Stop(Stop::Failed(Box::new(internal(&illegal)))),
@@ -312,7 +313,7 @@ impl RunLoop<'_> {
         Next::Stop(Stop::Aborted)
     }
 
-    /// Lets the model answer that the user has named for this case; without one the chain is over.
+    /// Switches to the configured fallback model; without one the loop stops with the error.
     async fn fall_back(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo, text: Option<String>) -> Next {
         let agent = self.agent;
         let from = agent.model().model.key();
@@ -344,8 +345,8 @@ impl RunLoop<'_> {
         Next::Stop(Stop::Failed(Box::new(error)))
     }
 
-    /// Takes the failed answer, and what answers its calls, out of the context; it stays in the file, on a branch of
-    /// its own.
+    /// Removes the failed answer and the results of its calls from the context. They stay in the file, on a separate
+    /// branch.
     async fn take_back(&self, seen: &mut Vec<AgentMessage>) {
         let Some(at) = seen.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_))) else { return };
         seen.truncate(at);
@@ -439,7 +440,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Asks once more after an answer without text and calls; a second one in a row is a failure.
+    /// Repeats the request once after an answer without text and calls; a second such answer in a row is a failure.
     async fn empty(&mut self, seen: &mut Vec<AgentMessage>) -> Next {
         if self.asked_again {
             let text = "the model's answer was empty twice in a row; ask in other words, or choose another model";
@@ -452,7 +453,7 @@ impl RunLoop<'_> {
         Next::Run(Vec::new())
     }
 
-    /// Returns whether the context, with `more` behind it, leaves too little of the window.
+    /// Returns whether the context with `more` leaves too little of the window free.
     fn too_large(&self, seen: &[AgentMessage], more: &[AgentMessage]) -> bool {
         let settings = &self.agent.settings().compaction;
         let window = self.agent.model().model.context_window;
@@ -467,17 +468,17 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns whether an answer that ended well says nothing and calls nothing.
+/// Returns whether an answer ended normally without text and without calls.
 fn is_empty(answer: &AssistantMessage) -> bool {
     answer.stop_reason == StopReason::Stop && answer.tool_calls().next().is_none() && answer.text().trim().is_empty()
 }
 
-/// A fault of this program.
+/// Returns the error for a bug in this program.
 fn internal(illegal: &IllegalMove) -> ErrorInfo {
     ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Config, illegal.to_string()) }
 }
 
-/// Returns whether another model may succeed where one has failed so.
+/// Returns whether another model may succeed after this kind of failure.
 fn is_of_model(kind: ErrorKind) -> bool {
     use ErrorKind::{
         Auth, Malformed, Network, NotFound, Overloaded, Permission, RateLimit, Server, Timeout, UsageLimit,
@@ -488,7 +489,7 @@ fn is_of_model(kind: ErrorKind) -> bool {
     )
 }
 
-/// A message that the model reads and the user does not see.
+/// Returns a message that the model reads and the user does not see.
 pub(super) fn hidden(text: &str, kind: &str, timestamp: i64) -> AgentMessage {
     AgentMessage::Custom(CustomMessage {
         custom_type: kind.into(),

@@ -1,4 +1,4 @@
-//! The agent of a session: its parts, and what may be asked and changed at any time.
+//! The agent of a session: its parts, and the methods that may be called at any time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,18 +26,18 @@ use crate::extension::{Context, Extension};
 use crate::resource::stream::StreamRules;
 use crate::undo::TurnRecorder;
 
-/// Gives the items of a list that are open.
+/// Returns the open items of a todo list.
 pub type OpenItems = Arc<dyn Fn() -> Option<Value> + Send + Sync>;
 
-/// The parts of an agent.
+/// The inputs for creating an agent.
 pub struct AgentParts {
-    /// The session; its messages are the context.
+    /// The session; its messages become the context.
     pub session: Session,
-    /// The model that answers first.
+    /// The initial model.
     pub resolved: ResolvedModel,
-    /// The other models.
+    /// Resolves other models.
     pub models: Arc<dyn ModelResolver>,
-    /// The level of thinking.
+    /// The thinking level.
     pub thinking: ThinkingLevel,
     /// The system prompt, in parts.
     pub system: Vec<String>,
@@ -47,21 +47,21 @@ pub struct AgentParts {
     pub extensions: Vec<Arc<dyn Extension>>,
     /// The settings of the user.
     pub settings: AgentSettings,
-    /// Time and chance.
+    /// The source of time and randomness.
     pub clock: Arc<dyn Clock>,
-    /// The folder in which it works.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Somebody can be asked.
+    /// Whether a user can be asked.
     pub has_ui: bool,
-    /// The open items of a list, for reminders.
+    /// The open items of a todo list, for reminders.
     pub open_items: Option<OpenItems>,
-    /// Records what turns change, so that it can be undone. `None`: nothing can.
+    /// Records the changes of turns, so that they can be undone. `None` disables undo.
     pub undo: Option<Arc<TurnRecorder>>,
     /// The lane of a scripted model that answers; `None` for the main one.
     pub lane: Option<String>,
 }
 
-/// An agent: one session, one run at a time, any number of listeners. Every channel is bounded.
+/// An agent: one session, one run at a time, any number of subscribers. Every channel is bounded.
 pub struct AgentSession {
     pub(super) conversation: Conversation,
     pub(super) live: LiveSettings,
@@ -70,30 +70,30 @@ pub struct AgentSession {
     pub(super) models: Arc<dyn ModelResolver>,
     pub(super) extensions: Vec<Arc<dyn Extension>>,
     pub(super) clock: Arc<dyn Clock>,
-    /// The facts of the session that extensions get.
+    /// The facts of the session that extensions receive.
     pub(super) context: Context,
     pub(super) open_items: Option<OpenItems>,
     pub(super) undo: Option<Arc<TurnRecorder>>,
     lane: Option<String>,
-    /// The entries that were counted already.
+    /// The counts of the entries that were read already.
     pub(super) counted: Mutex<CountedEntries>,
-    /// The extensions were told that the session begins.
+    /// Whether the extensions were informed of the start of the session.
     pub(super) started: OnceFlag,
-    /// States of servers that nobody was told of yet.
+    /// Unreported states of servers.
     pub(super) statuses: tokio::sync::Mutex<Option<tokio::sync::broadcast::Receiver<crate::mcp::Status>>>,
 }
 
 impl AgentSession {
-    /// Makes an agent that goes on from the leaf of the session.
+    /// Creates an agent that continues from the leaf of the session.
     ///
     /// # Errors
-    /// The session can no longer be read.
+    /// Returns an error if the session can no longer be read.
     pub fn new(parts: AgentParts) -> Result<AgentSession> {
         let before = parts.session.context(&Defaults::default())?;
         Ok(AgentSession::resume(parts, before))
     }
 
-    /// Makes an agent that goes on from `before`, which the session has just given: a long one is not read twice.
+    /// Creates an agent that continues from the context `before` of the session, so that a long one is not read twice.
     #[must_use]
     pub fn resume(parts: AgentParts, before: sinew_session::Context) -> AgentSession {
         let AgentParts {
@@ -135,19 +135,19 @@ impl AgentSession {
         }
     }
 
-    /// Ends an agent whose process ends too: the session is closed, and the memory of the conversation is left to the
-    /// system, which takes it back at once where freeing each text would take long.
+    /// Drops an agent whose process is about to exit. The session is closed, but the memory of the conversation is
+    /// leaked on purpose: the system reclaims it when the process exits, whereas freeing each text is slow.
     pub fn leave(self) {
         std::mem::forget(self.conversation.into_context());
     }
 
-    /// The settings of the user as they are now.
+    /// Returns the current settings of the user.
     #[must_use]
     pub fn settings(&self) -> Arc<AgentSettings> {
         self.live.user()
     }
 
-    /// Changes the settings of the user, for what is decided from now on; the session does not remember it.
+    /// Changes the settings of the user for later decisions; they are not saved in the session.
     pub fn change_settings(&self, change: impl FnOnce(&mut AgentSettings)) {
         let settings = self.live.change_user(change);
         self.queues.set_modes(settings.steering_mode, settings.follow_up_mode);
@@ -159,92 +159,93 @@ impl AgentSession {
         self.event_bus.subscribe(snapshots)
     }
 
-    /// Ends what runs: a pause before a retry, a compaction, a run. Returns at once; the prompt resolves soon.
+    /// Aborts the current activity: a delay before a retry, a compaction, a run. Returns at once; the prompt resolves
+    /// soon.
     pub fn abort(&self) {
         self.conversation.context.cancel();
     }
 
-    /// Ends a compaction and nothing else; false where there is none. The context stays as it is.
+    /// Aborts only the compaction; returns false if there is none. The context stays unchanged.
     pub fn abort_compaction(&self) -> bool {
         self.conversation.context.cancel_compaction()
     }
 
-    /// Ends the wait for another attempt: the run is over then. False where nothing waits.
+    /// Aborts the wait before a retry, which ends the run. Returns false if nothing waits.
     pub fn abort_retry(&self) -> bool {
         self.conversation.context.cancel_retry()
     }
 
-    /// Resolves when no run is active.
+    /// Resolves when no activity is running.
     pub async fn idled(&self) {
         self.conversation.context.idle().await;
     }
 
-    /// Returns whether a run is active, or something that stands in its place: a compaction, a summary, a handoff.
+    /// Returns whether a run is active, or an activity that excludes runs: a compaction, a summary, a handoff.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.conversation.context.is_busy()
     }
 
-    /// Returns whether the context is being made smaller.
+    /// Returns whether the context is being compacted.
     #[must_use]
     pub fn is_compacting(&self) -> bool {
         matches!(self.conversation.context.state(), State::Compacting(_))
     }
 
-    /// Returns whether a request waits to be sent again.
+    /// Returns whether a request waits for its retry.
     #[must_use]
     pub fn is_retrying(&self) -> bool {
         self.conversation.context.state() == State::Retrying
     }
 
-    /// Begins work on the session that the user asked for, while no run is active.
+    /// Starts work on the session at the user's request, if no run is active.
     pub(super) fn begin_maintenance(&self) -> Result<ContextPermit<'_>> {
         Ok(self.conversation.context.begin(Activity::Maintenance)?)
     }
 
-    /// The token of what runs now, or ran last.
+    /// Returns the token of the current activity, or of the last one.
     pub(super) fn token(&self) -> CancellationToken {
         self.conversation.context.token()
     }
 
-    /// The token of something that begins to run; [`AgentSession::abort`] ends it.
+    /// Returns a new token for an activity that starts; [`AgentSession::abort`] cancels it.
     pub(super) fn new_token(&self) -> CancellationToken {
         self.conversation.context.renew_token()
     }
 
-    /// The model in use.
+    /// Returns the current model.
     #[must_use]
     pub fn model(&self) -> ResolvedModel {
         self.live.turn().resolved.clone()
     }
 
-    /// The level of thinking that was set, as far as the model knows it.
+    /// Returns the thinking level, limited to those that the model supports.
     #[must_use]
     pub fn thinking(&self) -> ThinkingLevel {
         let turn = self.live.turn();
         turn.resolved.model.clamp_level(turn.thinking)
     }
 
-    /// The parts of the system prompt.
+    /// Returns the parts of the system prompt.
     #[must_use]
     pub fn system(&self) -> Vec<String> {
         self.live.turn().system.clone()
     }
 
-    /// The tools that the model may call.
+    /// Returns the tools that the model may call.
     #[must_use]
     pub fn tools(&self) -> Toolset {
         self.live.turn().tools.clone()
     }
 
-    /// The texts of the messages in the queues: steering, then follow-ups.
+    /// Returns the texts of the queued messages: steering and follow-ups.
     #[must_use]
     pub fn queued(&self) -> (Vec<String>, Vec<String>) {
         self.queues.texts()
     }
 
-    /// Uses another model from the next request on, and writes so into the session; a `role` that is not `default` is
-    /// for a while.
+    /// Uses another model from the next request on, and records it in the session. A `role` other than `default` is
+    /// temporary.
     pub fn set_model(&self, resolved: ResolvedModel, role: Option<&str>) {
         let model = resolved.model.key();
         self.live.turn().resolved = resolved;
@@ -252,50 +253,50 @@ impl AgentSession {
         self.conversation.append(Body::ModelChange { model, role, provider: None, model_id: None });
     }
 
-    /// Uses another level of thinking from the next request on, and writes so into the session.
+    /// Uses another thinking level from the next request on, and records it in the session.
     pub fn set_thinking(&self, level: ThinkingLevel) {
         self.live.turn().thinking = level;
         self.conversation.append(Body::ThinkingLevelChange { thinking_level: level.as_str().into() });
     }
 
-    /// Offers other tools, with the prompt that speaks of them, from the next request on.
+    /// Offers other tools, with the system prompt that describes them, from the next request on.
     pub fn set_tools(&self, tools: Toolset, system: Vec<String>) {
         let mut turn = self.live.turn();
         turn.tools = tools;
         turn.system = system;
     }
 
-    /// Holds answers against these rules from the next run on. Those that the session has told the model already count
-    /// as told.
+    /// Checks answers against these rules from the next run on. Rules that the session has already injected are not
+    /// injected again.
     pub fn set_stream_rules(&self, rules: Option<StreamRules>) {
         let before = self.live.replace_rules(rules.map(Arc::new));
         self.restore_told(before.as_deref());
     }
 
-    /// Lets the rules count from what the session's branch has told the model. Where that can no longer be read, what
-    /// `before` has told counts.
+    /// Restores which rules the session's branch has already injected. If the session can no longer be read, the state
+    /// of `before` is used.
     pub(super) fn restore_told(&self, before: Option<&StreamRules>) {
         let Some(rules) = self.live.rules() else { return };
         let told = self.session().told_rules(rules.gap());
         rules.restore(told.unwrap_or_else(|_| before.unwrap_or(&rules).told_names()));
     }
 
-    /// The session, for reading and for entries of one's own.
+    /// Returns the session, for reading and for custom entries.
     pub fn session(&self) -> MutexGuard<'_, Session> {
         self.conversation.session()
     }
 
-    /// Warns the user.
+    /// Emits a warning for the user.
     pub async fn warn(&self, message: String) {
         self.emit(Event::Warning { message }).await;
     }
 
-    /// The facts of the session for extensions that `cancel` ends.
+    /// Returns the facts of the session for extensions, with the token `cancel`.
     pub(super) fn extension_context(&self, cancel: CancellationToken) -> Context {
         Context { cancel, ..self.context.clone() }
     }
 
-    /// Emits an event to the extensions and all subscribers.
+    /// Sends an event to the extensions and all subscribers.
     pub async fn emit(&self, event: Event) {
         let cancel = self.token();
         let context = self.extension_context(cancel.clone());
@@ -307,8 +308,8 @@ impl AgentSession {
         self.emit(Event::QueueUpdate { steering, follow_up }).await;
     }
 
-    /// The provider that answers now, and the request with `messages`. Equal inputs give equal requests, byte for byte
-    /// on the wire.
+    /// Returns the current provider and the request with `messages`. Equal inputs produce requests that are equal byte
+    /// for byte when serialized.
     pub(super) fn request(&self, messages: Vec<Arc<LlmMessage>>) -> (Arc<dyn Provider>, Request) {
         let (provider, request) = self.live.request(messages);
         let session_id = Some(self.context.session.clone());

@@ -1,4 +1,4 @@
-//! Writes the conversation to the session's file. A failure to write is reported once; the run goes on in memory.
+//! Writes the conversation to the session's file. A write failure is reported once; the run continues in memory.
 
 use parking_lot::{Mutex, MutexGuard};
 use sinew::base::{Error, Result};
@@ -10,7 +10,7 @@ use crate::core::Journal;
 /// A session that several parts of an agent write to, one entry at a time.
 pub(super) struct SessionRecorder {
     session: Mutex<Session>,
-    /// The first failure to write, until the user hears of it.
+    /// The first write failure, until it is reported.
     unreported: Mutex<Option<Error>>,
 }
 
@@ -23,7 +23,7 @@ impl SessionRecorder {
         self.session.lock()
     }
 
-    /// Adds an entry. The first failure waits for [`SessionRecorder::take_failure`].
+    /// Appends an entry. The first failure is stored for [`SessionRecorder::take_failure`].
     pub(super) fn append(&self, body: Body) {
         self.write(|session| session.append(body).map(drop));
     }
@@ -44,13 +44,13 @@ impl SessionRecorder {
         }
     }
 
-    /// The failure to write that the user has not been told of yet.
+    /// Returns the write failure that was not reported yet.
     pub(super) fn take_failure(&self) -> Option<Error> {
         self.unreported.lock().take()
     }
 
-    /// Moves the leaf before the last answer of its path: the answer and the messages after it stay in the file and leave
-    /// the context, also after a resume. Settings that were changed meanwhile are written again.
+    /// Moves the leaf before the last answer of its path. The answer and the messages after it stay in the file, but
+    /// leave the context, also after a resume. Settings that were changed after the answer are written again.
     pub(super) fn take_back(&self) -> Result<()> {
         let mut session = self.session();
         let path: Vec<String> = session.path_ids().into_iter().map(str::to_string).collect();
@@ -60,7 +60,7 @@ impl SessionRecorder {
             if let Body::Message { message: AgentMessage::Assistant(_) } = &body {
                 session.set_leaf(at.checked_sub(1).map(|before| path[before].as_str()))?;
                 drop(session);
-                // The leaf after a load is the last entry: this one keeps the branch.
+                // After a load the leaf is the last entry; this entry preserves the branch.
                 let data = serde_json::json!({ "failed": id });
                 self.append(Body::Custom { custom_type: "retry".into(), data });
                 later.into_iter().rev().for_each(|body| self.append(body));
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(roles(&recorder), ["user"]);
         assert_eq!(recorder.session().context(&Defaults::default()).unwrap().thinking_level.as_str(), "high");
         assert!(std::fs::read_to_string(&path).unwrap().contains("half an answer"));
-        // Nothing is left to take back.
+        // A second call finds no answer to remove.
         SessionRecorder::take_back(&recorder).unwrap();
         assert_eq!(roles(&recorder), ["user"]);
     }

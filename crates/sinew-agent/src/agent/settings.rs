@@ -1,4 +1,4 @@
-//! Settings of an agent: those of the user, and what may change between two requests.
+//! The settings of an agent: those of the user, and those that may change between two requests.
 
 use std::sync::Arc;
 
@@ -15,18 +15,19 @@ use crate::compaction::Limits;
 use crate::core::{QueueMode, RunSettings, Toolset, as_called, as_loaded};
 use crate::resource::stream::StreamRules;
 
-/// Settings of compactions.
+/// The settings of compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompactionSettings {
-    /// Default true.
+    /// Whether the context is compacted automatically. Default: true.
     pub enabled: bool,
-    /// Tokens that stay free, and tokens of the end that stay as they are.
+    /// The number of tokens that stay free, and the number of recent tokens that are kept.
     pub limits: Limits,
-    /// The agent goes on by itself where the model had open work. Default true.
+    /// Whether the agent continues by itself if the model had open work. Default: true.
     pub auto_continue: bool,
-    /// The model that writes summaries: a pattern or a role; default the session's model.
+    /// The model that writes summaries: a pattern or a role. Default: the session's model.
     pub model: Option<String>,
-    /// A server that sums up before any model is asked: it gets `{systemPrompt, prompt}` and answers `{summary}`.
+    /// A server that is asked for a summary before any model: it receives `{systemPrompt, prompt}` and answers
+    /// `{summary}`.
     pub remote_endpoint: Option<String>,
 }
 
@@ -42,12 +43,12 @@ impl Default for CompactionSettings {
     }
 }
 
-/// Settings of summaries of branches.
+/// The settings of branch summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BranchSummarySettings {
-    /// A branch that is left is summed up where nobody says otherwise. Default false.
+    /// Whether a branch that is left is summarized by default. Default: false.
     pub enabled: bool,
-    /// Tokens of the window that the branch leaves free. Default 16,384.
+    /// The number of tokens of the window that the branch leaves free. Default: 16,384.
     pub reserve: u64,
 }
 
@@ -57,39 +58,39 @@ impl Default for BranchSummarySettings {
     }
 }
 
-/// Settings of an agent.
+/// The settings of an agent.
 #[derive(Debug, Clone, Default)]
 pub struct AgentSettings {
-    /// Turns and tools.
+    /// Turns and tool execution.
     pub run: RunSettings,
-    /// Attempts.
+    /// Retries.
     pub retry: RetrySettings,
-    /// Long contexts.
+    /// Compaction.
     pub compaction: CompactionSettings,
-    /// A model with a larger window takes over on overflow. Default false: it costs more.
+    /// Whether to switch to a model with a larger window on overflow. Default: false, because it costs more.
     pub promotion: bool,
-    /// Reminds the model of open items, where there is a list. Default false; the setting `todo.reminders` is true
-    /// where nobody sets it.
+    /// Whether to remind the model of open items of a todo list. Default: false here; the user setting `todo.reminders`
+    /// defaults to true.
     pub todo_reminders: bool,
-    /// The steering messages that are taken at once.
+    /// The number of steering messages that are sent at once.
     pub steering_mode: QueueMode,
-    /// The follow-up messages that are taken at once.
+    /// The number of follow-up messages that are sent at once.
     pub follow_up_mode: QueueMode,
-    /// The time for which servers cache the common start of requests.
+    /// How long servers cache the common prefix of requests.
     pub cache: CacheRetention,
-    /// Tokens of thought by level.
+    /// The thinking budget per level, in tokens.
     pub thinking_budgets: Vec<(ThinkingLevel, u64)>,
-    /// Tokens of an answer at most.
+    /// The maximum number of tokens of an answer; `None` uses the limit of the model.
     pub max_tokens: Option<u64>,
-    /// Branches that are left.
+    /// Branch summaries.
     pub branch_summary: BranchSummarySettings,
-    /// A session without title gets one after its first answer. Default false: a request more.
+    /// Whether a session without title gets one after its first answer. Default: false, because it costs a request.
     pub titles: bool,
-    /// Connections of the agent itself; providers have their own.
+    /// The connections of the agent itself; providers have their own.
     pub http: HttpConfig,
-    /// The amount that requests may cost. Default none: no limit.
+    /// The limit on the cost of requests. Default: no limit.
     pub budget: Option<Budget>,
-    /// The model that answers once the session's one cannot: a pattern or a role. Default none.
+    /// The model that is used if the session's model is unavailable: a pattern or a role. Default: none.
     pub fallback: Option<String>,
 }
 
@@ -102,13 +103,13 @@ pub(super) struct TurnSettings {
     pub(super) tools: Toolset,
 }
 
-/// Everything that may be set while an agent lives. A change holds from the next decision or request on.
+/// All settings that may change while an agent runs. A change applies from the next decision or request on.
 pub(super) struct LiveSettings {
     user: Mutex<Arc<AgentSettings>>,
     turn: Mutex<TurnSettings>,
-    /// Additions of extensions to the system prompt of the run that is under way.
+    /// Additions of extensions to the system prompt of the current run.
     appended: Mutex<Vec<String>>,
-    /// The rules that answers are held against.
+    /// The rules that answers are checked against.
     rules: Mutex<Option<Arc<StreamRules>>>,
 }
 
@@ -122,19 +123,19 @@ impl LiveSettings {
         }
     }
 
-    /// The settings of the user as they are now.
+    /// Returns the current settings of the user.
     pub(super) fn user(&self) -> Arc<AgentSettings> {
         Arc::clone(&self.user.lock())
     }
 
-    /// Changes the settings of the user and gives the new ones. Who has read the old ones keeps them.
+    /// Changes the settings of the user and returns the new ones. Callers that have the old ones are not affected.
     pub(super) fn change_user(&self, change: impl FnOnce(&mut AgentSettings)) -> Arc<AgentSettings> {
         let mut user = self.user.lock();
         change(Arc::make_mut(&mut user));
         Arc::clone(&user)
     }
 
-    /// The parts of the next request.
+    /// Returns the parts of the next request.
     pub(super) fn turn(&self) -> MutexGuard<'_, TurnSettings> {
         self.turn.lock()
     }
@@ -148,12 +149,12 @@ impl LiveSettings {
         self.rules.lock().clone()
     }
 
-    /// Sets the rules and gives those before.
+    /// Sets the rules and returns the previous ones.
     pub(super) fn replace_rules(&self, rules: Option<Arc<StreamRules>>) -> Option<Arc<StreamRules>> {
         std::mem::replace(&mut *self.rules.lock(), rules)
     }
 
-    /// The provider that answers now, and the request of a turn with `messages`. Equal inputs give equal requests.
+    /// Returns the current provider and the request of a turn with `messages`. Equal inputs produce equal requests.
     pub(super) fn request(&self, messages: Vec<Arc<LlmMessage>>) -> (Arc<dyn Provider>, Request) {
         let user = self.user();
         let TurnSettings { resolved, thinking, system, tools } = self.turn().clone();
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(system, ["be good", "be kind"]);
         assert_eq!(request.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["shown"]);
         assert_eq!((request.max_tokens, request.model.id.as_str()), (Some(7), "m"));
-        // The model knows no thinking.
+        // The model does not support thinking.
         assert_eq!(request.thinking, request.model.clamp_level(ThinkingLevel::High));
         assert_eq!(live.turn().thinking, ThinkingLevel::High);
         live.turn().resolved.model.id = "other".into();

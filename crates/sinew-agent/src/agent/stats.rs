@@ -1,4 +1,4 @@
-//! Statistics of a session: counts, cost, fill of the window.
+//! Statistics of a session: counts, cost, use of the context window.
 
 use serde::Serialize;
 use sinew::base::Result;
@@ -9,63 +9,63 @@ use sinew_tools::Phase;
 use super::session::AgentSession;
 use crate::compaction::{context_tokens, counted_tokens};
 
-/// Counts of a session, over all of its branches: what was left was paid for as well.
+/// Counts of a session over all of its branches, because abandoned branches cost money too.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStats {
-    /// Messages of the user.
+    /// The number of user messages.
     pub user_messages: usize,
-    /// Answers.
+    /// The number of answers.
     pub assistant_messages: usize,
-    /// Calls in them.
+    /// The number of tool calls in the answers.
     pub tool_calls: usize,
-    /// Their results.
+    /// The number of tool results.
     pub tool_results: usize,
-    /// Messages of all kinds.
+    /// The number of messages of all kinds.
     pub total_messages: usize,
-    /// Tokens of all answers.
+    /// The tokens of all answers.
     pub tokens: TokenCounts,
-    /// US dollars.
+    /// The cost, in US dollars.
     pub cost: f64,
 }
 
-/// Tokens by kind.
+/// Numbers of tokens by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenCounts {
-    /// Sent.
+    /// Input tokens.
     pub input: u64,
-    /// Answered.
+    /// Output tokens.
     pub output: u64,
-    /// Read from a cache.
+    /// Tokens read from a cache.
     pub cache_read: u64,
-    /// Put into a cache.
+    /// Tokens written to a cache.
     pub cache_write: u64,
-    /// All of them.
+    /// The sum of all kinds.
     pub total: u64,
 }
 
-/// The fill of the window.
+/// The use of the context window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
-    /// Tokens of the context, about.
+    /// The approximate number of tokens of the context.
     pub tokens: u64,
-    /// The window of the model.
+    /// The context window of the model, in tokens.
     pub context_window: u64,
-    /// The part of it, from 0 to 100.
+    /// The used part, in percent.
     pub percent: f64,
 }
 
 impl AgentSession {
-    /// Counts the whole session. The first call reads all of it, a later one what has come since.
+    /// Counts the whole session. The first call reads all entries, a later one only the new ones.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn stats(&self) -> Result<SessionStats> {
         let session = self.session();
         let mut counted = self.counted.lock();
-        // Entries are only ever added.
+        // Entries are never removed, so the counted ones can be skipped.
         for id in session.ids().skip(counted.entries) {
             let message = session.entry(id)?.into_message();
             counted.entries += 1;
@@ -76,10 +76,10 @@ impl AgentSession {
         Ok(counted.stats.clone())
     }
 
-    /// Returns the fill of the model's window; none where the model tells no window.
+    /// Returns the use of the model's context window; `None` if the window is unknown.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn context_usage(&self) -> Result<Option<ContextUsage>> {
         let context_window = self.model().model.context_window;
         if context_window == 0 {
@@ -93,20 +93,21 @@ impl AgentSession {
         Ok(Some(ContextUsage { tokens, context_window, percent }))
     }
 
-    /// The messages that the model sees, also while a run is active.
+    /// Returns the messages that the model sees, also while a run is active.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn conversation(&self) -> Result<Vec<AgentMessage>> {
-        // Large messages are shared: no second copy of a long conversation is made.
+        // Large messages are reference-counted, so this does not copy a long conversation.
         if let Some(messages) = self.conversation.context.peek(|messages| messages.clone()) {
             return Ok(messages);
         }
         Ok(self.session().context(&Defaults::default())?.messages)
     }
 
-    /// The end of the conversation from the last answer on whose tokens were counted, read from the session: it fills the
-    /// window as the whole does. The whole where nothing was counted, or what was counted is no more.
+    /// Returns the end of the conversation, from the last answer with a token count, read from the session. It leads to
+    /// the same estimate as the whole conversation, which is returned if there is no such answer or its count is no
+    /// longer valid.
     fn uncounted(&self) -> Result<Vec<AgentMessage>> {
         let session = self.session();
         let mut tail = Vec::new();
@@ -124,10 +125,10 @@ impl AgentSession {
         Ok(tail)
     }
 
-    /// The text of the last answer that has one.
+    /// Returns the text of the last answer that has one.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn last_text(&self) -> Result<Option<String>> {
         let session = self.session();
         for id in session.path_ids().into_iter().rev() {
@@ -141,10 +142,11 @@ impl AgentSession {
         Ok(None)
     }
 
-    /// The messages of the user, of all branches, from which [`AgentSession::branch`] can go: entry and text.
+    /// Returns the user messages of all branches at which [`AgentSession::branch`] can start, each with its entry id
+    /// and text.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn branch_points(&self) -> Result<Vec<(String, String)>> {
         let session = self.session();
         let mut points = Vec::new();
@@ -156,7 +158,7 @@ impl AgentSession {
         Ok(points)
     }
 
-    /// Says in the session that the user made this of the list of tasks, so that a resume finds it.
+    /// Records in the session that the user edited the todo list, so that a resume restores it.
     pub fn record_todo(&self, phases: &[Phase]) {
         let data = serde_json::json!({ "phases": phases });
         self.conversation.append(Body::Custom { custom_type: sinew_session::USER_TODO.into(), data });

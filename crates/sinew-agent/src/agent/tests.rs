@@ -19,7 +19,7 @@ use crate::core::Toolset;
 use crate::event::Event;
 use crate::test_tools::{ScriptedProvider, calls, failed, text, tool, user};
 
-/// Nobody but the session's own model, unless a larger one is given.
+/// Resolves no model other than the optional larger one.
 struct Known(Option<ResolvedModel>);
 
 impl ModelResolver for Known {
@@ -76,14 +76,14 @@ pub(super) fn env(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Agent
 }
 
 impl AgentSession {
-    /// The messages that the model sees, while no activity has them.
+    /// Returns the messages that the model sees; panics while an activity owns them.
     pub(super) fn live_context(&self) -> Vec<AgentMessage> {
         self.conversation.context.peek(|context| context.clone()).unwrap()
     }
 }
 
 impl TestEnv {
-    /// Prompts and reads events meanwhile; what they say of the chain, in order.
+    /// Sends a prompt and reads the events meanwhile. Returns the outcome and the events of the loop, in order.
     pub(super) async fn prompt(&mut self) -> (Outcome, Vec<String>) {
         let mut told = Vec::new();
         let prompt = self.agent.prompt(vec![user("go")], None);
@@ -102,7 +102,7 @@ impl TestEnv {
         (outcome, told)
     }
 
-    /// A resume sees the same context as the agent did.
+    /// Checks that a resume sees the same context as the agent.
     pub(super) fn laws(&self) {
         let live = self.agent.live_context();
         let kept = self.agent.session().context(&Defaults::default()).unwrap().messages;
@@ -205,7 +205,7 @@ async fn without_another_credential_a_refused_key_ends_the_prompt() {
     assert!(matches!(outcome.stop, Stop::Failed(_)));
 }
 
-/// So many keys are left.
+/// Resolves further credentials, as many as this number.
 struct Keys(std::sync::atomic::AtomicU32);
 
 impl ModelResolver for Keys {

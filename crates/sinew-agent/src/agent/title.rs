@@ -1,4 +1,4 @@
-//! A title that a small model gives a session after its first answer.
+//! A title that a small model writes for a session after its first answer.
 
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::message::{AgentMessage, LlmMessage, StopReason};
@@ -10,19 +10,19 @@ use super::session::AgentSession;
 
 const SYSTEM: &str = "You give a conversation between a user and a coding agent a title. Answer with the title alone: \
 three to six words, in the language of the user, no quotes, no full stop.";
-/// Output tokens of a title.
+/// The maximum number of output tokens of a title.
 const TOKENS: u64 = 50;
-/// Characters of what was said that the model sees of each side.
+/// The number of characters of each message that the model sees.
 const SHOWN: usize = 2_000;
-/// Characters of a title.
+/// The maximum number of characters of a title.
 const LONGEST: usize = 80;
 
 impl AgentSession {
-    /// Asks the role `fast`, else the session's model, for a title, once, after the first answer. None where there is
-    /// a title or nothing was said yet.
+    /// Requests a title after the first answer, once, from the role `fast` or otherwise the session's model. Returns
+    /// `None` if there is a title or no message yet.
     ///
     /// # Errors
-    /// The request failed or the answer was no title; the session stays without.
+    /// Returns an error if the request failed or the answer is not a title. The session stays without title.
     pub async fn give_title(&self) -> Result<Option<String>> {
         if self.session().title().is_some() {
             return Ok(None);
@@ -60,7 +60,7 @@ impl AgentSession {
         }
         let title = cleaned(&answer.text())
             .ok_or_else(|| Error::new(ErrorCode::InvalidData, "failed to give the session a title: it was empty"))?;
-        // The user may have given one meanwhile.
+        // The user may have set one meanwhile.
         if self.session().title().is_some() {
             return Ok(None);
         }
@@ -73,7 +73,7 @@ impl AgentSession {
     }
 }
 
-/// The first line that says something, without what models put around it.
+/// Returns the first line with text, without the markup that models put around it.
 fn cleaned(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = line.trim_start_matches('#').trim_matches(|c: char| c.is_whitespace() || "\"'`*.".contains(c));

@@ -1,4 +1,4 @@
-//! Undo and redo of the files of a session, while no run is active.
+//! Undo and redo of the file changes of a session, while no run is active.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::undo::{
 };
 
 impl AgentSession {
-    /// Returns the turns of the current branch and what was undone.
+    /// Returns the turns of the current branch and the undone ones.
     ///
     /// # Errors
-    /// If the file of the session can no longer be read.
+    /// Returns an error if the file of the session can no longer be read.
     pub fn undo_history(&self) -> Result<History> {
         history(&self.session())
     }
@@ -21,7 +21,7 @@ impl AgentSession {
     /// Plans the undo of the latest turns. Nothing is written.
     ///
     /// # Errors
-    /// Undo is off, no turn is left, or a checkpoint is lost.
+    /// Returns an error if undo is off, if no turn is left, or if a checkpoint is lost.
     pub async fn plan_undo(&self, request: UndoRequest) -> Result<UndoPlan> {
         self.plan(move |store, history| plan_undo(store, history, &request)).await
     }
@@ -29,7 +29,7 @@ impl AgentSession {
     /// Plans the redo of the latest undo. Nothing is written.
     ///
     /// # Errors
-    /// Undo is off, nothing was undone, or a checkpoint is lost.
+    /// Returns an error if undo is off, if nothing was undone, or if a checkpoint is lost.
     pub async fn plan_redo(&self, request: UndoRequest) -> Result<UndoPlan> {
         self.plan(move |store, history| plan_redo(store, history, &request)).await
     }
@@ -42,10 +42,10 @@ impl AgentSession {
         blocking(move || make(&store, history)).await
     }
 
-    /// Carries a plan out; no run begins meanwhile. [`AgentSession::keep_undo`] writes what was done into the session.
+    /// Executes a plan; no run can start meanwhile. [`AgentSession::keep_undo`] records the result in the session.
     ///
     /// # Errors
-    /// A run is active, a checkpoint is lost, or the store cannot be written.
+    /// Returns an error if a run is active, if a checkpoint is lost, or if the store cannot be written.
     pub async fn carry_out_undo(&self, plan: UndoPlan) -> Result<UndoResult> {
         let store = self.checkpoints()?;
         let permit = self.begin_maintenance()?;
@@ -55,7 +55,7 @@ impl AgentSession {
         result
     }
 
-    /// Finds what the last turn changed without that the system announced it.
+    /// Detects changes of the last turn that the file system did not report.
     pub(super) async fn prove_turn(&self) {
         let Some(recorder) = &self.undo else { return };
         match recorder.prove().await {
@@ -65,7 +65,7 @@ impl AgentSession {
         }
     }
 
-    /// Writes what was undone into the session.
+    /// Records in the session what was undone.
     pub fn keep_undo(&self, result: &UndoResult) {
         if let Some(record) = &result.record {
             self.conversation.append(record.to_body());
@@ -75,7 +75,7 @@ impl AgentSession {
     /// Returns the checkpoints of the session's directory.
     ///
     /// # Errors
-    /// Undo is off.
+    /// Returns an error if undo is off.
     pub fn checkpoints(&self) -> Result<Arc<CheckpointStore>> {
         let recorder = self.undo.as_ref().ok_or_else(|| Error::new(ErrorCode::Unsupported, OFF))?;
         Ok(Arc::clone(recorder.store()))

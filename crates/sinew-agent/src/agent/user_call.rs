@@ -1,4 +1,4 @@
-//! Calls of tools that the user makes, and no model.
+//! Tool calls of the user.
 
 use sinew_llm::message::ToolCall;
 use sinew_tools::tool::ToolOutput;
@@ -8,8 +8,8 @@ use super::session::AgentSession;
 use crate::core::{CallPath, call_alone};
 
 impl AgentSession {
-    /// Calls a tool on the path that the calls of models take: mending, schema, hooks, permissions, run, hooks. It is told as
-    /// events, may run beside a run, and is no part of the conversation. `cancel` ends it.
+    /// Calls a tool with the same steps as a call of the model: repair, validation, hooks, permissions, run, hooks. The
+    /// call emits events, may run during a run, and is not part of the conversation. `cancel` aborts it.
     pub async fn call_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolOutput {
         let sink = self.event_bus.until(cancel);
         let path = CallPath {

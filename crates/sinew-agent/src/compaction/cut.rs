@@ -1,5 +1,5 @@
-//! The cut between the messages that are summed up and those that stay: never before a result, so that no call is
-//! parted from it.
+//! The position of the cut between the messages that are summarized and those that are kept. A cut never separates a
+//! tool result from its call.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,19 @@ use sinew_llm::message::AgentMessage;
 use super::Limits;
 use super::estimate::{counted, tokens};
 
-/// The cut of a context, as indices of its messages.
+/// The cut of a context, as indices into its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// The first message after an earlier summary; older messages are no longer there.
+    /// The first message after an earlier summary; the messages before are no longer in the context.
     pub from: usize,
-    /// The first message that stays.
+    /// The first message that is kept.
     pub kept: usize,
-    /// The beginning of the turn that the cut divides; a turn of its own is summed up apart.
+    /// The start of the turn that the cut divides, if it divides one; that part is summarized separately.
     pub turn: Option<usize>,
 }
 
-/// The cut that keeps at least `limits.keep_recent` tokens, where the messages have them. None where nothing would be
-/// summed up.
+/// Returns the cut that keeps at least `limits.keep_recent` tokens, if there are that many. Returns `None` if nothing
+/// would be summarized.
 #[must_use]
 pub fn cut(messages: &[AgentMessage], limits: Limits) -> Option<Cut> {
     let from = messages.iter().rposition(|message| matches!(message, AgentMessage::CompactionSummary(_)));
@@ -35,7 +35,7 @@ pub fn cut(messages: &[AgentMessage], limits: Limits) -> Option<Cut> {
             break;
         }
     }
-    // A result stays with its call, wherever both stand: the cut moves towards the older side.
+    // A result stays with its call, so the cut moves to the older of the two.
     let owners = owners(messages);
     let mut at = messages.len();
     loop {
@@ -56,8 +56,8 @@ pub fn cut(messages: &[AgentMessage], limits: Limits) -> Option<Cut> {
     Some(Cut { from, kept, turn: if begins_turn { None } else { turn.map(|at| from + at) } })
 }
 
-/// For each message where the call stands that it answers; a message that answers none is its own. Of calls with one
-/// id the last one before the result counts.
+/// Returns for each message the index of the call that it answers, or its own index. If calls share an id, the last one
+/// before the result is used.
 fn owners(messages: &[AgentMessage]) -> Vec<usize> {
     let mut calls: HashMap<&str, usize> = HashMap::new();
     let mut owners = Vec::with_capacity(messages.len());
@@ -74,13 +74,13 @@ fn owners(messages: &[AgentMessage]) -> Vec<usize> {
     owners
 }
 
-/// The factor by which the context is larger than its estimate, by the last answer that counted it.
+/// Returns the ratio of the context's counted size to its estimate, based on the last answer with a token count.
 fn scale(messages: &[AgentMessage]) -> f64 {
     let (measured, until) = counted(messages);
     let estimated: u64 = messages[..until].iter().map(tokens).sum();
     if measured == 0 || estimated == 0 {
         return 1.0;
     }
-    // The measure has the system prompt and the tools too: a short context must not look ten times its size.
+    // The count includes the system prompt and the tools, which would make a short context look many times larger.
     (measured as f64 / estimated as f64).clamp(0.25, 4.0)
 }

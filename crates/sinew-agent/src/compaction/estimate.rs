@@ -1,11 +1,11 @@
-//! Tokens of a context: as the provider counted them, and an estimate of the messages after that.
+//! The number of tokens of a context: the provider's count, and an estimate for the messages after it.
 
 use sinew_llm::message::{AgentMessage, Block, Content, StopReason};
 use sinew_tools::tool::Tool;
 
-/// A token has about so many bytes of UTF-8.
+/// The approximate number of UTF-8 bytes per token.
 const BYTES: usize = 4;
-/// Tokens of a picture.
+/// The number of tokens of an image.
 const IMAGE: u64 = 1_200;
 
 /// Returns the bytes that the definition of a tool adds to each request.
@@ -20,7 +20,7 @@ pub fn text_tokens(length: usize) -> u64 {
     length.div_ceil(BYTES) as u64
 }
 
-/// The estimate of one message.
+/// Estimates the tokens of a message.
 #[must_use]
 pub fn tokens(message: &AgentMessage) -> u64 {
     match message {
@@ -62,15 +62,15 @@ fn blocks(list: &[Block]) -> u64 {
         .sum()
 }
 
-/// The tokens of a context: the total of the last good answer, and an estimate of what stands behind it.
+/// Returns the tokens of a context: the total of the last successful answer plus an estimate of the messages after it.
 #[must_use]
 pub fn context_tokens(messages: &[AgentMessage]) -> u64 {
     let (counted, from) = counted(messages);
     counted + messages[from..].iter().map(tokens).sum::<u64>()
 }
 
-/// The tokens that the last good answer counted, and the first message that it did not count. An answer that was made before the last
-/// compaction counted a context that is no more.
+/// Returns the token count of the last successful answer, and the index of the first message that it does not include.
+/// Answers from before the last compaction are ignored, because they counted another context.
 pub(super) fn counted(messages: &[AgentMessage]) -> (u64, usize) {
     let compacted = messages.iter().rev().find_map(|message| match message {
         AgentMessage::CompactionSummary(summary) => Some(summary.timestamp),
@@ -83,7 +83,7 @@ pub(super) fn counted(messages: &[AgentMessage]) -> (u64, usize) {
     found.unwrap_or((0, 0))
 }
 
-/// The tokens of the context that an answer has counted, itself among them; none where it has counted none.
+/// Returns the token count of the context up to and including this answer; `None` if it has no count.
 pub(crate) fn counted_tokens(message: &AgentMessage) -> Option<u64> {
     match message {
         AgentMessage::Assistant(answer) if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) => {

@@ -1,14 +1,14 @@
-//! Compaction of a context that grows too large: prune old outputs, then sum up what is old.
+//! Compaction of a context that is too large: prune old tool results first, then summarize old messages.
 //!
-//! Functions of messages; who asks the model and who writes the entries is the session's business.
+//! These are functions of messages. The session sends the requests and writes the entries.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
-//! | `estimate` | how many tokens a context has |
-//! | `cut` | where the old ends and the recent begins |
-//! | `prune` | which outputs are old enough to go |
-//! | `shorten` | how much of large outputs fits where there is nothing else to leave out |
-//! | `summary` | what a model is asked for, and what code adds to its answer |
+//! | `estimate` | the number of tokens of a context |
+//! | `cut` | the position between old and recent messages |
+//! | `prune` | the tool results that are old enough to be replaced |
+//! | `shorten` | the size to which large tool results are shortened if nothing old is left |
+//! | `summary` | the request for a summary, and the lists that are appended to the answer |
 
 mod cut;
 mod estimate;
@@ -28,12 +28,12 @@ pub use summary::{
     Files, SECTIONS, SUMMARY_SYSTEM, files_of, joined, request_text, serialise, with_files, without_files,
 };
 
-/// Limits of the user, and the part of them that a window allows.
+/// The limits of the user, adapted to the context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Tokens that stay free for the answer. Default 16,384.
+    /// The number of tokens reserved for the answer. Default: 16,384.
     pub reserve: u64,
-    /// Tokens of recent messages that stay as they are. Default 20,000.
+    /// The number of tokens of recent messages that are kept. Default: 20,000.
     pub keep_recent: u64,
 }
 
@@ -44,7 +44,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits for a window: on a small one each is at most a quarter of it.
+    /// Returns the limits for a window; on a small one each is at most a quarter of it.
     #[must_use]
     pub fn within(self, window: u64) -> Limits {
         if window >= 40_000 {
@@ -53,7 +53,7 @@ impl Limits {
         Limits { reserve: self.reserve.min(window / 4), keep_recent: self.keep_recent.min(window / 4) }
     }
 
-    /// Returns whether a context of `tokens` leaves too little of the window.
+    /// Returns whether a context of `tokens` tokens leaves too little of the window.
     #[must_use]
     pub fn exceeded(self, tokens: u64, window: u64) -> bool {
         tokens > window.saturating_sub(self.within(window).reserve)

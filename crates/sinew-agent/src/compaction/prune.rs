@@ -1,4 +1,4 @@
-//! Old outputs of tools go first: they are large, and a tool can give them again.
+//! Replaces old tool results first: they are large, and the tool can be called again.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use sinew_llm::message::{AgentMessage, Block};
 
 use super::estimate::{text_tokens, tokens};
 
-/// The newest outputs, up to so many tokens, stay.
+/// The newest results up to this number of tokens are kept.
 const PROTECTED: u64 = 40_000;
-/// Less than this is not worth the provider's cache, which a pruned context loses.
+/// If pruning would save fewer tokens, it is not worth losing the provider's cache.
 const LEAST: u64 = 20_000;
 
-/// Outputs that are sent shortened from now on.
+/// Tool results that are replaced by a note from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pruned {
-    /// The calls whose outputs they are.
+    /// The ids of their calls.
     pub tool_call_ids: Vec<String>,
-    /// The tokens that this saves.
+    /// The number of tokens saved.
     pub tokens: u64,
 }
 
-/// Replaces old outputs by a note and says which; None, and nothing is changed, where it would save too little.
+/// Replaces old results by a note and returns which; returns `None` and changes nothing if this saves too little.
 pub fn prune(messages: &mut [AgentMessage]) -> Option<Pruned> {
     let mut seen = 0;
     let mut old: Vec<(usize, u64)> = Vec::new();
@@ -29,7 +29,7 @@ pub fn prune(messages: &mut [AgentMessage]) -> Option<Pruned> {
         let size = tokens(message);
         seen += size;
         let note = tokens_of_note(size);
-        // Files that were read stay: they are what is worked on.
+        // Contents of files are kept, because the current work needs them.
         let is_kept = result.is_error || sinew_tools::semantics_of(&result.tool_name).shows_content();
         if seen > PROTECTED && !is_kept && size > note {
             old.push((at, size));

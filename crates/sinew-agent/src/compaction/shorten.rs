@@ -1,29 +1,30 @@
-//! Large outputs of tools lose their middle where a context is too large and has nothing old to sum up.
+//! Removes the middle of large tool results if a context is too large and has nothing old to summarize.
 
 use sinew_llm::message::AgentMessage;
 
 use super::estimate::tokens;
 
-/// Tokens that a result keeps at least.
+/// The minimum number of tokens that a result keeps.
 const LEAST: u64 = 256;
-/// Tokens of the note in place of what is left out, about.
+/// The approximate number of tokens of the note that replaces the middle.
 const NOTE: u64 = 32;
-/// A token has about so many bytes.
+/// The approximate number of bytes per token.
 const BYTES: u64 = 4;
 
-/// Outputs that are sent without their middle from now on.
+/// Tool results that are sent without their middle from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortened {
-    /// The calls whose outputs they are.
+    /// The ids of their calls.
     pub tool_call_ids: Vec<String>,
-    /// The bytes that each of them keeps.
+    /// The number of bytes that each of them keeps.
     pub kept_bytes: u64,
-    /// The tokens that this saves.
+    /// The number of tokens saved.
     pub tokens: u64,
 }
 
-/// Returns the outputs that must become shorter, and how much shorter, for `messages` to have at most `budget` tokens. The
-/// outputs together keep half of what they have at most: the estimate was too low before. `None` if no output is large.
+/// Returns the results that must be shortened for `messages` to have at most `budget` tokens, and their new size.
+/// Together they keep at most half of their size, because the estimate was too low. Returns `None` if no result is
+/// large.
 #[must_use]
 pub fn shorten(messages: &[AgentMessage], budget: u64) -> Option<Shortened> {
     let all: u64 = messages.iter().map(tokens).sum();
@@ -41,7 +42,7 @@ pub fn shorten(messages: &[AgentMessage], budget: u64) -> Option<Shortened> {
     (!tool_call_ids.is_empty()).then_some(Shortened { tool_call_ids, kept_bytes: kept * BYTES, tokens: saved })
 }
 
-/// The size to which the largest of `sizes` must shrink for all of them to have `room` together.
+/// Returns the size to which the largest of `sizes` must shrink so that their sum is at most `room`.
 fn share(mut sizes: Vec<u64>, mut room: u64) -> u64 {
     sizes.sort_unstable();
     for (at, size) in sizes.iter().enumerate() {

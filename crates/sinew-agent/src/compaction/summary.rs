@@ -1,21 +1,21 @@
-//! The request for a summary, and the lists that code adds to the answer.
+//! The request for a summary, and the lists of files that are appended to the answer.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use sinew_llm::message::{AgentMessage, Block, text_of};
 
-/// Characters of a tool's output that a summary's input shows.
+/// The number of characters of a tool result that the request includes.
 const OUTPUT: usize = 2_000;
 
-/// The part of a room that is too small that one message may take: one over this number.
+/// When the budget is short, one message may use at most 1/8 of it.
 const SHARE: usize = 8;
 
-/// The system prompt of the request for a summary.
+/// The system prompt of the request.
 pub const SUMMARY_SYSTEM: &str = "You sum up a conversation between a user and a coding agent, so that the agent can go \
 on from your summary alone. Do not continue the conversation and do not answer questions in it. Write only the summary.";
 
-/// The sections that a summary is asked for.
+/// The sections that the summary must have.
 pub const SECTIONS: &str = "Write the summary with these sections:
 
 ## Goal
@@ -38,7 +38,7 @@ In order.
 ## Critical Context
 Names, paths, commands, error messages and values that are needed to go on, exactly as they stand.";
 
-/// The message that asks for a summary of `conversation` (see [`serialise`]).
+/// Returns the message that requests a summary of `conversation` (see [`serialise`]).
 #[must_use]
 pub fn request_text(conversation: &str, previous: Option<&str>, additional: Option<&str>) -> String {
     let mut text = format!("<conversation>\n{conversation}\n</conversation>\n\n");
@@ -52,8 +52,8 @@ pub fn request_text(conversation: &str, previous: Option<&str>, additional: Opti
     text
 }
 
-/// The messages as text, at most about `bytes` long: the oldest outputs of tools are left out first, then the middles of
-/// long messages, then the beginning.
+/// Formats the messages as text of at most about `bytes` bytes. To fit, it drops the oldest tool results first, then
+/// the middles of long messages, then the beginning.
 #[must_use]
 pub fn serialise(messages: &[AgentMessage], bytes: usize) -> String {
     let mut parts: Vec<(bool, String)> = messages.iter().filter_map(part).collect();
@@ -86,14 +86,14 @@ pub fn serialise(messages: &[AgentMessage], bytes: usize) -> String {
     texts.join("\n\n")
 }
 
-/// The first and the last characters of `text`, which is longer than `bytes`, with a note between them.
+/// Returns the first and last characters of `text` with a note between them. `text` must be longer than `bytes`.
 fn without_middle(text: &str, bytes: usize) -> String {
     let head = text.floor_char_boundary(bytes / 2);
     let tail = text.ceil_char_boundary(text.len() - bytes / 2);
     format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// One message as text, and whether it is a tool's output.
+/// Formats one message; the flag is true for a tool result.
 fn part(message: &AgentMessage) -> Option<(bool, String)> {
     Some(match message {
         AgentMessage::User(user) => (false, format!("[User]: {}", user.content.text())),
@@ -133,7 +133,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The summary of a context that was cut inside a turn.
+/// Joins the summary of the history and that of the divided turn's beginning.
 #[must_use]
 pub fn joined(history: Option<&str>, prefix: &str) -> String {
     match history {
@@ -145,20 +145,20 @@ pub fn joined(history: Option<&str>, prefix: &str) -> String {
 /// The files that a conversation has read and changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
-    /// Read and not changed.
+    /// Files that were read and not changed.
     pub read: BTreeSet<String>,
-    /// Written or edited.
+    /// Files that were written or edited.
     pub modified: BTreeSet<String>,
 }
 
 impl Files {
-    /// As an entry stores them.
+    /// Returns the JSON that is stored in an entry.
     #[must_use]
     pub fn to_details(&self) -> Value {
         json!({"readFiles": self.read, "modifiedFiles": self.modified})
     }
 
-    /// Takes in what an earlier entry stored.
+    /// Adds the files that an earlier entry stored.
     pub fn add_details(&mut self, details: &Value) {
         let list = |key: &str| {
             let items = details.get(key).and_then(Value::as_array);
@@ -170,7 +170,7 @@ impl Files {
     }
 }
 
-/// The files of the calls in `messages`.
+/// Returns the files of the tool calls in `messages`.
 #[must_use]
 pub fn files_of(messages: &[AgentMessage]) -> Files {
     let mut files = Files::default();
@@ -190,10 +190,10 @@ pub fn files_of(messages: &[AgentMessage]) -> Files {
     files
 }
 
-/// The tags of the lists, in their order.
+/// The tags of the lists, in order.
 const LISTS: [&str; 2] = ["read-files", "modified-files"];
 
-/// The summary with the lists of files that code keeps, so that no model can forget them.
+/// Appends the lists of files to the summary, so that they do not depend on the model.
 #[must_use]
 pub fn with_files(summary: &str, files: &Files) -> String {
     let mut text = summary.trim().to_string();
@@ -206,7 +206,7 @@ pub fn with_files(summary: &str, files: &Files) -> String {
     text
 }
 
-/// The summary without the lists at its end: the next ones are made of all files so far.
+/// Removes the lists at the end of a summary; the next ones are created from all files so far.
 #[must_use]
 pub fn without_files(summary: &str) -> &str {
     let mut text = summary.trim_end();

@@ -46,7 +46,7 @@ fn what_the_model_does_not_see_counts_nothing_and_a_picture_counts_as_one() {
     let picture = Block::Image(ImageBlock::default());
     let content = Content::Blocks(vec![Block::text("1234"), picture]);
     assert_eq!(tokens(&AgentMessage::from(UserMessage { content, timestamp: 0 })), 1_201);
-    // A long text is shown from its start.
+    // A long text is shown from its beginning.
     let long = serialise(&[result("1", "bash", 5_000)], 1 << 20);
     assert!(long.len() < 2_100 && long.ends_with("x… [3000 more bytes]"), "{long}");
 }
@@ -122,7 +122,7 @@ fn the_input_of_a_summary_drops_the_oldest_outputs_first() {
     assert!(text.contains("[User]: goal") && text.contains("[Tool result left out]"), "{text}");
     assert!(text.matches("xxxx").count() > 100);
     assert!(serialise(&messages, 10).len() < 2_000);
-    // A prompt that is larger than all there is room for keeps both its ends, and its place.
+    // A prompt that exceeds the whole budget keeps its beginning, its end and its position.
     let text = serialise(&[user(&format!("first {} last", "ä".repeat(100_000))), user("next")], 1_000);
     assert!(
         text.len() < 200 && text.starts_with("[User]: first ä") && text.ends_with("ä last\n\n[User]: next"),
@@ -140,14 +140,14 @@ fn files_are_listed_once_and_changed_ones_are_not_listed_as_read() {
         with_files("S\n", &files),
         "S\n\n<read-files>\nc\n</read-files>\n\n<modified-files>\na\nb\n</modified-files>"
     );
-    // A patch by lines has its files in its text.
+    // A line patch names its files in its text.
     let patch = json!({"input": "@a#0123abcd\ndelete 1\n@b c#new\ninsert start\n|@x#new"});
     let edit = ToolCall { id: "1".into(), name: "edit".into(), arguments: patch, ..ToolCall::default() };
     let answer = AssistantMessage { content: vec![Block::ToolCall(edit)], ..AssistantMessage::default() };
     let files = files_of(&[answer.into(), call("2", "read", "a"), call("3", "read", "d:3-5"), call("4", "ls", "e")]);
     assert_eq!(files.modified, ["a".to_string(), "b c".to_string()].into());
     assert_eq!(files.read, ["d".to_string()].into());
-    // What was put behind a summary is taken off again, and nothing else of it.
+    // Exactly the appended lists are removed from a summary.
     let one = Files { read: ["r".to_string()].into(), ..Files::default() };
     for summary in ["S", "S <read-files>\nx\n</read-files> T", "", "<modified-files>"] {
         for files in [&files, &one, &Files::default()] {
@@ -166,7 +166,7 @@ proptest! {
             let id = at.to_string();
             match kind {
                 0 => messages.push(user(&"u".repeat(bytes))),
-                // Whatever a foreign program wrote between a call and its result.
+                // Another program may have written messages between a call and its result.
                 1 if bytes % 3 == 0 => messages.extend([call(&id, "bash", "p"), user("meanwhile"), result(&id, "bash", bytes)]),
                 1 => messages.extend([call(&id, "bash", "p"), result(&id, "bash", bytes)]),
                 2 => messages.push(AgentMessage::from(AssistantMessage { content: vec![Block::text("a".repeat(bytes))], ..AssistantMessage::default() })),

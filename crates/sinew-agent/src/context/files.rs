@@ -1,4 +1,4 @@
-//! `AGENTS.md` and `CLAUDE.md`, from the user's folder and from every folder above the session's.
+//! Reads `AGENTS.md` and `CLAUDE.md` from the user's folder and from every folder above the session's.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,41 +8,46 @@ use std::path::{Component, Path, PathBuf};
 use sinew_session::files::open_plain;
 use sinew_session::links;
 
-/// Bytes of one file at most.
+/// The maximum number of bytes of one file.
 const FILE: usize = 64 * 1024;
-/// Bytes of all files at most.
+/// The maximum number of bytes of all files.
 const ALL: usize = 256 * 1024;
-/// Folders that are looked into, from the session's upwards.
+/// The maximum number of folders, counted from the session's upwards.
 const LEVELS: usize = 20;
-/// Imports that lead to each other.
+/// The maximum depth of nested imports.
 const IMPORTS: usize = 5;
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// Instructions of the user or of a project: data for the model, nothing that the agent obeys.
+/// Instructions of the user or of a project. They are data for the model and do not control the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// Its path.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its text, within the limits.
+    /// The text, within the limits.
     pub text: String,
 }
 
-/// The context files of a folder.
+/// The context files of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextFiles {
-    /// The outermost first.
+    /// The files, the outermost first.
     pub files: Vec<ContextFile>,
-    /// Warnings of files that were cut, left out or unreadable, one sentence each.
+    /// Warnings about files that were truncated, skipped or unreadable, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// The instructions for a session in `cwd` (an absolute path): of the user (the first of the folders `user` that has a
-/// file of a name), then of each folder from the root down to `cwd`, at most 20, each followed by the files that its lines
-/// `@path` import. A folder below a hidden one does not count, unless the project itself lies there; `cwd` always does. A file
-/// counts once however many names it has, and so does a text. 64 KB of each file and 256 KB of all are used; what is not UTF-8
-/// becomes U+FFFD. Links and imports that lead out of the project count only if it is `trusted`; a repository in `home` itself does
-/// not count as a project. Files of another user in a parent folder that everybody may write to are named in a warning and not
-/// read.
+/// Returns the instructions for a session in `cwd` (an absolute path). The order is:
+///
+/// - the user's instructions, from the first of the folders `user` that has a file of that name;
+/// - those of each folder from the root down to `cwd`, at most 20 folders.
+///
+/// Each file is followed by the files that it imports with `@path`.
+///
+/// A folder below a hidden one is skipped, unless the project itself is in the hidden one; `cwd` is never skipped. A
+/// file with several names is used once, and so are identical texts. At most 64 KB of each file and 256 KB in total are
+/// used; invalid UTF-8 becomes U+FFFD. Links and imports that point outside of the project are used only if it is
+/// `trusted`; a repository in `home` itself is not treated as a project. A file of another user in a world-writable
+/// parent folder is skipped with a warning.
 #[must_use]
 pub fn context_files(user: &[&Path], cwd: &Path, home: Option<&Path>, trusted: bool) -> ContextFiles {
     let mut reader = Reader::new(cwd, home, trusted);
@@ -61,8 +66,8 @@ pub fn context_files(user: &[&Path], cwd: &Path, home: Option<&Path>, trusted: b
     reader.found
 }
 
-/// The instructions of the folders between `cwd` and a file below it, which the session did not begin with. The rules are those of
-/// [`context_files`].
+/// Returns the instructions of the folders between `cwd` and a file below it, which were not part of the session's
+/// start. The rules are those of [`context_files`].
 #[must_use]
 pub fn nested_context_files(cwd: &Path, file: &Path, home: Option<&Path>, trusted: bool) -> ContextFiles {
     let mut reader = Reader::new(cwd, home, trusted);
@@ -80,15 +85,15 @@ pub fn nested_context_files(cwd: &Path, file: &Path, home: Option<&Path>, truste
     reader.found
 }
 
-/// Reads context files, each once.
+/// Reads context files, each one once.
 struct Reader<'a> {
     cwd: &'a Path,
     home: Option<&'a Path>,
     trusted: bool,
     found: ContextFiles,
-    /// The files that were read, without links.
+    /// The canonical paths of the files that were read.
     known: HashSet<PathBuf>,
-    /// Bytes that may still be used.
+    /// The number of bytes that may still be used.
     left: usize,
 }
 
@@ -97,7 +102,7 @@ impl<'a> Reader<'a> {
         Reader { cwd, home, trusted, found: ContextFiles::default(), known: HashSet::new(), left: ALL }
     }
 
-    /// Adds a file and what it imports. `project` is the one that it belongs to; absent for a file of the user.
+    /// Adds a file and its imports. `project` is the project that the file belongs to; `None` for a file of the user.
     fn add(&mut self, path: &Path, project: Option<&Path>, depth: usize) {
         if !path.is_file() {
             return;
@@ -148,7 +153,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The paths that a text imports: words that begin with `@`, outside of code.
+/// Returns the paths that a text imports: words that begin with `@`, outside of code.
 fn imports(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut in_code = false;
@@ -156,7 +161,7 @@ fn imports(text: &str) -> Vec<String> {
         if line.trim_start().starts_with("```") {
             in_code = !in_code;
         } else if !in_code {
-            // Every second part is between two backticks.
+            // Every second part is inline code between two backticks.
             let plain = line.split('`').step_by(2);
             let words = plain.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix('@'));
             let names = words.map(|word| word.trim_end_matches(['.', ',', ';', ':', ')']));
@@ -166,10 +171,10 @@ fn imports(text: &str) -> Vec<String> {
     found
 }
 
-/// The folders whose instructions count, the outermost first.
+/// Returns the folders whose instructions apply, the outermost first.
 fn folders<'a>(cwd: &'a Path, root: &Path) -> Vec<&'a Path> {
     let counts = |folder: &Path| {
-        // A project may itself lie in a hidden folder: a worktree, or the user's configuration.
+        // A project may itself be inside a hidden folder, for example a worktree or the user's configuration.
         let hidden = if folder.starts_with(root) { is_hidden(folder, root) } else { is_hidden(folder, Path::new("/")) };
         folder == cwd || !hidden
     };
@@ -191,7 +196,7 @@ fn start_of(path: &Path, most: usize) -> std::io::Result<(String, bool)> {
     bytes.truncate(most);
     let mut text = match String::from_utf8(bytes) {
         Ok(text) => text,
-        // Half a character at the cut is no damage of the file.
+        // An incomplete character at the cut is not an error in the file.
         Err(error) if cut && error.utf8_error().error_len().is_none() => {
             let valid = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();
@@ -200,7 +205,7 @@ fn start_of(path: &Path, most: usize) -> std::io::Result<(String, bool)> {
         }
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     };
-    // A byte that is none of UTF-8 becomes three.
+    // An invalid byte becomes three bytes (U+FFFD), so the text may have grown.
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
         cut = true;

@@ -1,4 +1,4 @@
-//! The system prompt, and the project's own instructions that go with it.
+//! The system prompt, and the project's own instructions.
 
 mod files;
 mod prompt;

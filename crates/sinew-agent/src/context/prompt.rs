@@ -1,4 +1,4 @@
-//! The system prompt, from values: equal facts give equal bytes, so that a provider's cache holds.
+//! Builds the system prompt from values. Equal values produce equal bytes, so that the provider's cache applies.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -8,41 +8,41 @@ use sinew_tools::tool::Tool;
 
 use super::ContextFile;
 
-/// The facts of which the system prompt is made.
+/// The values from which the system prompt is built.
 #[derive(Debug, Clone, Default)]
 pub struct PromptFacts {
-    /// Stands in place of the default prompt (`--system-prompt`, `SYSTEM.md`).
+    /// Replaces the default prompt (`--system-prompt`, `SYSTEM.md`).
     pub replaced: Option<String>,
-    /// Stands behind it (`APPEND_SYSTEM.md`, `--append-system-prompt`).
+    /// Appended to the prompt (`APPEND_SYSTEM.md`, `--append-system-prompt`).
     pub appended: Vec<String>,
-    /// The active tools in their order.
+    /// The active tools, in order.
     pub tools: Vec<PromptTool>,
-    /// Whole rules that always apply.
+    /// The full texts of the rules that always apply.
     pub rules: String,
-    /// Instructions of the user and the project.
+    /// The instructions of the user and the project.
     pub context_files: Vec<ContextFile>,
-    /// Skills and rules that the model may read, as lists.
+    /// Lists of skills and rules that the model may read.
     pub listings: Vec<String>,
-    /// `2026-01-31`: without a time of day, which would change the prompt with every request.
+    /// The date, such as `2026-01-31`. A time of day would change the prompt with every request.
     pub date: String,
-    /// The folder in which the session works.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// `linux x86_64`.
+    /// The platform, such as `linux x86_64`.
     pub platform: String,
-    /// `bash`.
+    /// The shell, such as `bash`.
     pub shell: String,
-    /// The branch of the repository, where there is one.
+    /// The branch of the repository; `None` outside of a repository.
     pub branch: Option<String>,
 }
 
-/// A tool as the prompt names it.
+/// A tool as described in the prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptTool {
     /// Its name.
     pub name: String,
-    /// Its description, on one line.
+    /// A one-line description.
     pub line: String,
-    /// The cases in which to use it, and in which not.
+    /// When to use the tool, and when not to.
     pub guidelines: Vec<String>,
 }
 
@@ -53,8 +53,8 @@ impl From<&Arc<dyn Tool>> for PromptTool {
     }
 }
 
-/// The parts of the system prompt in their order: the prompt itself, what is appended, the rules that always apply, the
-/// project's instructions, lists of skills and rules, and the facts about the place. Parts that would be empty are left out.
+/// Returns the parts of the system prompt, in this order: the prompt itself, the appended texts, the rules that always
+/// apply, the project's instructions, lists of skills and rules, and the environment. Empty parts are omitted.
 #[must_use]
 pub fn system_prompt(facts: &PromptFacts) -> Vec<String> {
     let mut parts = vec![facts.replaced.clone().unwrap_or_else(|| standard(&facts.tools))];
@@ -99,8 +99,8 @@ fn standard(tools: &[PromptTool]) -> String {
     format!("{text}\n\nHow to work\n{STYLE}\n\nSafety\n{SAFETY}")
 }
 
-/// The part of a description up to its first full stop, colon or semicolon, at most 100 characters: the definition of the
-/// tool says the rest.
+/// Returns the description up to its first full stop, colon or semicolon, at most 100 characters. The tool's definition
+/// contains the rest.
 fn first_clause(description: &str) -> String {
     let line = description.lines().next().unwrap_or_default();
     let ends = [". ", ": ", "; "].iter().filter_map(|mark| line.find(mark));

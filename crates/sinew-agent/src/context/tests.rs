@@ -9,7 +9,7 @@ fn put(root: &Path, name: &str, text: impl AsRef<[u8]>) {
     fs::write(path, text).unwrap();
 }
 
-/// The texts below `root` for a session in `cwd`; what lies above `root` belongs to the machine.
+/// Returns the texts below `root` for a session in `cwd`. Files above `root` belong to the machine and are ignored.
 fn texts(root: &Path, cwd: &str) -> Vec<String> {
     let found = context_files(&[&root.join("agent"), &root.join("beside")], &root.join(cwd), None, true);
     found.files.into_iter().filter(|file| file.path.starts_with(root)).map(|file| file.text).collect()
@@ -80,7 +80,7 @@ fn a_project_in_a_hidden_folder_has_its_own_files() {
     put(root, ".dotfiles/nvim/AGENTS.md", "nvim");
     assert_eq!(texts(root, "repo/.claude/worktrees/w1/src"), ["repo", "worktree"]);
     assert_eq!(texts(root, ".dotfiles/nvim"), ["dotfiles", "nvim"]);
-    // The copy that a worktree has of the file of its repository.
+    // A worktree contains a copy of its repository's file.
     put(root, "repo/.claude/worktrees/w1/AGENTS.md", "repo");
     assert_eq!(texts(root, "repo/.claude/worktrees/w1"), ["repo"]);
 }
@@ -101,7 +101,7 @@ fn imported_files_follow_the_file_that_names_them() {
     };
     assert_eq!(read(false), ["a @b.md", "b @a.md @../CLAUDE.md"]);
     assert_eq!(read(true), ["a @b.md", "b @a.md @../CLAUDE.md", "out"]);
-    // A chain ends somewhere.
+    // The depth of a chain of imports is limited.
     for step in 0..9 {
         put(root, &format!("q/{step}.md"), format!("{step} @{}.md", step + 1));
     }

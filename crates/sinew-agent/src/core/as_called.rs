@@ -1,4 +1,4 @@
-//! Calls as the model made them, of tools that it can only reach through another one.
+//! Converts calls of catalogued tools back to the form in which the model made them.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use sinew_llm::provider::ToolDef;
 
 use super::run::{Catalogue, Toolset};
 
-/// The messages for a provider that loads tools by itself, and the tools that came into the conversation so far. Depends
-/// on the messages alone: a tool stays as its first search told it.
+/// Converts the messages for a provider that loads tools by itself, and returns the tools that were loaded in the
+/// conversation so far. Depends on the messages alone: a tool keeps the definition of its first search result.
 pub(crate) fn as_loaded(
     mut messages: Vec<Arc<LlmMessage>>,
     catalogue: &dyn Catalogue,
@@ -28,9 +28,9 @@ pub(crate) fn as_loaded(
     (messages, tools)
 }
 
-/// The messages with such calls wrapped again: the conversation names the tool that was meant, a provider is sent the
-/// one that stands in its request. Depends on the messages and on what stands in front alone, so that it is the same in
-/// each request.
+/// Wraps calls of catalogued tools again. The conversation names the tool that a call resolved to, but a provider must
+/// receive the one that is part of its request. Depends only on the messages and the request's own tools, so that the
+/// prefix is the same in each request.
 pub(crate) fn as_called(mut messages: Vec<Arc<LlmMessage>>, tools: &Toolset) -> Vec<Arc<LlmMessage>> {
     let Some(catalogue) = tools.catalogue() else { return messages };
     for message in &mut messages {

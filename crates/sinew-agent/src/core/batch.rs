@@ -1,4 +1,4 @@
-//! The tool calls of one answer: which run beside which, and in which order they count.
+//! Runs the tool calls of one answer: which ones run in parallel, and the order of their results.
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -11,7 +11,7 @@ use super::run::{CallPath, Interrupt, Run, ToolExecution};
 use super::stream_monitor::Correction;
 use crate::event::Event;
 
-/// Calls that run at once at most.
+/// The maximum number of calls that run in parallel.
 const AT_ONCE: usize = 8;
 
 /// One call of the batch.
@@ -20,19 +20,20 @@ struct Job<'a> {
     prepared: Prepared,
 }
 
-/// The tokens that end the calls of an answer.
+/// The cancellation tokens of the calls of an answer.
 struct Batch {
-    /// Ends calls that run.
+    /// Ends the running calls.
     running: CancellationToken,
-    /// Skips calls that have not begun.
+    /// Skips the calls that have not started.
     waiting: CancellationToken,
 }
 
-/// Runs the calls of an answer and gives their results in source order, stored and told.
+/// Runs the calls of an answer and returns their results in the order of the calls, already stored and reported. The
+/// flag is true if one of the calls ends the run.
 ///
-/// Steering that arrives meanwhile skips what has not begun; what runs goes on to its end, or is ended where the settings say
-/// so. What is done stays done. Also returns whether one of them ends the run.
-/// `correction` may put words in front of them.
+/// Steering that arrives meanwhile skips the calls that have not started. Running calls continue, or are cancelled if
+/// the settings say so. Effects of finished calls are not undone. `correction` can insert a text before the result of a
+/// call.
 pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Correction) -> (Vec<AgentMessage>, bool) {
     let batch = Batch { running: run.cancel.child_token(), waiting: run.cancel.child_token() };
     let path = run.calls();
@@ -47,7 +48,8 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
                     wave.push(next);
                 }
             }
-            // Checks see what the calls before have done: a link that one of them made leads elsewhere now.
+            // Preparation follows the previous wave, because its calls may have changed what the checks see, for
+            // example the target of a link.
             let mut jobs = Vec::with_capacity(wave.len());
             for call in wave {
                 let prepared = if batch.waiting.is_cancelled() {
@@ -90,12 +92,12 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
     (results, ends_run)
 }
 
-/// Returns whether a call may run beside others. One of a tool that does not exist is refused, beside any.
+/// Returns whether a call may run in parallel with others. A call of an unknown tool is refused, so it never conflicts.
 fn is_shared(run: &Run<'_>, call: &ToolCall) -> bool {
     (run.tools)().look_up(&call.name).is_none_or(|tool| tool.concurrency() == Concurrency::Shared)
 }
 
-/// Runs jobs side by side; their starts are told in source order, before any of them runs.
+/// Runs jobs in parallel. Their starts are reported in the order of the calls, before any of them runs.
 async fn run_wave(path: &CallPath<'_>, wave: Vec<Job<'_>>, batch: &Batch) -> Vec<ToolOutput> {
     for job in &wave {
         tell_start(path, job.call).await;
@@ -122,7 +124,7 @@ async fn tell_start(path: &CallPath<'_>, call: &ToolCall) {
     .await;
 }
 
-/// Makes one call that no answer of a model holds.
+/// Runs one call that is not part of a model's answer.
 pub(crate) async fn call_alone(path: &CallPath<'_>, call: &ToolCall) -> ToolOutput {
     let prepared = call::prepare(path, call).await;
     tell_start(path, call).await;
@@ -153,7 +155,7 @@ async fn one(path: &CallPath<'_>, job: Job<'_>, batch: &Batch) -> ToolOutput {
     output
 }
 
-/// The answer to a call that never began.
+/// Returns the result of a call that never started.
 fn skipped(path: &CallPath<'_>) -> ToolOutput {
     ToolOutput::error(if path.cancel.is_cancelled() {
         "Operation aborted"

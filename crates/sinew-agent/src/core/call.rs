@@ -1,4 +1,4 @@
-//! One tool call: looked up, mended, checked, asked about, run, reported.
+//! The life of one tool call: look up, repair, validate, hooks, run, report.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::extension::{Context, Verdict};
 use crate::hook_call;
 use sinew_tools::schema::validate;
 
-/// The time that a tool has once it was told to end: longer than the shell needs to end its processes.
+/// The time that a tool has to end after it is cancelled; longer than the shell needs to end its processes.
 const END_WITHIN: Duration = Duration::from_secs(3);
-/// Updates of a call come at most this often.
+/// The minimum time between two updates of a call.
 const UPDATE_EVERY: Duration = Duration::from_millis(100);
-/// Characters of received arguments that an error shows.
+/// The number of characters of invalid arguments that an error shows.
 const SHOWN: usize = 1_000;
 
-/// A call that may run, or what it is answered with at once.
+/// A call that may run, or the result with which it is refused.
 pub(super) enum Prepared {
     Ready { tool: Arc<dyn Tool>, call: ToolCall },
     Refused(ToolOutput),
 }
 
-/// Looks a call up, mends and checks its arguments, and asks the hooks.
+/// Looks up the tool, repairs and validates the arguments, and asks the hooks.
 pub(super) async fn prepare(path: &CallPath<'_>, call: &ToolCall) -> Prepared {
     let refused = |text: String| Prepared::Refused(ToolOutput::error(text));
     let tools = (path.tools)();
@@ -80,7 +80,7 @@ pub(super) async fn prepare(path: &CallPath<'_>, call: &ToolCall) -> Prepared {
     Prepared::Ready { tool, call }
 }
 
-/// The text for a model whose arguments do not fit.
+/// Returns the message for the model if the arguments do not match the schema.
 fn misfit(tool: &dyn Tool, arguments: &Value) -> Option<String> {
     let faults = validate(&tool.parameters(), arguments);
     if faults.is_empty() {
@@ -92,7 +92,7 @@ fn misfit(tool: &dyn Tool, arguments: &Value) -> Option<String> {
     Some(format!("Validation failed for tool \"{}\":\n{}\n\nReceived: {shown}", tool.name(), lines.join("\n")))
 }
 
-/// Runs a prepared call to its end. `cancel` ends it, unless the tool must not be cut short.
+/// Runs a prepared call. `cancel` ends it, unless the tool must not be interrupted.
 pub(super) async fn execute(
     path: &CallPath<'_>,
     tool: &Arc<dyn Tool>,
@@ -150,7 +150,7 @@ pub(super) async fn execute(
     }
 }
 
-/// Lets the hooks change what a call gave. One that fails leaves it and is reported.
+/// Lets the hooks change the result of a call. If a hook fails, the result stays as it was and the failure is reported.
 pub(super) async fn finish(path: &CallPath<'_>, call: &ToolCall, mut output: ToolOutput) -> ToolOutput {
     let context: Context = path.context();
     for extension in path.extensions {
@@ -169,7 +169,7 @@ pub(super) async fn finish(path: &CallPath<'_>, call: &ToolCall, mut output: Too
     output
 }
 
-/// The newest update of a call; older ones that nobody has seen are replaced.
+/// The newest unread update of a call; a newer update replaces it.
 struct Progress {
     newest: Arc<Mutex<Option<ToolOutput>>>,
     arrived: Arc<tokio::sync::Notify>,
@@ -187,7 +187,7 @@ impl Progress {
         (Progress { newest, arrived }, updates)
     }
 
-    /// Resolves when there is an update and `due` has come. Dropping it loses nothing.
+    /// Resolves when there is an update and `due` has passed. Cancel-safe.
     async fn arrived(&self, due: Instant) {
         while self.newest.lock().is_none() {
             self.arrived.notified().await;

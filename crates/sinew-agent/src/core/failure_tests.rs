@@ -1,4 +1,4 @@
-//! Every way in which an answer can fail, at every point of it.
+//! Tests every way in which an answer can fail, at every event of the stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,8 @@ async fn a_run_is_balanced_for_every_fault_at_every_point() {
         {"toolCall": {"name": "once", "arguments": {"say": "x"}}},
     ]});
     for fault in faults() {
-        // After no, after some and after all pieces, in the first and in the second turn; None is a fault alone.
+        // The failure comes after none, some or all events, in the first and in the second turn; `None` is a failure
+        // without a stream.
         for after in [None, Some(0), Some(1), Some(4), Some(6), Some(8), Some(11), Some(99)] {
             for good in 0..2 {
                 let failing = match after {

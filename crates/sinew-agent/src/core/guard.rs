@@ -1,4 +1,4 @@
-//! Calls that can only fail, ended while their arguments still come: the rest of them would be paid for in vain.
+//! Ends a call that cannot succeed while its arguments still stream, so that the rest of them costs nothing.
 
 use serde_json::Value;
 use sinew_llm::event::Partial;
@@ -7,14 +7,15 @@ use sinew_tools::tool::finished;
 
 use super::run::Run;
 
-/// The part of a streaming call that a guard has seen.
+/// The state of a streaming call at the last check.
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     looked: Option<(usize, Value)>,
 }
 
 impl Guard {
-    /// The reason for which the call that streams can only fail. A tool is asked again only when another of its arguments is whole.
+    /// Returns why the streaming call cannot succeed, or `None`. A tool is asked again only after another argument is
+    /// complete.
     pub(super) fn look(&mut self, run: &Run<'_>, partial: &Partial) -> Option<String> {
         let content = &partial.message().content;
         let at = content.len().checked_sub(1)?;
@@ -31,7 +32,7 @@ impl Guard {
     }
 }
 
-/// The answer, ended with its last call as far as that is whole.
+/// Ends the answer with its last call, reduced to the arguments that are complete.
 pub(super) fn ended(mut message: AssistantMessage) -> AssistantMessage {
     let last = message.content.len().saturating_sub(1);
     if let Some(Block::ToolCall(call)) = message.content.get_mut(last) {

@@ -1,4 +1,4 @@
-//! Models, providers and hooks that do what they must not.
+//! Tests models, providers and hooks that break their contract.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::test_tools::{TestTool, calls, text, tool, user};
 use sinew_llm::message::ToolCall;
 use sinew_tools::tool::{Boxed, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 
-/// A provider that does not listen when it is told to end.
+/// A provider that ignores cancellation.
 struct Deaf {
     talks: bool,
 }
@@ -60,7 +60,7 @@ async fn a_provider_that_does_not_end_is_left_within_a_second() {
     }
 }
 
-/// An extension whose hook of one name hangs or panics, inside its future or before.
+/// An extension whose hook of the given name hangs or panics, either inside its future or before it returns one.
 struct Bad {
     hook: &'static str,
     does: &'static str,
@@ -135,7 +135,7 @@ async fn no_hook_holds_an_abort_longer_than_a_second() {
         };
         let mut messages = Vec::new();
         tokio::join!(env.run(&mut messages), abort);
-        // The played provider is deaf as well: a second is its own.
+        // The scripted provider ignores cancellation as well; it accounts for one second.
         let took = begun.elapsed().checked_sub(Duration::from_secs(5)).unwrap();
         assert!(took <= Duration::from_secs(2), "{hook}: {took:?}");
     }

@@ -1,18 +1,19 @@
-//! The loop: ask, run the tools, ask again. Opens no file and reads no environment: what it needs comes through
-//! [`Provider`](sinew_llm::provider::Provider), [`Tool`](sinew_tools::tool::Tool), [`Journal`] and [`Sink`].
+//! The agent loop: request an answer, run its tools, repeat. Opens no file and reads no environment variable; its
+//! inputs come through [`Provider`](sinew_llm::provider::Provider), [`Tool`](sinew_tools::tool::Tool), [`Journal`] and
+//! [`Sink`].
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
-//! | `run` | the needs of a run, and how it tells its events |
-//! | `turns` | the order of everything |
+//! | `run` | the inputs of a run, and how it emits events |
+//! | `turns` | the sequence of turns |
 //! | `stream_events` | a provider's stream as events, merged for 50 ms |
-//! | `as_called` | calls as the model made them, of tools that stand in no request |
-//! | `batch` | the tool calls of one answer: which run beside which, and in which order they count |
-//! | `call` | one call: look up, mend, check, hooks, run, hooks |
-//! | `guard` | calls that can only fail, ended while they stream |
-//! | `queue` | messages of the user that wait: steering and follow-ups |
-//! | `repair` | messages as a provider accepts them |
-//! | `stream_monitor` | readers of an answer that streams, which may end it |
+//! | `as_called` | catalogued calls in the form in which the model made them |
+//! | `batch` | the tool calls of one answer: which run in parallel, and the order of their results |
+//! | `call` | one call: look up, repair, validate, hooks, run, hooks |
+//! | `guard` | calls that cannot succeed, ended while they stream |
+//! | `queue` | queued messages of the user: steering and follow-ups |
+//! | `repair` | messages in the form that a provider accepts |
+//! | `stream_monitor` | monitors of a streaming answer, which may end it |
 //! | `request_observer` | extensions that see requests and answers on the wire |
 
 mod as_called;

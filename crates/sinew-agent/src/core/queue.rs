@@ -1,5 +1,5 @@
-//! Queues of messages that the user sends while the agent works: steering, taken after the tools of a turn, and
-//! follow-ups, taken when the agent would stop.
+//! Queues of messages that the user sends while the agent works: steering is sent after the tools of a turn, follow-ups
+//! when the agent would otherwise stop.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,24 @@ use parking_lot::{Mutex, MutexGuard};
 use sinew_llm::message::AgentMessage;
 use tokio::sync::Notify;
 
-/// The most prompts that a queue holds.
+/// The maximum number of prompts in a queue.
 pub const QUEUE_LIMIT: usize = 100;
 
-/// The number of prompts that are taken at once.
+/// The number of prompts that are taken from a queue at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum QueueMode {
-    /// The oldest.
+    /// Only the oldest prompt.
     #[default]
     OneAtATime,
-    /// Everything.
+    /// All prompts.
     All,
 }
 
-/// The queue holds [`QUEUE_LIMIT`] prompts already.
+/// The error for a queue that already has [`QUEUE_LIMIT`] prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
-/// A message of the user with the files that it names.
+/// A message of the user and the files that it mentions.
 type Prompt = Vec<AgentMessage>;
 
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ struct State {
     follow_up_mode: QueueMode,
 }
 
-/// Prompts that were taken out of both queues, oldest first.
+/// The prompts removed from both queues, oldest first.
 #[derive(Debug, Default)]
 pub struct ClearedQueues {
     steering: Vec<Prompt>,
@@ -43,19 +43,19 @@ pub struct ClearedQueues {
 }
 
 impl ClearedQueues {
-    /// The texts of the prompts, for people: steering, then follow-ups.
+    /// Returns the texts of the prompts for display: steering and follow-ups.
     #[must_use]
     pub fn texts(&self) -> (Vec<String>, Vec<String>) {
         (texts(&self.steering), texts(&self.follow_up))
     }
 
-    /// The messages, steering first.
+    /// Returns the messages, steering first.
     pub fn into_messages(self) -> impl Iterator<Item = AgentMessage> {
         self.steering.into_iter().chain(self.follow_up).flatten()
     }
 }
 
-/// Both queues of a session. A prompt is in a queue until it is taken, and taken once, whole.
+/// The two queues of a session. A prompt is always taken as a whole, and only once.
 #[derive(Debug, Default)]
 pub struct Queues {
     state: Mutex<State>,
@@ -67,43 +67,43 @@ impl Queues {
         self.state.lock()
     }
 
-    /// Sets how many messages are taken at once.
+    /// Sets how many prompts are taken at once.
     pub fn set_modes(&self, steering: QueueMode, follow_up: QueueMode) {
         let mut state = self.lock();
         state.steering_mode = steering;
         state.follow_up_mode = follow_up;
     }
 
-    /// Says something to the model after the tools of this turn.
+    /// Queues a prompt for the model after the tools of the current turn.
     ///
     /// # Errors
-    /// [`Full`].
+    /// Returns [`Full`] if the queue is full.
     pub fn steer(&self, prompt: Vec<AgentMessage>) -> Result<(), Full> {
         push(&mut self.lock().steering, prompt)?;
         self.steered.notify_waiters();
         Ok(())
     }
 
-    /// Says something to the model when it would stop.
+    /// Queues a prompt for the moment when the agent would otherwise stop.
     ///
     /// # Errors
-    /// [`Full`].
+    /// Returns [`Full`] if the queue is full.
     pub fn follow_up(&self, prompt: Vec<AgentMessage>) -> Result<(), Full> {
         push(&mut self.lock().follow_up, prompt)
     }
 
-    /// Returns whether steering waits.
+    /// Returns whether steering is queued.
     #[must_use]
     pub fn is_steered(&self) -> bool {
         !self.lock().steering.is_empty()
     }
 
-    /// Resolves as soon as steering waits.
+    /// Resolves as soon as steering is queued.
     pub async fn steered(&self) {
         loop {
             let notified = self.steered.notified();
             tokio::pin!(notified);
-            // Registered before the look, so that a message between look and wait is not missed.
+            // Registered before the check, so that a message between check and wait is not missed.
             notified.as_mut().enable();
             if self.is_steered() {
                 return;
@@ -112,7 +112,7 @@ impl Queues {
         }
     }
 
-    /// Takes what is to be said now.
+    /// Removes and returns the steering that is due.
     #[must_use]
     pub fn take_steering(&self) -> Vec<AgentMessage> {
         let mut state = self.lock();
@@ -120,7 +120,7 @@ impl Queues {
         take(&mut state.steering, mode)
     }
 
-    /// Takes what is to be said at the end.
+    /// Removes and returns the follow-ups that are due.
     #[must_use]
     pub fn take_follow_up(&self) -> Vec<AgentMessage> {
         let mut state = self.lock();
@@ -128,21 +128,21 @@ impl Queues {
         take(&mut state.follow_up, mode)
     }
 
-    /// Takes what is to be said once the agent has nothing more to do: steering first.
+    /// Removes and returns the next prompts when the agent is idle: steering first.
     #[must_use]
     pub fn take_next(&self) -> Vec<AgentMessage> {
         let steering = self.take_steering();
         if steering.is_empty() { self.take_follow_up() } else { steering }
     }
 
-    /// Empties both and gives what was in them.
+    /// Empties both queues and returns their prompts.
     #[must_use]
     pub fn clear(&self) -> ClearedQueues {
         let mut state = self.lock();
         ClearedQueues { steering: state.steering.drain(..).collect(), follow_up: state.follow_up.drain(..).collect() }
     }
 
-    /// Takes the prompt back that came last, and gives its text.
+    /// Removes the newest prompt and returns its text.
     #[must_use]
     pub fn take_newest(&self) -> Option<String> {
         let mut state = self.lock();
@@ -154,7 +154,7 @@ impl Queues {
         queue.pop_back().map(|prompt| text(&prompt))
     }
 
-    /// The texts of the prompts in both, steering first, for people.
+    /// Returns the texts of both queues for display, steering first.
     #[must_use]
     pub fn texts(&self) -> (Vec<String>, Vec<String>) {
         let state = self.lock();
@@ -166,7 +166,7 @@ fn texts<'a>(prompts: impl IntoIterator<Item = &'a Prompt>) -> Vec<String> {
     prompts.into_iter().map(|prompt| text(prompt)).collect()
 }
 
-/// The time at which a prompt was written.
+/// Returns the time at which a prompt was written.
 fn written(prompt: &[AgentMessage]) -> i64 {
     let times = prompt.iter().filter_map(|message| match message {
         AgentMessage::User(user) => Some(user.timestamp),
@@ -189,7 +189,7 @@ fn push(queue: &mut VecDeque<Prompt>, prompt: Prompt) -> Result<(), Full> {
     if queue.len() >= QUEUE_LIMIT {
         return Err(Full);
     }
-    // An empty one would be taken as if nothing waited, and hide what stands behind it.
+    // An empty prompt would look like an empty queue and hide the prompts after it.
     if !prompt.is_empty() {
         queue.push_back(prompt);
     }

@@ -1,7 +1,8 @@
-//! Messages as a provider accepts them: roles mapped, every call with its result directly behind it.
+//! Converts messages to the form that a provider accepts: roles are mapped, and every call is directly followed by its
+//! result.
 //!
-//! The stored session is never changed. What depends on the wire (alternation, ids that a provider refuses, thoughts
-//! of another model, pictures) is the adapters' part of the repair.
+//! The stored session is never changed. Repairs that depend on the API (alternation of roles, ids that a provider
+//! rejects, thinking blocks of another model, images) belong to its adapter.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,13 +12,12 @@ use sinew_llm::message::{
     UserMessage,
 };
 
-/// The text of a result that a call never got.
+/// The text for a call without a result.
 pub(super) const NO_RESULT: &str = "No result: the call was interrupted.";
 
-/// The repaired part of a conversation that only grows, so that a turn copies what is new in it and no more.
+/// The repaired prefix of a conversation that only grows, so that a turn converts only its new messages.
 ///
-/// A part that is repaired once stays as it is: at the start of a turn each call has its result, or will never get
-/// one.
+/// A repaired message never changes: at the start of a turn each call has its result, or will never get one.
 #[derive(Debug, Default)]
 pub(super) struct Repaired {
     read: usize,
@@ -25,8 +25,8 @@ pub(super) struct Repaired {
 }
 
 impl Repaired {
-    /// [`repair`] of `messages`, which begin with those of the last call. Linear in what is new, and in the count of
-    /// all.
+    /// Returns [`repair`] of `messages`, which must begin with the messages of the previous call. Takes time linear in
+    /// the number of messages, but converts only the new ones.
     pub(super) fn grown(&mut self, messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
         self.list.extend(repair(&messages[self.read..]));
         self.read = messages.len();
@@ -34,13 +34,13 @@ impl Repaired {
     }
 }
 
-/// Maps roles and makes the list valid. Linear in the messages.
+/// Maps the roles and makes the list valid. Linear in the number of messages.
 #[must_use]
 pub fn repair(messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
     let mut results: HashMap<&str, &Arc<ToolResultMessage>> = HashMap::new();
     for message in messages {
         if let AgentMessage::ToolResult(result) = message {
-            // The first result counts: a second one for the same call is a writer's fault.
+            // Only the first result of a call is used; a second one is an error in the session file.
             results.entry(&result.tool_call_id).or_insert(result);
         }
     }
@@ -60,7 +60,7 @@ pub fn repair(messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
                     });
                 }
             }
-            // It stands behind its call already, or has none and is dropped.
+            // It was inserted after its call already, or has no call and is dropped.
             AgentMessage::ToolResult(_) => {}
             AgentMessage::User(user) => push(LlmMessage::User(Arc::clone(user))),
             AgentMessage::BashExecution(run) if run.exclude_from_context == Some(true) => {}
@@ -94,7 +94,7 @@ fn said(text: String, timestamp: i64) -> LlmMessage {
     UserMessage { content: Content::Text(text), timestamp }.into()
 }
 
-/// An answer that failed before it said anything is left out.
+/// Returns false for an answer that failed before it had any content.
 fn is_usable(answer: &AssistantMessage) -> bool {
     let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
     let says = answer.content.iter().any(|block| match block {

@@ -1,4 +1,4 @@
-//! Extensions that see requests to a provider and the heads of its answers.
+//! Shows extensions the requests to a provider and the status and headers of its answers.
 
 use std::fmt;
 use std::future::Future;
@@ -17,7 +17,7 @@ use crate::hook_points::asked;
 const BEFORE: &str = "before_provider_request";
 const AFTER: &str = "after_provider_response";
 
-/// Asks the extensions of a run. Secret values are hidden already when it sees a request.
+/// Asks the extensions of a run. Secret values are redacted before it sees a request.
 pub(super) struct ExtensionObserver {
     extensions: Vec<Arc<dyn Extension>>,
     context: Context,
@@ -25,26 +25,26 @@ pub(super) struct ExtensionObserver {
     skipped: Mutex<Skipped>,
 }
 
-/// The number of events of an answer that were left out, and the first of them.
+/// The number of events of an answer that were skipped, and the first of them.
 #[derive(Default)]
 struct Skipped {
     count: usize,
     first: String,
 }
 
-/// Characters of an event that was left out that are shown.
+/// The number of characters shown of a skipped event.
 const SHOWN: usize = 200;
 
 impl ExtensionObserver {
-    /// Makes an observer of the extensions at one of the two points. Without any, a request is written once and read by
-    /// nobody.
+    /// Creates an observer for the extensions at one of the two points. If there are none, requests are not serialized
+    /// a second time for them.
     pub(super) fn new(extensions: &[Arc<dyn Extension>], context: Context) -> Arc<ExtensionObserver> {
         let looks = |extension: &&Arc<dyn Extension>| extension.is_at(BEFORE) || extension.is_at(AFTER);
         let extensions = extensions.iter().filter(looks).cloned().collect();
         Arc::new(ExtensionObserver { extensions, context, faults: Mutex::default(), skipped: Mutex::default() })
     }
 
-    /// The failures, and a warning of events that were left out, since the last call.
+    /// Returns the failures since the last call, and a warning if events were skipped.
     pub(super) fn faults(&self) -> Vec<Event> {
         let mut faults = std::mem::take(&mut *self.faults.lock());
         let Skipped { count, first } = std::mem::take(&mut *self.skipped.lock());

@@ -1,4 +1,4 @@
-//! The needs of a run: tools, extensions, queues, a journal, a sink; and how it tells its events.
+//! The inputs of a run (tools, extensions, queues, a journal, a sink), and how it emits events.
 
 use std::sync::Arc;
 
@@ -16,70 +16,71 @@ use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::hook_call::ask;
 
-/// Receives events. Waits while its readers are behind.
+/// Receives events. Applies backpressure while its readers lag.
 pub trait Sink: Send + Sync {
-    /// Hands an event over.
+    /// Delivers an event.
     fn emit(&self, event: Event) -> Boxed<'_, ()>;
 
-    /// Returns whether each update of an answer is to hold the answer so far: a copy of all of it. Default: true.
+    /// Returns whether each update of an answer must include a copy of the answer so far. Default: true.
     fn wants_snapshots(&self) -> bool {
         true
     }
 }
 
-/// Keeps messages. A failure to keep one is the journal's to tell; the run goes on.
+/// Stores messages. The journal reports its own failures; the run continues.
 pub trait Journal: Send + Sync {
-    /// Keeps a message; on disk when this returns, if there is a disk. Makes it what a later reader will find: the
-    /// conversation goes on with that.
+    /// Stores a message; if the session has a file, the message is on disk when this returns. Replaces the message with
+    /// the form that a later reader will see, and the conversation continues with that.
     fn message(&self, message: &mut AgentMessage);
 
-    /// A turn is over: what was kept is forced to the disk.
+    /// Called at the end of a turn: syncs the stored messages to disk.
     fn turn_end(&self) {}
 
-    /// The last answer and what stands behind it leave the context.
+    /// Removes the last answer and everything after it from the context.
     ///
     /// # Errors
-    /// They cannot; the reason.
+    /// Returns the reason if they cannot be removed.
     fn take_back(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Rules of this name are in the context from now on.
+    /// Records that the rules with these names are in the context from now on.
     fn injected(&self, _rules: &[String]) {}
 }
 
-/// The result of a search that names tools, and their definitions.
+/// A search result that refers to tools, with their definitions.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The result, with blocks `tool_reference`.
+    /// The result, with blocks of type `tool_reference`.
     pub result: ToolResultMessage,
     /// The definitions.
     pub tools: Vec<ToolDef>,
 }
 
-/// Tools that stand in no request and can be called all the same.
+/// Tools that are not part of a request, but can be called.
 pub trait Catalogue: Send + Sync {
-    /// The tool of a name.
+    /// Returns the tool with this name.
     fn find(&self, name: &str) -> Option<Arc<dyn Tool>>;
 
-    /// The call that a model means which can only call what stands in its request: name and arguments. None: it means
-    /// what it says.
+    /// Resolves a call through `call_tool` to the name and arguments of the tool that it runs; `None` for any other
+    /// call.
     fn unwrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)>;
 
-    /// The way back: the call as the model made it.
+    /// Does the reverse: returns the call as the model made it.
     fn wrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)>;
 
-    /// The way in which a provider that loads tools comes to know a tool of the front.
+    /// Returns how a provider that loads tools by itself learns about a tool of the request.
     fn loading(&self, name: &str) -> Loading;
 
-    /// The result of a search for such a provider, and the tools that it brings. None: it is sent as it is.
+    /// Returns a search result in the form for such a provider, with the tools that it loads; `None` leaves the result
+    /// unchanged.
     fn loaded(&self, result: &ToolResultMessage) -> Option<Loaded>;
 
-    /// Names like one that does not exist.
+    /// Returns names similar to one that does not exist.
     fn near(&self, name: &str) -> Vec<String>;
 }
 
-/// The tools of a session in the order in which they were registered.
+/// The tools of a session, in the order of registration.
 #[derive(Clone, Default)]
 pub struct Toolset {
     tools: Vec<Arc<dyn Tool>>,
@@ -87,7 +88,7 @@ pub struct Toolset {
 }
 
 impl Toolset {
-    /// The tools; of two with one name the first counts, the names of the others are given back.
+    /// Creates the set. If two tools have one name, the first is used; the duplicate names are returned.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> (Toolset, Vec<String>) {
         let mut set = Toolset::default();
         let mut doubled = Vec::new();
@@ -101,31 +102,31 @@ impl Toolset {
         (set, doubled)
     }
 
-    /// The same with tools behind them that stand in no request.
+    /// Adds a catalogue of tools that are not part of requests.
     #[must_use]
     pub fn with_catalogue(self, catalogue: Option<Arc<dyn Catalogue>>) -> Toolset {
         Toolset { catalogue, ..self }
     }
 
-    /// The tools that stand in no request.
+    /// Returns the tools that are not part of requests.
     #[must_use]
     pub fn catalogue(&self) -> Option<&Arc<dyn Catalogue>> {
         self.catalogue.as_ref()
     }
 
-    /// The tool of a name, of those that stand in requests.
+    /// Returns the tool with this name among the tools that are part of requests.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 
-    /// The tool of a name, of all that can be called.
+    /// Returns the tool with this name among all tools, including the catalogue.
     #[must_use]
     pub fn look_up(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.find(name).cloned().or_else(|| self.catalogue.as_ref()?.find(name))
     }
 
-    /// The text for a model that called a tool of this name, which does not exist.
+    /// Returns the message for a model that called a tool that does not exist.
     pub(super) fn missing(&self, name: &str) -> String {
         match &self.catalogue {
             Some(catalogue) => not_found(name, &catalogue.near(name)),
@@ -133,59 +134,59 @@ impl Toolset {
         }
     }
 
-    /// The name under which a model finds a tool that it called by another one.
+    /// Returns the tool that a model means by an alias, if only that tool exists.
     pub(super) fn meant(&self, name: &str) -> Option<&'static str> {
         let meant = sinew_tools::named_by_alias(name)?;
         (self.find(name).is_none() && self.find(meant).is_some()).then_some(meant)
     }
 
-    /// All of them.
+    /// Returns all tools, without the catalogue.
     #[must_use]
     pub fn all(&self) -> &[Arc<dyn Tool>] {
         &self.tools
     }
 
-    /// The names of those that are not hidden.
+    /// Returns the names of the tools that are not hidden.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.tools.iter().filter(|tool| !tool.flags().hidden).map(|tool| tool.name()).collect()
     }
 }
 
-/// The text for a model that called a tool which does not exist, where there are tools to search.
+/// Returns the message for a model that called an unknown tool, when tools can be searched.
 pub(crate) fn not_found(name: &str, near: &[String]) -> String {
     let near = if near.is_empty() { String::new() } else { format!(" Near names: {}.", near.join(", ")) };
     format!("Tool {name} not found.{near} Use tool_search to find tools of servers.")
 }
 
-/// The order of the calls of one answer.
+/// The order in which the calls of one answer run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolExecution {
-    /// As far as the tools allow.
+    /// In parallel, if the tools allow it.
     #[default]
     Parallel,
-    /// One after another; each sees the effects of the last.
+    /// One after another.
     Sequential,
 }
 
-/// The effect of steering on running tool calls. Calls that have not begun are skipped in both cases.
+/// The effect of steering on running tool calls. Calls that have not started are skipped in both cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Interrupt {
-    /// Ends the calls that run.
+    /// Cancels the running calls.
     Immediate,
-    /// Waits for the calls that run.
+    /// Waits for the running calls.
     #[default]
     Wait,
 }
 
-/// Settings of a run.
+/// The settings of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSettings {
-    /// Calls of the provider at most; 0 is no limit. Default 1,000.
+    /// The maximum number of turns; 0 disables the limit. Default: 1,000.
     pub max_turns: u32,
-    /// Default parallel.
+    /// How the tool calls of an answer are executed. Default: in parallel.
     pub execution: ToolExecution,
-    /// Default: wait.
+    /// How steering affects running calls. Default: it waits for them.
     pub interrupt: Interrupt,
 }
 
@@ -195,57 +196,59 @@ impl Default for RunSettings {
     }
 }
 
-/// Sends a request; the observer looks at what goes over the wire, the token ends it.
+/// Sends a request. The observer sees the request and the answer as they are transmitted; the token cancels the
+/// request.
 pub type SendRequest<'a> =
     dyn Fn(TurnRequest, Option<Arc<dyn WireObserver>>, CancellationToken) -> EventStream + Send + Sync + 'a;
 
-/// The variable part of the request of a turn.
+/// The variable part of a turn's request.
 #[derive(Debug, Clone, Default)]
 pub struct TurnRequest {
     /// The conversation.
     pub messages: Vec<Arc<LlmMessage>>,
-    /// The tokens of the last answer, where the output limit cut a call of it.
+    /// The number of tokens of the last answer if the output limit cut off one of its calls.
     pub cut_at: Option<u64>,
 }
 
-/// One run, and everything that it needs from outside.
+/// One run with its inputs.
 pub struct Run<'a> {
-    /// Sends the request of a turn to who answers it; both are looked up anew for each, so that a change of model or
-    /// tools takes effect.
+    /// Sends the request of a turn. The model and the tools are looked up for each request, so that changes take
+    /// effect.
     pub ask: &'a SendRequest<'a>,
-    /// Gives the tools that the model may call now.
+    /// Returns the tools that the model may call now.
     pub tools: &'a (dyn Fn() -> Toolset + Send + Sync),
     /// The extensions, in load order.
     pub extensions: &'a [Arc<dyn Extension>],
-    /// The messages of the user that wait.
+    /// The queued messages of the user.
     pub queues: &'a Queues,
-    /// Keeps the messages.
+    /// Stores the messages.
     pub journal: &'a dyn Journal,
     /// Receives the events.
     pub sink: &'a dyn Sink,
-    /// The time.
+    /// The clock.
     pub clock: &'a dyn Clock,
     /// The facts of the session for extensions.
     pub context: &'a Context,
-    /// Gives the settings of the user; asked where they count, so that a change takes effect.
+    /// Returns the user's settings. Called whenever they are needed, so that changes take effect.
     pub settings: &'a (dyn Fn() -> RunSettings + Send + Sync),
-    /// Asked after each turn that has tool results: true ends the run there, to be taken up by another.
+    /// Called after each turn with tool results; true pauses the run, which another run continues.
     pub pause: &'a (dyn Fn(&[AgentMessage]) -> bool + Send + Sync),
-    /// Asked before each request: true ends the run there, since it has cost as much as it may.
+    /// Called before each request; true ends the run because it has reached its cost limit.
     pub over_budget: &'a (dyn Fn() -> bool + Send + Sync),
-    /// Reads the answers while they come.
+    /// Reads the answers while they stream.
     pub monitor: Option<&'a dyn StreamMonitor>,
-    /// Ends the run.
+    /// Cancels the run.
     pub cancel: CancellationToken,
-    /// Turns that the user's prompt has had already, in earlier runs of the same chain.
+    /// The number of turns that earlier runs of the same chain used for this prompt.
     pub turns: u32,
-    /// Answers in a row whose calls the output limit cut, those of earlier runs of the same chain included.
+    /// The number of consecutive answers with calls cut off by the output limit, including earlier runs of the same
+    /// chain.
     pub cuts: u32,
 }
 
-/// The needs of a call, in a run or outside of one: every way to a tool is this one, with the same hooks and rules.
+/// The inputs of a call, inside or outside of a run, so that the same hooks and rules apply to every call.
 pub(crate) struct CallPath<'a> {
-    /// Gives the tools that may be called now.
+    /// Returns the tools that may be called now.
     pub(crate) tools: &'a (dyn Fn() -> Toolset + Send + Sync),
     /// The extensions, in load order.
     pub(crate) extensions: &'a [Arc<dyn Extension>],
@@ -253,7 +256,7 @@ pub(crate) struct CallPath<'a> {
     pub(crate) sink: &'a dyn Sink,
     /// The facts of the session for extensions.
     pub(crate) context: &'a Context,
-    /// Ends the call.
+    /// Cancels the call.
     pub(crate) cancel: &'a CancellationToken,
 }
 
@@ -269,7 +272,7 @@ impl CallPath<'_> {
 }
 
 impl Run<'_> {
-    /// The part that calls need.
+    /// Returns the inputs for tool calls.
     pub(super) fn calls(&self) -> CallPath<'_> {
         let Run { tools, extensions, sink, context, cancel, .. } = self;
         CallPath { tools: *tools, extensions, sink: *sink, context, cancel }
@@ -279,7 +282,7 @@ impl Run<'_> {
         self.calls().emit(event).await;
     }
 
-    /// Returns whether anybody wants the answer so far with each of its updates.
+    /// Returns whether the sink or an extension needs a snapshot with each update of an answer.
     pub(super) fn wants_snapshots(&self) -> bool {
         self.sink.wants_snapshots() || self.extensions.iter().any(|extension| extension.wants_snapshots())
     }
@@ -288,7 +291,7 @@ impl Run<'_> {
         self.calls().context()
     }
 
-    /// Keeps a whole message and tells it.
+    /// Stores a complete message and emits its events.
     pub(super) async fn tell(&self, message: &mut AgentMessage) {
         self.emit(Event::MessageStart { message: message.clone() }).await;
         self.journal.message(message);
@@ -303,7 +306,7 @@ impl Run<'_> {
     }
 }
 
-/// The messages as the extensions change them, if one does, and the faults of those that could not.
+/// Returns the messages after the extensions changed them (`None` if none did), and the failures.
 pub(crate) async fn changed(
     extensions: &[Arc<dyn Extension>],
     messages: &[AgentMessage],
@@ -324,10 +327,10 @@ pub(crate) async fn changed(
     (changed, faults)
 }
 
-/// Tells an event to the extensions, in load order, and to `sink`. A hook that fails is reported to `sink` alone: it
-/// would only fail again.
+/// Sends an event to the extensions, in load order, and to `sink`. A failed hook is reported only to `sink`, because it
+/// would fail again.
 pub(crate) async fn tell_event(extensions: &[Arc<dyn Extension>], event: Event, context: &Context, sink: &dyn Sink) {
-    // Nothing stands before the start of a run, nor behind its end.
+    // The start of a run must be the first event and the end the last one, so failure reports come between them.
     let start = event == Event::AgentStart;
     if start {
         sink.emit(Event::AgentStart).await;

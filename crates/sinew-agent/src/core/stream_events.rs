@@ -1,4 +1,5 @@
-//! A provider's stream as events of the session: deltas merged for 50 ms, the end forced when a provider hangs.
+//! Converts a provider's stream to events of the session. Deltas are merged for 50 ms, and a provider that hangs is cut
+//! off.
 
 use std::time::Duration;
 
@@ -13,25 +14,25 @@ use super::run::Run;
 use super::stream_monitor::StreamMonitor;
 use crate::event::{AnswerStep, Event};
 
-/// The time that a delta waits for more of its kind.
+/// The time for which deltas of one kind are merged.
 const MERGE: Duration = Duration::from_millis(50);
-/// The time that a provider has to end its answer once it was told to.
+/// The time that a provider has to end its answer after cancellation.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// An answer that has come to its end.
+/// An answer that has ended.
 pub(super) struct Answered {
-    /// It carries the error where there was one.
+    /// The message; it includes the error if the answer failed.
     pub(super) message: AssistantMessage,
-    /// The monitor of the run asked for its end.
+    /// Whether the monitor of the run ended it.
     pub(super) interrupted: bool,
-    /// The reason for which its last call can only fail: it was ended while that came.
+    /// Why its last call cannot succeed; the answer was ended while that call streamed.
     pub(super) rejected: Option<String>,
-    /// The tool of a call that the output limit cut, and that therefore is no part of the message.
+    /// The tool of a call that the output limit cut off and that is therefore not part of the message.
     pub(super) cut: Option<String>,
 }
 
-/// Reads an answer to its end and tells it as `message_start` and `message_update`; the end of the message is told by
-/// the caller, once it is stored. `cancel` ends the request.
+/// Reads an answer to its end and emits `message_start` and `message_update`. The caller emits the end of the message
+/// after storing it. `cancel` ends the request.
 pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &CancellationToken) -> Answered {
     let mut begun = false;
     let mut interrupted = false;
@@ -39,7 +40,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
     let mut give_up: Option<Instant> = None;
     let mut guard = Guard::default();
     let mut look = false;
-    // The calls that began: id and tool.
+    // The ids and tools of the calls that have started.
     let mut begun_calls: Vec<(String, String)> = Vec::new();
     let over = |message, interrupted| Answered { message, interrupted, rejected: None, cut: None };
     loop {
@@ -59,7 +60,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
                 give_up = Some(Instant::now() + SETTLE);
                 continue;
             }
-            // Before the events: a provider that goes on talking does not end either.
+            // Checked before the stream, because a provider may ignore cancellation and continue to send events.
             () = at(give_up) => {
                 flush(run, stream.partial(), &mut waiting).await;
                 let message = aborted(stream.partial().snapshot());
@@ -78,7 +79,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
             }
         };
         let Some(event) = event else {
-            // The stream's contract ends with a last event; a provider that breaks it has said all that there is.
+            // A stream must end with a final event; if a provider breaks that rule, the content so far is its answer.
             return over(stream.partial().snapshot(), interrupted);
         };
         if !begun {
@@ -96,7 +97,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
                         flush(run, stream.partial(), &mut waiting).await;
                         waiting = Some((event, Instant::now()));
                     } else if since.elapsed() >= MERGE {
-                        // A provider that never pauses leaves the timer no turn.
+                        // A provider that never pauses would starve the timer.
                         flush(run, stream.partial(), &mut waiting).await;
                         look = true;
                     }
@@ -111,7 +112,8 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
         }
         match event {
             StreamEvent::Start => {}
-            // It was whole before it could be ended: what the monitor stopped does not count as whole.
+            // The stream ended before the cancellation arrived; an answer that the monitor stopped still counts as
+            // aborted.
             StreamEvent::Done { message, .. } if interrupted => return over(aborted(*message), true),
             StreamEvent::Done { message, .. } if message.stop_reason == StopReason::Length => {
                 let whole = |id: &str| message.tool_calls().any(|call| call.id == id);
@@ -127,7 +129,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
     }
 }
 
-/// Ends the request where the monitor found something, and says so.
+/// Ends the request if the monitor found violations, and emits `ttsr_triggered`. Returns whether it did.
 async fn interrupt(run: &Run<'_>, cancel: &CancellationToken, found: Option<Vec<String>>) -> bool {
     let Some(rules) = found else { return false };
     cancel.cancel();
@@ -135,7 +137,7 @@ async fn interrupt(run: &Run<'_>, cancel: &CancellationToken, found: Option<Vec<
     true
 }
 
-/// Resolves at `moment`, never without one.
+/// Resolves at `moment`, or never if it is `None`.
 async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
@@ -155,7 +157,7 @@ async fn update(run: &Run<'_>, partial: &Partial, event: StreamEvent) {
     run.emit(Event::MessageUpdate { message, step }).await;
 }
 
-/// The answer so far of a provider that does not end. Calls that are still open must not run.
+/// Returns the answer so far of a provider that does not end. Incomplete calls are removed, so that they do not run.
 fn aborted(mut message: AssistantMessage) -> AssistantMessage {
     message.content.retain(|block| block.as_tool_call().is_none_or(|call| call.partial_json.is_none()));
     let error = ErrorInfo::aborted();

@@ -1,4 +1,4 @@
-//! Monitors of an answer that streams, which may end it.
+//! Monitors of a streaming answer, which may end it.
 
 use std::collections::HashMap;
 
@@ -8,37 +8,39 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, Block};
 #[cfg(test)]
 mod tests;
 
-/// Reads the answers of one run while they come. Its functions are called between two events of a stream: they must be
-/// quick.
+/// Reads the answers of one run while they stream. Its methods are called between two events of a stream and must be
+/// fast.
 pub trait StreamMonitor: Send + Sync {
-    /// A turn begins; nothing of its answer has come.
+    /// Called at the start of a turn, before the answer.
     fn turn_start(&self);
 
-    /// Reads an event of the provider. Names of rules: the request ends at once, and `ttsr_triggered` tells them.
+    /// Reads an event of the provider. If it returns names of rules, the request ends at once and `ttsr_triggered`
+    /// reports them.
     fn see(&self, event: &StreamEvent) -> Option<Vec<String>>;
 
-    /// No more has come for a moment: what was put off is looked at now. The result is that of [`StreamMonitor::see`].
+    /// Called when the stream pauses, to do postponed checks. Returns the same as [`StreamMonitor::see`].
     fn catch_up(&self) -> Option<Vec<String>>;
 
-    /// The answer is stored, its tools have not begun. `interrupted`: the monitor asked for its end.
+    /// Called after the answer is stored and before its tools start. `interrupted` is true if this monitor ended the
+    /// answer.
     fn settle(&self, answer: &AssistantMessage, interrupted: bool) -> Correction;
 }
 
-/// The changes that a monitor wants after an answer. The default is nothing.
+/// The changes that a monitor requests after an answer. The default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Correction {
-    /// The answer, and what answers its calls, leaves the context.
+    /// Removes the answer and the results of its calls from the context.
     pub discard: bool,
-    /// Rules that are from now on in the context.
+    /// The names of the rules that are in the context from now on.
     pub injected: Vec<String>,
-    /// Goes behind the turn; the run goes on with another one.
+    /// Messages that are appended after the turn; the run continues with another turn.
     pub messages: Vec<AgentMessage>,
-    /// Texts that go in front of the results of calls, by the id of the call.
+    /// Texts that are inserted before the results of calls, by the id of the call.
     pub reminders: HashMap<String, String>,
 }
 
 impl Correction {
-    /// Puts the reminder of a call, if there is one, in front of its result.
+    /// Inserts the reminder of a call, if there is one, before its result.
     pub(super) fn remind(&self, call: &str, mut content: Vec<Block>) -> Vec<Block> {
         if let Some(text) = self.reminders.get(call) {
             content.insert(0, Block::text(text));

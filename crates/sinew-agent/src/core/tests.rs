@@ -25,7 +25,7 @@ pub(super) fn echo() -> Arc<dyn Tool> {
     })
 }
 
-/// A tool that ends when it is cancelled and says so.
+/// A tool that waits for its cancellation and reports it.
 fn waits(begun: &Arc<Notify>) -> Arc<dyn Tool> {
     let begun = Arc::clone(begun);
     tool("waits", move |call| {
@@ -72,7 +72,7 @@ impl Journal for Kept {
     }
 }
 
-/// Everything that a run needs, with nothing in it.
+/// The inputs of a run, empty by default.
 pub(super) struct TestEnv {
     provider: ScriptedProvider,
     tools: Toolset,
@@ -135,7 +135,7 @@ impl TestEnv {
         ended
     }
 
-    /// Checks the laws that hold for every run, however it ends.
+    /// Checks the invariants of every run, however it ends.
     fn laws(&self, messages: &[AgentMessage]) {
         let events = self.kept.events.lock().unwrap();
         let count = |kind: fn(&Event) -> bool| events.iter().filter(|event| kind(event)).count();
@@ -150,7 +150,7 @@ impl TestEnv {
             count(|event| matches!(event, Event::MessageEnd { .. }))
         );
         assert_eq!(*self.kept.journal.lock().unwrap(), messages, "the journal has what the context has");
-        // A strict provider accepts the next prompt: repair finds nothing to invent.
+        // A strict provider accepts the next prompt: repair does not need to invent results.
         let sent = repair(messages);
         let results = messages.iter().filter(|message| matches!(message, AgentMessage::ToolResult(_))).count();
         assert_eq!(sent.iter().filter(|message| message.role() == "toolResult").count(), results);
@@ -248,7 +248,7 @@ async fn exclusive_calls_never_overlap() {
     assert_eq!(said, ["0", "0", "x", "0"]);
 }
 
-/// Notes when it is asked about a call, and refuses those whose `say` is in the list of what was done.
+/// Records each call that it is asked about, and refuses a call whose `say` is already in the list.
 struct Notes(Arc<Mutex<Vec<String>>>);
 
 impl Extension for Notes {
@@ -351,7 +351,7 @@ async fn steering_waits_for_what_runs_and_skips_the_rest() {
     let steer = async {
         begun.notified().await;
         env.queues.steer(vec![user("and that")]).unwrap();
-        // Long enough for whoever would end the batch.
+        // Long enough for an implementation that would cancel the batch.
         tokio::time::sleep(Duration::from_secs(1)).await;
         go.notify_one();
     };
@@ -391,7 +391,7 @@ async fn an_abort_while_tools_run_answers_every_call() {
     let mut messages = Vec::new();
     let start = tokio::time::Instant::now();
     tokio::join!(env.run(&mut messages), abort);
-    // The clock stands still: a tool that is told to end, and does, is not waited for.
+    // The clock is paused: a tool that ends after its cancellation causes no delay.
     assert_eq!(start.elapsed(), Duration::ZERO);
     assert_eq!(env.results().len(), 2);
     assert_eq!(env.results()[0], ("Operation aborted".to_string(), true));
@@ -446,7 +446,7 @@ async fn follow_ups_are_said_when_the_agent_would_stop() {
     assert_eq!(env.queues.follow_up(vec![user("x")]), Err(Full));
 }
 
-/// A hook that does one of the things that must block a call.
+/// A hook with one of the behaviours that must block a call.
 struct Hook(&'static str);
 
 impl Extension for Hook {

@@ -1,4 +1,4 @@
-//! The order of a run: turns until the model has nothing more to do and nobody anything more to say.
+//! The sequence of a run: turns until neither the model nor the queues have anything left.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,52 +15,52 @@ use super::stream_events::{self, Answered};
 use super::stream_monitor::Correction;
 use crate::event::Event;
 
-/// The text for calls of an answer that the output limit cut.
+/// The result of calls in an answer that the output limit cut off.
 const CUT: &str = "The reply was cut off by the output limit. This call was not run; send it again.";
 
-/// Answers in a row with calls that the output limit cut, after which the model is asked again.
+/// The number of consecutive answers with calls cut off by the output limit after which the model is still asked again.
 pub(crate) const CUTS: u32 = 2;
 
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunResult {
-    /// Everything that it added.
+    /// All messages that the run added.
     pub messages: Vec<AgentMessage>,
     /// The last answer, if there was one.
     pub answer: Option<AssistantMessage>,
-    /// It had as many turns as it may.
+    /// Whether the limit of turns ended it.
     pub limited: bool,
-    /// It had cost as much as it may.
+    /// Whether the cost limit ended it.
     pub over_budget: bool,
-    /// It stopped between turns, because it was asked to.
+    /// Whether it paused between turns on request.
     pub paused: bool,
-    /// Turns of the chain, this run's included.
+    /// The number of turns of the chain, including this run.
     pub turns: u32,
-    /// Answers in a row whose calls the output limit cut. More than two: the run ended for that.
+    /// The number of consecutive answers with calls cut off by the output limit. If it exceeds two, that ended the run.
     pub cuts: u32,
 }
 
-/// The facts of its messages that a run keeps, so that it does not read all of them in each turn.
+/// Facts about the messages that a run caches, so that it does not read all of them in each turn.
 struct KnownMessages {
     repaired: Repaired,
-    /// Those of all calls.
+    /// The ids of all calls.
     ids: HashSet<String>,
 }
 
-/// The end of one turn.
+/// The result of one turn.
 struct Turn {
     answer: AssistantMessage,
-    /// The monitor wants another turn.
+    /// Whether the monitor requests another turn.
     corrected: bool,
-    /// The tool of a call that the output limit cut.
+    /// The tool of a call that the output limit cut off.
     cut: Option<String>,
-    /// A tool has ended the run.
+    /// Whether a tool ended the run.
     ends_run: bool,
 }
 
 impl Run<'_> {
-    /// Says `prompts` to the model and works until it has nothing more to do. `messages` is what the model has seen
-    /// so far; the run adds to it. The transcript is valid at the end, whatever happened.
+    /// Sends `prompts` to the model and runs turns until nothing is left to do. `messages` is the context so far; the
+    /// run appends to it. The transcript is valid at the end, even after a failure.
     pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> RunResult {
         let first = messages.len();
         let mut known = KnownMessages { repaired: Repaired::default(), ids: ids(messages) };
@@ -136,7 +136,7 @@ impl Run<'_> {
         self.emit(Event::QueueUpdate { steering, follow_up }).await;
     }
 
-    /// One request and its tools.
+    /// Sends one request and runs its tools.
     async fn turn(&self, messages: &mut Vec<AgentMessage>, known: &mut KnownMessages) -> Turn {
         self.emit(Event::TurnStart).await;
         if let Some(monitor) = self.monitor {
@@ -164,7 +164,7 @@ impl Run<'_> {
             if let Some(meant) = tools.meant(&call.name) {
                 call.name = meant.into();
             }
-            // From here on everybody sees the tool that is meant: hooks, permissions, events and the session.
+            // From here on, hooks, permissions, events and the session see the tool that the call resolves to.
             if call.invalid_arguments.is_none()
                 && let Some((name, arguments)) =
                     tools.catalogue().and_then(|all| all.unwrap(&call.name, &call.arguments))
@@ -172,7 +172,7 @@ impl Run<'_> {
                 (call.name, call.arguments) = (name, arguments);
             }
         }
-        // The calls run as the model sent them, however little of them is kept.
+        // The calls run as the model sent them, even if the journal stores a shortened form.
         let mut message = AgentMessage::from(answer.clone());
         self.journal.message(&mut message);
         self.emit(Event::MessageEnd { message: message.clone() }).await;
@@ -187,7 +187,7 @@ impl Run<'_> {
             StopReason::Length => self.unrun(&calls, CUT).await,
             _ if self.cancel.is_cancelled() => self.unrun(&calls, "Operation aborted").await,
             _ => {
-                // A call that was ended while it came is the last one.
+                // If the guard ended a call, it is the last one.
                 let (run, ended) = calls.split_at(calls.len() - usize::from(rejected.is_some()));
                 let mut results;
                 (results, ends_run) = batch::execute(self, run, &correction).await;
@@ -202,7 +202,7 @@ impl Run<'_> {
         Turn { answer, corrected, cut, ends_run }
     }
 
-    /// The messages as the model sees them: changed by the extensions, in the shape that a provider accepts.
+    /// Returns the messages as the model sees them: changed by the extensions and repaired for the provider.
     async fn seen(&self, messages: &[AgentMessage], repaired: &mut Repaired) -> Vec<Arc<LlmMessage>> {
         let (changed, faults) = changed(self.extensions, messages, &self.context()).await;
         for fault in faults {
@@ -214,7 +214,7 @@ impl Run<'_> {
         }
     }
 
-    /// Answers calls that must not run.
+    /// Adds error results for calls that must not run.
     async fn unrun(&self, calls: &[sinew_llm::message::ToolCall], text: &str) -> Vec<AgentMessage> {
         let mut results = Vec::with_capacity(calls.len());
         for call in calls {
@@ -233,7 +233,8 @@ impl Run<'_> {
     }
 }
 
-/// Does what a monitor wants once the turn is over, whose answer is `messages[at]`. True: another turn must follow.
+/// Applies the corrections that a monitor requests after the turn whose answer is `messages[at]`. Returns whether
+/// another turn must follow.
 async fn correct(
     run: &Run<'_>,
     messages: &mut Vec<AgentMessage>,
@@ -260,12 +261,12 @@ async fn correct(
     again
 }
 
-/// The text for a model whose answer its server has paused. Some models refuse a conversation that ends with an answer.
+/// Returns the prompt for an answer that the server paused. Some models reject a conversation that ends with an answer.
 fn go_on(timestamp: i64) -> AgentMessage {
     hidden("paused-answer", "Go on with your answer where it was paused.", timestamp)
 }
 
-/// The text for the model about a call of which only a part came.
+/// Returns the message for the model about a call that arrived incomplete.
 fn cut_off(tool: &str, timestamp: i64) -> AgentMessage {
     let text = format!(
         "Your reply was cut off by the output limit inside a call of {tool}, which was not run. Send the call again, and \
@@ -274,7 +275,7 @@ fn cut_off(tool: &str, timestamp: i64) -> AgentMessage {
     hidden("output-limit", &text, timestamp)
 }
 
-/// A message that the model reads and the user does not see.
+/// Returns a message that the model reads and the user does not see.
 fn hidden(kind: &str, text: &str, timestamp: i64) -> AgentMessage {
     AgentMessage::Custom(CustomMessage {
         custom_type: kind.into(),
@@ -294,8 +295,8 @@ fn ids(messages: &[AgentMessage]) -> HashSet<String> {
     calls.flatten().collect()
 }
 
-/// A model may use an id twice, in one answer or across answers. A result must find its call, so that later ones get
-/// a suffix.
+/// Makes the ids of calls unique by adding a suffix, because a model may repeat an id in one answer or across answers,
+/// and a result must match its call.
 fn tell_ids_apart(answer: &mut AssistantMessage, taken: &mut HashSet<String>) {
     for block in &mut answer.content {
         let Block::ToolCall(call) = block else { continue };

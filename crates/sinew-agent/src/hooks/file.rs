@@ -1,4 +1,4 @@
-//! The text of a `hooks.json`.
+//! Parses `hooks.json`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::{Hook, LIMIT, command};
 /// The owner of a hooks file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The user's, or one that a flag names.
+    /// The user. Also used for a file that a flag names.
     User,
-    /// A trusted project's.
+    /// A trusted project.
     Project,
 }
 
-/// Events that hooks may name, beside the points at which they are asked.
+/// The events that hooks may name, in addition to the extension points.
 const EVENTS: &[&str] = &[
     "context",
     "agent_start",
@@ -45,7 +45,7 @@ const EVENTS: &[&str] = &[
     "credential_disabled",
 ];
 
-/// Keys of the file.
+/// The keys of the file.
 const KEYS: [&str; 2] = ["hooks", "$schema"];
 
 #[derive(Deserialize)]
@@ -79,12 +79,12 @@ enum OnFailure {
     Allow,
 }
 
-/// Reads the text of a `hooks.json`: JSON with comments. `path` is the file; `environment` is what its programs get.
-/// An entry that cannot be used is named in the warnings; where it is for `tool_call` it also blocks the calls that
-/// it may have been for.
+/// Parses the text of a `hooks.json`, which is JSON with comments. `path` is the file; `environment` contains the
+/// variables for its programs. Warnings name the invalid entries; an invalid entry for `tool_call` also blocks the
+/// calls that it may have applied to.
 ///
 /// # Errors
-/// The text is no JSON object with a list `hooks`; the message names the place.
+/// Returns an error with the position if the text is not a JSON object with a list `hooks`.
 pub fn read(
     text: &str,
     path: &Path,
@@ -119,7 +119,7 @@ pub fn read(
     Ok((hooks, warnings))
 }
 
-/// serde's words without the place, which is that of the entry's own text.
+/// Returns serde's message without its position, which would refer to the text of the entry.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_string()
@@ -170,7 +170,8 @@ fn tools(text: Option<&str>) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_string).collect()
 }
 
-/// A hook in place of an entry that was meant to guard calls.
+/// Returns a hook that blocks in place of an invalid entry for `tool_call`, because the entry was meant to guard calls;
+/// `None` for other events.
 fn broken(value: &Value, place: &str, fault: String, environment: &Arc<Variables>) -> Option<Hook> {
     if value.get("event").and_then(Value::as_str) != Some("tool_call") {
         return None;

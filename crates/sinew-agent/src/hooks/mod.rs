@@ -1,18 +1,22 @@
 //! Hooks that are programs: `hooks.json`.
 //!
-//! Each entry is an [`Extension`] of its own, so that hooks of one event run one after another, in the order of the
-//! file. A hook reads one JSON object, `{event, sessionId, sessionFile?, cwd, …}`, and may answer with one. Exit code
-//! 0 uses the answer, 2 blocks with what it wrote to stderr as the reason, everything else is a failure: another
-//! code, a signal, no end in time, no JSON, fields that the event does not know. A failure blocks a tool call, unless
-//! the entry says `"onFailure": "allow"`; elsewhere it is reported. Values that are hidden from models are hidden from hooks
-//! ([`Hook::hiding`]).
+//! Each entry is a separate [`Extension`], so that the hooks of one event run one after another, in the order of the
+//! file. A hook reads one JSON object, `{event, sessionId, sessionFile?, cwd, …}`, and may answer with one.
 //!
-//! | event | beside the fields above | answer |
+//! - Exit code 0: the answer is used.
+//! - Exit code 2: the hook blocks; its stderr is the reason.
+//! - Anything else is a failure: another exit code, a signal, a timeout, invalid JSON, fields that the event does not
+//!   have.
+//!
+//! A failure blocks a tool call, unless the entry says `"onFailure": "allow"`; for other events it is reported. Values
+//! that are hidden from models are hidden from hooks too ([`Hook::hiding`]).
+//!
+//! | event | additional fields | answer |
 //! |---|---|---|
 //! | `tool_call` | `toolCallId, toolName, args` | `{block, reason, args}` |
 //! | `tool_result` | the same, and `content, details, isError` | `{content, details, isError}` |
 //! | `context` | `messages` | `{messages}` |
-//! | a point of [`hook_points`] | what the point carries | what the table there says; exit code 2 is `cancel` or `handled` |
+//! | a point of [`hook_points`] | the point's data | the fields in its table; exit code 2: `cancel` or `handled` |
 //! | others | the fields of the event | – |
 
 mod file;
@@ -39,30 +43,30 @@ use crate::hook_points;
 pub use file::{Origin, read};
 use process::{ProcessOutput, Program};
 
-/// A program that is told of an event.
+/// A program that runs on an event.
 #[derive(Debug, Clone)]
 pub struct Hook {
-    /// Names it in messages: the file and the command.
+    /// The name in messages: the file and the command.
     name: String,
     event: String,
-    /// Tools that it is for; empty: all.
+    /// The names of the tools that it applies to; empty for all tools.
     tools: Vec<String>,
-    /// A pattern for the arguments, as JSON.
+    /// A pattern that the arguments, as JSON, must match.
     arguments: Option<Regex>,
     program: Program,
-    /// A failure lets a call run.
+    /// Whether a call runs although the hook failed.
     allows: bool,
-    /// The reason for which the entry cannot be used. Such a hook for `tool_call` blocks: it was meant to guard something.
+    /// Why the entry is invalid. An invalid hook for `tool_call` blocks, because it was meant to guard calls.
     fault: Option<String>,
     environment: Arc<Variables>,
-    /// The values that its program is not told.
+    /// The values that are hidden from the program.
     secrets: Option<Arc<Secrets>>,
 }
 
-/// A hook that takes longer is ended, unless its entry says `timeoutMs`.
+/// The default time limit of a hook, which `timeoutMs` in its entry replaces.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The point whose input went through the masks already.
+/// The point whose payload was masked already.
 const PAYLOAD: &str = "before_provider_request";
 
 #[derive(Deserialize)]
@@ -96,8 +100,8 @@ enum HookOutput {
 }
 
 impl Hook {
-    /// Hides values from the program, as they are hidden from models: its input has their marks, and those in the `args`
-    /// that it answers are put back.
+    /// Hides values from the program as they are hidden from models: its input contains their placeholders, and
+    /// placeholders in the `args` of its answer are replaced by the values.
     #[must_use]
     pub fn hiding(self, secrets: Arc<Secrets>) -> Hook {
         Hook { secrets: Some(secrets), ..self }
@@ -109,7 +113,7 @@ impl Hook {
         }
         let Some((tool, arguments)) = call else { return self.tools.is_empty() && self.arguments.is_none() };
         let tools = self.tools.is_empty() || self.tools.iter().any(|name| name == tool || name == "*");
-        // What cannot be read of the entry does not make it fit less.
+        // An invalid entry may have been meant for this call, so its pattern is not checked.
         tools
             && (self.fault.is_some()
                 || self.arguments.as_ref().is_none_or(|regex| regex.is_match(&arguments.to_string())))
@@ -127,7 +131,7 @@ impl Hook {
         if let (Value::Object(input), Value::Object(fields)) = (&mut input, fields) {
             input.extend(fields.into_iter().filter(|(key, _)| key != "type"));
         }
-        // A payload is what the provider gets: nothing of it is hidden twice.
+        // This payload is exactly what the provider receives, and was masked already.
         if let Some(secrets) = self.secrets.as_ref().filter(|_| self.event != PAYLOAD) {
             secrets.hide_json(&mut input);
         }
@@ -217,7 +221,7 @@ impl Extension for Hook {
             fields["isError"] = json!(output.is_error);
             match self.ask(fields, context).await? {
                 HookOutput::Nothing => Ok(output),
-                // The call has run: its result is what can still be kept back.
+                // The call has already run, so only its result can be withheld.
                 HookOutput::Block(reason) => Ok(ToolOutput::error(reason)),
                 HookOutput::Answer(value) => {
                     let ResultAnswer { content, details, is_error } = answer(value)?;
@@ -275,7 +279,7 @@ impl Extension for Hook {
 
     fn on_event<'a>(&'a self, event: &'a Event, context: &'a Context) -> Boxed<'a, Result<(), String>> {
         Box::pin(async move {
-            // One per piece of an answer: no program could follow.
+            // One event per delta would start too many programs.
             if matches!(event, Event::MessageUpdate { .. }) || event.name() != self.event {
                 return Ok(());
             }
@@ -295,13 +299,13 @@ impl Extension for Hook {
     }
 }
 
-/// The folder of a relative command: at the file's folder, where it is there.
+/// Resolves a relative command against the folder of the hooks file; for a project, only if it exists there.
 fn command(folder: &Path, command: &str, origin: Origin) -> std::path::PathBuf {
     let beside = folder.join(command);
     let relative = command.contains('/') && !Path::new(command).is_absolute();
     match origin {
         _ if !relative => command.into(),
-        // A project must not put its own program in the place of the user's.
+        // A project must not replace the user's program by its own.
         Origin::User => beside,
         Origin::Project if beside.exists() => beside,
         Origin::Project => command.into(),

@@ -1,4 +1,4 @@
-//! One run of a hook's program: input, output, an end in time, and nothing left behind.
+//! Runs the program of a hook with input, output limits, a time limit, and cleanup of its processes.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -16,25 +16,25 @@ pub(super) struct Program {
     pub(super) limit: Duration,
 }
 
-/// The exit and output of a program.
+/// The exit code and output of a program.
 pub(super) struct ProcessOutput {
-    /// None: by a signal.
+    /// The exit code; `None` if a signal ended it.
     pub(super) code: Option<i32>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
 }
 
-/// Bytes of an answer at most.
+/// The maximum number of bytes of an answer.
 const STDOUT: usize = 1 << 20;
-/// Bytes of stderr that are kept.
+/// The number of bytes of stderr that are kept.
 const STDERR: usize = 16 << 10;
 const SIGKILL: i32 = 9;
 
-/// Runs the program in `cwd` with `input` on stdin, and kills what it started when it is over, when its time is up,
-/// and when this future is dropped.
+/// Runs the program in `cwd` with `input` on stdin. Kills all processes that it started when it exits, when its time is
+/// up, and when this future is dropped.
 ///
 /// # Errors
-/// It cannot be started, does not end in time, or says too much.
+/// Returns an error if it cannot be started, exceeds its time limit, or writes too much.
 pub(super) async fn run(
     program: &Program,
     cwd: &Path,
@@ -51,14 +51,14 @@ pub(super) async fn run(
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
-            // A program need not read what it is told.
+            // A program may ignore its input.
             let _ = stdin.write_all(&input).await;
         }
     };
     let work = async {
         let ended = async {
             let status = child.wait().await;
-            // Nothing that it left behind may hold the pipes.
+            // Kills remaining child processes, which could keep the pipes open.
             drop(tree);
             status
         };
@@ -74,7 +74,7 @@ pub(super) async fn run(
     tokio::time::timeout(program.limit, work).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// Up to one byte more than `limit`; then the pipe is closed.
+/// Reads up to `limit + 1` bytes and closes the pipe.
 async fn whole(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
@@ -83,7 +83,7 @@ async fn whole(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> std::io::R
     Ok(bytes)
 }
 
-/// The beginning; the rest is read and thrown away, so that the program can go on.
+/// Returns the beginning. The rest is read and discarded, so that the program does not block.
 async fn beginning(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut kept = Vec::new();
     let Some(mut pipe) = pipe else { return kept };
@@ -95,17 +95,17 @@ async fn beginning(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     kept
 }
 
-/// A process and what it started; killed when this is dropped.
+/// A process and its descendants, which are killed when this is dropped.
 struct Tree(Option<u32>);
 
 impl Drop for Tree {
     fn drop(&mut self) {
         let Some(pid) = self.0 else { return };
         sinew::process::kill_tree(pid, SIGKILL);
-        // Children whose parent is gone are in its group still.
+        // Orphaned children are still in its process group.
         #[cfg(unix)]
         if let Some(group) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-            // It may be empty.
+            // The group may be empty.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }

@@ -1,10 +1,12 @@
-//! The facts of servers that do not run: their tools, as they told them last.
+//! A cache of what servers reported in earlier runs: their tools, prompts, resources and instructions.
 //!
-//! The cache decides what stands in front of requests and which servers need not be started. One file for all projects;
-//! an entry is named by a digest of what the user wrote about the server, so that another command is another server.
+//! The cache decides which tools are part of requests and which servers need not be started. One file is shared by all
+//! projects. An entry is identified by a hash of the server's configuration, so that a changed command counts as
+//! another server.
 //!
-//! A file of a thousand definitions stands before the first request of a session. Its first line, JSON, has the facts, and
-//! names and lengths of the definitions, which follow as the servers wrote them: they are read when one is looked at.
+//! The file may contain a thousand definitions and is read before the first request of a session. Therefore its first
+//! line, a JSON object, contains the facts and the names and lengths of the definitions; the definitions follow as the
+//! servers wrote them and are only read when one is used.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -18,46 +20,46 @@ use sinew_mcp::era::Era;
 use sinew_mcp::{Definition, JsonPart, JsonText};
 use sinew_session::files;
 
-/// Milliseconds after which an entry is no longer known: 30 days.
+/// Entries expire after this number of milliseconds: 30 days.
 const KEPT: i64 = 30 * 24 * 3600 * 1000;
-/// Bytes of the file at most.
+/// The maximum number of bytes of the file.
 const LARGEST: usize = 32 << 20;
 
-/// The facts that a server told of itself.
+/// The facts that a server reported.
 #[derive(Debug, Clone, Default)]
 pub struct KnownServer {
-    /// The protocol era of the server; None: not certain.
+    /// The protocol era of the server; `None` if uncertain.
     pub era: Option<Era>,
-    /// Its own words about itself.
+    /// The instructions of the server.
     pub instructions: Option<String>,
     /// Its tools.
     pub tools: Vec<Definition>,
     /// Its prompts.
     pub prompts: Vec<Definition>,
-    /// Its resources, by their addresses; at most [`MOST_RESOURCES`].
+    /// Its resources, by address; at most [`MOST_RESOURCES`].
     pub resources: Vec<Definition>,
 }
 
-/// Resources of one server that a search finds.
+/// The maximum number of resources per server that a search covers.
 pub const MOST_RESOURCES: usize = 1_000;
 
-/// The file.
+/// The cache, in memory and in a file.
 #[derive(Debug)]
 pub struct Cache {
     path: Option<PathBuf>,
     entries: Mutex<Vec<Entry>>,
 }
 
-/// A server in the memory.
+/// A cached server.
 #[derive(Debug, Clone)]
 struct Entry {
     hash: String,
     known: Arc<KnownServer>,
-    /// Milliseconds since 1970.
+    /// When it was listed, in milliseconds since the epoch.
     listed: i64,
 }
 
-/// The first line.
+/// The first line of the file.
 #[derive(Serialize, Deserialize)]
 struct Head {
     version: u32,
@@ -66,11 +68,11 @@ struct Head {
 
 const VERSION: u32 = 2;
 
-/// A server in the first line. Its definitions are names and lengths in bytes.
+/// A server in the first line, with the names of its definitions and their lengths in bytes.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     hash: String,
-    /// `modern` or `legacy`.
+    /// `modern` or `legacy`; `None` if uncertain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     era: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,8 +86,8 @@ struct Stored {
 }
 
 impl Cache {
-    /// Reads the file. One that cannot be read is an empty one: everything in it can be asked for again. `now` is in
-    /// milliseconds since 1970.
+    /// Reads the file. If it cannot be read, the cache is empty and the servers are asked again. `now` is in
+    /// milliseconds since the epoch.
     #[must_use]
     pub fn read(path: PathBuf, now: i64) -> Cache {
         let mut entries = Definitions::open(&path).ok().flatten().unwrap_or_default();
@@ -93,24 +95,24 @@ impl Cache {
         Cache { path: Some(path), entries: Mutex::new(entries) }
     }
 
-    /// A cache without a file, for servers that a client brings.
+    /// Creates a cache without a file, for servers that a client supplies.
     #[must_use]
     pub fn in_memory() -> Cache {
         Cache { path: None, entries: Mutex::default() }
     }
 
-    /// The facts of the server with this hash.
+    /// Returns the facts of the server with this hash.
     #[must_use]
     pub fn get(&self, hash: &str) -> Option<Arc<KnownServer>> {
         let entries = self.entries.lock();
         entries.iter().find(|entry| entry.hash == hash).map(|entry| Arc::clone(&entry.known))
     }
 
-    /// Keeps what a server told, in memory and in the file. Blocks on the disk. What other processes kept meanwhile
-    /// stays; the entries that were listed longest ago leave where the file is too large.
+    /// Stores the facts of a server, in memory and in the file. Blocks on the disk. Entries that other processes added
+    /// meanwhile are preserved; if the file grows too large, the entries that were listed longest ago are removed.
     ///
     /// # Errors
-    /// The file cannot be written; the memory has it all the same.
+    /// Returns an error if the file cannot be written; the facts are stored in memory nevertheless.
     pub fn keep(&self, hash: &str, known: Arc<KnownServer>, now: i64) -> Result<()> {
         let entry = Entry { hash: hash.to_string(), known, listed: now };
         {
@@ -143,14 +145,14 @@ impl Entry {
         tools.iter().chain(prompts).chain(resources)
     }
 
-    /// Returns false where the text behind it is another one than its lengths say.
+    /// Returns false if the definitions do not match their recorded lengths.
     fn is_whole(&self) -> bool {
         self.definitions().all(|definition| definition.raw.get().len() == definition.raw.bytes())
     }
 }
 
-/// The definitions of a file that is open, until one of them is looked at. The file is replaced and never written, so
-/// that this is the text that its first line tells of.
+/// The definitions of an open file, read on first use. The file is only ever replaced and never overwritten, so its
+/// content matches the first line that was read.
 struct Definitions {
     file: Mutex<Option<File>>,
     begin: u64,
@@ -158,7 +160,7 @@ struct Definitions {
 }
 
 impl Definitions {
-    /// The entries of a file, of which the first line is read. None where it is none of ours.
+    /// Opens a file and reads the entries of its first line. Returns `None` if it is not a valid cache file.
     fn open(path: &Path) -> io::Result<Option<Vec<Entry>>> {
         const BUFFER: usize = 64 * 1024;
         let file = files::open_plain(path)?;
@@ -184,12 +186,12 @@ impl Definitions {
 
 impl JsonText for Definitions {
     fn text(&self) -> &str {
-        // What cannot be read is asked for again when its server runs.
+        // Unreadable definitions are requested again when the server runs.
         self.text.get_or_init(|| self.read().unwrap_or_default())
     }
 }
 
-/// The entries of a text. None where it is not one of ours, whole and of this version.
+/// Parses the entries of a text. Returns `None` if it is not a complete cache file of this version.
 fn parse(text: String) -> Option<Vec<Entry>> {
     let (line, rest) = text.split_once('\n')?;
     let (begin, bytes) = (line.len() + 1, rest.len());
@@ -197,7 +199,7 @@ fn parse(text: String) -> Option<Vec<Entry>> {
     entries(&whole.text().as_bytes()[..begin], bytes, &whole, begin)
 }
 
-/// The entries of a first line. `bytes` bytes of definitions follow it, in `whole` from `begin` on.
+/// Parses the entries of a first line. `bytes` bytes of definitions follow it, in `whole` from `begin` on.
 fn entries(line: &[u8], bytes: usize, whole: &Arc<dyn JsonText>, begin: usize) -> Option<Vec<Entry>> {
     let head: Head = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
     let mut at = begin;
@@ -228,7 +230,7 @@ fn entries(line: &[u8], bytes: usize, whole: &Arc<dyn JsonText>, begin: usize) -
     (head.version == VERSION && at == begin + bytes).then_some(entries)
 }
 
-/// A file with these entries.
+/// Formats a file with these entries.
 fn text_of(entries: &[Entry]) -> serde_json::Result<String> {
     let lengths = |list: &[Definition]| list.iter().map(|one| (one.name.clone(), one.raw.bytes())).collect();
     let servers = entries.iter().map(|Entry { hash, known, listed }| Stored {

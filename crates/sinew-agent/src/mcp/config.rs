@@ -1,7 +1,7 @@
-//! Files that name servers: `{"mcpServers": {"<name>": {…}}}`.
+//! Files that configure servers: `{"mcpServers": {"<name>": {…}}}`.
 //!
-//! The first name wins, nothing is merged. One bad entry never takes another one with it, and what a file of a project
-//! asks for counts only once the user trusts the project: until then its entries are names in a list.
+//! If several files use one name, the first is used; entries are not merged. An invalid entry does not affect others.
+//! Entries of a project's file are used only if the user trusts the project; until then only their names are listed.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,123 +17,123 @@ use sinew_mcp::oauth::OAuthSettings;
 
 use super::expand::{Scope, Variables, expand};
 
-/// The owner of a file.
+/// The owner of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The user named it by a flag.
+    /// A file that the user named with a flag.
     Flag,
-    /// It is no file: the program that runs the session brought the servers, in the user's own words.
+    /// Servers from the program that runs the session, in the user's own words; no file.
     Client,
-    /// It came with the project.
+    /// A file of the project.
     Project,
-    /// It is the user's.
+    /// A file of the user.
     User,
 }
 
-/// A file as it was read.
+/// The text of a configuration file.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
-    /// Its path.
+    /// The path of the file.
     pub path: PathBuf,
     /// Its owner.
     pub origin: Origin,
-    /// True if entries of it may be used; one of a project needs trust.
+    /// Whether its entries may be used; those of a project need trust.
     pub trusted: bool,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
-/// The way to a server.
+/// How to connect to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
-    /// A program, over its standard streams.
+    /// A program that communicates over its standard input and output.
     Stdio {
-        /// A path or a name on the `PATH`.
+        /// A path, or a name on the `PATH`.
         command: String,
-        /// Its arguments.
+        /// The arguments.
         args: Vec<String>,
-        /// Variables beside those that every program gets.
+        /// Variables in addition to those of every program.
         env: Vec<(String, String)>,
-        /// Its folder. None: that of the session.
+        /// The working directory; `None` uses that of the session.
         cwd: Option<PathBuf>,
     },
-    /// An address.
+    /// An HTTP address.
     Http {
         /// The address.
         url: String,
-        /// Sent with each request.
+        /// The headers that are sent with each request.
         headers: Vec<(String, String)>,
     },
 }
 
-/// The time of a server's start.
+/// When a server is started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Start {
-    /// At the first call or search hit, where its tools are known; else behind the first request.
+    /// At the first call or search hit if its tools are cached; otherwise after the first request.
     #[default]
     Lazy,
-    /// Behind the first request.
+    /// After the first request.
     Eager,
 }
 
-/// The tools of a server that are used, as patterns with `*`.
+/// The enabled tools of a server, as patterns with `*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolChoice {
-    /// Only these; empty: all.
+    /// Only these tools are enabled; if empty, all.
     pub include: Vec<String>,
-    /// Not these.
+    /// These tools are disabled.
     pub exclude: Vec<String>,
-    /// These change nothing, the user says: they may be repeated, and run in plan mode.
+    /// Tools that change nothing according to the user: they may be repeated, and may run in plan mode.
     pub read_only: Vec<String>,
 }
 
-/// A server that can be used.
+/// The configuration of a usable server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
-    /// Its name in the file.
+    /// The name in the file.
     pub name: String,
-    /// The user's words about it.
+    /// The user's description.
     pub description: Option<String>,
-    /// The way to it.
+    /// How to connect to it.
     pub transport: Transport,
-    /// The clocks of its calls.
+    /// The time limits of its calls.
     pub times: CallTimes,
-    /// The time that its start may take.
+    /// The time limit of its start.
     pub start_limit: Duration,
-    /// The time of its start.
+    /// When it is started.
     pub start: Start,
-    /// The time without a call after which it is ended; the next call starts it again. None: it stays.
+    /// It is stopped after this time without a call, and the next call starts it again. `None` keeps it running.
     pub idle_stop: Option<Duration>,
-    /// The program ends where it cannot be started.
+    /// Whether the program exits if this server cannot be started.
     pub required: bool,
-    /// The part of it that stands in front of requests.
+    /// Which of its tools are part of requests.
     pub expose: Expose,
-    /// The tools of it that are used.
+    /// Which of its tools are enabled.
     pub tools: ToolChoice,
-    /// Calls that run side by side.
+    /// The maximum number of parallel calls.
     pub calls_at_once: usize,
-    /// It gets hidden values; never from a file of a project.
+    /// Whether it receives hidden values; always false for a project's file.
     pub secrets: bool,
-    /// The words of the entry about its login.
+    /// The OAuth settings of the entry.
     pub oauth: OAuthSettings,
-    /// Names the entry in the cache: the same for the same entry, without secret values.
+    /// Identifies the entry in the cache. Equal entries have equal hashes; values of variables are not included.
     pub hash: String,
-    /// Its description of itself is kept on disk.
+    /// Whether its facts are cached on disk.
     pub cached: bool,
 }
 
-/// The standing of an entry.
+/// The status of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
-    /// It can.
+    /// The server can be used.
     Ready(Arc<ServerConfig>),
-    /// The user has switched it off.
+    /// The user disabled it.
     Disabled,
-    /// It came with a project that is not trusted. Nothing of it was read but its name.
+    /// It belongs to an untrusted project. Only its name was read.
     Untrusted,
-    /// Another file names a server of this name first.
+    /// An earlier file, with this path, configures a server of the same name.
     Shadowed(PathBuf),
-    /// Something is wrong with it.
+    /// The entry is invalid, for this reason.
     Invalid(String),
 }
 
@@ -146,20 +146,20 @@ pub struct Entry {
     pub file: PathBuf,
     /// The owner of its file.
     pub origin: Origin,
-    /// Its standing.
+    /// Its status.
     pub standing: Standing,
 }
 
-/// The entries of all files, and what the user should know of them.
+/// The entries of all files, and warnings for the user.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entries {
-    /// In the order of the files.
+    /// The entries, in the order of the files.
     pub list: Vec<Entry>,
-    /// Files that cannot be read, keys that nobody knows.
+    /// Warnings about unreadable files and unknown keys.
     pub warnings: Vec<String>,
 }
 
-/// Keys of an entry.
+/// The keys of an entry.
 const KEYS: &[&str] = &[
     "type",
     "command",
@@ -184,15 +184,15 @@ const KEYS: &[&str] = &[
     "oauth",
 ];
 
-/// Keys of `oauth` in an entry.
+/// The keys of `oauth` in an entry.
 const OAUTH_KEYS: &[&str] = &["clientId", "clientSecret", "callbackPort", "scopes", "metadataUrl"];
 
-/// Characters of a name at most.
+/// The maximum number of characters of a name.
 const NAME_CHARACTERS: usize = 100;
-/// Calls of one server that run side by side.
+/// The default number of parallel calls of one server.
 const CALLS_AT_ONCE: usize = 8;
 
-/// Reads the entries of `files`, the first of which wins.
+/// Reads the entries of `files`. If a name occurs several times, the first file is used.
 #[must_use]
 pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
     let mut out = Entries::default();
@@ -216,7 +216,7 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
                 None => standing(&name, &value, file, variables, &mut out.warnings),
             };
             if let Standing::Invalid(reason) = &standing {
-                // A user who misses its tools in a run does not think of `sinew mcp list`.
+                // A user who misses the tools of a server would not think of running `sinew mcp list`.
                 out.warnings.push(format!("MCP server {name:?} of {}: {reason}", file.path.display()));
             }
             seen.entry(name.clone()).or_insert_with(|| file.path.clone());
@@ -226,7 +226,7 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
     out
 }
 
-/// The entries of a file by their names, in its order.
+/// Returns the entries of a file with their names, in order.
 fn members(text: &str) -> Result<Vec<(String, Value)>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -248,7 +248,7 @@ fn members(text: &str) -> Result<Vec<(String, Value)>, String> {
     }
 }
 
-/// Returns true if a file has its servers under the name that some editors use.
+/// Returns true if a file uses the key `servers`, as some editors do.
 fn has_foreign_key(text: &str) -> bool {
     let value: Value = serde_json::from_str(&plain_json(text)).unwrap_or_default();
     value.get("mcpServers").is_none() && value.get("servers").is_some_and(Value::is_object)
@@ -308,7 +308,7 @@ fn standing(
     }
 }
 
-/// A text like `${env:NAME}` in a value, which other programs replace.
+/// Returns a text like `${env:NAME}`, which other programs would replace.
 fn foreign_variable(value: &Value) -> Option<&str> {
     match value {
         Value::Object(members) => members.values().find_map(foreign_variable),
@@ -340,7 +340,7 @@ impl Reader<'_> {
             (false, true) => self.http(kind.as_deref())?,
         };
         let defaults = CallTimes::default();
-        // 0 is no limit: beyond every clock.
+        // 0 disables the limit.
         let limit = |time: Option<Duration>, default| match time {
             Some(Duration::ZERO) => Duration::MAX,
             Some(time) => time,
@@ -455,7 +455,7 @@ impl Reader<'_> {
         Ok(Transport::Http { url, headers: self.pairs("headers")? })
     }
 
-    /// A text outside `env` and `headers`.
+    /// Expands a text of a key other than `env` and `headers`.
     fn plain(&self, key: &str, text: &str) -> Result<String, String> {
         expand(text, key, self.scope, self.variables)
     }
@@ -505,7 +505,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A digest of what the server is: the entry as it is written, so that no value of a variable is in it.
+    /// Returns a hash of the server's configuration as it is written, so that values of variables are not included.
     fn hash(&self, name: &str) -> String {
         let facts = ["type", "command", "args", "env", "cwd", "url", "headers"];
         let mut digest = Sha256::new();
@@ -530,7 +530,7 @@ fn texts(value: Option<&Value>, key: &str) -> Result<Vec<String>, String> {
 }
 
 impl ServerConfig {
-    /// Returns true if the entry itself says how requests are authorised: then there is no login.
+    /// Returns true if the entry contains its own authorization, in which case no login is used.
     #[must_use]
     pub fn has_authorization(&self) -> bool {
         match &self.transport {
@@ -543,21 +543,21 @@ impl ServerConfig {
 }
 
 impl ToolChoice {
-    /// Returns true if a tool of this name at the server is used.
+    /// Returns true if the tool with this name is enabled.
     #[must_use]
     pub fn takes(&self, tool: &str) -> bool {
         let fits = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
         (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
     }
 
-    /// Returns true if the user says that a tool changes nothing.
+    /// Returns true if the tool changes nothing according to the user.
     #[must_use]
     pub fn is_read_only(&self, tool: &str) -> bool {
         self.read_only.iter().any(|pattern| fits(pattern, tool))
     }
 }
 
-/// Returns true if `text` fits a pattern in which `*` is any text.
+/// Returns true if `text` matches a pattern in which `*` stands for any text.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -573,7 +573,8 @@ fn fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The files of a project that may name servers, nearest first: `.sinew/mcp.json`, then each `.mcp.json` up to `root`.
+/// Returns the files of a project that may configure servers, nearest first: `.sinew/mcp.json`, then each `.mcp.json`
+/// up to `root`.
 #[must_use]
 pub fn project_files(cwd: &Path, project: &Path, root: &Path) -> Vec<PathBuf> {
     let above = cwd.ancestors().take_while(|folder| folder.starts_with(root)).map(|folder| folder.join(".mcp.json"));

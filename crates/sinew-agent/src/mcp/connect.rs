@@ -1,4 +1,4 @@
-//! A connection as the manager sees it, so that its laws can be tested without processes.
+//! The interface of connections, which lets tests of the manager run without processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,53 +13,53 @@ use tokio::sync::watch;
 
 use super::config::ServerConfig;
 
-/// The facts that a connection knows of its server once it stands.
+/// The facts that are known once a connection is established.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// The protocol era of the server.
     pub era: Era,
-    /// True if that is a fact of the server.
+    /// Whether the server itself reported its era.
     pub era_certain: bool,
-    /// The revision of the protocol.
+    /// The protocol revision.
     pub version: String,
-    /// Its own words about itself.
+    /// The instructions of the server.
     pub instructions: Option<String>,
-    /// True if it has tools.
+    /// Whether it has tools.
     pub has_tools: bool,
-    /// True if it has prompts.
+    /// Whether it has prompts.
     pub has_prompts: bool,
-    /// True if it has resources.
+    /// Whether it has resources.
     pub has_resources: bool,
 }
 
-/// One connection to a server. Dropping the future of a call gives the call up and tells the server.
+/// A connection to a server. Dropping the future of a call cancels the call and notifies the server.
 pub trait Connection: Send + Sync {
-    /// The facts of the server.
+    /// Returns the facts of the server.
     fn facts(&self) -> Facts;
 
-    /// The process of the server, where it is one.
+    /// Returns the process id of the server; `None` if it is not a local process.
     fn pid(&self) -> Option<u32> {
         None
     }
 
-    /// The last line that the server wrote to its standard error.
+    /// Returns the last line that the server wrote to its standard error.
     fn last_words(&self) -> Option<String> {
         None
     }
 
-    /// Why it is of no use any more; None while it is.
+    /// Returns why the connection is closed; `None` while it is open.
     fn closed(&self) -> Option<String>;
 
-    /// Counts the changes of the server's lists.
+    /// Returns counters of the changes in the server's lists.
     fn changes(&self) -> watch::Receiver<Changes>;
 
-    /// All tools.
+    /// Lists all tools.
     fn list_tools(&self) -> Boxed<'_, Result<Listing, McpError>>;
 
-    /// All prompts.
+    /// Lists all prompts.
     fn list_prompts(&self) -> Boxed<'_, Result<Listing, McpError>>;
 
-    /// All resources.
+    /// Lists all resources.
     fn list_resources(&self) -> Boxed<'_, Result<Listing, McpError>>;
 
     /// Calls a tool.
@@ -77,7 +77,7 @@ pub trait Connection: Send + Sync {
         options: &'a CallOptions,
     ) -> Boxed<'a, Result<Vec<Resource>, McpError>>;
 
-    /// Makes the messages of a prompt.
+    /// Requests the messages of a prompt.
     fn get_prompt<'a>(
         &'a self,
         name: &'a str,
@@ -85,13 +85,13 @@ pub trait Connection: Send + Sync {
         options: &'a CallOptions,
     ) -> Boxed<'a, Result<Vec<PromptMessage>, McpError>>;
 
-    /// Asks whether it still answers.
+    /// Checks whether the server still answers within `limit`.
     fn probe(&self, limit: Duration) -> Boxed<'_, Result<(), McpError>>;
 }
 
-/// Makes connections.
+/// Creates connections.
 pub trait Connector: Send + Sync {
-    /// Connects to a server. `era` is what is known of it. Dropping the future ends what was started.
+    /// Connects to a server. `era` is its known era, if any. Dropping the future ends the processes that it started.
     fn connect(
         &self,
         config: Arc<ServerConfig>,
@@ -99,13 +99,13 @@ pub trait Connector: Send + Sync {
         host: Arc<dyn ClientHost>,
     ) -> Boxed<'static, Result<Arc<dyn Connection>, McpError>>;
 
-    /// Begins a login at a server; None: it wants none.
+    /// Starts a login; `None` if the server does not require one.
     fn login(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<Option<Login>, String>> {
         let text = format!("{}: logins are not available here", config.name);
         Box::pin(std::future::ready(Err(text)))
     }
 
-    /// Ends the login at a server.
+    /// Removes the login at a server.
     fn logout(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<Logout, String>> {
         let text = format!("{}: logins are not available here", config.name);
         Box::pin(std::future::ready(Err(text)))
@@ -188,15 +188,15 @@ impl Connection for Client {
     }
 }
 
-/// Connects by programs (on Unix) and addresses.
+/// Connects to programs (on Unix) and to HTTP addresses.
 pub struct RealConnector {
-    /// The program that takes the role of a keeper.
+    /// The keeper program, which supervises the processes of servers.
     pub keeper: std::path::PathBuf,
-    /// The variables of every server.
+    /// The environment variables of every server.
     pub environment: sinew_tools::child::Variables,
-    /// The folder of the session.
+    /// The working directory of the session.
     pub cwd: std::path::PathBuf,
-    /// The settings of HTTP for servers at addresses.
+    /// The HTTP settings.
     pub http: sinew_llm::http::HttpConfig,
     /// The user's logins.
     pub logins: sinew_mcp::oauth::Logins,
@@ -246,7 +246,7 @@ impl RealConnector {
         Box::pin(std::future::ready(Err(McpError::Start(text))))
     }
 
-    /// The address of an entry, with the login of the user for it.
+    /// Returns the HTTP server of an entry, with the user's login for it.
     fn http_server(&self, config: &ServerConfig) -> Result<sinew_mcp::http::HttpServer, String> {
         use super::config::Transport;
         use sinew_mcp::http::{HttpServer, http_config};
@@ -255,13 +255,13 @@ impl RealConnector {
             return Err(format!("Server \"{}\" is a program, which needs no login.", config.name));
         };
         let url: url::Url = url.parse().map_err(|error| format!("invalid URL: {error}"))?;
-        // The entry's own header would be sent beside it.
+        // The entry's own `Authorization` header would be sent in addition to a token.
         let tokens = (!config.has_authorization()).then(|| self.logins.tokens(&url));
         let http = sinew_llm::http::HttpClient::new(http_config(self.http.clone()));
         Ok(HttpServer { url, headers: headers.clone(), http, tokens })
     }
 
-    /// The address of an entry that can have a login.
+    /// Returns the HTTP server of an entry that supports a login.
     fn login_server(&self, config: &ServerConfig) -> Result<sinew_mcp::http::HttpServer, String> {
         if config.has_authorization() {
             return Err(format!(
@@ -305,7 +305,7 @@ impl Connector for RealConnector {
         Box::pin(async move {
             let server = server?;
             let challenge = login_challenge(&server).await.map_err(|error| error.to_string())?;
-            // One that lets everybody in may have asked for more later.
+            // A server that accepts anonymous requests may have asked for a login later.
             if challenge.is_none() && !logins.is_wanted(&server.url).map_err(|error| error.message)? {
                 return Ok(None);
             }
@@ -321,7 +321,7 @@ impl Connector for RealConnector {
     }
 }
 
-/// The definitions of a list that `takes` lets through.
+/// Returns the definitions of the tools that are enabled.
 pub(super) fn taken(list: Vec<Definition>, config: &ServerConfig) -> Vec<Definition> {
     list.into_iter().filter(|tool| config.tools.takes(&tool.name)).collect()
 }

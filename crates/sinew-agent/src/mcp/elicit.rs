@@ -1,4 +1,4 @@
-//! Questions of a server to the person, as questions of the tool `ask`.
+//! Presents a server's questions to the user, as questions of the tool `ask`.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use sinew_tools::{Ask, Choice, Question};
 
 use super::hooked::ServerHooks;
 
-/// Lines of the log of a server that are kept.
+/// The number of log lines of a server that are kept.
 const LINES: usize = 50;
 
-/// Answers what one server asks: through the person where there is one, else with nothing.
+/// Answers the requests of one server: asks the user if there is one, otherwise declines.
 pub struct PersonHost {
     server: String,
     cwd: PathBuf,
@@ -24,19 +24,19 @@ pub struct PersonHost {
 }
 
 impl PersonHost {
-    /// For the server of this name, in a session that works in `cwd`.
+    /// Creates the host for the server `server`, in a session with the working directory `cwd`.
     #[must_use]
     pub fn new(server: &str, cwd: PathBuf, ask: Option<Arc<dyn Ask>>) -> PersonHost {
         PersonHost { server: server.to_string(), cwd, ask, hooks: None, lines: Arc::default() }
     }
 
-    /// Asks extensions before the person.
+    /// Asks extensions before the user.
     #[must_use]
     pub fn with_hooks(self, hooks: Option<Arc<ServerHooks>>) -> PersonHost {
         PersonHost { hooks, ..self }
     }
 
-    /// The last lines of its log.
+    /// Returns the last lines of the server's log.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.lines.lock().iter().cloned().collect()
@@ -118,7 +118,7 @@ async fn answer(ask: &dyn Ask, server: &str, question: &Elicitation) -> Elicitat
                 };
             }
             let mut remark: Option<String> = None;
-            // An answer that does not fit is asked for again, a few times.
+            // An invalid answer is asked for again, up to three times in total.
             for _ in 0..3 {
                 let head = format!("MCP server \"{server}\": {message}");
                 let questions: Vec<Question> = fields
@@ -146,12 +146,12 @@ async fn answer(ask: &dyn Ask, server: &str, question: &Elicitation) -> Elicitat
     }
 }
 
-/// The host of an address, which is what a person can judge.
+/// Returns the host of a URL, which is the part that a user can judge.
 fn host_of(url: &str) -> String {
     url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_string)).unwrap_or_else(|| "an address".into())
 }
 
-/// One field of a form.
+/// A field of a form.
 #[derive(Debug)]
 struct Field {
     name: String,
@@ -169,7 +169,7 @@ enum Kind {
     Number,
     Integer,
     Flag,
-    /// Values and what they are called.
+    /// Values and their titles.
     One(Vec<(String, String)>),
     Many(Vec<(String, String)>),
 }
@@ -205,7 +205,7 @@ fn fields(schema: &Value) -> Vec<Field> {
         .collect()
 }
 
-/// The values of an enumeration with their titles: `enum` with `enumNames`, or `oneOf`/`anyOf` of constants.
+/// Returns the values of an enumeration with their titles: `enum` with `enumNames`, or `oneOf`/`anyOf` of constants.
 fn choices(schema: &Value) -> Vec<(String, String)> {
     if let Some(values) = schema["enum"].as_array() {
         let titles = schema["enumNames"].as_array();
@@ -260,7 +260,7 @@ impl Field {
         }
     }
 
-    /// The value that an answer means; none for one that is left out.
+    /// Converts an answer to a value; `None` if the field is left out.
     fn read(&self, answer: &str) -> Result<Option<Value>, String> {
         let answer = answer.trim();
         let wrong = |what: &str| format!("{}: {answer:?} is {what}", self.title);
@@ -292,7 +292,7 @@ impl Field {
                     .collect::<Result<_, _>>()?
             }
         };
-        // Bounds of numbers, lengths of texts and counts of lists.
+        // Checks the bounds of numbers, the lengths of texts and the sizes of lists.
         match sinew_tools::schema::validate(&self.schema, &value).first() {
             Some(fault) => Err(format!("{}: {}", self.title, fault.trim_start_matches("/: "))),
             None => Ok(Some(value)),

@@ -1,32 +1,32 @@
-//! `${VAR}` and `${VAR:-default}` in entries. `$VAR` without braces is text.
+//! Expands `${VAR}` and `${VAR:-default}` in entries. `$VAR` without braces is not expanded.
 
 use std::time::Duration;
 
-/// The part of the environment that an entry may read.
+/// The environment variables that an entry may use.
 pub struct Variables<'a> {
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub get: &'a dyn Fn(&str) -> Option<String>,
-    /// True if a variable looks like a secret: then a file of a project may use it in `env` and `headers` alone.
+    /// Returns true if a variable looks like a secret; a project's file may use it only in `env` and `headers`.
     pub hides: &'a dyn Fn(&str) -> bool,
-    /// True if it holds the key of a provider: no server gets one.
+    /// Returns true if a variable contains the key of a provider, which no server may receive.
     pub is_key: &'a dyn Fn(&str) -> bool,
-    /// Stands above the `timeout` of every entry.
+    /// Overrides the `timeout` of every entry.
     pub timeout: Option<Duration>,
 }
 
-/// Whose entry it is.
+/// The owner of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Project,
     User,
-    /// A client that brings a session's servers has put values in place of variables itself.
+    /// The client of a session; it has already expanded variables itself.
     Client,
 }
 
-/// Puts values in place of variables. `key` is the member of the entry that the text is of.
+/// Expands the variables in a text. `key` is the key of the entry that the text belongs to.
 ///
 /// # Errors
-/// A variable is missing, or must not be used here.
+/// Returns an error if a variable is missing or must not be used here.
 pub(super) fn expand(text: &str, key: &str, scope: Scope, variables: &Variables<'_>) -> Result<String, String> {
     if scope == Scope::Client {
         return Ok(text.to_string());

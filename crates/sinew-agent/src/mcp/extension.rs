@@ -1,4 +1,4 @@
-//! Starts servers behind the first request.
+//! Starts servers after the first request.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use super::manager::Manager;
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 
-/// Starts the servers that are to run without being called, once the first piece of an answer is there. The request has
-/// arrived by then: programs that start beside it would take the processors from it.
+/// Starts eager servers once the first delta of an answer arrives. By then the request has been sent, so the starting
+/// programs do not compete with it for the processor.
 pub struct StartBehind(pub Arc<Manager>);
 
 impl Extension for StartBehind {
@@ -20,7 +20,7 @@ impl Extension for StartBehind {
     }
 
     fn on_event<'a>(&'a self, event: &'a Event, _context: &'a Context) -> Boxed<'a, Result<(), String>> {
-        // A message starts when its request is made, and may end without a piece.
+        // A message starts before its request is sent, and may end without an update.
         if let Event::MessageUpdate { .. } | Event::MessageEnd { message: AgentMessage::Assistant(_) } = event {
             self.0.start_eager();
         }

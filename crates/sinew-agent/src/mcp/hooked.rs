@@ -1,4 +1,4 @@
-//! Points of extensions at servers: `mcp_server_start` and `mcp_elicitation`.
+//! The extension points of servers: `mcp_server_start` and `mcp_elicitation`.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,28 +12,28 @@ use crate::hook_points::{asked, fault_lines, text_of};
 const START: &str = "mcp_server_start";
 const ELICITATION: &str = "mcp_elicitation";
 
-/// The extensions that are asked when a server starts or asks something.
+/// The extensions that are called when a server starts or asks a question.
 pub struct ServerHooks {
-    /// In load order.
+    /// The extensions, in load order.
     pub extensions: Vec<Arc<dyn Extension>>,
-    /// The facts that they get.
+    /// The facts that they receive.
     pub context: Context,
 }
 
 impl ServerHooks {
-    /// Returns true if an extension may answer what a server asks.
+    /// Returns true if an extension may answer the questions of servers.
     #[must_use]
     pub fn can_answer(&self) -> bool {
         self.extensions.iter().any(|extension| extension.is_at(ELICITATION))
     }
 
-    /// Tells that a server is about to start. Gives the faults of those that failed.
+    /// Announces that a server is about to start. Returns the failures.
     pub(super) async fn start(&self, server: &str) -> Vec<String> {
         let point = Point::new(START, json!({"server": server}));
         fault_lines(asked(&self.extensions, point, &self.context, |_, _| ControlFlow::Continue(())).await)
     }
 
-    /// The answer of the first extension that has one, and the faults of those that failed.
+    /// Returns the first answer of an extension, and the failures.
     pub(super) async fn answer(
         &self,
         server: &str,

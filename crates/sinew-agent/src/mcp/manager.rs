@@ -1,7 +1,7 @@
-//! The servers of a program: which there are, what is known of them, and which of them run.
+//! The servers of a program: their configuration, their cached facts, and their connections.
 //!
-//! Nothing waits for a server but a call of it: sessions begin and requests leave with what the cache knows. A server that
-//! was lost is started again by the next call, so that no timer runs for it.
+//! Only a call waits for a server: sessions start and requests are sent with the cached facts. A lost server is started
+//! again by the next call, so no timer runs for it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,48 +24,48 @@ use super::config::{Entries, ServerConfig, Standing, Start};
 use super::connect::{Connection, Connector};
 use super::server::{Phase, Server};
 
-/// Servers that start at the same time.
+/// The maximum number of servers that start at the same time.
 pub(super) const STARTS_AT_ONCE: usize = 4;
-/// The time that a search waits for servers whose tools nobody knows yet.
+/// The time that a search waits for servers whose tools are unknown.
 const SEARCH_WAIT: Duration = Duration::from_secs(5);
-/// Changes of states that a listener may be behind.
+/// The number of status changes that are buffered for a subscriber.
 const STATUS_CAPACITY: usize = 256;
 
-/// Makes who answers what a server asks, by the server's name.
+/// Creates the handler for the requests of the server with this name.
 pub type MakeHost = Box<dyn Fn(&str) -> Arc<dyn ClientHost> + Send + Sync>;
 
-/// The parts of a manager.
+/// The inputs for creating a manager.
 pub struct ManagerParts {
-    /// The entries of the files.
+    /// The entries of the configuration files.
     pub entries: Entries,
-    /// The facts of servers that were told earlier.
+    /// The cached facts of servers.
     pub cache: Cache,
     /// Connects to servers.
     pub connector: Arc<dyn Connector>,
-    /// Makes who answers what a server asks, by its name.
+    /// Creates the handler for the requests of a server.
     pub host: MakeHost,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Names of other tools.
+    /// The names of other tools.
     pub reserved: Vec<String>,
 }
 
-/// A server changed its state.
+/// A change in the state of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Its name.
+    /// The name of the server.
     pub server: String,
     /// `idle`, `starting`, `connected`, `needs_auth`, `restarting` or `failed`.
     pub state: &'static str,
-    /// The revision of the protocol.
+    /// The protocol revision.
     pub era: Option<String>,
     /// The number of its tools.
     pub tools: Option<usize>,
-    /// The reason of a failure.
+    /// The error, if the server failed.
     pub error: Option<String>,
 }
 
-/// The servers. Dropping it ends all that run.
+/// The servers. Dropping it stops all of them.
 pub struct Manager {
     current: RwLock<Current>,
     shared: Arc<Shared>,
@@ -73,53 +73,53 @@ pub struct Manager {
     started: AtomicBool,
 }
 
-/// The entries as they were read last, and their servers in the order of the files.
+/// The entries as they were last read, and their servers in the order of the files.
 #[derive(Clone)]
 struct Current {
     entries: Arc<Entries>,
     servers: Arc<[Arc<Server>]>,
 }
 
-/// The parts that servers share.
+/// The state that servers share.
 pub(super) struct Shared {
     pub(super) cache: Cache,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) starts: tokio::sync::Semaphore,
-    /// Descriptions of servers on their way to the file.
+    /// Pending writes of the cache file.
     pub(super) writes: TaskTracker,
     status: broadcast::Sender<Status>,
-    /// Grows whenever a server tells other tools than before.
+    /// Incremented whenever the tools of a server change.
     pub(super) generation: AtomicU64,
     names: Mutex<Names>,
     index: Mutex<Option<(u64, Arc<ToolIndex>)>>,
 }
 
-/// The names that tools have got. A name never changes while the program runs, whatever comes later.
+/// The names of tools. A name never changes while the program runs.
 struct Names {
     reserved: Vec<String>,
     given: HashMap<(String, String), String>,
 }
 
-/// A server in a list.
+/// The summary of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerState {
-    /// As [`Status::state`].
+    /// The state, as in [`Status::state`].
     pub state: &'static str,
-    /// The revision of the protocol, while it runs.
+    /// The protocol revision, if it is connected.
     pub version: Option<String>,
-    /// The number of its tools, as far as it is known.
+    /// The number of its tools, if known.
     pub tools: Option<usize>,
-    /// The bytes of their definitions.
+    /// The number of bytes of their definitions.
     pub bytes: usize,
-    /// Its process, while it runs.
+    /// The process id, if it runs.
     pub pid: Option<u32>,
-    /// The reason of the last failure.
+    /// The last error.
     pub error: Option<String>,
 }
 
 impl Manager {
-    /// Starts nothing.
+    /// Creates the manager without starting a server.
     #[must_use]
     pub fn new(parts: ManagerParts) -> Arc<Manager> {
         let ManagerParts { entries, cache, connector, host, clock, reserved } = parts;
@@ -140,8 +140,8 @@ impl Manager {
         Arc::new(Manager { current, shared, host, started: AtomicBool::new(false) })
     }
 
-    /// Takes entries that were read anew. A server whose entry is the same goes on as it is; one whose entry is gone or
-    /// another one ends. What stands in front of the requests of open sessions stays.
+    /// Applies entries that were read again. A server with an unchanged entry continues; one with a removed or changed
+    /// entry is stopped. The tools that are part of the requests of open sessions do not change.
     pub fn reload(&self, entries: Entries) {
         let old = self.servers();
         let servers = servers_of(&entries, &self.shared, &self.host, &old);
@@ -155,10 +155,10 @@ impl Manager {
         }
     }
 
-    /// Ends the connection to a server and makes another one, so that it lists anew what it offers.
+    /// Reconnects to a server, so that its lists are read again.
     ///
     /// # Errors
-    /// A sentence for the user: it cannot be started.
+    /// Returns a sentence for the user if the server cannot be started.
     pub async fn restart(&self, name: &str) -> Result<Arc<dyn Connection>, String> {
         let server = self.server(name).ok_or_else(|| no_server(name))?;
         server.settled().await;
@@ -166,7 +166,7 @@ impl Manager {
         server.connection(&self.shared).await
     }
 
-    /// The entries of the files, usable or not.
+    /// Returns the entries of the files, including those that cannot be used.
     #[must_use]
     pub fn entries(&self) -> Arc<Entries> {
         Arc::clone(&self.current.read().entries)
@@ -176,38 +176,38 @@ impl Manager {
         Arc::clone(&self.current.read().servers)
     }
 
-    /// The names of the servers that can be used, in the order of the files.
+    /// Returns the names of the usable servers, in the order of the files.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.servers().iter().map(|server| server.config.name.clone()).collect()
     }
 
-    /// Returns true if there is no server that could be used.
+    /// Returns true if there are no usable servers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.servers().is_empty()
     }
 
-    /// Changes of states from now on.
+    /// Returns the status changes from now on.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<Status> {
         self.shared.status.subscribe()
     }
 
-    /// The state of a server; none for one that cannot be used.
+    /// Returns the state of a server; `None` if it cannot be used.
     #[must_use]
     pub fn state(&self, name: &str) -> Option<ServerState> {
         self.server(name).map(|server| server.summary())
     }
 
-    /// Waits until what servers told of themselves is in the file. For the end of a program.
+    /// Waits until the cache file is written. Call it before the program exits.
     pub async fn written(&self) {
         self.shared.writes.close();
         self.shared.writes.wait().await;
         self.shared.writes.reopen();
     }
 
-    /// The servers that are starting at this moment and of which nothing is known.
+    /// Returns the servers that are starting and whose tools are unknown.
     #[must_use]
     pub fn starting(&self) -> Vec<String> {
         let is_starting = |server: &&Arc<Server>| matches!(server.phase(), Phase::Starting) && server.known().is_none();
@@ -218,34 +218,35 @@ impl Manager {
         self.servers().iter().find(|server| server.config.name == name).map(Arc::clone)
     }
 
-    /// The configuration of a server that can be used.
+    /// Returns the configuration of a usable server.
     #[must_use]
     pub fn config(&self, name: &str) -> Option<Arc<ServerConfig>> {
         self.server(name).map(|server| Arc::clone(&server.config))
     }
 
-    /// A connection to a server, which is started where it does not run. Whoever waits may leave; the start goes on.
+    /// Returns a connection to a server, and starts the server if necessary. If the caller stops waiting, the start
+    /// continues.
     ///
     /// # Errors
-    /// A sentence for the model and the user.
+    /// Returns a sentence for the model and the user if the server cannot be started.
     pub async fn connect(&self, name: &str) -> Result<Arc<dyn Connection>, String> {
         let server = self.server(name).ok_or_else(|| no_server(name))?;
         server.connection(&self.shared).await
     }
 
-    /// Begins a login at a server; None: it wants none.
+    /// Starts a login; returns `None` if the server does not require one.
     ///
     /// # Errors
-    /// A sentence for the user.
+    /// Returns a sentence for the user.
     pub async fn begin_login(&self, name: &str) -> Result<Option<Login>, String> {
         let config = self.config(name).ok_or_else(|| no_server(name))?;
         self.shared.connector.login(config).await
     }
 
-    /// The name by which a session calls a tool of a server, which is started where nothing is known of it.
+    /// Returns the name by which a session calls a tool of a server. Starts the server if its tools are unknown.
     ///
     /// # Errors
-    /// There is no such server or tool, or the server cannot be started: a sentence for the user.
+    /// Returns a sentence for the user if the server or tool does not exist, or if the server cannot be started.
     pub async fn tool_name(&self, server: &str, tool: &str) -> Result<String, String> {
         let found = self.server(server).ok_or_else(|| no_server(server))?;
         if found.known().is_none() {
@@ -260,23 +261,23 @@ impl Manager {
         Err(format!("MCP server \"{server}\" has no tool \"{tool}\" that may be used. It has: {}", some_of(&known)))
     }
 
-    /// Tells listeners why a login at a server came to nothing.
+    /// Reports to subscribers why a login failed.
     pub fn refuse_login(&self, name: &str, reason: &str) {
         let (server, error) = (name.to_string(), Some(reason.to_string()));
         self.shared.tell(Status { server, state: "needs_auth", era: None, tools: None, error });
     }
 
-    /// Ends the login at a server.
+    /// Removes the login at a server.
     ///
     /// # Errors
-    /// A sentence for the user.
+    /// Returns a sentence for the user.
     pub async fn log_out(&self, name: &str) -> Result<Logout, String> {
         let config = self.config(name).ok_or_else(|| no_server(name))?;
         self.shared.connector.logout(config).await
     }
 
-    /// Starts what is to run without being called: servers that the user wants at once, and those of which nothing is
-    /// known. For the moment when the first request has left; does something only once.
+    /// Starts the servers that are configured as eager and those whose tools are unknown. Call it after the first
+    /// request is sent; only the first call has an effect.
     pub fn start_eager(&self) {
         if self.started.swap(true, Ordering::Relaxed) {
             return;
@@ -291,10 +292,10 @@ impl Manager {
         }
     }
 
-    /// Starts the servers without which the program must not go on, side by side.
+    /// Starts all required servers in parallel.
     ///
     /// # Errors
-    /// Those that cannot be started, with the reason.
+    /// Returns the servers that cannot be started, with the reasons.
     pub async fn start_required(&self) -> Result<(), String> {
         let mut starts = JoinSet::new();
         for server in self.servers().iter().filter(|server| server.config.required) {
@@ -309,7 +310,7 @@ impl Manager {
         if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
     }
 
-    /// The front of the requests of a new session, by the facts that are there now.
+    /// Returns the MCP part of the requests of a new session, based on the current facts.
     #[must_use]
     pub fn front(&self) -> Front {
         let servers = self.catalogue();
@@ -322,7 +323,7 @@ impl Manager {
         front
     }
 
-    /// The names that stand in front of a session belong to those tools from now on.
+    /// Reserves the tool names of a session's requests for those tools.
     pub(super) fn keep_names(&self, front: &Front) {
         let mut names = self.shared.names();
         for tool in &front.tools {
@@ -330,12 +331,13 @@ impl Manager {
         }
     }
 
-    /// All servers as far as they are known, in the order of the files.
+    /// Returns the known facts of all servers, in the order of the files.
     pub(super) fn catalogue(&self) -> Vec<CatalogueServer> {
         self.servers().iter().map(|server| server.catalogue()).collect()
     }
 
-    /// The tools that can be searched and called. Built when somebody asks, and again when a server tells others.
+    /// Returns the index of the tools that can be searched and called. It is built on first use and rebuilt when the
+    /// tools of a server change.
     pub(super) fn index(&self) -> Arc<ToolIndex> {
         let generation = self.shared.generation.load(Ordering::Acquire);
         {
@@ -356,7 +358,7 @@ impl Manager {
         index
     }
 
-    /// Names the tools that have no name yet; the order of the files decides who comes first.
+    /// Names the tools that have no name yet; the order of the files decides which tool is named first.
     fn name(&self, servers: &[CatalogueServer]) {
         let mut names = self.shared.names();
         let new: Vec<(&str, &str)> = servers
@@ -371,7 +373,7 @@ impl Manager {
         }
     }
 
-    /// Returns true if a name may be that of a tool of a server of which nothing is known yet.
+    /// Returns true if a name may belong to a tool of a server whose tools are unknown.
     pub(super) fn may_have(&self, name: &str) -> bool {
         let servers = self.servers();
         let mut unknown =
@@ -382,15 +384,15 @@ impl Manager {
         })
     }
 
-    /// The facts of the servers that are used, as far as they are known, in the order of the files.
+    /// Returns the known facts of the used servers, in the order of the files.
     pub(super) fn known(&self) -> Vec<(String, Arc<KnownServer>)> {
         let servers = self.servers();
         let used = servers.iter().filter(|server| server.config.expose != Expose::Off);
         used.filter_map(|server| Some((server.config.name.clone(), server.known()?))).collect()
     }
 
-    /// Waits a while for servers of which nothing is known: a search must not overlook them. Starts them where they do
-    /// not run. Returns how those stand that are still unknown: `b (starting)`.
+    /// Waits for servers whose tools are unknown, so that a search includes them, and starts them if necessary. Returns
+    /// the states of those that are still unknown: `b (starting)`.
     pub(super) async fn settle(&self) -> Vec<String> {
         let servers = self.servers();
         let unknown: Vec<&Arc<Server>> =
@@ -401,7 +403,7 @@ impl Manager {
         let until = tokio::time::Instant::now() + SEARCH_WAIT;
         let mut missing = Vec::new();
         for server in unknown {
-            // One that has failed is not tried again by each search.
+            // A failed server is not started again by each search.
             if !matches!(server.phase(), Phase::Failed(_) | Phase::NeedsAuth) {
                 server.begin(&self.shared);
                 let _ = tokio::time::timeout_at(until, server.settled()).await;
@@ -413,14 +415,14 @@ impl Manager {
         missing
     }
 
-    /// The states of the servers, for a search that found nothing: `a (41 tools), c (failed: …)`.
+    /// Returns the states of the servers, for a search without results: `a (41 tools), c (failed: …)`.
     pub(super) fn standing_lines(&self) -> Vec<String> {
         let servers = self.servers();
         let shown = servers.iter().filter(|server| server.config.expose != Expose::Off);
         shown.map(|server| server.standing_line()).collect()
     }
 
-    /// Starts a server in the background, since a tool of it was found and will be called.
+    /// Starts a server in the background, because a search found one of its tools.
     pub(super) fn warm(&self, name: &str) {
         if let Some(server) = self.server(name) {
             server.begin(&self.shared);
@@ -432,7 +434,7 @@ impl Manager {
     }
 }
 
-/// The servers of entries; those of `old` that are the same go on.
+/// Creates the servers of the entries; servers in `old` with the same configuration are reused.
 fn servers_of(entries: &Entries, shared: &Shared, host: &MakeHost, old: &[Arc<Server>]) -> Arc<[Arc<Server>]> {
     let configs = entries.list.iter().filter_map(|entry| match &entry.standing {
         Standing::Ready(config) => Some(Arc::clone(config)),
@@ -449,7 +451,7 @@ fn servers_of(entries: &Entries, shared: &Shared, host: &MakeHost, old: &[Arc<Se
         .collect()
 }
 
-/// Names for an error.
+/// Lists names for an error message.
 fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 20;
     match names.len().saturating_sub(SHOWN) {
@@ -469,20 +471,21 @@ impl Shared {
     }
 
     pub(super) fn tell(&self, status: Status) {
-        // Nobody may be listening.
+        // There may be no subscriber.
         let _ = self.status.send(status);
     }
 }
 
 impl Names {
     fn of(&self, server: &str, tool: &str) -> Option<&String> {
-        // The key is a pair of owned texts; a lookup is a search hit or a call, not a loop over requests.
+        // Building the key allocates two strings, which is acceptable because this runs per search hit or call, not per
+        // request.
         self.given.get(&(server.to_string(), tool.to_string()))
     }
 }
 
 impl Status {
-    /// As an event of the JSON and RPC modes, without its type.
+    /// Returns the fields of the event in the JSON and RPC modes, without its type.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         json!({"server": self.server, "state": self.state, "era": self.era, "tools": self.tools, "error": self.error})

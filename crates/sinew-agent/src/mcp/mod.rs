@@ -1,22 +1,22 @@
-//! Servers of the Model Context Protocol in an agent.
+//! MCP servers (Model Context Protocol) in an agent.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | [`config`], `expand` | the files that name servers, and `${VAR}` in them |
-//! | [`cache`] | what servers told of themselves in earlier processes |
-//! | [`manager`], `server` | which servers there are, which run, and how each gets from one state to the next |
-//! | [`connect`] | a connection as the manager sees it |
-//! | [`tools`], `search` | the tools of a session: those in front of requests, and the search for all others |
+//! | [`config`], `expand` | the configuration files, and `${VAR}` in them |
+//! | [`cache`] | the facts that servers reported in earlier processes |
+//! | [`manager`], `server` | the servers and the transitions between their states |
+//! | [`connect`] | the interface of connections |
+//! | [`tools`], `search` | the tools of a session: those that are part of requests, and the search for all others |
 //! | `read`, `prompts` | resources for the tool `read`, prompts for slash commands |
-//! | `native` | what a search found, for providers that load tools by themselves |
-//! | `tokens` | what the tools of servers cost a context |
-//! | `result` | what a server answers, as a model reads it |
-//! | [`elicit`] | what a server asks of the person |
-//! | `hooked` | what extensions are told and asked of servers |
-//! | [`extension`] | the moment behind the first request |
+//! | `native` | search results for providers that load tools by themselves |
+//! | `tokens` | the number of tokens that the tools of servers use |
+//! | `result` | results of servers, formatted for the model |
+//! | [`elicit`] | a server's questions to the user |
+//! | `hooked` | the extension points of servers |
+//! | [`extension`] | the start of servers after the first request |
 //!
-//! What stands in front of a request is a function of files and cache, decided when the session begins. Which servers
-//! run, in which order they come and go and what they offer later changes nothing in it.
+//! The MCP part of a request depends only on the configuration files and the cache, and is decided when the session
+//! starts. It does not change when servers start, stop or change their tools.
 
 pub mod cache;
 pub mod config;

@@ -1,6 +1,6 @@
 //! The tools that a search found, for providers that load tools into a conversation by themselves.
 //!
-//! The messages that are sent are a function of the search's result as the session keeps it, whatever its server tells by now.
+//! The messages depend only on the search result in the session, even if the server has changed its tools since.
 
 use serde_json::{Value, json};
 use sinew_llm::message::{Block, ToolResultMessage};
@@ -10,18 +10,18 @@ use sinew_mcp::catalogue::provider_schema;
 use super::tools::{CALL_TOOL_NAME, SEARCH_TOOL};
 use crate::core::Loaded;
 
-/// The way in which a provider comes to know a tool of the front.
+/// Returns how a provider learns about a tool that is part of the request.
 pub(super) fn loading(name: &str) -> Loading {
     match name {
         SEARCH_TOOL => Loading::Search,
-        // For definitions that the provider would refuse: known where a search finds one.
+        // `call_tool` is needed only for definitions that the provider would reject, which a search result mentions.
         CALL_TOOL_NAME => Loading::Deferred,
         _ => Loading::Always,
     }
 }
 
-/// A search's result with blocks `tool_reference` in place of the definitions in its text, and these definitions. None:
-/// it holds none that could be taken out.
+/// Replaces the definitions in the text of a search result by blocks `tool_reference`, and returns the definitions.
+/// Returns `None` if the result has no such definition.
 pub(super) fn loaded(result: &ToolResultMessage, stands_in_front: &dyn Fn(&str) -> bool) -> Option<Loaded> {
     if result.tool_name != SEARCH_TOOL || result.is_error {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn loaded(result: &ToolResultMessage, stands_in_front: &dyn Fn(&str) 
     Some(Loaded { result: ToolResultMessage { content, ..result.clone() }, tools })
 }
 
-/// A definition as a provider takes it; none for one that it would refuse.
+/// Converts a definition for the provider; `None` if the provider would reject it.
 fn definition(name: &str, line: &str) -> Option<ToolDef> {
     let value: Value = serde_json::from_str(line).ok()?;
     (value["name"] == name).then_some(())?;

@@ -6,19 +6,19 @@ use sinew_mcp::{CallOptions, Content, Definition, McpError};
 
 use super::manager::Manager;
 
-/// A prompt that a server offers.
+/// A prompt of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedPrompt {
     /// `mcp:<server>:<prompt>`, without the slash.
     pub command: String,
-    /// One line.
+    /// A one-line description.
     pub description: String,
-    /// Its arguments: `text=… [style=…]`.
+    /// The arguments: `text=… [style=…]`.
     pub hint: Option<String>,
 }
 
 impl Manager {
-    /// The prompts that are known, in the order of the files.
+    /// Returns the known prompts, in the order of the files.
     #[must_use]
     pub fn prompts(&self) -> Vec<ListedPrompt> {
         let known = self.known();
@@ -28,10 +28,11 @@ impl Manager {
             .collect()
     }
 
-    /// The text of the prompt that a command names, where it names one: `text` is what the user typed.
+    /// Returns the text of a prompt if `text`, which the user typed, is a command for one.
     ///
     /// # Errors
-    /// A sentence for the user: no such server or prompt, an argument is missing, the server fails.
+    /// Returns a sentence for the user if the server or prompt does not exist, an argument is missing, or the server
+    /// fails.
     pub async fn prompt_text(&self, text: &str) -> Option<Result<String, String>> {
         let rest = text.trim_start().strip_prefix("/mcp:")?;
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -55,7 +56,7 @@ impl Manager {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
-            // Whatever a server writes is the user's text: nobody else has said it.
+            // Messages with the role `user` need no label, because the whole text is sent as the user's.
             if message.role != "user" {
                 text.push_str(&format!("{}: ", message.role));
             }
@@ -97,7 +98,7 @@ fn content_text(content: Content) -> String {
     }
 }
 
-/// `key=value key="two words"`. A backslash takes the next letter as it is.
+/// Parses `key=value key="two words"`. A backslash escapes the next character.
 fn read_arguments(text: &str) -> Result<Map<String, Value>, String> {
     let mut arguments = Map::new();
     let mut letters = text.trim().chars().peekable();

@@ -11,7 +11,7 @@ use sinew_tools::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, To
 use super::result::{self, Limits};
 use super::tools::{SessionShared, cancelled};
 
-/// The tool `read` of a session with servers. To a model it is the same one.
+/// The tool `read` of a session with servers. It has the same definition as the built-in one.
 pub(super) struct ReadTool {
     pub(super) files: Arc<dyn Tool>,
     pub(super) shared: Arc<SessionShared>,
@@ -99,7 +99,7 @@ impl ReadTool {
     }
 }
 
-/// A resource as part of a result: of a text the lines that were asked for.
+/// Converts a resource to a part of a result; of a text, only the requested lines.
 fn content(resource: Resource, first: usize, most: usize) -> Content {
     match resource.body {
         ResourceBody::Text(text) if first == 1 && most == usize::MAX => Content::Text(text),

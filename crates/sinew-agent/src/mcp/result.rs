@@ -1,4 +1,4 @@
-//! Answers of a server, as a model reads them.
+//! Formats the results of a server for the model.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,10 +12,10 @@ use sinew_session::files::size_text;
 use sinew_tools::picture_block;
 use sinew_tools::tool::{ToolError, ToolOutput};
 
-/// Bytes and lines of text at most.
+/// The maximum number of bytes and lines of text.
 const BYTES: usize = 50 * 1024;
 const LINES: usize = 2_000;
-/// Pictures at most.
+/// The maximum number of images.
 const PICTURES: usize = 8;
 
 /// The limits of the conversion.
@@ -25,10 +25,10 @@ pub(super) struct Limits<'a> {
     pub(super) cancel: &'a CancelToken,
 }
 
-/// The output of a call. `facts` are what is known of the call.
+/// Converts the result of a call. `facts` contains details about the call.
 ///
 /// # Errors
-/// The call is to end.
+/// Returns an error if the call is cancelled.
 pub(super) fn output(
     answer: ToolResult,
     server: &str,
@@ -91,7 +91,7 @@ fn resource_text(resource: Resource, limits: &Limits<'_>) -> String {
     }
 }
 
-/// `[audio audio/wav, 12 KB: artifact://3]`.
+/// Saves binary data and returns its reference: `[audio audio/wav, 12 KB: artifact://3]`.
 fn blob(kind: &str, mime: &str, data: &str, limits: &Limits<'_>) -> String {
     let Ok(bytes) = STANDARD.decode(data.trim()) else { return format!("[{kind} ({mime}) that cannot be decoded]") };
     let size = size_text(bytes.len() as u64);
@@ -102,7 +102,7 @@ fn blob(kind: &str, mime: &str, data: &str, limits: &Limits<'_>) -> String {
     }
 }
 
-/// The head of a text within the limits, and the whole of it in an artifact where it was cut.
+/// Truncates a text to the limits; a truncated text is saved completely as an artifact.
 fn fitted(text: String, artifacts: &Artifacts) -> (String, Option<Value>) {
     let (mut end, mut lines) = (0, 0);
     for line in text.split_inclusive('\n') {
@@ -114,7 +114,7 @@ fn fitted(text: String, artifacts: &Artifacts) -> (String, Option<Value>) {
     if end == text.len() {
         return (text, None);
     }
-    // A first line that is longer than everything is cut within.
+    // If the first line exceeds the limit, it is truncated.
     let head = if end == 0 { cut(&text, BYTES) } else { &text[..end] };
     let total = text.lines().count();
     let saved = artifacts.begin("mcp").and_then(|(id, mut file)| {
@@ -138,7 +138,7 @@ fn fitted(text: String, artifacts: &Artifacts) -> (String, Option<Value>) {
     (format!("{}\n{note}", head.trim_end_matches('\n')), Some(meta))
 }
 
-/// The beginning of a text, at most so many bytes.
+/// Returns the beginning of a text, at most `bytes` bytes.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {

@@ -1,4 +1,4 @@
-//! The folders that a server may use: those of the session, and those that its own command line names.
+//! The folders that a server may use: those of the session, and those in the arguments of its command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use sinew_tools::child::Variables;
 
 use super::config::{ServerConfig, Transport};
 
-/// A host whose roots are more than those of the session. Servers of files take the roots in place of the folders that they
-/// were started with.
+/// A host that adds folders to the roots of the session. File servers use the roots instead of the folders in their
+/// arguments, so these must be included.
 struct RootsHost {
     host: Arc<dyn ClientHost>,
     named: Vec<PathBuf>,
@@ -30,7 +30,7 @@ pub(super) fn with_roots(
     if named.is_empty() { host } else { Arc::new(RootsHost { host, named }) }
 }
 
-/// The folders among arguments, those behind `--name=` too. A bare word is no path.
+/// Returns the folders among the arguments, including those after `--name=`. A bare word is not treated as a path.
 fn named_folders(args: &[String], cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for arg in args {

@@ -1,4 +1,4 @@
-//! The answers of `tool_search`.
+//! Runs `tool_search`.
 
 use serde_json::json;
 use sinew_tools::tool::ToolOutput;
@@ -6,7 +6,8 @@ use sinew_tools::tool::ToolOutput;
 use super::manager::Manager;
 use super::tools::SessionShared;
 
-/// Finds tools, waits a while for servers of which nothing is known, and starts those of which something was found.
+/// Searches tools. Waits a limited time for servers whose tools are unknown, and starts the servers of the tools that
+/// were found.
 pub(super) async fn search(session: &SessionShared, query: &str, limit: usize) -> ToolOutput {
     let manager = &session.manager;
     let missing = manager.settle().await;
@@ -33,14 +34,15 @@ pub(super) async fn search(session: &SessionShared, query: &str, limit: usize) -
     ToolOutput::text(text).with_details(json!({"addedToolNames": names, "definitionLines": lines}))
 }
 
-/// The resources whose names, addresses or descriptions hold all words of a query, as lines; empty where there is none.
+/// Returns lines with the resources whose names, addresses or descriptions contain all words of a query; empty if there
+/// are none.
 fn resources(manager: &Manager, query: &str, limit: usize) -> String {
     let mut only = None;
     let mut words = Vec::new();
     for word in query.split_whitespace() {
         match word.split_once(':') {
             Some(("server", server)) => only = Some(server),
-            // An exact name is a tool's.
+            // `name:` searches for the exact name of a tool.
             Some(("name", _)) => return String::new(),
             _ => words.push(word.to_lowercase()),
         }

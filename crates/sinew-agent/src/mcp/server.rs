@@ -1,4 +1,4 @@
-//! One server: its state, its start, and what it told of itself.
+//! One server: its state, its start, and its facts.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -16,38 +16,38 @@ use super::config::{ServerConfig, Transport};
 use super::connect::{Connection, taken};
 use super::manager::{ServerState, Shared, Status};
 
-/// Between two starts of one server.
+/// The minimum time between two starts of one server.
 const START_PAUSE: Duration = Duration::from_secs(1);
-/// Starts in a row that may fail before the server counts as failed.
+/// The number of consecutive failed starts after which the server counts as failed.
 const TRIES: u32 = 5;
-/// Between two looks at whether a server is still called.
+/// The minimum time between two checks for idleness.
 const SHORTEST_IDLE: Duration = Duration::from_millis(100);
-/// Calls in a row without an answer after which a server is asked whether it lives.
+/// The number of consecutive calls without an answer after which the server is probed.
 const SILENCES: u32 = 3;
-/// The time that it has to say so.
+/// The time limit of the probe.
 const PROBE: Duration = Duration::from_secs(2);
-/// Between two looks at a list that changes, at least; and at most, where it changes at every look.
+/// The minimum time between two reads of a changing list, and its maximum if the list changes each time.
 const LIST_PAUSE: Duration = Duration::from_secs(1);
 const LIST_PAUSE_LIMIT: Duration = Duration::from_secs(60);
 
-/// The phase of a server.
+/// The state of a server.
 #[derive(Clone)]
 pub(super) enum Phase {
-    /// Not running.
+    /// The server is not running.
     Idle,
-    /// Somebody starts it.
+    /// The server is starting.
     Starting,
-    /// It runs.
+    /// The server is running.
     Connected(Arc<dyn Connection>),
-    /// It wants a login.
+    /// The server requires a login.
     NeedsAuth,
-    /// It was lost, or a start failed; the next call starts it.
+    /// The connection was lost or a start failed; the next call starts the server.
     Restarting(String),
-    /// It could not be started several times. The next call tries once more.
+    /// Several starts failed. The next call tries once more.
     Failed(String),
 }
 
-/// The phase, and how the tries before went.
+/// The phase, and the results of earlier attempts.
 #[derive(Clone)]
 struct State {
     phase: Phase,
@@ -61,10 +61,10 @@ pub(super) struct Server {
     state: watch::Sender<State>,
     known: Mutex<Option<Arc<KnownServer>>>,
     calls: Semaphore,
-    /// The end of the last call.
+    /// When the last call ended.
     used: Mutex<Instant>,
     silences: AtomicU32,
-    /// Its entry is gone: what still runs of it may end, and nothing starts it again.
+    /// Whether its entry was removed: running calls may finish, and it is not started again.
     retired: AtomicBool,
 }
 
@@ -83,12 +83,12 @@ impl Server {
         }
     }
 
-    /// Ends it with the calls that are under way.
+    /// Marks the server as removed: running calls may finish.
     pub(super) fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
     }
 
-    /// Its description of itself, now or from an earlier process.
+    /// Returns its facts, from this process or from the cache.
     pub(super) fn known(&self) -> Option<Arc<KnownServer>> {
         self.known.lock().clone()
     }
@@ -108,7 +108,7 @@ impl Server {
         }
     }
 
-    /// Starts it where it does not run and nobody starts it. Returns at once.
+    /// Starts the server if it is neither running nor starting. Returns at once.
     pub(super) fn begin(self: &Arc<Self>, shared: &Arc<Shared>) {
         if self.retired.load(Ordering::Relaxed) {
             return;
@@ -123,12 +123,12 @@ impl Server {
         });
         if begun {
             self.tell(shared);
-            // The end of the program ends it.
+            // The task ends with the program.
             tokio::spawn(start(Arc::downgrade(self), Arc::downgrade(shared)));
         }
     }
 
-    /// Ends its connection; the next call starts it again.
+    /// Closes its connection; the next call starts the server again.
     pub(super) fn rest(&self, shared: &Shared) {
         let ended = self.state.send_if_modified(|state| {
             let runs = matches!(state.phase, Phase::Connected(_));
@@ -142,14 +142,14 @@ impl Server {
         }
     }
 
-    /// Resolves when nobody starts it any more.
+    /// Resolves when the server is not starting.
     pub(super) async fn settled(&self) {
         let mut states = self.state.subscribe();
-        // The sender is here as well.
+        // Cannot fail, because `self` owns the sender.
         let _ = states.wait_for(|state| !matches!(state.phase, Phase::Starting)).await;
     }
 
-    /// A connection; starts the server where it does not run.
+    /// Returns a connection, and starts the server if necessary.
     pub(super) async fn connection(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<Arc<dyn Connection>, String> {
         self.begin(shared);
         self.settled().await;
@@ -162,7 +162,8 @@ impl Server {
         }
     }
 
-    /// Calls a tool, once more where the connection broke and the user says that the tool changes nothing.
+    /// Calls a tool. If the connection breaks, the call is repeated once, provided that the user marked the tool as
+    /// read-only.
     pub(super) async fn call(
         self: &Arc<Self>,
         shared: &Arc<Shared>,
@@ -171,7 +172,7 @@ impl Server {
         options: &CallOptions,
     ) -> Result<ToolResult, String> {
         let is_read_only = self.config.tools.is_read_only(tool);
-        // Never closed.
+        // The semaphore is never closed.
         let _permit = self.calls.acquire().await;
         let _use = Use(self);
         for round in 0.. {
@@ -191,14 +192,14 @@ impl Server {
         unreachable!("each round returns, but for the first one")
     }
 
-    /// Reads a resource, once more where the connection broke: reading changes nothing.
+    /// Reads a resource. If the connection breaks, the read is repeated once.
     pub(super) async fn read(
         self: &Arc<Self>,
         shared: &Arc<Shared>,
         uri: &str,
     ) -> Result<Vec<sinew_mcp::model::Resource>, String> {
         let options = CallOptions { times: self.config.times, progress: None };
-        // Never closed.
+        // The semaphore is never closed.
         let _permit = self.calls.acquire().await;
         let _use = Use(self);
         for round in 0.. {
@@ -213,7 +214,7 @@ impl Server {
         unreachable!("each round returns, but for the first one")
     }
 
-    /// The way out for a server that wants a login.
+    /// Returns the instructions for a login.
     fn login_text(&self) -> String {
         let name = &self.config.name;
         if self.config.has_authorization() {
@@ -221,13 +222,13 @@ impl Server {
         }
         let mut text = format!("MCP server \"{name}\" needs a login. The user can run: sinew mcp login {name}");
         if let (false, Transport::Http { url, .. }) = (self.config.cached, &self.config.transport) {
-            // No file names it.
+            // Servers of a client are in no file, so the command needs the URL.
             text.push_str(&format!(" --url {url}"));
         }
         text
     }
 
-    /// Learns from the end of a call how the server is.
+    /// Updates the state of the server after a call.
     fn called(
         self: &Arc<Self>,
         shared: &Arc<Shared>,
@@ -240,7 +241,7 @@ impl Server {
                     return;
                 }
                 self.silences.store(0, Ordering::Relaxed);
-                // Beside the answer to this call, which is known already.
+                // The probe runs in the background, because the result of this call is already known.
                 let (server, shared) = (Arc::clone(self), Arc::clone(shared));
                 let connection = Arc::clone(connection);
                 tokio::spawn(async move {
@@ -265,7 +266,7 @@ impl Server {
         }
     }
 
-    /// Gives a connection up, unless there is another one by now.
+    /// Drops a connection, unless it was replaced meanwhile.
     fn lose(&self, shared: &Shared, connection: &Arc<dyn Connection>, reason: String) {
         let gone = self.state.send_if_modified(|state| match &state.phase {
             Phase::Connected(current) if Arc::ptr_eq(current, connection) => {
@@ -320,7 +321,7 @@ impl Server {
         summary
     }
 
-    /// `github (41 tools)`, `b (starting)`, `c (failed: …)`.
+    /// Returns a summary: `github (41 tools)`, `b (starting)`, `c (failed: …)`.
     pub(super) fn standing_line(&self) -> String {
         let summary = self.summary();
         let name = &self.config.name;
@@ -331,7 +332,7 @@ impl Server {
         }
     }
 
-    /// Takes what the server told of itself; in the file as well.
+    /// Stores the facts of the server, also in the cache file.
     fn learn(&self, shared: &Arc<Shared>, known: KnownServer) {
         let known = Arc::new(known);
         *self.known.lock() = Some(Arc::clone(&known));
@@ -341,7 +342,7 @@ impl Server {
         }
         let (shared, hash, now) = (Arc::clone(shared), self.config.hash.clone(), shared.clock.now());
         let (host, name) = (Arc::clone(&self.host), self.config.name.clone());
-        // A disk that refuses costs the next start some time, and no answer.
+        // A failed write only makes the next start slower.
         let writes = shared.writes.clone();
         writes.spawn_blocking(move || {
             if let Err(error) = shared.cache.keep(&hash, known, now) {
@@ -351,7 +352,7 @@ impl Server {
     }
 }
 
-/// A call or a reading; its end is remembered, given up or not.
+/// A running call or read. When it is dropped, the time is recorded as the last use.
 struct Use<'a>(&'a Server);
 
 impl Drop for Use<'_> {
@@ -360,14 +361,14 @@ impl Drop for Use<'_> {
     }
 }
 
-/// Starts a server: the phase is `Starting`, and is another one when this ends.
+/// Starts a server. The phase is `Starting` during the call and a different one afterwards.
 async fn start(server: Weak<Server>, shared: Weak<Shared>) {
     let (Some(server), Some(shared)) = (server.upgrade(), shared.upgrade()) else { return };
     let last = server.state.borrow().last_try;
     if let Some(last) = last {
         tokio::time::sleep_until(last + START_PAUSE).await;
     }
-    // Never closed.
+    // The semaphore is never closed.
     let permit = shared.starts.acquire().await;
     if server.retired.load(Ordering::Relaxed) {
         return server.state.send_modify(|state| state.phase = Phase::Idle);
@@ -403,7 +404,7 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
             if failures >= TRIES || timed_out { Phase::Failed(reason) } else { Phase::Restarting(reason) }
         }
     };
-    // Told before whoever waits for the server goes on: a run that ends then has told it.
+    // Reported before the waiting callers continue, so that a run that ends next has reported it.
     server.tell_of(&shared, &phase);
     server.state.send_modify(|state| *state = State { phase, failures, last_try: Some(now) });
     if let Some(connection) = connection {
@@ -416,8 +417,7 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
     }
 }
 
-/// Ends a connection once nobody has called through it for so long. A call that comes meanwhile waits, and starts the
-/// server again.
+/// Closes a connection after `time` without a call. A call that arrives meanwhile waits and starts the server again.
 async fn stop_unused(server: Weak<Server>, shared: Weak<Shared>, connection: Weak<dyn Connection>, time: Duration) {
     loop {
         let Some(last) = server.upgrade().map(|server| *server.used.lock()) else { return };
@@ -444,7 +444,7 @@ async fn connect(
     let (begun, limit) = (Instant::now(), server.config.start_limit);
     let connecting = shared.connector.connect(Arc::clone(&server.config), era, Arc::clone(&server.host));
     let connection = connecting.await?;
-    // A server that greets and then lists nothing is no better than one that does not greet.
+    // A server that connects but never lists its tools counts as a failed start.
     let listed = tokio::time::timeout(limit.saturating_sub(begun.elapsed()), list(server, &*connection)).await;
     match listed {
         Ok(known) => Ok((connection, known?)),
@@ -466,7 +466,7 @@ async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServe
         known.tools = listing.items;
     }
     if facts.has_prompts {
-        // A server without a usable list of prompts has tools all the same.
+        // A server without a valid list of prompts can still have tools.
         match connection.list_prompts().await {
             Ok(listing) => known.prompts = listing.items,
             Err(error) => server.host.log(&format!("its prompts cannot be listed: {error}")),
@@ -481,12 +481,12 @@ async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServe
     Ok(known)
 }
 
-/// Looks at the lists of a server again whenever it says that they changed. Costs nothing in between.
+/// Reads the lists of a server again whenever it reports a change.
 async fn follow(server: Weak<Server>, shared: Weak<Shared>, mut changes: watch::Receiver<sinew_mcp::Changes>) {
     let mut pause = LIST_PAUSE;
     let mut looked = Instant::now();
     while changes.changed().await.is_ok() {
-        // One that changes at every look is looked at less and less often.
+        // If the list changes each time, it is read less and less often.
         pause = if looked.elapsed() < pause { (pause * 2).min(LIST_PAUSE_LIMIT) } else { LIST_PAUSE };
         tokio::time::sleep_until(looked + pause).await;
         changes.mark_unchanged();
@@ -503,7 +503,7 @@ async fn follow(server: Weak<Server>, shared: Weak<Shared>, mut changes: watch::
     }
 }
 
-/// Why a start failed, with the name of the server in it.
+/// Returns why a start failed, with the name of the server.
 fn start_text(name: &str, error: &McpError) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("MCP error: ").unwrap_or(&text);

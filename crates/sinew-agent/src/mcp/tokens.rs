@@ -1,4 +1,4 @@
-//! The share of servers in a context, by server: what stands in front, what searches brought in, what was saved.
+//! The tokens that servers use in a context, by server: in each request, loaded by searches, and saved.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,30 +8,30 @@ use sinew_mcp::catalogue::FrontTool;
 use super::tools::{SEARCH_TOOL, SessionServers};
 use crate::compaction::definition_bytes;
 
-/// Tokens of the tools of servers in a session, about: bytes ÷ 4.
+/// The approximate number of tokens of server tools in a session: bytes ÷ 4.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ServersTokens {
-    /// The tools that find and call all others, in front of each request; 0 where none is needed.
+    /// The tools that search and call all others, in each request; 0 if they are not needed.
     pub search: usize,
-    /// In the order of the files.
+    /// The servers, in the order of the files.
     pub servers: Vec<ServerTokens>,
 }
 
-/// Tokens of one server's tools, about.
+/// The approximate number of tokens of one server's tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerTokens {
-    /// Its name.
+    /// The name of the server.
     pub server: String,
-    /// Definitions in front of each request.
+    /// Definitions that are part of each request.
     pub front: usize,
-    /// Definitions that searches of the conversation found.
+    /// Definitions that searches in the conversation found.
     pub loaded: usize,
-    /// Definitions that are known and were never sent.
+    /// Known definitions that were never sent.
     pub saved: usize,
 }
 
 impl SessionServers {
-    /// Counts the tools of servers in the session whose context is `conversation`. Starts no server.
+    /// Counts the tokens of server tools in the session with the context `conversation`. Starts no server.
     #[must_use]
     pub fn tokens(&self, conversation: &[AgentMessage]) -> ServersTokens {
         let manager = self.manager();
@@ -69,7 +69,7 @@ fn front_bytes(tool: &FrontTool) -> usize {
     tool.name.len() + tool.description.len() + tool.schema.to_string().len()
 }
 
-/// The names of the tools that searches of a conversation found.
+/// Returns the names of the tools that searches in a conversation found.
 fn found_names(conversation: &[AgentMessage]) -> Vec<&str> {
     let results = conversation.iter().filter_map(|message| match message {
         AgentMessage::ToolResult(result) if result.tool_name == SEARCH_TOOL => result.details.as_ref(),

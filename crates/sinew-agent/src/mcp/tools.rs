@@ -1,4 +1,4 @@
-//! The tools of servers as a session has them: some in front of each request, all others behind a search.
+//! The server tools of a session: some are part of each request, all others can be searched.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,13 +21,13 @@ use super::read::ReadTool;
 use super::result;
 use crate::core::{Catalogue, Loaded};
 
-/// The name of the tool that finds others.
+/// The name of the tool that searches other tools.
 pub const SEARCH_TOOL: &str = "tool_search";
-/// The meaning of that tool.
+/// The semantics of that tool.
 const SEARCH_SEMANTICS: Semantics =
     Semantics { kind: ToolKind::Search, effects: Effects::NONE, headline: "query", ..Semantics::UNKNOWN };
 
-/// Returns the meaning of the tool `name`, be it built in or one that finds tools of servers.
+/// Returns the semantics of the tool `name`, which may be a built-in tool or the search tool.
 #[must_use]
 pub fn semantics_of(name: &str) -> &'static Semantics {
     match name {
@@ -36,40 +36,40 @@ pub fn semantics_of(name: &str) -> &'static Semantics {
     }
 }
 
-/// The name of the tool that calls what was found.
+/// The name of the tool that calls a tool found by a search.
 pub const CALL_TOOL_NAME: &str = "call_tool";
 
-/// Servers whose tools a call by name may mean although none of them is known.
+/// The default number of results of a search.
 const SEARCH_LIMIT: u64 = 5;
 
-/// The parts that a session adds to the servers of the program.
+/// The inputs for creating the server tools of a session.
 pub struct SessionParts {
     /// The servers.
     pub manager: Arc<Manager>,
-    /// The store of long results.
+    /// Stores long results.
     pub artifacts: Arc<Artifacts>,
-    /// Values that no server elsewhere gets.
+    /// Hidden values, which remote servers never receive.
     pub secrets: Option<Arc<Secrets>>,
-    /// Pictures are made small enough for models.
+    /// Whether images are resized for models.
     pub resize: bool,
-    /// Names of tools that are not to be used.
+    /// The names of disabled tools.
     pub excluded: Vec<String>,
-    /// The value of [`SessionServers::record`] when the session was here last.
+    /// The value of [`SessionServers::record`] when the session was last open.
     pub recorded: Option<Value>,
 }
 
-/// The tools of servers in one session. What stands in front of its requests is decided when it is made.
+/// The server tools of one session. The tools that are part of its requests are decided when it is created.
 pub struct SessionServers {
     shared: Arc<SessionShared>,
     sent: Sent,
 }
 
-/// The part about servers in front of each request of a session.
+/// The MCP part of each request of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Sent {
     #[serde(flatten)]
     front: Front,
-    /// The instructions of the servers whose tools stand in front.
+    /// The instructions of the servers whose tools are part of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
 }
@@ -84,7 +84,8 @@ pub(super) struct SessionShared {
 }
 
 impl SessionServers {
-    /// Decides what stands in front, by what is known of servers at this moment; as it was recorded, where it was.
+    /// Decides which tools are part of requests, based on the current facts of servers, or on the record if there is
+    /// one.
     #[must_use]
     pub fn new(parts: SessionParts) -> Arc<SessionServers> {
         let SessionParts { manager, artifacts, secrets, resize, excluded, recorded } = parts;
@@ -106,7 +107,7 @@ impl SessionServers {
         })
     }
 
-    /// The tools that stand in front of every request of the session, the same ones each time.
+    /// Returns the tools that are part of each request of the session; always the same ones.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let direct = self.sent.front.tools.iter().map(|tool| {
@@ -124,7 +125,8 @@ impl SessionServers {
         tools
     }
 
-    /// Wraps a tool that opens addresses, so that it opens resources of servers as well; every other tool stays as it is.
+    /// Wraps a tool that opens addresses, so that it can open resources of servers too. Returns every other tool
+    /// unchanged.
     #[must_use]
     pub fn with_resources(&self, tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
         match tool.semantics().opens_addresses {
@@ -133,30 +135,32 @@ impl SessionServers {
         }
     }
 
-    /// The names of what stands in front, for the session's record.
+    /// Returns the names of the tools that are part of requests, for the session's record.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.tools().iter().map(|tool| tool.name().to_string()).collect()
     }
 
-    /// The part in front, for the session's record: opened again with it, the session sends the same bytes.
+    /// Returns the MCP part of the requests for the session's record, so that the session sends the same bytes when it
+    /// is opened again.
     #[must_use]
     pub fn record(&self) -> Value {
         serde_json::to_value(&self.sent).unwrap_or_default()
     }
 
-    /// The instructions of the servers whose tools stand in front: for the system prompt, fixed like those.
+    /// Returns the instructions of the servers whose tools are part of requests. They belong to the system prompt and
+    /// never change.
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         self.sent.instructions.clone()
     }
 
-    /// The tools of servers that stand in front.
+    /// Returns the server tools that are part of requests.
     pub(super) fn front(&self) -> &[FrontTool] {
         &self.sent.front.tools
     }
 
-    /// The servers of the program.
+    /// Returns the servers of the program.
     #[must_use]
     pub fn manager(&self) -> &Arc<Manager> {
         &self.shared.manager
@@ -204,7 +208,7 @@ impl Catalogue for SessionServers {
                     target: Some(Target { server: found.server.to_string(), tool: found.tool.name.clone() }),
                 }
             }
-            // It may be a tool of a server of which nothing is known yet.
+            // The name may belong to a tool of a server whose tools are unknown.
             None if shared.manager.may_have(name) => ServerTool {
                 shared: Arc::clone(shared),
                 name: name.to_string(),
@@ -222,7 +226,7 @@ impl Catalogue for SessionServers {
             return None;
         }
         let inner = arguments.get("name")?.as_str()?;
-        // Only what `wrap` gives back unchanged: another shape is told to the model as it is.
+        // Accepts only arguments that `wrap` restores unchanged; for another shape, the model receives an error.
         let arguments = match arguments.get("arguments") {
             Some(Value::Object(members)) => Value::Object(members.clone()),
             Some(Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object)?,
@@ -253,19 +257,19 @@ impl Catalogue for SessionServers {
     }
 }
 
-/// A tool at a server.
+/// A tool of a server.
 struct Target {
     server: String,
     tool: String,
 }
 
-/// A tool of a server.
+/// A tool of a server, as offered to the model.
 struct ServerTool {
     shared: Arc<SessionShared>,
     name: String,
     description: String,
     schema: Value,
-    /// None: the server has to be asked first.
+    /// `None` if the server's tools are unknown.
     target: Option<Target>,
 }
 
@@ -336,7 +340,7 @@ impl ServerTool {
         }
     }
 
-    /// The tool that a name means once its server has told what it has.
+    /// Looks up the tool after its server has listed its tools.
     async fn look_up(&self) -> Result<Target, ToolError> {
         let manager = &self.shared.manager;
         manager.settle().await;
@@ -350,8 +354,8 @@ impl ServerTool {
         }
     }
 
-    /// The arguments as the server may see them: hidden values stay marks, unless it is a program of the user's own that
-    /// is to have them.
+    /// Returns the arguments as the server may see them. Placeholders of hidden values are replaced only for a local
+    /// program that is configured to receive them.
     fn arguments(&self, arguments: Value, gets_secrets: bool, transport: &Transport) -> Map<String, Value> {
         let own = gets_secrets && matches!(transport, Transport::Stdio { .. });
         let mut arguments = arguments;
@@ -376,7 +380,7 @@ fn progress_text(progress: &Progress) -> String {
     }
 }
 
-/// Resolves when somebody wants the end of a call.
+/// Resolves when a call is cancelled.
 pub(super) async fn cancelled(cancel: &sinew::base::CancelToken) {
     let bell = Arc::new(Notify::new());
     let ring = Arc::clone(&bell);
@@ -384,7 +388,7 @@ pub(super) async fn cancelled(cancel: &sinew::base::CancelToken) {
     bell.notified().await;
 }
 
-/// `tool_search`.
+/// The tool `tool_search`.
 struct SearchTool {
     shared: Arc<SessionShared>,
     description: String,
@@ -439,8 +443,8 @@ impl Tool for SearchTool {
     }
 }
 
-/// `call_tool`. A call of it is taken apart before a tool is looked up; what arrives here has no name or no object of
-/// arguments, and its schema says so.
+/// The tool `call_tool`. Valid calls are resolved to the target tool before the lookup. A call that arrives here lacks
+/// a name or an object of arguments, which the schema reports.
 struct CallTool;
 
 impl Tool for CallTool {

@@ -1,6 +1,6 @@
-//! Text in tags.
+//! Escapes text for tags.
 
-/// Text for the inside of a tag or of a quoted attribute.
+/// Escapes text for the content of a tag or a quoted attribute.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

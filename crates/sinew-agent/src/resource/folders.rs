@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 /// The folders in which a session finds resources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourceFolders {
-    /// The folder in which the session works.
+    /// The working directory of the session.
     pub cwd: PathBuf,
-    /// The project's own folder, `<cwd>/.sinew`.
+    /// The project's folder, `<cwd>/.sinew`.
     pub project: PathBuf,
-    /// The user's own folder, `~/.sinew/agent`.
+    /// The user's folder, `~/.sinew/agent`.
     pub agent: PathBuf,
-    /// The user's home. Without one, nothing there counts.
+    /// The user's home directory; if it is unknown, resources in it are not searched.
     pub home: Option<PathBuf>,
 }
 
 impl ResourceFolders {
-    /// The path that a user wrote: `~` expanded, relative to the working folder.
+    /// Resolves a path of the user: expands `~`, and treats it as relative to the working directory.
     #[must_use]
     pub fn resolve(&self, path: &str) -> PathBuf {
         let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -26,7 +26,8 @@ impl ResourceFolders {
         }
     }
 
-    /// The working folder and those above it up to the root of the repository; without a repository only itself.
+    /// Returns the working directory and its parents up to the repository root; outside of a repository, only the
+    /// working directory.
     pub(super) fn up_to_repository(&self) -> Vec<&Path> {
         let all: Vec<&Path> = self.cwd.ancestors().collect();
         let count = all.iter().position(|folder| folder.join(".git").exists()).map_or(1, |at| at + 1);

@@ -1,6 +1,7 @@
 //! The YAML between two lines `---` at the start of a file.
 //!
-//! It is read into JSON values of a limited number: aliases that multiply end as a fault, not in memory.
+//! It is parsed into a limited number of JSON values, so that expanding aliases cause an error instead of using up the
+//! memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,25 +9,25 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Bytes of frontmatter at most.
+/// The maximum number of bytes of frontmatter.
 const LONGEST: usize = 64 * 1024;
-/// Values of one frontmatter at most.
+/// The maximum number of values of one frontmatter.
 const VALUES: usize = 4_096;
-/// Bytes of its texts at most, aliases counted each time.
+/// The maximum number of bytes of its texts; aliases are counted at each use.
 const TEXTS: usize = 256 * 1024;
 
-/// A file with its frontmatter taken apart.
+/// A file, split into frontmatter and body.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Front {
     values: Map<String, Value>,
-    /// The text behind it.
+    /// The text after the frontmatter.
     pub(crate) body: String,
-    /// There was a frontmatter, whatever it holds.
+    /// Whether the file has a frontmatter, even an empty or invalid one.
     pub(super) present: bool,
 }
 
 impl Front {
-    /// A text; numbers and switches count as what they look like.
+    /// Returns a text. Numbers and booleans are converted to text.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         let text = match self.values.get(key)? {
             Value::String(text) => text.trim().to_string(),
@@ -37,7 +38,7 @@ impl Front {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Texts: a list of them, or one.
+    /// Returns a list of texts; a single text becomes a list with one item.
     pub(crate) fn texts(&self, key: &str) -> Vec<String> {
         match self.values.get(key) {
             Some(Value::Array(list)) => list.iter().filter_map(|item| item.as_str().map(str::to_string)).collect(),
@@ -56,7 +57,7 @@ impl Front {
         self.values.keys().map(String::as_str)
     }
 
-    /// A switch; false where it is none.
+    /// Returns a boolean; false if the value is missing or of another type.
     pub(super) fn flag(&self, key: &str) -> bool {
         match self.values.get(key) {
             Some(Value::Bool(flag)) => *flag,
@@ -66,17 +67,17 @@ impl Front {
     }
 }
 
-/// Takes a file apart. A file without frontmatter is all body.
+/// Parses a file. If it has no frontmatter, all of it is the body.
 ///
 /// # Errors
-/// The frontmatter is no YAML object within the limits; one line that says why.
+/// Returns a one-line message if the frontmatter is not a YAML object within the limits.
 pub(crate) fn strict(text: &str) -> Result<Front, String> {
     let (yaml, body) = split(text)?;
     let values = yaml.map_or_else(|| Ok(Map::new()), read)?;
     Ok(Front { values, body: body.to_string(), present: yaml.is_some() })
 }
 
-/// The same; where the YAML has a fault, lines of `key: value` are read, and the fault is given back.
+/// Does the same; if the YAML is invalid, it reads lines of `key: value` and returns the error as well.
 pub(super) fn lenient(text: &str) -> (Front, Option<String>) {
     let (yaml, body) = match split(text) {
         Ok(parts) => parts,
@@ -90,7 +91,7 @@ pub(super) fn lenient(text: &str) -> (Front, Option<String>) {
     (Front { values, body: body.to_string(), present: yaml.is_some() }, fault)
 }
 
-/// The frontmatter, if there is one, and the body.
+/// Splits a file into the frontmatter, if there is one, and the body.
 fn split(text: &str) -> Result<(Option<&str>, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
@@ -119,7 +120,7 @@ fn read(yaml: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Lines of `key: value`, and of `- item` below a key without a value.
+/// Reads lines of `key: value`, and of `- item` below a key without a value.
 fn lines(yaml: &str) -> Map<String, Value> {
     let unquoted = |text: &str| {
         let text = text.trim();
@@ -154,7 +155,7 @@ struct Budget {
     texts: Cell<usize>,
 }
 
-/// A value that takes from the budget.
+/// Deserializes a value and subtracts its size from the budget.
 #[derive(Clone, Copy)]
 struct Node<'a>(&'a Budget);
 

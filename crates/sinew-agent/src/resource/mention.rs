@@ -1,4 +1,4 @@
-//! `@path` in a message: the file goes with it.
+//! Attaches files that a message mentions with `@path`.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -13,44 +13,44 @@ use sinew_tools::{Access, Host, ImageSettings, folder_listing, picture_block};
 
 use super::folders::ResourceFolders;
 
-/// The attached part of a text file, as the tool `read` would show it.
+/// The limits of an attached text, equal to those of the tool `read`.
 const LINES: usize = 2_000;
 const BYTES: usize = 50 * 1024;
-/// Bytes in which lines are counted.
+/// The maximum number of bytes in which lines are counted.
 const COUNTED: u64 = 64 << 20;
-/// A larger picture is not opened.
+/// Larger images are not opened.
 const PICTURE: u64 = 20 << 20;
-/// Files that go with one message.
+/// The maximum number of files attached to one message.
 const FILES: usize = 100;
-/// Names in a warning.
+/// The maximum number of file names in a warning.
 const NAMED: usize = 5;
-/// Entries of a folder that are listed.
+/// The maximum number of folder entries that are listed.
 const ENTRIES: usize = 500;
 
-/// Attaches files.
+/// Attaches files to messages.
 #[derive(Clone)]
 pub struct Attacher<'a> {
-    /// The folders at which paths begin.
+    /// The folders that relative paths start from.
     pub folders: &'a ResourceFolders,
-    /// The treatment of pictures.
+    /// The image settings.
     pub images: ImageSettings,
-    /// Asked before each file, while lines are counted and while pictures are made smaller.
+    /// Checked before each file, while lines are counted and while images are resized.
     pub cancel: CancelToken,
-    /// The tools of the session: what is attached counts for them as read. `None`: nobody writes files.
+    /// The tools of the session, which treat attached files as read. `None` if no tool writes files.
     pub host: Option<&'a Host>,
 }
 
-/// The result of mentions.
+/// The attached files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Attached {
-    /// The files in the order in which they were named, each once.
+    /// The files in the order in which they were mentioned, each one once.
     pub files: Vec<MentionedFile>,
-    /// Warnings of files that were not attached; at most one sentence.
+    /// Warnings about files that were not attached; at most one sentence.
     pub warnings: Vec<String>,
 }
 
 impl Attached {
-    /// The message, if there is anything to say.
+    /// Returns the message with the files; `None` if there are none.
     #[must_use]
     pub fn message(self, timestamp: i64) -> Option<AgentMessage> {
         let files = self.files;
@@ -59,13 +59,13 @@ impl Attached {
 }
 
 impl Attacher<'_> {
-    /// Attaches what a text mentions. The text itself stays as it is.
+    /// Attaches the files that a text mentions. The text itself is not changed.
     #[must_use]
     pub fn mentions(&self, text: &str) -> Attached {
         self.attach(&names(text).iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Attaches files and folders by name. A sign that ends a sentence counts only where a file has it in its name.
+    /// Attaches files and folders by name. Punctuation at the end of a name is ignored, unless a file has that name.
     #[must_use]
     pub fn attach(&self, names: &[&str]) -> Attached {
         let mut attached = Attached::default();
@@ -100,10 +100,10 @@ impl Attacher<'_> {
         attached
     }
 
-    /// Makes a picture fit what providers take, as those that are attached.
+    /// Resizes an image to the limits of providers, as attached images are.
     ///
     /// # Errors
-    /// It is no picture that can be shown, or pictures are switched off.
+    /// Returns an error if the image cannot be decoded or images are disabled.
     pub fn image(&self, bytes: &[u8]) -> Result<Block, String> {
         if self.images.block_images {
             return Err("pictures are switched off (images.blockImages)".into());
@@ -122,7 +122,7 @@ impl Attacher<'_> {
     /// Attaches one file or folder.
     ///
     /// # Errors
-    /// It cannot be read, or is neither a text nor a picture: the reason.
+    /// Returns the reason if it cannot be read, or is neither text nor an image.
     pub fn one(&self, name: &str) -> Result<MentionedFile, String> {
         if self.cancel.is_cancelled() {
             return Err("aborted".into());
@@ -140,7 +140,7 @@ impl Attacher<'_> {
         let mut file = open_plain(&path).map_err(failed)?;
         self.access().check_opened(&file, &path)?;
         let real = opened_path(&file, &path).map_err(failed)?;
-        // Enough for every text that is shown, and for telling what a file is.
+        // Enough for every text that is shown, and for detecting the file type.
         file.by_ref().take(BYTES as u64 + 8).read_to_end(&mut head).map_err(failed)?;
         if sinew::image::SourceFormat::of(&head).is_some() {
             file.rewind().map_err(failed)?;
@@ -152,7 +152,8 @@ impl Attacher<'_> {
             let text = utf16(&head);
             let (attached, whole) = text_file(name, &text, text.lines().count() as u64, false);
             if let Some(host) = self.host {
-                // The lines on disk are other bytes: only the digest of them all speaks for them.
+                // The attached lines are decoded and differ from the bytes on disk, so only the hash of the whole file
+                // is recorded.
                 host.mentioned(&real, Some(Sha256::digest(&head).into()), whole, &[]);
             }
             return Ok(attached);
@@ -169,7 +170,7 @@ impl Attacher<'_> {
         Ok(attached)
     }
 
-    /// The text about the files that are attached.
+    /// Returns the access checks for attached files.
     fn access(&self) -> Access {
         self.host.map(|host| host.attachment_access(&self.folders.cwd)).unwrap_or_default()
     }
@@ -216,10 +217,10 @@ impl Attacher<'_> {
     }
 }
 
-/// Writes a path so that a text which has it behind a blank mentions it.
+/// Formats a path so that it is recognized as a mention when it follows a space.
 #[must_use]
 pub fn mention(path: &str) -> String {
-    // Two signs mention nothing.
+    // Two `@` signs are not a mention.
     let path = &if path.starts_with('@') { format!("./{path}") } else { path.to_string() };
     let is_plain = !path.contains(char::is_whitespace) && !path.starts_with(['"', '\'']);
     match ['"', '\''].into_iter().find(|quote| !path.contains(*quote)) {
@@ -228,7 +229,7 @@ pub fn mention(path: &str) -> String {
     }
 }
 
-/// The paths that a text mentions: behind an `@` that stands at the start or after a blank, up to the next blank, or
+/// Returns the paths that a text mentions: after an `@` at the start or after whitespace, up to the next whitespace or
 /// in quotes.
 fn names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -244,7 +245,7 @@ fn names(text: &str) -> Vec<String> {
                 }
                 None => rest.split(char::is_whitespace).next(),
             };
-            // A lone sign, and two of them, mention nothing.
+            // A single `@` and `@@` are not mentions.
             if let Some(name) = name.filter(|name| !name.is_empty() && !name.starts_with('@')) {
                 names.push(name.to_string());
                 rest = &rest[name.len() + 2 * usize::from(quote.is_some())..];
@@ -257,12 +258,12 @@ fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// The facts of a file that was read as a whole.
+/// The facts of a file that was read completely.
 struct Counted {
     lines: u64,
-    /// `head` is all of it.
+    /// Whether `head` is the whole file.
     whole: bool,
-    /// Of its content; `None` where it is too large to be looked at whole.
+    /// The hash of the content; `None` if the file is too large to be read completely.
     hash: Option<[u8; 32]>,
 }
 
@@ -289,22 +290,22 @@ fn count_lines(head: &[u8], file: File, cancel: &CancelToken) -> std::io::Result
     Ok(Counted { lines, whole, hash: (left > 0).then(|| digest.finalize().into()) })
 }
 
-/// The lines of the file that are attached, byte for byte; none where the first one is too long.
+/// Returns the attached lines of the file, byte for byte; empty if the first one is too long.
 fn attached_lines<'a>(head: &'a [u8], attached: &MentionedFile, all: bool) -> &'a [u8] {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    // Behind a part stands a line that says so.
+    // A truncated text ends with a line that says so.
     let lines = attached.content.lines().count() - usize::from(!all);
     let mut ends = memchr::memchr_iter(b'\n', head).map(|at| at + 1);
     match lines.checked_sub(1).map(|last| ends.nth(last)) {
         None => &[],
         Some(Some(end)) => &head[..end],
-        // The last line of a file may have no end; one that was cut has none either.
+        // The last line of a file may have no line break; a truncated line has none either.
         Some(None) if all => head,
         Some(None) => &[],
     }
 }
 
-/// The number of bytes at the end of `bytes` that begin a character which goes on behind them.
+/// Returns the number of bytes at the end of `bytes` that are an incomplete character.
 fn half_character(bytes: &[u8]) -> usize {
     let back = bytes.iter().rev().take(3).position(|byte| *byte & 0xc0 != 0x80);
     let Some(back) = back.map(|at| at + 1) else { return 0 };
@@ -323,8 +324,8 @@ fn utf16(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// The first lines of a text, whole ones; of a first line that is too long its start. `more` stands behind `text`.
-/// Whether that is all of the file comes with it.
+/// Returns the first lines of a text, or the start of the first line if it is too long. `more` says that the file
+/// continues after `text`. The flag is true if all of the file is attached.
 fn text_file(name: &str, text: &str, line_count: u64, more: bool) -> (MentionedFile, bool) {
     let mut end = 0;
     for line in text.split_inclusive('\n').take(LINES) {
@@ -333,7 +334,7 @@ fn text_file(name: &str, text: &str, line_count: u64, more: bool) -> (MentionedF
         }
         end += line.len();
     }
-    // A line that is cut by the end of what was read is not whole.
+    // A line that ends where reading stopped may be incomplete.
     if more && end == text.len() && !text.ends_with('\n') {
         end = text.rfind('\n').map_or(0, |at| at + 1);
     }

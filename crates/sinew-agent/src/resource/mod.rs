@@ -1,18 +1,18 @@
-//! Resources that users and projects add in files: skills, commands, prompt templates and rules; and their use in a
-//! prompt.
+//! Resources that users and projects define in files: skills, commands, prompt templates and rules; and their use in
+//! prompts.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
-//! | `source` | where files lie, which one wins, how much of them is read |
-//! | `frontmatter` | the YAML at the start of a file, and nothing that could explode in it |
+//! | `source` | the folders, their precedence, and limits on reading |
+//! | `frontmatter` | the YAML at the start of a file, with limits on its expansion |
 //! | `skill` | folders with a `SKILL.md` |
 //! | `template` | commands and prompt templates, and their arguments |
-//! | `rule` | rules, and which of them go where |
-//! | `stream` | rules that an answer is held against while it comes |
+//! | `rule` | rules and how each of them is used |
+//! | `stream` | rules that an answer is checked against while it streams |
 //! | `mention` | `@path` in a message |
-//! | `prompt` | what a prompt is: a command, a skill, a template, a text with mentions |
+//! | `prompt` | parsing of prompts: a command, a skill, a template, or a text with mentions |
 //!
-//! Loading changes nothing and stops at nothing: a file that cannot be used is named in [`Resources::warnings`].
+//! Loading changes no files and never fails: [`Resources::warnings`] names the files that cannot be used.
 
 mod escape;
 mod folders;
@@ -42,37 +42,37 @@ pub use skill::Skill;
 pub use source::Origin;
 pub use template::{Template, arguments, substitute};
 
-/// The resources that were found. Of two things of a kind with one name the first one counts: flags before the project, the project
-/// before the user.
+/// The resources that were found. If two resources of one kind have the same name, the first is used: flags come before
+/// the project, the project before the user.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
     /// Skills by name.
     pub skills: Vec<Skill>,
-    /// Commands in files and prompt templates, in the order in which a name is looked up: templates of flags, then of
-    /// the project commands before templates, then the same of the user.
+    /// Commands in files and prompt templates, in lookup order: templates of flags, the project's commands and
+    /// templates, the user's commands and templates.
     pub templates: Vec<Template>,
-    /// Rules of all buckets.
+    /// Rules of all kinds.
     pub rules: Vec<Rule>,
-    /// Warnings of files that could not be used, one sentence each.
+    /// Warnings about files that could not be used, one sentence each.
     pub warnings: Vec<String>,
     skill_commands: bool,
 }
 
-/// A command, for lists.
+/// A command as shown in lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedCommand {
-    /// Without the slash.
+    /// The name, without the slash.
     pub name: String,
-    /// One line.
+    /// A one-line description.
     pub description: String,
-    /// A hint of its arguments.
+    /// A hint about its arguments.
     pub hint: Option<String>,
     /// `extension`, `skill`, `command` or `prompt`.
     pub source: &'static str,
 }
 
 impl Resources {
-    /// Reads everything anew. Linear in what the folders hold, within limits for files, names and bytes.
+    /// Reads all resources again. Linear in the size of the folders, with limits on files, names and bytes.
     #[must_use]
     pub fn load(options: &ResourceOptions) -> Resources {
         let mut reader = source::Reader::new(options);
@@ -83,12 +83,12 @@ impl Resources {
         Resources { skills, templates, rules, warnings: reader.warnings, skill_commands }
     }
 
-    /// The warnings of `self` that `before` did not have: what a user must read after reading everything anew.
+    /// Returns the warnings that `before` did not have, which are shown to the user after a reload.
     pub fn news<'a>(&'a self, before: &'a Resources) -> impl Iterator<Item = &'a str> {
         self.warnings.iter().filter(|text| !before.warnings.contains(text)).map(String::as_str)
     }
 
-    /// The names that a user may write behind a slash, in the order in which a name is looked up; the first of a name.
+    /// Returns the commands that a user may type after a slash, in lookup order, each name once.
     #[must_use]
     pub fn listed_commands(&self, commands: &Commands) -> Vec<ListedCommand> {
         let mut list: Vec<ListedCommand> = Vec::new();
@@ -112,20 +112,20 @@ impl Resources {
         list
     }
 
-    /// The skill of a name.
+    /// Returns the skill with this name.
     #[must_use]
     pub fn skill(&self, name: &str) -> Option<&Skill> {
         self.skills.iter().find(|skill| skill.name == name)
     }
 
-    /// The whole texts of the rules that always apply, for the system prompt; empty without one.
+    /// Returns the full texts of the rules that always apply, for the system prompt; empty if there are none.
     #[must_use]
     pub fn applied_rules(&self) -> String {
         rule::applied(&self.rules)
     }
 
-    /// `<available_skills>` and `<rules>` for the system prompt. What they list is read by a tool: without one there
-    /// is nothing to list.
+    /// Returns `<available_skills>` and `<rules>` for the system prompt. The model needs a tool to read their files, so
+    /// the list is empty if `can_read` is false.
     #[must_use]
     pub fn listings(&self, can_read: bool) -> Vec<String> {
         if !can_read {

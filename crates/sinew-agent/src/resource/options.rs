@@ -1,4 +1,4 @@
-//! Options of loading: the resources that are looked for, and their folders.
+//! The options of loading: kinds of resources and their folders.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -8,41 +8,42 @@ use super::folders::ResourceFolders;
 use crate::extension::{Context, Extension, Point};
 use crate::hook_points;
 
-/// The resources that are looked for, and where.
+/// The kinds of resources to load, and their folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceOptions {
     /// The folders.
     pub folders: ResourceFolders,
-    /// Skills are looked for (`skills.enabled`, not `--no-skills`).
+    /// Whether skills are loaded (`skills.enabled`, not `--no-skills`).
     pub skills: bool,
-    /// `/skill:<name>` is a command (`skills.enableCommands`).
+    /// Whether `/skill:<name>` is a command (`skills.enableCommands`).
     pub skill_commands: bool,
-    /// Folders that are searched whole (`skills.directories`).
+    /// Additional folders of skills (`skills.directories`).
     pub skill_directories: Vec<PathBuf>,
-    /// Globs of names; when there are any, only these skills count (`skills.include`).
+    /// Globs of names; if not empty, only matching skills are loaded (`skills.include`).
     pub skill_include: Vec<String>,
-    /// Globs of names of skills that do not count (`skills.ignore`).
+    /// Globs of names of skills that are skipped (`skills.ignore`).
     pub skill_ignore: Vec<String>,
-    /// `.claude/skills` count (`skills.enableClaude`).
+    /// Whether `.claude/skills` are loaded (`skills.enableClaude`).
     pub claude_skills: bool,
-    /// Skills that were named one by one (`--skill`); they count whatever the rest says.
+    /// Explicit skills (`--skill`), which are loaded regardless of the other options.
     pub named_skills: Vec<PathBuf>,
-    /// Prompt templates are looked for (not `--no-prompt-templates`).
+    /// Whether prompt templates are loaded (not `--no-prompt-templates`).
     pub templates: bool,
-    /// Templates that were named one by one (`--prompt-template`).
+    /// Explicit templates (`--prompt-template`).
     pub named_templates: Vec<PathBuf>,
-    /// Rules are looked for (not `--no-rules`).
+    /// Whether rules are loaded (not `--no-rules`).
     pub rules: bool,
-    /// Rules of other programs count (`rules.enableForeign`).
+    /// Whether rules of other programs are loaded (`rules.enableForeign`).
     pub foreign_rules: bool,
-    /// Rules that were named one by one, by extensions; they count whatever the rest says.
+    /// Explicit rules from extensions, which are loaded regardless of the other options.
     pub named_rules: Vec<PathBuf>,
-    /// Texts of the project count where they are links out of it. Default true: who names no project trusts it.
+    /// Whether project files may be links to files outside of the project. Default: true; set it
+    /// to false for an untrusted project.
     pub trusted: bool,
 }
 
 impl ResourceOptions {
-    /// Everything in `folders`, but for the rules of other programs.
+    /// Returns options that load everything in `folders`, except for the rules of other programs.
     #[must_use]
     pub fn new(folders: ResourceFolders) -> ResourceOptions {
         ResourceOptions {
@@ -63,8 +64,8 @@ impl ResourceOptions {
         }
     }
 
-    /// Adds what the extensions name (`resources_discover`), behind what was named already; gives the faults of those
-    /// that failed. To be called before each [`Resources::load`](super::Resources::load).
+    /// Appends the resources that the extensions name (`resources_discover`) and returns the failures. Call it before
+    /// each [`Resources::load`](super::Resources::load).
     pub async fn discover(&mut self, extensions: &[Arc<dyn Extension>], context: &Context) -> Vec<String> {
         let mut found: [Vec<String>; 3] = Default::default();
         let point = Point::new("resources_discover", serde_json::json!({}));

@@ -1,4 +1,4 @@
-//! Reading of prompts: a command, a skill, a template, or a text with mentions.
+//! Parses prompts: a command, a skill, a template, or a text with mentions.
 
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
@@ -14,7 +14,7 @@ use crate::event::Event;
 use crate::extension::{CommandResult, Context, Extension, Point, SlashCommand};
 use crate::hook_points;
 
-/// The commands of a session, the first of a name: those of extensions in load order.
+/// The commands of the extensions, in load order; the first of each name is used.
 #[derive(Clone, Default)]
 pub struct Commands {
     all: Vec<SlashCommand>,
@@ -22,7 +22,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// The commands of `extensions`; the names of those that came too late are given back.
+    /// Collects the commands of `extensions`. Also returns the names of duplicates, which are ignored.
     #[must_use]
     pub fn new(extensions: &[Arc<dyn Extension>]) -> (Commands, Vec<String>) {
         let mut commands = Commands { all: Vec::new(), extensions: extensions.to_vec() };
@@ -37,55 +37,55 @@ impl Commands {
         (commands, doubled)
     }
 
-    /// The command of a name.
+    /// Returns the command with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&SlashCommand> {
         self.all.iter().find(|command| command.name == name)
     }
 
-    /// All of them.
+    /// Returns all commands.
     #[must_use]
     pub fn all(&self) -> &[SlashCommand] {
         &self.all
     }
 }
 
-/// A prompt that was read.
+/// A parsed prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
-    /// For the model; empty: a command did everything.
+    /// The messages for the model; empty if a command handled the prompt.
     pub messages: Vec<AgentMessage>,
     /// The notice of a command for the user.
     pub info: Option<String>,
-    /// Warnings; each is shown once.
+    /// Warnings, each of which is shown once.
     pub warnings: Vec<String>,
-    /// The model that a template asks for.
+    /// The model that a template requests.
     pub model: Option<String>,
-    /// The thinking level that it asks for.
+    /// The thinking level that a template requests.
     pub thinking: Option<String>,
-    /// A command asked to leave.
+    /// Whether a command asked to quit.
     pub quit: bool,
 }
 
-/// Reads prompts.
+/// The inputs for parsing prompts.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
-    /// Commands.
+    /// The commands.
     pub commands: &'a Commands,
-    /// Skills and templates.
+    /// The skills and templates.
     pub resources: &'a Resources,
     /// Attaches files.
     pub attacher: &'a Attacher<'a>,
     /// The facts of the session for commands.
     pub context: &'a Context,
-    /// Milliseconds since the epoch.
+    /// The current time, in milliseconds since the epoch.
     pub now: i64,
 }
 
 impl Reading<'_> {
-    /// Reads what a user wrote: a command of an extension, else (once the extensions have seen the text) a skill, else a command in a file or a template; then
-    /// what the text mentions is attached. An unknown `/x` is a text for the model. `before` is data that goes in front
-    /// of the text, in which nothing is looked for.
+    /// Parses a prompt of the user: a command of an extension; otherwise, after the extensions have processed the text,
+    /// a skill, a command in a file or a template. Then it attaches the mentioned files. An unknown `/x` is sent to the
+    /// model as text. `before` is data that is inserted before the text; commands and mentions in it are ignored.
     pub async fn read(&self, text: &str, before: &str) -> Prompt {
         let mut prompt = Prompt::default();
         let command = slash(text).and_then(|(name, arguments)| Some((self.commands.find(name)?, arguments)));
@@ -110,14 +110,14 @@ impl Reading<'_> {
         prompt
     }
 
-    /// Data that is a prompt of its own: no command and no mention counts in it.
+    /// Returns a prompt with data only; commands and mentions in it are ignored.
     #[must_use]
     pub fn data(&self, text: &str) -> Prompt {
         let said = UserMessage { content: Content::Text(text.to_string()), timestamp: self.now };
         Prompt { messages: vec![said.into()], ..Prompt::default() }
     }
 
-    /// Asks the extensions what becomes of a text; none where one of them has done everything.
+    /// Lets the extensions process a text; returns `None` if one of them handled it.
     async fn input(&self, text: &str, prompt: &mut Prompt) -> Option<String> {
         let (mut text, mut handled) = (text.to_string(), false);
         let point = Point::new("input", serde_json::json!({"text": text}));
@@ -141,7 +141,7 @@ impl Reading<'_> {
         (!handled).then_some(text)
     }
 
-    /// Runs a command; gives what it says to the model.
+    /// Runs a command and returns its prompt for the model.
     async fn run(&self, command: &SlashCommand, arguments: &str, prompt: &mut Prompt) -> Option<String> {
         let work = async { command.handler.execute(arguments, self.context).await };
         let result = match AssertUnwindSafe(work).catch_unwind().await {
@@ -159,13 +159,14 @@ impl Reading<'_> {
         None
     }
 
-    /// The text for the model, and the part of it in which mentions count; none where the user must be told instead.
+    /// Returns the text for the model and the part of it in which mentions are recognized; `None` if a warning for the
+    /// user was added instead.
     fn expand(&self, text: &str, name: &str, arguments: &str, prompt: &mut Prompt) -> Option<(String, String)> {
         if let Some(skill) = name.strip_prefix("skill:").filter(|_| self.resources.skill_commands)
             && let Some(skill) = self.resources.skill(skill)
         {
             return match skill.prompt(arguments) {
-                // What a skill says of others (`@scope/package`) is no mention of the user's.
+                // A skill's text may contain names such as `@scope/package`, which are not mentions of the user.
                 Ok(text) => Some((text, arguments.to_string())),
                 Err(reason) => {
                     prompt.warnings.push(format!("/{name}: {reason}"));
@@ -183,7 +184,7 @@ impl Reading<'_> {
     }
 }
 
-/// The name and the arguments of `/name arguments`.
+/// Splits `/name arguments` into the name and the arguments.
 fn slash(text: &str) -> Option<(&str, &str)> {
     let rest = text.trim_start().strip_prefix('/')?;
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

@@ -1,4 +1,4 @@
-//! Rules: texts that hold always, when they are needed, or when an answer breaks them.
+//! Rules: texts that apply always, when they are needed, or when an answer violates them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,20 +7,20 @@ use super::options::ResourceOptions;
 use super::source::{Origin, Reader, Yaml, has_extension};
 use super::stream::{InterruptMode, Scope};
 
-/// Bytes of all rules that always apply.
+/// The maximum number of bytes of all rules that always apply.
 const APPLIED: usize = 256 * 1024;
 const NAME: usize = 64;
 
 /// A rule of a project or of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Names it in `rule://<name>`.
+    /// The name in `rule://<name>`.
     pub name: String,
-    /// The cases in which it is needed.
+    /// When the rule is needed.
     pub description: String,
-    /// The files that it is about.
+    /// The files that it applies to.
     pub globs: Vec<String>,
-    /// Its bucket.
+    /// How it is used.
     pub bucket: Bucket,
     /// Its text.
     pub body: String,
@@ -30,21 +30,21 @@ pub struct Rule {
     pub origin: Origin,
 }
 
-/// The use of a rule; the first that fits.
+/// The use of a rule; the first that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bucket {
-    /// An answer is held against it while it comes.
+    /// Answers are checked against it while they stream.
     Stream {
-        /// Regular expressions; one that is found is enough.
+        /// Regular expressions; one match is enough.
         conditions: Vec<String>,
-        /// The parts of an answer that are looked at; empty: text and the arguments of tools.
+        /// The parts of an answer that are checked; if empty, the text and the arguments of tools.
         scopes: Vec<Scope>,
-        /// Stops the answer or not; absent: as the settings say.
+        /// Which answers are stopped; `None` uses the settings.
         interrupt: Option<InterruptMode>,
     },
-    /// Its text stands in the system prompt.
+    /// The system prompt includes its text.
     Always,
-    /// Its description does; the model reads the rest.
+    /// The system prompt includes its description; the model reads the text when it needs it.
     Listed,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Rule> 
     rules
 }
 
-/// The rules of the project and of the user.
+/// Finds the rules of the project and of the user.
 fn find(options: &ResourceOptions, rules: &mut Vec<Rule>, reader: &mut Reader) {
     let folders = &options.folders;
     add_folder(rules, &folders.project.join("rules"), Origin::Project, Kind::Own, reader);
@@ -92,14 +92,14 @@ fn find(options: &ResourceOptions, rules: &mut Vec<Rule>, reader: &mut Reader) {
     add_folder(rules, &folders.agent.join("rules"), Origin::User, Kind::Own, reader);
 }
 
-/// The spelling of a bucket in a file.
+/// The file format, which determines the bucket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// `alwaysApply`, `description`, `condition`.
+    /// Uses `alwaysApply`, `description` and `condition`.
     Own,
-    /// `trigger`.
+    /// Uses `trigger`.
     Windsurf,
-    /// Without frontmatter it always applies.
+    /// Always applies if it has no frontmatter.
     Cline,
 }
 
@@ -122,7 +122,7 @@ fn add(rules: &mut Vec<Rule>, path: &Path, origin: Origin, kind: Kind, reader: &
             .warn(path, &format!("the name {name:?} must be 1 to 64 bytes without blanks, quotes and slashes"));
     }
     if rules.iter().any(|other| other.name == name) {
-        // A project's rule in place of a user's is what was meant.
+        // A project's rule replaces a user's rule of the same name, so this is not a warning.
         return;
     }
     let mut conditions = front.texts("condition");
@@ -169,7 +169,7 @@ fn add(rules: &mut Vec<Rule>, path: &Path, origin: Origin, kind: Kind, reader: &
     rules.push(Rule { name, description, globs, bucket, body, path: path.to_path_buf(), origin });
 }
 
-/// A list written in one text, divided by commas outside of brackets.
+/// Splits a list at commas outside of brackets.
 fn parts(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let divided = text.split(|c| {
@@ -183,7 +183,7 @@ fn parts(text: &str) -> Vec<&str> {
     divided.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// The whole texts of the rules that always apply.
+/// Returns the full texts of the rules that always apply.
 pub(super) fn applied(rules: &[Rule]) -> String {
     let always = rules.iter().filter(|rule| rule.bucket == Bucket::Always && !rule.body.is_empty());
     let texts: Vec<String> =
@@ -191,7 +191,7 @@ pub(super) fn applied(rules: &[Rule]) -> String {
     texts.join("\n")
 }
 
-/// The rules that the model reads when it needs them.
+/// Returns the list of the rules that the model reads when it needs them.
 pub(super) fn listing(rules: &[Rule]) -> String {
     let listed = rules.iter().filter(|rule| rule.bucket == Bucket::Listed);
     let lines: Vec<String> = listed

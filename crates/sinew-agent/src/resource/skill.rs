@@ -1,4 +1,4 @@
-//! Skills: folders with a `SKILL.md` that says what they are good for.
+//! Skills: folders with a `SKILL.md` that describes when to use them.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -13,35 +13,35 @@ use super::{frontmatter, source};
 const FILE: &str = "SKILL.md";
 const NAME: usize = 64;
 const DESCRIPTION: usize = 1_024;
-/// Bytes of the list in the system prompt.
+/// The maximum number of bytes of the list in the system prompt.
 const LISTED: usize = 64 * 1024;
 
 /// A skill. Its text is read when it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Lower-case letters, digits and `-`, at most 64.
+    /// The name: lower-case letters, digits and `-`, at most 64 characters.
     pub name: String,
-    /// The cases in which to use it, at most 1,024 characters.
+    /// When to use it, at most 1,024 characters.
     pub description: String,
     /// Its `SKILL.md`.
     pub path: PathBuf,
     /// Its owner.
     pub origin: Origin,
-    /// The model hears of it; else only `/skill:<name>` uses it.
+    /// Whether the system prompt lists it; otherwise it is only available as `/skill:<name>`.
     pub listed: bool,
 }
 
 impl Skill {
-    /// The folder of the skill.
+    /// Returns the folder of the skill.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    /// The text of `/skill:<name> <arguments>` for the model.
+    /// Returns the text of `/skill:<name> <arguments>` for the model.
     ///
     /// # Errors
-    /// The file can no longer be read.
+    /// Returns an error if the file can no longer be read.
     pub fn prompt(&self, arguments: &str) -> Result<String, String> {
         let text = source::text(&self.path).map_err(|reason| format!("{}: {reason}", self.path.display()))?;
         let body = frontmatter::lenient(&text).0.body;
@@ -58,7 +58,7 @@ impl Skill {
         Ok(out)
     }
 
-    /// A file of the skill; `SKILL.md` where none is named.
+    /// Returns a file of the skill; `SKILL.md` if `relative` is empty.
     pub(super) fn file(&self, relative: &str) -> Result<PathBuf, String> {
         if relative.is_empty() {
             return Ok(self.path.clone());
@@ -70,7 +70,7 @@ impl Skill {
             return Err(refused());
         }
         let path = self.folder().join(relative);
-        // A link may lead elsewhere, whatever the words of the path say.
+        // A link may point outside of the folder, so the resolved paths are compared.
         match (fs::canonicalize(&path), fs::canonicalize(self.folder())) {
             (Ok(real), Ok(folder)) if real.starts_with(&folder) => Ok(path),
             (Ok(_), _) => Err(refused()),
@@ -97,7 +97,7 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Skill>
     let mut found = Vec::new();
     for (root, origin) in roots(options) {
         for folder in reader.entries(&root) {
-            // One stat per entry: a folder of thousands of files costs no read of them.
+            // Each entry costs one stat and no read, even in a folder with thousands of files.
             let file = folder.join(FILE);
             if file.is_file() {
                 found.push((file, origin));
@@ -119,7 +119,7 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Skill>
     skills
 }
 
-/// The folders that hold skills, the first one wins.
+/// Returns the folders that contain skills, in order of precedence.
 fn roots(options: &ResourceOptions) -> Vec<(PathBuf, Origin)> {
     let folders = &options.folders;
     let mut roots = vec![(folders.project.join("skills"), Origin::Project)];
@@ -159,7 +159,7 @@ fn add(skills: &mut Vec<Skill>, path: &Path, origin: Origin, reader: &mut Reader
     skills.push(Skill { name, description, path: path.to_path_buf(), origin, listed });
 }
 
-/// `skills.include` and `skills.ignore`.
+/// The settings `skills.include` and `skills.ignore`.
 struct Filter {
     include: Vec<GlobSet>,
     ignore: Vec<GlobSet>,
@@ -190,7 +190,7 @@ impl Filter {
     }
 }
 
-/// The skills that the model may choose.
+/// Returns the list of the skills that the model may choose.
 pub(super) fn listing(skills: &[Skill]) -> String {
     let mut lines = Vec::new();
     let mut left = LISTED;

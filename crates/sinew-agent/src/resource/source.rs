@@ -1,4 +1,4 @@
-//! The folders of resource files, the order in which they win, and limits of reading.
+//! The folders of resource files, their precedence, and limits on reading.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,15 +10,15 @@ use sinew_session::links;
 use super::frontmatter::{self, Front};
 use super::options::ResourceOptions;
 
-/// A larger file is no skill, template or rule.
+/// Larger files are skipped.
 const FILE: u64 = 256 * 1024;
-/// Bytes of all files at most.
+/// The maximum number of bytes of all files.
 const ALL: usize = 16 * 1024 * 1024;
-/// Entries of one tree of folders that are looked at.
+/// The maximum number of entries that are visited in one folder tree.
 const ENTRIES: usize = 50_000;
-/// Levels of folders in a tree.
+/// The maximum depth of a folder tree.
 const DEPTH: usize = 8;
-/// Warnings that are kept; more say nothing new.
+/// The maximum number of warnings that are kept.
 const WARNINGS: usize = 100;
 
 /// The owner of a file.
@@ -35,7 +35,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// One word for lists.
+    /// Returns one word for lists.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,27 +47,27 @@ impl Origin {
     }
 }
 
-/// Reads files within limits and keeps what went wrong.
+/// Reads files within limits and collects warnings.
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) warnings: Vec<String>,
     read: usize,
     known: HashSet<PathBuf>,
     dropped: usize,
-    /// The project that is not trusted; none: all counts.
+    /// The folder of an untrusted project; `None` if all files may be used.
     fenced: Option<PathBuf>,
-    /// A file that the user has named, or owns: it counts wherever it leads.
+    /// Paths that the user named or owns, which may be links to anywhere.
     free: Vec<PathBuf>,
-    /// The folder of the session.
+    /// The working directory of the session.
     cwd: PathBuf,
 }
 
-/// The strictness with which the frontmatter of a file is read.
+/// The strictness of parsing frontmatter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Yaml {
-    /// A fault is an error.
+    /// Invalid YAML is an error.
     Strict,
-    /// A fault is named; lines of `key: value` count all the same.
+    /// Invalid YAML causes a warning, and lines of `key: value` are used.
     Lenient,
 }
 
@@ -84,7 +84,7 @@ impl Reader {
         }
     }
 
-    /// Returns whether a text of the project is a link out of it that does not count.
+    /// Returns whether a file of an untrusted project is a link to a file outside of it.
     fn is_out(&self, path: &Path) -> bool {
         let Some(project) = self.fenced.as_ref().filter(|project| path.starts_with(project)) else { return false };
         !self.free.iter().any(|free| path.starts_with(free)) && links::out_of(project, path).is_some()
@@ -100,10 +100,10 @@ impl Reader {
         }
     }
 
-    /// Reads a file and its frontmatter. None: it cannot be used and that is named, or another name of it was read
-    /// before.
+    /// Reads a file and its frontmatter. Returns `None` if it cannot be used, which adds a warning, or if it was read
+    /// before under another name.
     pub(super) fn front(&mut self, path: &Path, yaml: Yaml) -> Option<Front> {
-        // Whether to trust the project is asked, or told, by who starts the session.
+        // Not a warning here: the code that starts the session asks or informs the user about trust.
         if self.is_out(path) {
             return None;
         }
@@ -111,7 +111,7 @@ impl Reader {
             self.warn(path, "not read: it belongs to another user, in a folder that everybody may write to");
             return None;
         }
-        // One file counts once, whatever links lead to it.
+        // A file is used once, even if several links point to it.
         if let Ok(real) = fs::canonicalize(path)
             && !self.known.insert(real)
         {
@@ -139,7 +139,7 @@ impl Reader {
         Ok(text)
     }
 
-    /// The entries of a folder whose names begin with no dot, by name. A folder that is missing has none.
+    /// Returns the entries of a folder whose names do not begin with a dot, sorted by name. A missing folder has none.
     pub(super) fn entries(&mut self, folder: &Path) -> Vec<PathBuf> {
         let read = match fs::read_dir(folder) {
             Ok(read) => read,
@@ -166,8 +166,8 @@ impl Reader {
         paths
     }
 
-    /// The files below a folder for which `wanted` holds, folder by folder, by name. A folder counts once, whatever
-    /// links lead to it.
+    /// Returns the files below a folder for which `wanted` is true, folder by folder, sorted by name. A folder is
+    /// visited once, even if several links point to it.
     pub(super) fn tree(&mut self, root: &Path, wanted: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
@@ -197,13 +197,13 @@ impl Reader {
     }
 }
 
-/// The text of a regular file of at most 256 KB; what is not UTF-8 becomes U+FFFD.
+/// Reads a regular file of at most 256 KB; invalid UTF-8 becomes U+FFFD.
 pub(super) fn text(path: &Path) -> Result<String, String> {
     let bytes = read_plain(path, FILE).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns whether a path ends with one of these extensions.
+/// Returns whether a path has one of these extensions.
 pub(super) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| extensions.iter().any(|known| known.eq_ignore_ascii_case(extension)))

@@ -1,25 +1,25 @@
-//! Commands in files and prompt templates: texts with places for arguments.
+//! Commands in files and prompt templates: texts with placeholders for arguments.
 
 use std::path::{Path, PathBuf};
 
 use super::options::ResourceOptions;
 use super::source::{Origin, Reader, Yaml, has_extension};
 
-/// Characters of a first line that stand for a missing description.
+/// The number of characters of the first line that replace a missing description.
 const FIRST: usize = 60;
 
-/// A text that `/<name> arguments` stands for.
+/// A text that `/<name> arguments` inserts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// The name behind the slash. A command in a folder has the folder in front, divided by `:`.
+    /// The name after the slash. The name of a command in a folder begins with the folder and `:`.
     pub name: String,
-    /// One line for lists.
+    /// A one-line description for lists.
     pub description: String,
-    /// A hint of its arguments, for lists.
+    /// A hint about its arguments, for lists.
     pub hint: Option<String>,
-    /// The model that it asks for.
+    /// The model that it requests.
     pub model: Option<String>,
-    /// The thinking level that it asks for.
+    /// The thinking level that it requests.
     pub thinking: Option<String>,
     /// The text.
     pub body: String,
@@ -27,12 +27,12 @@ pub struct Template {
     pub path: PathBuf,
     /// Its owner.
     pub origin: Origin,
-    /// A command; else a prompt template.
+    /// Whether it is a command; otherwise it is a prompt template.
     pub command: bool,
 }
 
 impl Template {
-    /// Its text with these arguments. A text without a placeholder gets them at its end.
+    /// Returns its text with these arguments. If it has no placeholder, the arguments are appended.
     #[must_use]
     pub fn prompt(&self, typed: &str) -> String {
         let (text, is_used) = substitute(&self.body, typed);
@@ -43,8 +43,8 @@ impl Template {
     }
 }
 
-/// Divides arguments at blanks. Single and double quotes hold blanks together, there are no escapes, and a quote that
-/// is never closed runs to the end.
+/// Splits arguments at whitespace. Single and double quotes preserve whitespace; there are no escapes, and an unclosed
+/// quote extends to the end.
 #[must_use]
 pub fn arguments(text: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -66,9 +66,9 @@ pub fn arguments(text: &str) -> Vec<String> {
     words
 }
 
-/// Puts arguments in place of `$1`…`$9`, `${1}`, `$@`, `${@:2}` (from the second on) and `${@:2:3}` (three of them), and what
-/// was typed, quotes and line breaks included, in place of `$ARGUMENTS`. An argument that is missing is empty. What an
-/// argument holds is never looked at again. Returns the text, and whether it has a placeholder.
+/// Replaces `$1`…`$9`, `${1}`, `$@`, `${@:2}` (from the second on) and `${@:2:3}` (three of them) by arguments, and
+/// `$ARGUMENTS` by the typed text with its quotes and line breaks. A missing argument is empty. Placeholders inside an
+/// argument are not replaced. Returns the text, and whether it has a placeholder.
 #[must_use]
 pub fn substitute(text: &str, typed: &str) -> (String, bool) {
     let arguments = arguments(typed);
@@ -100,10 +100,10 @@ pub fn substitute(text: &str, typed: &str) -> (String, bool) {
     (out, is_used)
 }
 
-/// The place of what was typed, as it was typed.
+/// The placeholder for the arguments as they were typed.
 const AS_TYPED: &str = "$ARGUMENTS";
 
-/// A placeholder behind a `$`: its length, the first argument and how many of them.
+/// Parses a placeholder after a `$`: its length, the index of the first argument, and the number of arguments.
 fn place(text: &str) -> Option<(usize, usize, usize)> {
     if text.starts_with('@') {
         return Some((1, 0, usize::MAX));
@@ -124,7 +124,7 @@ fn place(text: &str) -> Option<(usize, usize, usize)> {
     }
 }
 
-/// Commands first, then templates; of two with one name the first counts.
+/// Loads commands first, then templates. If two have the same name, the first is used.
 pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Template> {
     let folders = &options.folders;
     let mut all: Vec<Template> = Vec::new();
@@ -167,7 +167,7 @@ fn add(all: &mut Vec<Template>, path: &Path, name: String, origin: Origin, comma
         return reader.warn(path, "not used: the name of a command holds no blank");
     }
     if all.iter().any(|other| other.name == name) {
-        // A project's command in place of a user's is what was meant.
+        // A project's command replaces a user's command of the same name, so this is not a warning.
         return;
     }
     let Some(front) = reader.front(path, Yaml::Lenient) else { return };

@@ -11,7 +11,7 @@ use crate::extension::{CommandHandler, CommandResult, Context, Extension, SlashC
 use sinew_llm::message::AgentMessage;
 use sinew_tools::tool::Boxed;
 
-/// A home and a project, with resources.
+/// A home directory and a project with resources.
 struct TestEnv {
     folder: tempfile::TempDir,
 }
@@ -48,7 +48,7 @@ impl TestEnv {
         Resources::load(&self.options())
     }
 
-    /// The warnings without the folder of the test.
+    /// Returns the warnings without the folder of the test.
     fn warnings(&self, resources: &Resources) -> Vec<String> {
         let root = format!("{}/", self.path("").display());
         resources.warnings.iter().map(|text| text.replace(&root.replace("//", "/"), "")).collect()
@@ -126,7 +126,7 @@ fn filters_and_directories_choose_skills() {
     assert_eq!(names(&Resources::load(&options)), [("web-a", "x")]);
     #[cfg(unix)]
     {
-        // A loop, and a second name for what is there already.
+        // A loop, and a second name for an existing skill.
         std::os::unix::fs::symlink(env.path("more"), env.path("more/x/loop")).unwrap();
         std::os::unix::fs::symlink(env.path("more/x/y/z"), env.path("p/.sinew/skills/again")).unwrap();
         options.skill_include.clear();
@@ -141,7 +141,7 @@ fn filters_and_directories_choose_skills() {
 fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
     let long = "x".repeat(1_025);
     let huge = format!("---\ndescription: |\n{}---\n", "  line\n".repeat(1 << 20));
-    // Each line doubles what the one before holds.
+    // Each line doubles the size of the previous one.
     let bomb: String = (1..30).map(|at| format!("a{at}: &a{at} [*a{0}, *a{0}]\n", at - 1)).collect();
     let bomb = format!("---\na0: &a0 [x]\n{bomb}description: boom\n---\n");
     let deep = format!("---\ndescription: {}x{}\n---\n", "[".repeat(20_000), "]".repeat(20_000));
@@ -438,7 +438,7 @@ fn arguments_stay_as_they_were_typed() {
     check("Costs 5$ or $0.", "x", "Costs 5$ or $0.\n\nx");
 }
 
-/// A word in quotes, so that it is one argument.
+/// Quotes a word, so that it is one argument.
 fn quoted(word: &str) -> String {
     format!("'{word}'")
 }
@@ -446,7 +446,7 @@ fn quoted(word: &str) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// An argument stands in the result as it was given, whatever it looks like.
+    /// An argument is inserted unchanged, even if it looks like a placeholder.
     #[test]
     fn arguments_are_never_expanded_again(
         given in proptest::collection::vec("[$@{}:0-9a-zA-Z ]{0,12}|\\$ARGUMENTS|\\$\\{@:1\\}|\\$1", 0..5),
@@ -472,7 +472,7 @@ proptest! {
         prop_assert_eq!(substitute(&text, &typed), (expect, places.iter().any(|at| *at != 6)));
     }
 
-    /// Nothing that a file may hold makes reading it fail.
+    /// No content of a file makes reading it fail.
     #[test]
     fn no_file_is_too_strange(text in "\\PC{0,200}|(---\n)?([a-z&*\\[\\]{}:,'\"| -]{0,20}\n){0,8}(---\n)?.{0,20}") {
         let (front, _) = frontmatter::lenient(&text);
@@ -511,7 +511,7 @@ impl Extension for Adds {
     }
 }
 
-/// A picture of one point.
+/// An image of one pixel.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 async fn read(env: &TestEnv, resources: &Resources, text: &str, before: &str) -> Prompt {

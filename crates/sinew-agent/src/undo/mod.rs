@@ -1,11 +1,11 @@
-//! Undo of everything that a turn did to the session's directory, whoever did it: the edit tools, a command, a job, a hook.
+//! Undo of all changes that a turn made in the session's directory, whether by edit tools, a command, a job or a hook.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `store` | the checkpoints of the directory, with their first one in the background |
+//! | `store` | the checkpoints of the directory; the first one is created in the background |
 //! | `watcher` | the directories that changed since the last checkpoint |
-//! | `recorder` | the stretches of a turn in which its calls and jobs run, as pairs of checkpoints |
-//! | `record` | the entries of the session that name these pairs, and what was undone |
+//! | `recorder` | the spans of a turn in which its calls and jobs run, as pairs of checkpoints |
+//! | `record` | the session entries that store these pairs and the undone turns |
 //! | `turns` | the turns of a branch, read from the session |
 //! | `restore` | plans, undo and redo |
 //! | `report` | the text of a plan and of a result |

@@ -1,4 +1,4 @@
-//! The stretches of a turn in which its calls and jobs run.
+//! Records the spans of a turn in which its calls and jobs run.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -13,11 +13,11 @@ use sinew_tools::semantics::{Semantics, Subject};
 use super::record::UndoRecord;
 use super::store::{Border, CheckpointStore};
 
-/// Returns the ids of the background jobs that run.
+/// Returns the ids of the running background jobs.
 pub type RunningJobs = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
-/// Takes a checkpoint at both ends of each stretch in which calls, jobs or hooks of a turn run. What changes outside of
-/// these stretches is not the turn's: the user works on while the model thinks.
+/// Creates a checkpoint at both ends of each span in which calls, jobs or hooks of a turn run. Changes outside of these
+/// spans do not belong to the turn: the user continues to work while the model thinks.
 pub struct TurnRecorder {
     store: Arc<CheckpointStore>,
     session: String,
@@ -26,32 +26,32 @@ pub struct TurnRecorder {
     unproven: Mutex<Option<UnprovenTurn>>,
 }
 
-/// A turn that ran programs, whose end was seen only by what the system announced.
+/// A turn that ran programs and whose last checkpoint relied on change notifications.
 #[derive(Debug)]
 struct UnprovenTurn {
-    /// The entry that began it.
+    /// The entry that started it.
     id: String,
     /// Its last checkpoint.
     end: String,
 }
 
-/// A turn that goes on.
+/// A turn that is running.
 #[derive(Debug, Default)]
 struct OpenTurn {
-    /// The calls that run.
+    /// The ids of the running calls.
     running: HashSet<String>,
     stretch: Option<Stretch>,
-    /// A program ran, so that something may have changed that nobody announced.
+    /// Whether a program ran, so that changes without a notification are possible.
     runs_programs: bool,
-    /// The checkpoint at the end of the last stretch.
+    /// The checkpoint at the end of the last span.
     end: Option<String>,
 }
 
-/// A stretch that goes on.
+/// A span that is open.
 #[derive(Debug, Clone)]
 struct Stretch {
     start: Border,
-    /// The directories that are looked at; `None` is everything.
+    /// The directories to scan; `None` for all.
     folders: Option<HashSet<Vec<u8>>>,
 }
 
@@ -62,7 +62,7 @@ impl std::fmt::Debug for TurnRecorder {
 }
 
 impl TurnRecorder {
-    /// Makes the recorder of a session.
+    /// Creates the recorder of a session.
     #[must_use]
     pub fn new(store: Arc<CheckpointStore>, session: &str, jobs: RunningJobs) -> TurnRecorder {
         TurnRecorder { store, session: session.to_string(), jobs, turn: Mutex::default(), unproven: Mutex::default() }
@@ -74,7 +74,7 @@ impl TurnRecorder {
         &self.store
     }
 
-    /// Begins a turn. A job that still runs begins a stretch.
+    /// Starts a turn. If a job is still running, a span starts too. Returns a warning for the user.
     pub(crate) async fn begin_turn(&self) -> Option<String> {
         *self.turn.lock() = Some(OpenTurn::default());
         if (self.jobs)().is_empty() {
@@ -84,12 +84,12 @@ impl TurnRecorder {
         warning.or_else(|| self.store.take_off_reason())
     }
 
-    /// Makes the first checkpoint in the background: the request is on its way.
+    /// Creates the first checkpoint in the background, while the request is sent.
     pub(crate) fn request_sent(&self) {
         self.store.begin();
     }
 
-    /// Begins a stretch before a call that can change something, unless one goes on. Returns a warning for the user.
+    /// Opens a span before a call that can change files, unless one is open. Returns a warning for the user.
     pub(crate) async fn call_started(&self, call: &str, semantics: &Semantics, arguments: &Value) -> Option<String> {
         if semantics.effects.changes_nothing() {
             return None;
@@ -115,7 +115,7 @@ impl TurnRecorder {
         None
     }
 
-    /// Ends the stretch after the last call that ran, unless a job runs. Returns the record for the session; an error is
+    /// Closes the span after the last running call, unless a job runs. Returns the record for the session; an error is
     /// a warning for the user.
     pub(crate) async fn call_ended(&self, call: &str) -> Result<Option<UndoRecord>, String> {
         {
@@ -129,7 +129,8 @@ impl TurnRecorder {
         if (self.jobs)().is_empty() { self.end_stretch(Vec::new()).await } else { Ok(None) }
     }
 
-    /// Ends the turn that the entry `id` began, whatever still runs. Returns as [`TurnRecorder::call_ended`].
+    /// Ends the turn that the entry `id` started, even if jobs still run. Returns the same as
+    /// [`TurnRecorder::call_ended`].
     pub(crate) async fn end_turn(&self, id: &str) -> Result<Option<UndoRecord>, String> {
         let ended = self.end_stretch((self.jobs)()).await;
         let turn = self.turn.lock().take();
@@ -139,20 +140,20 @@ impl TurnRecorder {
         ended
     }
 
-    /// Reads the directory once more after a turn that ran programs: what they changed without that the system announced it
-    /// (through a memory map) joins the turn. Returns as [`TurnRecorder::call_ended`].
+    /// Scans the directory again after a turn that ran programs. Changes without a notification (for example through a
+    /// memory map) are added to the turn. Returns the same as [`TurnRecorder::call_ended`].
     pub(crate) async fn prove(&self) -> Result<Option<UndoRecord>, String> {
         let Some(UnprovenTurn { id, end }) = self.unproven.lock().take() else { return Ok(None) };
         let proven = self.blocking(|store, session| store.prove(session)).await;
         let (border, has_several_authors) = proven.map_err(|error| format!("undo: {}", error.message()))?;
-        // The walk cannot distinguish the changes of several authors.
+        // The scan cannot distinguish the changes of several authors.
         let is_new = border.id != end && !has_several_authors;
         let record =
             UndoRecord::Span { turn: id, start: end, end: border.id, jobs: Vec::new(), gaps: Vec::new(), late: true };
         Ok(is_new.then_some(record))
     }
 
-    /// Begins a stretch; `edited` are the paths of an edit tool, `None` is a program.
+    /// Opens a span. `edited` contains the paths of an edit tool; `None` stands for a program.
     async fn begin_stretch(&self, edited: Option<Vec<Vec<u8>>>) -> Option<String> {
         if self.store.off_reason().is_some() {
             return self.store.take_off_reason();
@@ -208,7 +209,7 @@ impl TurnRecorder {
             return Ok(None);
         }
         let gaps: BTreeSet<String> = start.gaps.into_iter().chain(end.gaps).collect();
-        // The turn is named by whoever writes the record.
+        // The code that writes the record fills in the turn.
         let turn = String::new();
         Ok(Some(UndoRecord::Span {
             turn,
@@ -220,7 +221,7 @@ impl TurnRecorder {
         }))
     }
 
-    /// Runs work on the store beside the threads of the agent.
+    /// Runs blocking work on the store outside of the async threads.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CheckpointStore, &str) -> Result<T> + Send + 'static,
@@ -243,7 +244,7 @@ fn edited_paths(root: &Path, semantics: &Semantics, arguments: &Value) -> Vec<Ve
     subjects.filter_map(below).collect()
 }
 
-/// Returns a path relative to the directory; `None` if it lies outside of it.
+/// Returns a path relative to the directory; `None` if it is outside of it.
 #[must_use]
 pub fn path_below(root: &Path, path: &Path) -> Option<Vec<u8>> {
     let mut plain = PathBuf::new();

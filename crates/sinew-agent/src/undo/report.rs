@@ -1,4 +1,4 @@
-//! The text of a plan and of a result.
+//! Formats plans and results for the user.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use sinew::checkpoint::{Action, Plan, PlanEntry};
 use super::restore::{UndoPlan, UndoResult};
 use super::turns::Turn;
 
-/// Lists what an undo or a redo would do: a line per file, and the repositories that moved.
+/// Lists what an undo or a redo would do: one line per file, and the repositories that moved.
 #[must_use]
 pub fn plan_text(plan: &UndoPlan) -> String {
     let mut text = String::new();
@@ -21,7 +21,7 @@ pub fn plan_text(plan: &UndoPlan) -> String {
     text + &list(&plan.plan, &plan.turns, false)
 }
 
-/// Says what an undo or a redo did.
+/// Describes what an undo or a redo did.
 #[must_use]
 pub fn result_text(result: &UndoResult) -> String {
     if let Some(nothing) = nothing(&result.turns, &result.restored.plan) {
@@ -90,8 +90,8 @@ fn list(plan: &Plan, turns: &[Turn], is_done: bool) -> String {
     text
 }
 
-/// Returns the line of a file: action, path, who changed it or why it stays. `turns` is the number of turns that are undone;
-/// 0 is a redo.
+/// Returns the line of a file: action, path, and who changed it or why it is kept. `turns` is the number of turns that
+/// are undone; 0 for a redo.
 #[must_use]
 pub fn entry_text(entry: &PlanEntry, turns: usize, is_done: bool) -> String {
     let who = match turns {
@@ -99,7 +99,7 @@ pub fn entry_text(entry: &PlanEntry, turns: usize, is_done: bool) -> String {
         1 => "this turn",
         _ => "these turns",
     };
-    // A name must not control the terminal that shows it.
+    // A file name must not contain control characters for the terminal.
     let path = String::from_utf8_lossy(&entry.path).replace(char::is_control, "\u{fffd}");
     let verb = match (&entry.action, is_done) {
         (Action::Restore, false) => "restore",

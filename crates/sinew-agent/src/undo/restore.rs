@@ -1,4 +1,4 @@
-//! Plans of an undo, the undo itself, and redo.
+//! Plans and executes undo and redo.
 
 use sinew::base::{CancelToken, Error, ErrorCode, Result};
 use sinew::checkpoint::{Action, Force, Plan, RestoreOptions, RestoreResult};
@@ -7,14 +7,15 @@ use super::record::UndoRecord;
 use super::store::CheckpointStore;
 use super::turns::{History, Turn};
 
-/// The wishes of an undo.
+/// The options of an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoRequest {
-    /// The number of turns, from the latest one that is not undone yet. At least 1; more than there are is all.
+    /// The number of turns, counted from the latest one that is not undone yet; at least 1. A larger number than there
+    /// are undoes all.
     pub turns: usize,
-    /// Paths below the directory: only they and what is below them. Default: all.
+    /// Paths below the directory, to which the undo is restricted. Default: all.
     pub paths: Option<Vec<Vec<u8>>>,
-    /// The kept paths that are restored all the same.
+    /// The kept paths that are restored nevertheless.
     pub force: Force,
 }
 
@@ -24,7 +25,7 @@ impl Default for UndoRequest {
     }
 }
 
-/// The actions that an undo or a redo would take.
+/// The actions that an undo or a redo would perform.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UndoPlan {
     /// The turns that are undone, oldest first; empty for a redo.
@@ -42,7 +43,7 @@ impl UndoPlan {
         self.options.paths = Some(paths);
     }
 
-    /// Restores the kept paths as well, whoever changed them.
+    /// Restores the kept paths as well, regardless of who changed them.
     pub fn force(&mut self) {
         self.options.force = Force::All;
     }
@@ -53,7 +54,7 @@ impl UndoPlan {
 pub struct UndoResult {
     /// The turns that were undone, oldest first; empty for a redo.
     pub turns: Vec<Turn>,
-    /// The actions as they were carried out.
+    /// The actions that were performed.
     pub restored: RestoreResult,
     /// The entry for the session; `None` if nothing was done.
     pub record: Option<UndoRecord>,
@@ -62,7 +63,7 @@ pub struct UndoResult {
 /// Plans the undo of the latest turns on the branch of a session. Nothing is written.
 ///
 /// # Errors
-/// `NotFound` if no turn is left; the directory is not kept; a checkpoint is lost.
+/// Returns `NotFound` if no turn is left, and an error if undo is off for the directory or a checkpoint is lost.
 pub fn plan_undo(store: &CheckpointStore, history: History, request: &UndoRequest) -> Result<UndoPlan> {
     let open: Vec<Turn> = history.turns.into_iter().filter(|turn| !turn.is_undone).collect();
     if open.is_empty() {
@@ -75,7 +76,7 @@ pub fn plan_undo(store: &CheckpointStore, history: History, request: &UndoReques
 fn plan_turns(store: &CheckpointStore, turns: Vec<Turn>, request: &UndoRequest) -> Result<UndoPlan> {
     let spans: Vec<(String, String)> = turns.iter().flat_map(|turn| turn.spans.iter().cloned()).collect();
     let Some(first) = spans.iter().map(|(start, _)| start).min().cloned() else {
-        // An undo that is off says so, and not that nothing changed.
+        // If undo is off, this returns its error instead of an empty plan.
         store.checkpoints()?;
         return Ok(UndoPlan { turns, ..UndoPlan::default() });
     };
@@ -88,7 +89,7 @@ fn plan_turns(store: &CheckpointStore, turns: Vec<Turn>, request: &UndoRequest) 
 /// Plans the redo of the latest undo. Nothing is written.
 ///
 /// # Errors
-/// `NotFound` if nothing was undone; otherwise as [`plan_undo`].
+/// Returns `NotFound` if nothing was undone, and otherwise the errors of [`plan_undo`].
 pub fn plan_redo(store: &CheckpointStore, mut history: History, request: &UndoRequest) -> Result<UndoPlan> {
     let Some(checkpoint) = history.redos.pop() else {
         return Err(Error::new(ErrorCode::NotFound, "there is no undo to take back"));
@@ -99,11 +100,11 @@ pub fn plan_redo(store: &CheckpointStore, mut history: History, request: &UndoRe
     Ok(UndoPlan { turns: Vec::new(), checkpoint: Some(checkpoint), plan, options })
 }
 
-/// Carries a plan out: an undo, or a redo if it names no turns. What changed since the plan was made stays, and the result
-/// says so.
+/// Executes a plan: an undo, or a redo if it names no turns. Files that changed after the plan was made are kept, and
+/// the result names them.
 ///
 /// # Errors
-/// A checkpoint is lost, or the store cannot be written.
+/// Returns an error if a checkpoint is lost or the store cannot be written.
 pub fn carry_out(store: &CheckpointStore, plan: UndoPlan) -> Result<UndoResult> {
     let UndoPlan { turns, checkpoint, options, .. } = plan;
     let Some(checkpoint) = checkpoint else { return Ok(UndoResult { turns, ..UndoResult::default() }) };
@@ -115,14 +116,14 @@ pub fn carry_out(store: &CheckpointStore, plan: UndoPlan) -> Result<UndoResult> 
     let ids: Vec<String> = turns.iter().map(|turn| turn.id.clone()).collect();
     let record = match (&restored.redo, ids.is_empty()) {
         (Some(redo), false) => Some(UndoRecord::Undo { turns: ids, redo: redo.clone(), complete }),
-        // A redo of some paths leaves the others to the next one.
+        // A redo of some paths leaves the other paths to the next redo.
         (_, true) if options.paths.is_none() => Some(UndoRecord::Redo { redo: checkpoint }),
         _ => None,
     };
     Ok(UndoResult { turns, restored, record })
 }
 
-/// Says which jobs may have written what changed after the turns.
+/// Adds the jobs that may have made the changes after the turns.
 fn name_jobs(plan: &mut Plan, turns: &[Turn]) {
     let Some(jobs) = turns.last().map(|turn| &turn.jobs).filter(|jobs| !jobs.is_empty()) else { return };
     for entry in &mut plan.entries {

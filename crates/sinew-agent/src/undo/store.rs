@@ -13,35 +13,36 @@ use tokio::sync::watch;
 
 use super::watcher::ChangeWatcher;
 
-/// The text where no directory is recorded.
+/// The reason if undo is off or unsupported.
 pub const OFF: &str = match cfg!(unix) {
     true => "undo is off: the setting checkpoint.enabled is false",
     false => "undo is not available on this system",
 };
 
-/// A tree with more entries is not kept.
+/// Larger directories have no checkpoints.
 const MOST_ENTRIES: usize = 500_000;
-/// A directory that takes longer to scan is not scanned around each call.
+/// If a scan of the directory takes longer, it is not scanned around each call.
 const LONGEST_SCAN: Duration = Duration::from_millis(300);
 
 /// The options of a [`CheckpointStore`].
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// The directory in which the sessions work.
+    /// The working directory of the sessions.
     pub root: PathBuf,
-    /// The folder of the store, outside of the directory or in a path that is skipped.
+    /// The folder of the store; it must be outside of the directory or in a skipped path.
     pub store: PathBuf,
-    /// Paths that no checkpoint contains: the program's own folder.
+    /// Paths that no checkpoint contains, such as the program's own folder.
     pub skip: Vec<PathBuf>,
-    /// The user's home, which is not kept as a whole. Default: none.
+    /// The user's home directory, which never has checkpoints. Default: none.
     pub home: Option<PathBuf>,
-    /// The largest file whose old content is kept, in bytes.
+    /// The maximum size of a file whose old content is stored, in bytes.
     pub max_file_bytes: u64,
-    /// The time for which the first program waits until the first checkpoint is complete.
+    /// How long the first program waits for the first checkpoint.
     pub wait: Duration,
-    /// A directory with more entries is not kept. Default: 500,000.
+    /// The maximum number of entries; a larger directory has no checkpoints. Default: 500,000.
     pub max_entries: usize,
-    /// Watches the directory, so that a checkpoint reads only what changed. Default: none, each one reads everything.
+    /// Watches the directory, so that a checkpoint reads only changed directories. Default: none, so that each one
+    /// reads everything.
     pub sinew: Option<Arc<Sinew>>,
 }
 
@@ -68,32 +69,32 @@ enum Baseline {
     NotStarted,
     Running,
     Complete,
-    /// The directory is not kept: the reason.
+    /// The directory has no checkpoints, with the reason.
     Off(String),
 }
 
-/// One end of a stretch.
+/// The checkpoint at one end of a span.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Border {
     /// The checkpoint.
     pub(super) id: String,
-    /// The contents that it could not keep.
+    /// The contents that could not be stored.
     pub(super) gaps: Vec<String>,
 }
 
-/// Checkpoints of one directory, which all of its sessions share. The first one is made in the background.
+/// The checkpoints of one directory, shared by all of its sessions. The first one is created in the background.
 pub struct CheckpointStore {
     options: StoreOptions,
     checkpoints: Mutex<Option<Arc<Checkpoints>>>,
     baseline: watch::Sender<Baseline>,
-    /// The reason why nothing is kept was told.
+    /// Whether the reason why undo is off was reported.
     is_told: Mutex<bool>,
-    /// The time that the latest scan of everything took.
+    /// The duration of the latest full scan.
     scan: Mutex<Duration>,
     latest: Mutex<Latest>,
 }
 
-/// The latest checkpoint that this program took, and what changed since.
+/// The latest checkpoint of this program, and the changes since then.
 #[derive(Default)]
 struct Latest {
     border: Option<Border>,
@@ -107,7 +108,7 @@ impl std::fmt::Debug for CheckpointStore {
 }
 
 impl CheckpointStore {
-    /// Opens nothing yet.
+    /// Creates the store without opening anything.
     #[must_use]
     pub fn new(options: StoreOptions) -> CheckpointStore {
         let is_home = options.home.as_ref().is_some_and(|home| is_same(home, &options.root));
@@ -134,13 +135,13 @@ impl CheckpointStore {
         &self.options.root
     }
 
-    /// Returns the largest file whose old content is kept, in bytes.
+    /// Returns the maximum size of a file whose old content is stored, in bytes.
     #[must_use]
     pub fn max_file_bytes(&self) -> u64 {
         self.options.max_file_bytes
     }
 
-    /// Returns the reason why the directory is not kept, if it is not.
+    /// Returns why the directory has no checkpoints; `None` if it has.
     #[must_use]
     pub fn off_reason(&self) -> Option<String> {
         match &*self.baseline.borrow() {
@@ -149,7 +150,7 @@ impl CheckpointStore {
         }
     }
 
-    /// Returns the same once, and `None` afterwards.
+    /// Returns the same on the first call, and `None` afterwards.
     pub(super) fn take_off_reason(&self) -> Option<String> {
         let reason = self.off_reason()?;
         let mut is_told = self.is_told.lock();
@@ -159,7 +160,7 @@ impl CheckpointStore {
     /// Returns the open checkpoints. Blocks while they are opened.
     ///
     /// # Errors
-    /// If the directory is not kept, or cannot be opened.
+    /// Returns an error if the directory has no checkpoints or cannot be opened.
     pub fn checkpoints(&self) -> Result<Arc<Checkpoints>> {
         if let Some(reason) = self.off_reason() {
             return Err(Error::new(ErrorCode::Unsupported, reason));
@@ -179,7 +180,7 @@ impl CheckpointStore {
         Ok(checkpoints)
     }
 
-    /// Begins the first checkpoint in the background; at most once.
+    /// Starts the first checkpoint in the background, at most once.
     pub(super) fn begin(self: &Arc<CheckpointStore>) {
         let begins = self.baseline.send_if_modified(|state| {
             let begins = *state == Baseline::NotStarted;
@@ -205,8 +206,8 @@ impl CheckpointStore {
         }
     }
 
-    /// Waits for the first checkpoint, at most for the time of the options. Returns false if it is not there yet, or the
-    /// directory is not kept.
+    /// Waits for the first checkpoint, limited by the time in the options. Returns false if it is not complete by then,
+    /// or if undo is off.
     pub(super) async fn ready(self: &Arc<CheckpointStore>) -> bool {
         self.begin();
         let mut states = self.baseline.subscribe();
@@ -215,27 +216,27 @@ impl CheckpointStore {
         matches!(tokio::time::timeout(self.options.wait, ended).await, Ok(Ok(state)) if *state == Baseline::Complete)
     }
 
-    /// Begins to watch the directory. Where that fails, every checkpoint reads everything.
+    /// Starts to watch the directory. If that fails, every checkpoint reads everything.
     fn watch(&self) {
         let watcher = self.options.sinew.as_ref().and_then(|sinew| ChangeWatcher::open(sinew, &self.options.root).ok());
         self.latest.lock().watcher = watcher;
     }
 
-    /// Returns true if a checkpoint reads only what was announced.
+    /// Returns true if a checkpoint reads only directories with change notifications.
     pub(super) fn is_watched(&self) -> bool {
         self.latest.lock().watcher.as_ref().is_some_and(ChangeWatcher::is_complete)
     }
 
-    /// Returns true if scanning the directory takes so long that only the directories of edited files are looked at.
+    /// Returns true if a scan of the directory is so slow that only the directories of edited files are scanned.
     pub(super) fn is_advisory(&self) -> bool {
         !self.is_watched() && *self.scan.lock() > LONGEST_SCAN
     }
 
-    /// Takes a checkpoint; `folders` names the directories that are read, `None` reads those that changed. If none did, the
-    /// latest checkpoint is the answer. Blocks.
+    /// Creates a checkpoint. `folders` names the directories to read; `None` reads those that changed. If none changed,
+    /// this returns the latest checkpoint. Blocks.
     ///
     /// # Errors
-    /// Those of [`Checkpoints::take`].
+    /// Returns the errors of [`Checkpoints::take`].
     pub(super) fn take(
         &self,
         kind: CheckpointKind,
@@ -244,7 +245,7 @@ impl CheckpointStore {
     ) -> Result<Border> {
         let mut latest = self.latest.lock();
         let Latest { border, watcher } = &mut *latest;
-        // The next answer of the watcher contains all later changes.
+        // The next result of the watcher contains all later changes.
         let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
         let before = border.take();
         let scope = match (folders, changed, before) {
@@ -257,16 +258,16 @@ impl CheckpointStore {
             _ => None,
         };
         let taken = self.read(kind, session, scope)?;
-        // After an error, and after a look at some directories only, the next one reads everything.
+        // After an error, and after a scan of some directories only, the next checkpoint reads everything.
         *border = folders.is_none().then(|| taken.clone());
         Ok(taken)
     }
 
-    /// Reads everything, whatever was announced: finds what no watch can see. Returns the checkpoint, and whether something
-    /// was announced since the one before, so that the difference may have several authors. Blocks.
+    /// Reads everything, regardless of notifications, to find changes that no watch reports. Returns the checkpoint,
+    /// and whether notifications arrived since the previous one, so that the changes may have several authors. Blocks.
     ///
     /// # Errors
-    /// Those of [`Checkpoints::take`].
+    /// Returns the errors of [`Checkpoints::take`].
     pub(super) fn prove(&self, session: &str) -> Result<(Border, bool)> {
         let mut latest = self.latest.lock();
         let Latest { border, watcher } = &mut *latest;
@@ -274,7 +275,7 @@ impl CheckpointStore {
         let taken = self.read(CheckpointKind::End, Some(session), None)?;
         let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
         let is_quiet = before.is_some() && changed.is_some_and(|changed| changed.is_empty());
-        // The checkpoint may miss changes that were announced meanwhile, so the next one checks them.
+        // The checkpoint may miss changes that were reported meanwhile, so the next one checks them.
         *border = is_quiet.then(|| taken.clone());
         Ok((taken, !is_quiet))
     }
@@ -286,17 +287,17 @@ impl CheckpointStore {
         let options = TakeOptions { kind, session: session.map(str::to_string), changed, ..TakeOptions::default() };
         let begun = Instant::now();
         let taken = checkpoints.take(&options, &CancelToken::never())?;
-        // The first one reads contents too, which says nothing about later ones.
+        // The first scan also reads contents, so its duration says nothing about later ones.
         if is_whole && *self.baseline.borrow() == Baseline::Complete {
             *self.scan.lock() = begun.elapsed();
         }
         Ok(Border { id: taken.id, gaps: taken.coverage.gaps })
     }
 
-    /// Tells the checkpoints which files an edit tool is about to write. Blocks.
+    /// Records which files an edit tool is about to write. Blocks.
     ///
     /// # Errors
-    /// Those of [`Checkpoints::note`].
+    /// Returns the errors of [`Checkpoints::note`].
     pub(super) fn note(&self, paths: &[Vec<u8>], session: &str) -> Result<Border> {
         let noted = self.checkpoints()?.note(paths, Some(session), &CancelToken::never())?;
         Ok(Border { id: noted.id, gaps: noted.coverage.gaps })

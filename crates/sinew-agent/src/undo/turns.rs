@@ -1,4 +1,4 @@
-//! The turns of a branch, with their stretches.
+//! The turns of a branch, with their spans.
 
 use sinew::base::Result;
 use sinew_llm::message::AgentMessage;
@@ -6,36 +6,36 @@ use sinew_session::{Body, Session};
 
 use super::record::UndoRecord;
 
-/// A prompt of the user with everything that followed from it.
+/// A prompt of the user and everything that followed from it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Turn {
     /// The entry of its first message.
     pub id: String,
     /// The first line of the prompt.
     pub title: String,
-    /// Pairs of checkpoints in the order of time: the stretches in which it changed something.
+    /// Pairs of checkpoints in chronological order, one for each span in which something changed.
     pub spans: Vec<(String, String)>,
-    /// The background jobs that ran on when it was over.
+    /// The background jobs that were still running when it ended.
     pub jobs: Vec<String>,
-    /// The contents that its checkpoints could not keep.
+    /// The contents that its checkpoints could not store.
     pub gaps: Vec<String>,
-    /// All of its changes were undone, and not made again.
+    /// Whether all of its changes were undone and not redone.
     pub is_undone: bool,
 }
 
-/// The turns of a branch, and what was undone.
+/// The turns of a branch, and the undos.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct History {
-    /// Oldest first.
+    /// The turns, oldest first.
     pub turns: Vec<Turn>,
-    /// The checkpoints of the undos that a redo can take back, oldest first.
+    /// The checkpoints of the undos that a redo can revert, oldest first.
     pub redos: Vec<String>,
 }
 
 /// Returns the turns and undos on the path to the leaf of a session.
 ///
 /// # Errors
-/// If the file of the session can no longer be read.
+/// Returns an error if the file of the session can no longer be read.
 pub fn history(session: &Session) -> Result<History> {
     let mut history = History::default();
     let mut undos: Vec<(Vec<String>, String, bool)> = Vec::new();
@@ -49,12 +49,12 @@ pub fn history(session: &Session) -> Result<History> {
             (_, Some(UndoRecord::Span { turn, start, end, jobs, gaps, late })) => {
                 let at = history.turns.iter().position(|known| known.id == turn);
                 let at = at.unwrap_or_else(|| {
-                    // A job or an extension began the turn, without a prompt.
+                    // A job or an extension started the turn, without a prompt.
                     history.turns.push(Turn { id: turn, title: "(without a prompt)".into(), ..Turn::default() });
                     history.turns.len() - 1
                 });
                 if !late {
-                    // Steering messages that came meanwhile belong to the turn.
+                    // Steering messages that arrived meanwhile belong to the turn.
                     history.turns.truncate(at + 1);
                     history.turns[at].jobs = jobs;
                 }

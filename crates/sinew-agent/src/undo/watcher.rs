@@ -1,4 +1,4 @@
-//! The directories that changed since the last look, as the system announces it.
+//! The directories that changed since the last call, based on change notifications of the system.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use sinew::Sinew;
 use sinew::base::{CancelToken, Result};
 use sinew::watch::{ChangeKind, TreeWatcher, WatchMode, WatchOptions};
 
-/// The files that move when a repository does. They lie in a directory that is not watched.
+/// Files that change when the repository moves to another commit. Their directory is not watched.
 const POSITION: [&str; 4] = [".git/HEAD", ".git/index", ".git/logs/HEAD", ".git/packed-refs"];
 
-/// Length and time of the last change of a file; `None` if it is missing.
+/// The length and modification time of a file; `None` if it is missing.
 type Stamp = Option<(u64, Option<SystemTime>)>;
 
-/// Watches a directory with everything in it, ignored files included.
+/// Watches a directory and everything in it, including ignored files.
 pub(super) struct ChangeWatcher {
     root: PathBuf,
     tree: TreeWatcher,
@@ -23,10 +23,10 @@ pub(super) struct ChangeWatcher {
 }
 
 impl ChangeWatcher {
-    /// Begins to watch.
+    /// Starts to watch.
     ///
     /// # Errors
-    /// The directory cannot be read, or this system announces nothing.
+    /// Returns an error if the directory cannot be read or the system has no change notifications.
     pub(super) fn open(sinew: &Arc<Sinew>, root: &Path) -> Result<ChangeWatcher> {
         let options = WatchOptions { gitignore: false, ..WatchOptions::default() };
         let tree = sinew.watch(root, options, &CancelToken::never())?;
@@ -34,13 +34,13 @@ impl ChangeWatcher {
         Ok(ChangeWatcher { position: position(&root), root, tree })
     }
 
-    /// Returns true if the changes of every directory are announced.
+    /// Returns true if changes in every directory are reported.
     pub(super) fn is_complete(&self) -> bool {
         self.tree.mode() == WatchMode::Events
     }
 
-    /// Returns the directories below the root whose entries may have changed since the last call; `None` if every directory
-    /// has to be looked at, because some have no watch or announcements were lost.
+    /// Returns the directories below the root whose entries may have changed since the last call. Returns `None` if
+    /// every directory must be scanned, because some are not watched or notifications were lost.
     pub(super) fn changed(&mut self) -> Option<HashSet<Vec<u8>>> {
         let changes = self.tree.poll();
         let position = position(&self.root);
@@ -52,7 +52,7 @@ impl ChangeWatcher {
         for change in &changes {
             for path in std::iter::once(&change.path).chain(&change.to) {
                 folders.insert(super::recorder::parent_of(path));
-                // A directory that came or went may have taken the place of another one.
+                // A directory that appeared or disappeared may have replaced another one.
                 if change.kind != ChangeKind::Changed {
                     folders.insert(path.clone());
                 }

@@ -1,4 +1,4 @@
-//! Hooks that are real programs.
+//! Tests hooks that are real programs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn hooks(entries: Value) -> Vec<Hook> {
     hooks
 }
 
-/// A hook for `tool_call` that is a line of `sh`.
+/// A hook for `tool_call` that runs a line of `sh`.
 fn guard(script: &str, more: Value) -> Hook {
     let mut entry = json!({"event": "tool_call", "command": script, "shell": true});
     if let (Value::Object(entry), Value::Object(more)) = (&mut entry, more) {
@@ -67,7 +67,7 @@ async fn a_hook_reads_the_event_and_knows_no_more_than_it_should() {
     let script = "read line; printf '%s' \"$line\" | grep -q '^{\"event\":\"tool_call\",\"sessionId\":\"s1\",\"sessionFile\":\"/f.jsonl\",\"cwd\":\"/\",\"toolCallId\":\"c1\",\"toolName\":\"bash\",\"args\":{\"command\":\"ls\"}}$' || exit 1; \
         [ \"$SINEW_HOOK_EVENT/$SEEN/$PWD\" = tool_call/yes// ] || exit 3; [ -z \"$HOME\" ] || exit 4";
     assert_eq!(verdict(&guard(script, json!({}))).await, Ok(Verdict::Allow));
-    // More input than a pipe holds, to a program that does not read it.
+    // More input than fits into a pipe, for a program that does not read it.
     let big = call("bash", json!({"command": "x".repeat(4 << 20)}));
     assert_eq!(guard("exit 0", json!({})).before_tool_call(&big, &context()).await, Ok(Verdict::Allow));
 }
@@ -76,7 +76,7 @@ async fn a_hook_reads_the_event_and_knows_no_more_than_it_should() {
 async fn a_hook_that_does_not_end_is_killed_with_what_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("lock");
-    // The child holds the lock for as long as it lives.
+    // The child owns the lock while it lives.
     let script = format!(
         "(flock 9; echo > {0}.held; sleep 1000) 9> {0} & while [ ! -e {0}.held ]; do :; done; sleep 1000",
         lock.display()
@@ -85,7 +85,7 @@ async fn a_hook_that_does_not_end_is_killed_with_what_it_started() {
     assert_eq!(verdict(&hook).await, Err("it did not end within 3000 ms".into()));
     let again = move || std::fs::File::open(&lock).unwrap().lock().unwrap();
     tokio::task::spawn_blocking(again).await.unwrap();
-    // What holds the pipes after the end does not hold the answer.
+    // A child that keeps the pipes open must not delay the answer.
     let left = guard("sleep 1000 & echo '{\"block\": true, \"reason\": \"left\"}'", json!({}));
     assert_eq!(verdict(&left).await, Ok(Verdict::Block("left".into())));
 }

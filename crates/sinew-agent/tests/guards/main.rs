@@ -1,4 +1,4 @@
-//! What stands between a model and the machine, with real processes.
+//! Tests the protections between a model and the machine, with real processes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod hooks;

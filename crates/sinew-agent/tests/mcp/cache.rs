@@ -6,7 +6,7 @@ use sinew_agent::mcp::cache::{Cache, KnownServer};
 use sinew_mcp::Definition;
 use sinew_mcp::era::Era;
 
-/// How long an entry is known.
+/// The lifetime of an entry.
 const DAYS_30: i64 = 30 * 24 * 3600 * 1000;
 
 fn known(name: &str) -> Arc<KnownServer> {
@@ -103,14 +103,14 @@ fn definitions_that_are_no_text_are_none_and_are_replaced() {
     assert_eq!(again.get("b").unwrap().tools[0].text("name"), "two");
 }
 
-/// The bytes that this thread has read so far.
+/// Returns the number of bytes that this thread has read.
 #[cfg(target_os = "linux")]
 fn bytes_read() -> u64 {
     let facts = std::fs::read_to_string("/proc/thread-self/io").unwrap();
     facts.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
 }
 
-/// The front of a session over twenty servers with a thousand tools reads names, and no definition.
+/// Selecting the tools of a session with twenty servers and a thousand tools reads only names.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_stands_before_the_first_request_reads_no_definition_014() {
@@ -142,7 +142,7 @@ fn what_stands_before_the_first_request_reads_no_definition_014() {
     let read = bytes_read() - before - (before - own);
     assert_eq!(fronts, ["tool_search", "call_tool"]);
     assert!(bytes < 2_000 && read <= 64 * 1024, "{read} bytes read, {bytes} in front");
-    // They are there when somebody looks.
+    // The definitions are read on first use.
     assert_eq!(all.state("server7").unwrap().tools, Some(50));
     assert!(all.state("server7").unwrap().bytes > 50_000);
 }

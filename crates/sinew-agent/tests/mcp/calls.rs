@@ -41,7 +41,7 @@ async fn a_deferred_tool_runs_by_its_name_also_before_its_server_is_known_021() 
     let tools = Toolset::new(session.tools()).0.with_catalogue(Some(Arc::clone(&session) as _));
     let tool = tools.look_up("mcp_git_issue").unwrap();
     assert_eq!(run(&*tool, json!({}), CancelToken::never()).await.unwrap().0, "git/issue");
-    // Now it is known, and so is what does not exist.
+    // The server has listed its tools, so that missing ones are known too.
     assert!(tools.look_up("mcp_git_issue_list").is_some());
     assert!(tools.look_up("mcp_git_isue").is_none() && tools.look_up("mcp_hub_x").is_none());
     assert_eq!(tools.catalogue().unwrap().near("mcp_git_issues"), ["mcp_git_issue", "mcp_git_issue_list"]);
@@ -147,7 +147,7 @@ async fn a_schema_that_providers_refuse_stays_callable_022() {
     let all = manager(&world, Cache::in_memory(), &json!({"odd": {"command": "x", "expose": "direct"}}));
     all.connect("odd").await.unwrap();
     let session = session(&all);
-    // What a provider takes stands in front; the rest is behind the search.
+    // Tools that the provider accepts are part of requests; the others can be searched.
     assert_eq!(
         session.names(),
         ["mcp_odd_untyped", "mcp_odd_none", "mcp_odd_true", "mcp_odd_round", "tool_search", "call_tool"]

@@ -16,7 +16,7 @@ fn file(origin: Origin, trusted: bool, text: &str) -> ConfigFile {
     ConfigFile { path: name.into(), origin, trusted, text: text.into() }
 }
 
-/// Reads one entry `s` of a file of this origin.
+/// Reads one entry `s` from a file of this origin.
 #[track_caller]
 fn one(origin: Origin, entry: Value) -> (Standing, Vec<String>) {
     let text = json!({"mcpServers": {"s": entry}}).to_string();
@@ -44,7 +44,7 @@ fn invalid(origin: Origin, entry: Value, says: &str) {
 #[test]
 fn one_bad_entry_never_removes_another_033() {
     let text = r#"{
-        // Comments and commas at the end are fine.
+        // Comments and trailing commas are allowed.
         "mcpServers": {
             "both": {"command": "a", "url": "https://b"},
             "none": {},
@@ -133,7 +133,7 @@ fn variables_of_a_project_go_where_they_may_003() {
     let headers = json!({"url": "https://h", "headers": {"Authorization": "Bearer ${GITHUB_TOKEN}"}});
     let Transport::Http { headers, .. } = ready(Origin::Project, headers).transport else { panic!() };
     assert_eq!(headers[0].1, "Bearer tok");
-    // The user's own file may say what it likes.
+    // The user's own file may use any variable here.
     assert!(matches!(one(Origin::User, url).0, Standing::Ready(_)));
     for origin in [Origin::User, Origin::Project, Origin::Flag] {
         let key = json!({"command": "x", "env": {"K": "${OPENAI_API_KEY}"}});
@@ -200,7 +200,7 @@ fn the_words_about_a_login_are_read_and_bad_ones_named_031() {
         invalid(Origin::User, web(bad), says);
     }
     invalid(Origin::User, json!({"command": "x", "oauth": {}}), "\"oauth\" goes with \"url\"");
-    // A project must not have a hidden value sent to a server of its choice.
+    // A project must not send a hidden value to a server of its choice.
     invalid(Origin::Project, web(json!({"clientSecret": "${GITHUB_TOKEN}"})), "GITHUB_TOKEN looks like a secret");
 }
 
@@ -210,12 +210,12 @@ fn servers_of_a_client_are_taken_as_they_are_and_kept_nowhere() {
         ready(Origin::Client, json!({"command": "x", "args": ["${NOT_SET}"], "env": {"A": "${GITHUB_TOKEN}"}}));
     let Transport::Stdio { args, env, .. } = &config.transport else { panic!() };
     assert_eq!((args[0].as_str(), env[0].1.as_str(), config.cached), ("${NOT_SET}", "${GITHUB_TOKEN}", false));
-    // Nobody looks for what is wrong with them in a list.
+    // The servers of a client are not in a list where the user would look for errors.
     let (_, warnings) = one(Origin::Client, json!({"command": ""}));
     assert_eq!(warnings, ["MCP server \"s\" of the client: Invalid server config: \"command\" is empty"]);
 }
 
-/// A run warns about an entry that other programs understand and Sinew does not, and about one that cannot work.
+/// A run warns about entries with syntax of other programs, and about entries that cannot work.
 #[test]
 fn what_keeps_a_server_from_working_is_a_warning() {
     let (standing, warnings) = one(Origin::User, json!({"command": "x", "args": ["${NOT_SET}"]}));

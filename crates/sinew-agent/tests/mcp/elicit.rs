@@ -8,7 +8,7 @@ use sinew_mcp::{ClientHost, Elicitation, ElicitationAnswer};
 use sinew_tools::tool::Boxed;
 use sinew_tools::{Ask, Question};
 
-/// A person who gives these answers, in this order.
+/// A user who gives these answers, in order.
 struct Person {
     answers: Mutex<Vec<Option<&'static str>>>,
     asked: Mutex<Vec<Question>>,
@@ -98,7 +98,7 @@ async fn without_a_person_nothing_can_be_asked_030() {
     assert_eq!(host.roots()[0].uri, "file:///tmp");
 }
 
-/// An extension that gives one answer at a point of servers, and keeps what it was told.
+/// An extension that returns one answer at a server's point, and records the points.
 struct Hook {
     answer: Value,
     told: Mutex<Vec<Point>>,
@@ -123,7 +123,8 @@ impl Extension for Hook {
     }
 }
 
-/// The answer to a question where an extension gives this one, how often the person was asked, the log, the extension.
+/// Returns the answer to a question when an extension answers with `answer`, the number of questions to the user, the
+/// log, and the extension.
 async fn hooked(answer: Value) -> (ElicitationAnswer, usize, Vec<String>, Arc<Hook>) {
     let hook = Arc::new(Hook { answer, told: Mutex::default() });
     let cancel = tokio_util::sync::CancellationToken::new();
@@ -141,7 +142,7 @@ async fn hooked(answer: Value) -> (ElicitationAnswer, usize, Vec<String>, Arc<Ho
 async fn an_extension_hears_of_a_start_and_may_answer_before_the_person_030() {
     let (answer, asked, lines, hook) = hooked(json!({"action": "accept", "content": {"name": "x"}})).await;
     assert_eq!((answer, asked), (accepted(json!({"name": "x"})), 0));
-    // A start has no answer: what it says there is a fault, and stops nothing.
+    // The point `mcp_server_start` has no answer fields: an answer is a failure that does not prevent the start.
     assert_eq!(lines, ["hook: mcp_server_start: its answer cannot be used: unknown field `action`"]);
     let told = hook.told.lock().unwrap().clone();
     assert_eq!(told.iter().map(|point| point.name).collect::<Vec<_>>(), ["mcp_server_start", "mcp_elicitation"]);
@@ -155,7 +156,7 @@ async fn an_extension_hears_of_a_start_and_may_answer_before_the_person_030() {
         let (answer, asked, ..) = hooked(json!({"action": action})).await;
         assert_eq!((answer, asked), (expect, 0), "{action}");
     }
-    // Without a usable answer the person is asked.
+    // Without a valid answer of the extension, the user is asked.
     for (said, fault) in [(json!({}), None), (json!({"action": "yes"}), Some("action \"yes\" is unknown"))] {
         let (answer, asked, lines, _) = hooked(said).await;
         assert_eq!((answer, asked), (accepted(json!({"name": "of the person"})), 1));

@@ -10,7 +10,7 @@ use sinew_session::artifacts::Artifacts;
 
 use crate::stage::{Behaviour, StartAs, World, entries, manager, run_front, session, tool};
 
-/// What a provider would be sent of a session's tools.
+/// Returns the definitions of a session's tools as a provider would receive them.
 pub(crate) fn front(session: &SessionServers) -> String {
     let tools = session.tools();
     let shown: Vec<Value> =
@@ -43,7 +43,8 @@ fn step() -> impl Strategy<Value = Step> {
 
 const NAMES: [&str; 5] = ["s0", "s1", "s2", "s3", "s4"];
 
-/// Plays a schedule over servers of which the first two are cached, and checks the front after each step.
+/// Runs a sequence of steps on servers, the first two of which are cached, and checks the request's tools after each
+/// step.
 async fn play(steps: Vec<Step>, expose: &'static str) {
     let world = World::new(&NAMES.map(|name| (name, Behaviour::with(&["a", "b"]))));
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +95,7 @@ async fn play(steps: Vec<Step>, expose: &'static str) {
     }
 }
 
-/// 100, or as many as `PROPTEST_CASES` says.
+/// Returns `PROPTEST_CASES`, or 100 by default.
 fn schedules() -> u32 {
     std::env::var("PROPTEST_CASES").map_or(100, |count| count.parse().unwrap())
 }
@@ -102,7 +103,7 @@ fn schedules() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(schedules()))]
 
-    /// T2: what stands in front never changes in a session, whatever servers do.
+    /// The tools that are part of requests never change during a session, whatever the servers do.
     #[test]
     fn the_front_is_the_same_in_every_schedule_017(
         steps in prop::collection::vec(step(), 1..12),
@@ -158,7 +159,7 @@ async fn a_session_that_is_opened_again_sends_the_bytes_that_it_sent_018() {
     let unknown = session(&manager(&world, Cache::in_memory(), &entries(&["box"])));
     let known = session(&all);
     assert_ne!(front(&unknown), front(&known));
-    // The server has become another one.
+    // The server was replaced by another one.
     world.change("box", |server| server.instructions = Some("Put before you get.".into()));
     world.set("box", Behaviour::with(&["other"]));
     let all = manager(&world, Cache::in_memory(), &entries(&["box"]));
@@ -181,7 +182,7 @@ async fn a_session_that_is_opened_again_sends_the_bytes_that_it_sent_018() {
 async fn names_stay_what_they_were_when_a_colliding_tool_comes_023() {
     let world = World::new(&[("a_b", Behaviour::with(&["c"])), ("a.b", Behaviour::with(&["c"]))]);
     let all = manager(&world, Cache::in_memory(), &entries(&["a_b", "a.b"]));
-    // The second of the file connects first.
+    // The second server of the file connects first.
     all.connect("a.b").await.unwrap();
     let session = session(&all);
     let found = |text: &str| {

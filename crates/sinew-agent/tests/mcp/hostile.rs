@@ -1,4 +1,4 @@
-//! Programs that do everything wrong, under a manager that must not mind.
+//! Tests the manager with programs that violate the protocol in every way.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use sinew_session::clock::SystemClock;
 
 use crate::stage::{run, session, variables};
 
-/// The program that keeps servers, built beside the tests.
+/// Returns the supervisor program, which is built together with the tests.
 fn keeper() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let folder = own.parent().unwrap().parent().unwrap();
@@ -28,7 +28,7 @@ fn liar() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../sinew-mcp/tests/peers/liar.py").to_string()
 }
 
-/// A manager over real programs; each entry is the mode of one.
+/// Creates a manager of real programs; each entry selects the mode of one.
 fn programs(modes: &[(&str, &str)]) -> Option<Arc<Manager>> {
     let keeper = keeper();
     if !keeper.exists() {
@@ -60,7 +60,7 @@ fn programs(modes: &[(&str, &str)]) -> Option<Arc<Manager>> {
 }
 
 async fn call(session: &SessionServers, server: &str, tool: &str, arguments: Value) -> (String, bool) {
-    // Not in its list: reached by the connection, as the manager would.
+    // The tool is not listed, so it is called over the connection.
     let manager = session.manager();
     let connection = manager.connect(server).await.unwrap();
     let arguments = arguments.as_object().cloned().unwrap_or_default();
@@ -96,7 +96,7 @@ async fn a_server_that_dies_is_started_again_by_the_next_call_027() {
         all.state("bad").unwrap().pid.unwrap()
     };
     assert!(call(&session, "bad", "die", json!({})).await.1);
-    // The list of the server has `echo`; the tool of the session finds it.
+    // The server lists `echo`, so the session's tool exists.
     let echo = session.find("mcp_bad_echo").unwrap();
     let (text, is_error) = run(&*echo, json!({"text": "again"}), CancelToken::never()).await.unwrap();
     assert_eq!((text.as_str(), is_error), ("again", false));
@@ -127,7 +127,7 @@ async fn ten_thousand_calls_of_two_sessions_get_their_own_answers_028() {
             assert_eq!(*told.lock().unwrap(), expect);
         }
     };
-    // Ids and tokens of progress begin anew in the second program.
+    // The second program starts again with the same ids and progress tokens.
     for _ in 0..2 {
         let calls = sessions
             .iter()
@@ -155,7 +155,7 @@ async fn programs_end_with_the_manager_001() {
     }
     drop(all);
     let begun = std::time::Instant::now();
-    // A zombie is dead: nobody has looked yet, and perhaps nobody ever will.
+    // A zombie counts as dead, because its parent may never reap it.
     let lives =
         |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
     while pids.iter().any(lives) {

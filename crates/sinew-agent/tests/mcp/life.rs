@@ -6,7 +6,7 @@ use sinew_agent::mcp::cache::Cache;
 
 use crate::stage::{AnswerAs, Behaviour, StartAs, World, entries, manager, read_entries, run, run_front, session};
 
-/// Fills a cache file with what these servers offer.
+/// Creates a cache file with the facts of these servers.
 async fn cached(world: &std::sync::Arc<World>, names: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp-cache.json");
@@ -14,7 +14,7 @@ async fn cached(world: &std::sync::Arc<World>, names: &[&str]) -> (tempfile::Tem
     for name in names {
         all.connect(name).await.unwrap();
     }
-    // Written beside; the next reader waits for what it needs.
+    // The file is written in the background.
     while names.len() != count(&path) {
         tokio::task::yield_now().await;
     }
@@ -43,7 +43,7 @@ async fn no_cached_server_runs_before_it_is_called_015() {
     let (text, _) = run_front(&session, "tool_search", json!({"query": "nothing like it"})).await;
     assert!(text.starts_with("No tools match. Servers: s0 (50 tools), s1 (50 tools)"), "{text}");
     assert_eq!(world.starts(), before);
-    // A hit starts the server that has it, and no other.
+    // A search hit starts only the server of that tool.
     let (text, _) = run_front(&session, "tool_search", json!({"query": "name:tool7", "server": "s3"})).await;
     assert!(text.contains("\"name\":\"mcp_s3_tool7\""), "{text}");
     all.connect("s3").await.unwrap();
@@ -65,7 +65,7 @@ async fn dead_servers_are_tried_at_most_once_a_second_and_then_failed_027() {
     let times = world.times.lock().unwrap().clone();
     assert_eq!(times.len(), 7);
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_secs(1)), "{times:?}");
-    // Nobody tries by itself.
+    // The server is not started again without a call.
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(world.starts(), 7);
     world.change("dead", |server| server.start = StartAs::Up);
@@ -85,7 +85,7 @@ async fn a_server_that_nobody_calls_is_ended_after_its_time_and_started_by_the_n
     all.connect("s").await.unwrap();
     let tool = session.find(&all.tool_name("s", "t").await.unwrap()).unwrap();
     for _ in 0..3 {
-        // A call begins the time anew.
+        // A call restarts the idle time.
         tokio::time::sleep(Duration::from_secs(50)).await;
         run(&*tool, json!({}), sinew::base::CancelToken::never()).await.unwrap();
         assert_eq!((all.state("s").unwrap().state, world.starts()), ("connected", 2));
@@ -95,7 +95,7 @@ async fn a_server_that_nobody_calls_is_ended_after_its_time_and_started_by_the_n
     run(&*tool, json!({}), sinew::base::CancelToken::never()).await.unwrap();
     assert_eq!((all.state("s").unwrap().state, world.starts()), ("connected", 3));
 
-    // A call that is under way is use, however long it takes.
+    // A running call counts as use, however long it takes.
     world.change("s", |server| server.answer = AnswerAs::NameAfter(Duration::from_secs(300)));
     run(&*tool, json!({}), sinew::base::CancelToken::never()).await.unwrap();
     assert_eq!((all.state("s").unwrap().state, world.starts()), ("connected", 3));
@@ -157,7 +157,7 @@ async fn three_silent_calls_in_a_row_restart_a_server_that_is_dead_026() {
         assert_eq!(text, "MCP error: no answer for 60 s. The server may still be working on it.");
         assert!(is_error);
     }
-    // The look at it runs beside.
+    // The probe runs in the background.
     tokio::time::sleep(Duration::from_millis(1)).await;
     let state = all.state("s").unwrap();
     assert_eq!((state.state, state.error.as_deref()), ("restarting", Some("MCP server \"s\" does not answer.")));
@@ -220,7 +220,7 @@ async fn a_list_that_changes_at_every_look_is_looked_at_less_and_less() {
     let mut looks = 0;
     while begun.elapsed() < Duration::from_secs(600) {
         world.tell_changes();
-        // Told after each look, and at least once a second here.
+        // Reported after each read of the list, at least once a second here.
         if tokio::time::timeout(Duration::from_secs(1), statuses.recv()).await.is_ok() {
             looks += 1;
         }
@@ -243,14 +243,14 @@ async fn files_that_are_read_anew_change_servers_and_nothing_in_front_017() {
     all.reload(read_entries(&entries(&["stays", "comes"])));
     assert_eq!(all.names(), ["stays", "comes"]);
     assert_eq!((all.state("stays").unwrap().state, all.state("goes")), ("connected", None));
-    // The first request has not left: nobody starts by himself.
+    // The first request was not sent, so no server starts without a call.
     assert_eq!((all.state("comes").unwrap().state, world.starts()), ("idle", 2));
     let (text, _) = run_front(&session, "tool_search", json!({"query": "three"})).await;
     assert!(text.contains("mcp_comes_three"), "{text}");
     let (text, _) = run_front(&session, "tool_search", json!({"query": "two"})).await;
     assert!(text.starts_with("No tools match. Servers: stays (1 tools), comes (1 tools)"), "{text}");
     assert_eq!(session.record(), front);
-    // Once it has, a server of which nothing is known starts at once.
+    // After the first request, a server whose tools are unknown starts at once.
     all.start_eager();
     let before = world.starts();
     let mut changed = entries(&["stays", "comes"]);
@@ -278,7 +278,8 @@ async fn a_server_that_is_started_again_lists_anew() {
     assert_eq!(all.restart("nobody").await.err().unwrap(), "There is no MCP server \"nobody\".");
 }
 
-/// A message begins when its request is made. What starts by itself then would take the processors from the request.
+/// A message starts before its request is sent. Servers that started then would compete with the request for the
+/// processor.
 #[tokio::test]
 async fn what_starts_by_itself_does_so_behind_the_first_request_014() {
     use sinew_agent::event::{AnswerStep, Event};
@@ -330,7 +331,7 @@ async fn a_server_whose_entry_is_gone_is_not_started_by_what_still_waits_for_it(
         tokio::time::sleep(Duration::from_secs(1)).await;
         all.reload(read_entries(&entries(&["slow"])));
     };
-    // It waits for the first of the two and has not come to the second.
+    // The search still waits for the first server and has not reached the second.
     let (found, ()) = tokio::join!(run_front(&session, "tool_search", json!({"query": "t"})), leaving);
     assert!(found.0.starts_with("No tools match."), "{}", found.0);
     assert_eq!(world.starts(), 1);

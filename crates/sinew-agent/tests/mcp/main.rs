@@ -1,4 +1,4 @@
-//! The servers of an agent: files, cache, states, and what a model sees of all that.
+//! Tests the servers of an agent: files, cache, states, and the tools that a model sees.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod cache;

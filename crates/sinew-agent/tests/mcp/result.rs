@@ -14,10 +14,10 @@ use sinew_tools::tool::{Call, ToolOutput, Updates};
 
 use crate::stage::{Behaviour, World, entries, manager, text};
 
-/// A picture of one pixel.
+/// An image of one pixel.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// The output of a call that a server answers with `result`, and the artifacts of the session.
+/// Calls a tool whose server answers with `result`; returns the output and the artifacts of the session.
 async fn output(result: ToolResult) -> (ToolOutput, Arc<Artifacts>) {
     let mut server = Behaviour::with(&["t"]);
     server.result = Some(result);

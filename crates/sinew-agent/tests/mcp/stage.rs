@@ -1,4 +1,4 @@
-//! Servers that do as they are told, and a manager over them.
+//! Fake servers with configurable behaviour, and a manager of them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,26 +19,26 @@ use sinew_session::clock::Clock;
 use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput, Updates};
 use tokio::sync::watch;
 
-/// How the servers of a test behave. Changed while they run.
+/// The behaviour of the servers of a test, which may change while they run.
 #[derive(Default)]
 pub(crate) struct World {
     servers: Mutex<HashMap<String, Behaviour>>,
     pub(crate) starts: AtomicUsize,
-    /// When each start came.
+    /// The time of each start.
     pub(crate) times: Mutex<Vec<tokio::time::Instant>>,
     /// The arguments of each call.
     pub(crate) calls: Mutex<Vec<(String, Map<String, Value>)>>,
     live: Mutex<Vec<Arc<Fake>>>,
 }
 
-/// One server.
+/// The behaviour of one server.
 #[derive(Debug, Clone)]
 pub(crate) struct Behaviour {
     pub(crate) tools: Vec<Value>,
     pub(crate) instructions: Option<String>,
     pub(crate) start: StartAs,
     pub(crate) answer: AnswerAs,
-    /// In place of the name of the tool.
+    /// Replaces the default result, which is the name of the tool.
     pub(crate) result: Option<ToolResult>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum StartAs {
     Up,
     Fails,
     Never,
-    /// It greets, and answers nothing else.
+    /// It completes the handshake, and answers nothing else.
     Greets,
     After(Duration),
     NeedsAuth,
@@ -99,14 +99,14 @@ impl World {
         self.starts.load(Ordering::SeqCst)
     }
 
-    /// Every running server says that its list changed.
+    /// Every running server reports that its list changed.
     pub(crate) fn tell_changes(&self) {
         for fake in &*self.live.lock().unwrap() {
             fake.changes.send_modify(|changes| changes.tools += 1);
         }
     }
 
-    /// Every running server ends.
+    /// Every running server exits.
     pub(crate) fn crash_all(&self) {
         for fake in self.live.lock().unwrap().drain(..) {
             *fake.closed.lock().unwrap() = Some("the server closed its output".into());
@@ -253,7 +253,7 @@ pub(crate) fn definitions(tools: &[Value]) -> Vec<Definition> {
     tools.iter().map(|tool| Definition::new(&to_raw_value(tool).unwrap(), "name").unwrap()).collect()
 }
 
-/// A clock that stands.
+/// A clock that does not advance.
 pub(crate) struct Standing;
 
 impl Clock for Standing {
@@ -266,7 +266,7 @@ impl Clock for Standing {
     }
 }
 
-/// Variables of a test: some are set, some look like secrets.
+/// The variables of a test: some are set, some look like secrets.
 pub(crate) fn variables() -> Variables<'static> {
     Variables {
         get: &|name| match name {
@@ -281,14 +281,14 @@ pub(crate) fn variables() -> Variables<'static> {
     }
 }
 
-/// The servers of `json`, a file of the user.
+/// Reads the servers of `json` as a file of the user.
 pub(crate) fn read_entries(json: &Value) -> Entries {
     let text = json!({ "mcpServers": json }).to_string();
     let file = ConfigFile { path: "mcp.json".into(), origin: Origin::User, trusted: true, text };
     read(&[file], &variables())
 }
 
-/// A manager of the servers of `json`, a file of the user.
+/// Creates a manager of the servers of `json`, as a file of the user.
 pub(crate) fn manager(world: &Arc<World>, cache: Cache, json: &Value) -> Arc<Manager> {
     Manager::new(ManagerParts {
         entries: read_entries(json),
@@ -300,13 +300,13 @@ pub(crate) fn manager(world: &Arc<World>, cache: Cache, json: &Value) -> Arc<Man
     })
 }
 
-/// Entries of servers with nothing but a command.
+/// Returns entries with only a command.
 pub(crate) fn entries(names: &[&str]) -> Value {
     let entries = names.iter().map(|name| ((*name).to_string(), json!({"command": "x"})));
     Value::Object(entries.collect())
 }
 
-/// A session over `manager`.
+/// Creates a session with `manager`.
 pub(crate) fn session(manager: &Arc<Manager>) -> Arc<SessionServers> {
     SessionServers::new(SessionParts {
         manager: Arc::clone(manager),
@@ -318,13 +318,13 @@ pub(crate) fn session(manager: &Arc<Manager>) -> Arc<SessionServers> {
     })
 }
 
-/// Runs a tool that a session has in front.
+/// Runs a tool that is part of the session's requests.
 pub(crate) async fn run_front(session: &SessionServers, name: &str, arguments: Value) -> (String, bool) {
     let tool = session.tools().into_iter().find(|tool| tool.name() == name).unwrap();
     run(&*tool, arguments, CancelToken::never()).await.unwrap()
 }
 
-/// Runs a tool to its text.
+/// Runs a tool and returns its text.
 pub(crate) async fn run(tool: &dyn Tool, arguments: Value, cancel: CancelToken) -> Result<(String, bool), ToolError> {
     let call =
         Call { id: "1".into(), arguments, cwd: "/".into(), session: "s".into(), cancel, updates: Updates::none() };

@@ -1,5 +1,5 @@
-//! Session files that a crash, another program or two writers have left: the next request is one that a strict server
-//! takes, and nothing that was in the file is lost.
+//! Tests session files damaged by a crash, another program or two writers: a strict server accepts the next request,
+//! and the file keeps all of its content.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn result(id: &str) -> Value {
         "content": [{"type": "text", "text": "done"}], "isError": false, "timestamp": 1})
 }
 
-/// The messages in a row.
+/// Returns a session file in which the messages follow each other.
 fn file_of(messages: &[Value]) -> String {
     let parent = |at: usize| (at > 0).then_some(at);
     messages.iter().enumerate().map(|(at, message)| line(at + 1, parent(at), message)).collect()
@@ -57,7 +57,7 @@ fn files(api: &str) -> Vec<(&'static str, String)> {
         ("an id that was used twice", file_of(&[said("go"), called(api, &["a"], "toolUse"), result("a"), result("a")])),
         ("an answer that failed", file_of(&[said("go"), called(api, &[], "error")])),
         ("two writers", {
-            // Both went on from the same message; their lines alternate, the last one counts.
+            // Both writers continued from the same message; their lines alternate, and the last one is the leaf.
             [
                 line(1, None, &said("go")),
                 line(2, Some(1), &called(api, &["a"], "toolUse")),

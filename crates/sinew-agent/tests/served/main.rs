@@ -1,5 +1,5 @@
-//! An agent whose model answers over a real socket, in each of the protocols. The servers refuse what the real ones
-//! refuse.
+//! Tests the agent with a model behind a real socket, in each of the protocols. The servers reject the requests that
+//! the real ones reject.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod damaged_sessions;

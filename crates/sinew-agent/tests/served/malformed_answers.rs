@@ -1,4 +1,4 @@
-//! Models and servers that do what they must not: each ends in a clear message, and in a session that goes on.
+//! Tests models and servers that violate the protocol: each case ends in a clear message and a session that continues.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use sinew_testkit::provider::{Framing, Reply, Step};
 use crate::replies::{APIS, ModelAnswer, calls, events, text};
 use crate::test_env::{TestEnv, strict};
 
-/// The model does `first`; its calls are answered with texts that begin like these, and it goes on.
+/// Checks that after `first` each call gets a result that begins with these texts, and that the model continues.
 async fn answered(api: &str, first: Reply, expect: &[&str]) {
     let server = strict(vec![first, text(api, "ok"), text(api, "fine")]);
     let env = TestEnv::new(api, &server, |_| ());
@@ -32,7 +32,7 @@ async fn calls_of_unknown_tools_are_answered() {
     }
 }
 
-/// No server takes such a name back, and the call stays in the conversation for ever.
+/// No server accepts such a name in a later request, although the call stays in the conversation.
 #[tokio::test]
 async fn names_that_no_server_takes_are_answered_too() {
     let long = "long".repeat(100);
@@ -48,10 +48,10 @@ async fn names_that_no_server_takes_are_answered_too() {
 async fn arguments_that_are_no_json_or_do_not_fit_are_answered() {
     for api in APIS {
         let broken = [("c1", "echo", r#"{"say": "a", oops}"#), ("c2", "echo", r#"{"say": "cut he"#)];
-        // In this protocol arguments are JSON, or there is no answer at all.
+        // In the protocol of Google, arguments are always valid JSON.
         if api != "google-generative-ai" {
             answered(api, calls(api, &broken), &["Invalid JSON in tool arguments: "; 2]).await;
-            // JSON, and no arguments.
+            // Valid JSON, but not an object.
             let list = [("c1", "echo", r#"["a"]"#), ("c2", "echo", "7")];
             answered(api, calls(api, &list), &["Invalid JSON in tool arguments: "; 2]).await;
         }
@@ -70,7 +70,7 @@ async fn an_id_that_comes_twice_or_not_at_all_finds_its_own_result() {
     }
 }
 
-/// As one whose counter begins anew with each answer.
+/// Some servers restart the ids of calls with each answer.
 #[tokio::test]
 async fn an_id_of_an_earlier_answer_finds_its_own_result() {
     for api in APIS {
@@ -109,7 +109,7 @@ async fn a_model_whose_answer_is_empty_is_asked_once_more() {
     for api in APIS {
         answered(api, text(api, ""), &[]).await;
     }
-    // A thought is no answer, and calls that are not there are none.
+    // Thinking alone is not an answer, and neither is a stop for tool calls without calls.
     let thought = json!({"choices": [{"delta": {"reasoning_content": "hm"}, "finish_reason": "stop"}]});
     let calls = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
     for event in [thought, calls] {
@@ -178,14 +178,15 @@ async fn a_whole_call_behind_which_the_stream_ends_is_run() {
     for api in APIS {
         let said = ModelAnswer { calls: &[("c1", "echo", r#"{"say":"a"}"#)], ..ModelAnswer::default() };
         let whole = events(api, said);
-        // Without the events that say why the answer ended.
+        // Removes the events that say why the answer ended.
         let ends = ["message_delta", "message_stop", "finish_reason", "finishReason", "usage", "completed", "[DONE]"];
         let begun: String = whole.into_iter().filter(|event| !ends.iter().any(|end| event.contains(end))).collect();
         answered(api, Reply::stream(begun), &["1 bytes"]).await;
     }
 }
 
-/// A server that answers like this: the error has this kind, its text this part; the session goes on.
+/// Checks the failure of a server that answers with `reply`: the error has this kind and its text contains `part`; the
+/// session continues.
 async fn fails(what: &str, reply: &Reply, kind: ErrorKind, part: &str) {
     for api in APIS {
         let server = strict(vec![reply.clone(), text(api, "fine"), text(api, "still fine")]);
@@ -217,7 +218,7 @@ async fn servers_that_answer_something_else_are_named() {
     fails("a stream of noise", &Reply::stream("data: {oops\n\n".repeat(9)), ErrorKind::Malformed, "").await;
 }
 
-/// The clock stands still until everything waits for it: five minutes pass at once.
+/// The paused clock advances once every task waits, so that five minutes pass at once.
 #[tokio::test]
 async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
     for api in APIS {
@@ -227,14 +228,14 @@ async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
         let server = sinew_testkit::provider::Server::start(move |request| {
             let reply = || replies.lock().unwrap().pop().unwrap();
             let reply = sinew_testkit::provider::order::refusal(request).unwrap_or_else(reply);
-            // Told once this request has its reply: the next may come at once. The test may be over.
+            // Sent once this request has its reply, because the next one may follow at once. The test may be over.
             let _ = tell.send(());
             reply
         });
         let env = TestEnv::new(api, &server, |settings| settings.retry.enabled = false);
         let agent = Arc::clone(&env.agent);
         let prompt = tokio::spawn(async move { agent.prompt(vec![crate::test_env::user("go")], None).await });
-        // Not on a thread for blocking work: the clock of tokio waits for those.
+        // Not on a blocking thread, because the paused clock waits for those.
         told.recv().await.unwrap();
         tokio::time::pause();
         let outcome = prompt.await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! What follows a run that did not come to its end: the next prompt, which a strict server takes.
+//! Tests the prompt after a run that did not finish: a strict server accepts it.
 
 use std::sync::Mutex;
 
@@ -13,7 +13,7 @@ use crate::test_env::{TestEnv, strict, user};
 
 const TWO: &[ScriptedCall<'_>] = &[("call_1", "echo", r#"{"say":"a"}"#), ("call_2", "echo", r#"{"say":"b"}"#)];
 
-/// Prompts again, in the same process and in another one.
+/// Sends another prompt, in the same process and after a resume.
 async fn goes_on(env: TestEnv, api: &str, server: &Server, what: &str) {
     let outcome = env.prompt("again").await;
     assert_eq!(outcome.stop, Stop::Done, "{what}: {:?}", outcome.answer.and_then(|answer| answer.error_message));
@@ -41,7 +41,7 @@ async fn the_next_prompt_is_accepted_after_an_error_at_every_point() {
             let server = tail(api, vec![calls(api, &TWO[..1]), reply]);
             let env = TestEnv::new(api, &server, |settings| settings.retry.enabled = false);
             let outcome = env.prompt("go").await;
-            // Without the closing words of the protocol an answer may be whole; never is a call lost.
+            // An answer without the final events may count as complete, but no call may be lost.
             let what = format!("{api}, after {end} of {}", whole.len());
             assert!(matches!(outcome.stop, Stop::Failed(_) | Stop::Done), "{what}: {:?}", outcome.stop);
             goes_on(env, api, &server, &what).await;
@@ -66,7 +66,7 @@ async fn the_next_prompt_is_accepted_after_an_abort_while_tools_run() {
     }
 }
 
-/// A strict server that sends so many events of an answer, says so, and then nothing more; later requests get a text.
+/// A strict server that sends `sent` events of an answer, signals it, and then stalls; later requests receive a text.
 fn holding(api: &'static str, sent: usize) -> (Server, mpsc::UnboundedReceiver<()>) {
     let said = ModelAnswer { text: "Let me see.", calls: TWO, cut: false };
     let whole = events(api, said);
@@ -96,7 +96,7 @@ async fn an_abort_ends_a_server_that_hangs_and_nothing_stays_behind() {
             let (outcome, ()) = tokio::join!(env.agent.prompt(vec![user("go")], None), abort);
             let what = format!("{api}, after {sent} of {whole}");
             assert_eq!(outcome.unwrap().stop, Stop::Aborted, "{what}");
-            // The connection's task ends, and with it the connection.
+            // The task of the connection ends, and closes the connection.
             while tokio::runtime::Handle::current().metrics().num_alive_tasks() > before {
                 tokio::task::yield_now().await;
             }
@@ -127,13 +127,13 @@ async fn calls_that_the_limit_of_output_cut_are_answered_and_the_run_goes_on() {
     }
 }
 
-/// A call of which only a part came: the model is told, and may write as much as it can.
+/// After an incomplete call, the model is informed and may use its maximum output.
 #[tokio::test]
 async fn a_call_that_the_limit_of_output_cut_is_asked_for_again_at_most_twice() {
     let half: &[ScriptedCall<'_>] = &[("call_1", "echo", r#"{"say":"a"#)];
     let whole_and_half: &[ScriptedCall<'_>] = &[TWO[0], ("call_2", "echo", r#"{"say":"b"#)];
     for api in APIS {
-        // In this protocol a call is whole, or there is none.
+        // In the protocol of Google, a call is either complete or missing.
         let all = if api == "google-generative-ai" { vec![TWO] } else { vec![half, whole_and_half, TWO] };
         for calls_of in all {
             for cuts in 1..=3 {
@@ -174,7 +174,7 @@ async fn a_limit_that_the_user_has_set_is_not_raised() {
     assert_eq!(limits, [100, 100]);
 }
 
-/// Whatever a server says to a conversation that is too long: it is summed up, and the prompt has its answer.
+/// For every wording of a context overflow, the context is compacted and the prompt is answered.
 #[tokio::test]
 async fn an_overflow_of_any_provider_is_summed_up_and_the_run_goes_on() {
     for recorded in RECORDED {

@@ -1,4 +1,4 @@
-//! `compaction.remoteEndpoint`: who sums up, and who does when nobody answers there.
+//! Tests `compaction.remoteEndpoint` and the fallback to the model.
 
 use serde_json::{Value, json};
 use sinew_testkit::provider::{Reply, Server};
@@ -8,7 +8,7 @@ use crate::test_env::TestEnv;
 
 const API: &str = "openai-completions";
 
-/// An agent with something to sum up, whose model says `by the model`, and a remote server that answers so.
+/// Compacts with a model that answers `by the model` and a remote server that answers with `remote`.
 async fn compacted(remote: Reply) -> (Result<Option<String>, String>, Vec<Value>) {
     let server = Server::start(|request| match request.json()["stream"] {
         Value::Bool(true) => text(API, "by the model"),

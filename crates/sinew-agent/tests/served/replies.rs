@@ -1,4 +1,4 @@
-//! Answers in the words of each protocol.
+//! Builds answers in the format of each protocol.
 
 use serde_json::{Value, json};
 use sinew_testkit::provider::Reply;
@@ -6,10 +6,10 @@ use sinew_testkit::provider::Reply;
 pub(crate) const APIS: [&str; 4] =
     ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];
 
-/// A call of a tool: its id, its name, the text of its arguments.
+/// A tool call: id, name and the text of its arguments.
 pub(crate) type ScriptedCall<'a> = (&'a str, &'a str, &'a str);
 
-/// What a model says: a text, calls, and whether the limit of output tokens cut it.
+/// An answer of a model: a text, calls, and whether the output limit cut it off.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ModelAnswer<'a> {
     pub(crate) text: &'a str,
@@ -17,7 +17,7 @@ pub(crate) struct ModelAnswer<'a> {
     pub(crate) cut: bool,
 }
 
-/// The events of an answer, one after another.
+/// Returns the events of an answer, in order.
 pub(crate) fn events(api: &str, said: ModelAnswer<'_>) -> Vec<String> {
     let list = match api {
         "anthropic-messages" => anthropic(said),
@@ -32,17 +32,17 @@ pub(crate) fn events(api: &str, said: ModelAnswer<'_>) -> Vec<String> {
     lines
 }
 
-/// The whole answer.
+/// Returns the complete answer.
 pub(crate) fn reply(api: &str, said: ModelAnswer<'_>) -> Reply {
     Reply::stream(events(api, said).concat())
 }
 
-/// A text.
+/// Returns an answer with a text.
 pub(crate) fn text(api: &str, text: &str) -> Reply {
     reply(api, ModelAnswer { text, ..ModelAnswer::default() })
 }
 
-/// Calls of tools.
+/// Returns an answer with tool calls.
 pub(crate) fn calls(api: &str, calls: &[ScriptedCall<'_>]) -> Reply {
     reply(api, ModelAnswer { calls, ..ModelAnswer::default() })
 }
@@ -112,7 +112,7 @@ fn responses(said: ModelAnswer<'_>) -> Vec<Value> {
     list
 }
 
-/// Arguments that are no JSON cannot be said in this protocol: they become an empty object.
+/// This protocol cannot represent invalid JSON arguments; they become an empty object.
 fn google(said: ModelAnswer<'_>) -> Vec<Value> {
     let mut list = Vec::new();
     let mut part = |part: Value| list.push(json!({"candidates": [{"content": {"role": "model", "parts": [part]}}]}));

@@ -1,4 +1,4 @@
-//! Extensions that look at what goes over the wire.
+//! Tests extensions that observe requests and answers as they are transmitted.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use sinew_tools::tool::Boxed;
 use crate::replies::{APIS, text};
 use crate::test_env::{TestEnv, strict};
 
-/// Adds a field to each request and notes the points.
+/// Adds a field to each request and records the points.
 #[derive(Default)]
 struct Adds {
     seen: Mutex<Vec<Point>>,

@@ -1,4 +1,4 @@
-//! An agent with a session on disk, a tool that echoes and one that waits, and a server behind it.
+//! An agent with a session on disk, a tool that echoes, a tool that waits, and a server.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -23,14 +23,14 @@ use tokio::sync::Notify;
 pub(crate) struct TestEnv {
     pub(crate) agent: Arc<AgentSession>,
     pub(crate) path: PathBuf,
-    /// Rings when the waiting tool has begun.
+    /// Notified when the waiting tool has started.
     pub(crate) begun: Arc<Notify>,
     events: Arc<Mutex<Vec<Arc<Event>>>>,
     reader: tokio::task::JoinHandle<()>,
     folder: tempfile::TempDir,
 }
 
-/// What an agent has beside its session.
+/// The inputs of an agent other than its session.
 #[derive(Default)]
 struct Setup {
     extensions: Vec<Arc<dyn Extension>>,
@@ -67,7 +67,7 @@ impl Tool for Echo {
     }
 }
 
-/// Ends only when it is cancelled.
+/// A tool that ends only when it is cancelled.
 struct Waits(Arc<Notify>);
 
 impl Tool for Waits {
@@ -96,7 +96,7 @@ impl Tool for Waits {
     }
 }
 
-/// A server that gives these replies to conversations that the real server takes, and 400 to others.
+/// Starts a server that sends these replies to valid conversations, and status 400 to others.
 pub(crate) fn strict(replies: Vec<Reply>) -> Server {
     let replies = Mutex::new(replies.into_iter());
     Server::start(move |request| {
@@ -116,7 +116,7 @@ impl TestEnv {
         TestEnv::at(path, folder, api, server, change)
     }
 
-    /// An agent that goes on with a session file of these lines.
+    /// Creates an agent that continues a session file with these lines.
     pub(crate) fn with_file(lines: &str, api: &str, server: &Server) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
@@ -124,7 +124,7 @@ impl TestEnv {
         TestEnv::at(path, folder, api, server, |_| ())
     }
 
-    /// The agent of another process, which knows the session from its file.
+    /// Resumes the session from its file, as another process would.
     pub(crate) async fn resumed(self, api: &str, server: &Server) -> TestEnv {
         let TestEnv { agent, path, folder, reader, events, .. } = self;
         drop(agent);
@@ -143,7 +143,7 @@ impl TestEnv {
         TestEnv::extended(path, folder, api, server, change, Setup::default())
     }
 
-    /// An agent whose model thinks, and that keeps values from it where there are any.
+    /// Creates an agent whose model thinks, optionally with hidden values.
     pub(crate) fn thinking(server: &Server, secrets: Option<Arc<Secrets>>) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
@@ -151,7 +151,7 @@ impl TestEnv {
         TestEnv::extended(path, folder, "anthropic-messages", server, |_| (), setup)
     }
 
-    /// The same agent in another process.
+    /// Resumes the same agent, as another process would.
     pub(crate) async fn thinking_again(self, server: &Server, secrets: Option<Arc<Secrets>>) -> TestEnv {
         let TestEnv { agent, path, folder, reader, .. } = self;
         drop(agent);
@@ -160,7 +160,7 @@ impl TestEnv {
         TestEnv::extended(path, folder, "anthropic-messages", server, |_| (), setup)
     }
 
-    /// An agent with extensions.
+    /// Creates an agent with extensions.
     pub(crate) fn with_extensions(api: &str, server: &Server, extensions: Vec<Arc<dyn Extension>>) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
@@ -237,7 +237,7 @@ impl TestEnv {
         outcome
     }
 
-    /// What holds after every prompt, however it ended.
+    /// Checks the invariants after a prompt, however it ended.
     #[track_caller]
     pub(crate) fn laws(&self) {
         let lines = std::fs::read_to_string(&self.path).unwrap();
@@ -247,7 +247,7 @@ impl TestEnv {
         assert!(lines.ends_with('\n'), "the last line is whole");
     }
 
-    /// The texts of the results of tools that stand in the file.
+    /// Returns the texts of the tool results in the file.
     pub(crate) fn results(&self) -> Vec<String> {
         let lines = std::fs::read_to_string(&self.path).unwrap();
         let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -256,7 +256,7 @@ impl TestEnv {
     }
 }
 
-/// Runs, turns and messages that begin end, each kind in its own order.
+/// Checks that all runs, turns and messages that start also end, each kind in order.
 #[track_caller]
 fn balanced(events: &[Arc<Event>]) {
     let mut open: Vec<&str> = Vec::new();

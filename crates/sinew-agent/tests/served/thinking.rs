@@ -1,4 +1,4 @@
-//! Thoughts of a Claude inside a tool loop: one configuration, and signed thoughts that are never changed.
+//! Tests Claude's thinking inside a tool loop: one configuration, and signed thinking blocks that are never changed.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::test_env::{TestEnv, strict};
 const API: &str = "anthropic-messages";
 const KEY: &str = "sk-live-0123456789";
 
-/// An answer with a signed thought, if there is one, that calls a tool.
+/// Returns an answer that calls a tool, with an optional signed thinking block.
 fn call(thought: Option<&str>, id: &str) -> Reply {
     let mut list = vec![json!({"type": "message_start", "message": {"usage": {"input_tokens": 5}}})];
     let mut block = |begin: Value, deltas: &[Value]| {
@@ -41,7 +41,7 @@ fn call(thought: Option<&str>, id: &str) -> Reply {
     Reply::stream(list.iter().map(|event| format!("data: {event}\n\n")).collect::<String>())
 }
 
-/// The thoughts of a request.
+/// Returns the thinking blocks of a request.
 fn thoughts(body: &Value) -> Vec<&str> {
     let messages = body["messages"].as_array().unwrap().iter();
     let blocks = messages.flat_map(|message| message["content"].as_array().unwrap());
@@ -62,7 +62,7 @@ async fn a_loop_thinks_as_it_began() {
     let env = TestEnv::thinking(&server, None);
     let mut events = env.agent.subscribe(Snapshots::Unread);
     let agent = Arc::clone(&env.agent);
-    // The user sets another level once the first tool has run: it holds from the next prompt on.
+    // The user changes the level after the first tool call; it applies from the next prompt on.
     let changes = tokio::spawn(async move {
         while let Some(event) = events.recv().await {
             if matches!(*event, sinew_agent::event::Event::ToolExecutionEnd { .. }) {

@@ -1,4 +1,4 @@
-//! Rules about files against links and names that lead elsewhere, with the real files.
+//! Tests file rules against links and names that point elsewhere, with real files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -23,7 +23,7 @@ pub(crate) const CASES: &[crate::Case] = &[
     ),
 ];
 
-/// A stage beside whose folder there is one with a secret, and rules in which `SECRET` is that folder.
+/// Creates a stage with a second folder that contains a secret; `SECRET` in the rules stands for that folder.
 fn guarded(rules: Value) -> Stage {
     let stage = Stage::new();
     let secret = stage.cwd().parent().unwrap().join("secret");
@@ -45,7 +45,7 @@ fn denied(stage: &Stage, tool: &str, arguments: Value) {
     assert!(failed && text.starts_with("Denied by permission rule: "), "{tool} {arguments}: {text}");
 }
 
-/// The tools are called here without the checks before them: what they open is judged by itself.
+/// The tools are called without the preceding checks, so that only the check of the opened file applies.
 fn what_a_tool_opened_is_judged_wherever_its_path_led() {
     let stage = guarded(json!({"deny": ["*(SECRET/**)"]}));
     let cwd = stage.cwd();
@@ -70,7 +70,7 @@ fn what_a_tool_opened_is_judged_wherever_its_path_led() {
     denied(&stage, "find", json!({"pattern": "*", "path": "folder"}));
     assert_eq!(fs::read_to_string(secret.join("key")).unwrap(), "needle in the secret\n");
     crate::stage::holds(&secret, &["deep", "key"]);
-    // What is elsewhere goes on as before, also through links.
+    // Other files can still be opened, also through links.
     symlink("open.txt", cwd.join("other")).unwrap();
     stage.ok("read", json!({"path": "other"}), "1:needle in the open");
     stage.ok("write", json!({"path": "new/deep/file", "content": "x"}), "Successfully wrote 1 bytes to new/deep/file");
@@ -113,7 +113,7 @@ fn mentions_obey_the_rules_for_read() {
         let error = attacher.one(name).unwrap_err();
         assert!(error.starts_with("Denied by permission rule: read("), "{name}: {error}");
     }
-    // Who attaches a file has said that it may be read.
+    // Attaching a file is the user's permission to read it.
     assert_eq!(attacher.one("open.txt").unwrap().content, "needle in the open\n");
 }
 

@@ -1,4 +1,4 @@
-//! Jobs that end while the agent is idle.
+//! Tests jobs that end while the agent is idle.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::stage::Stage;
 pub(crate) const CASES: &[crate::Case] =
     &[("an_idle_agent_is_woken_by_the_end_of_a_job", an_idle_agent_is_woken_by_the_end_of_a_job)];
 
-/// There is no other model.
+/// Resolves no other model.
 struct Alone;
 
 impl ModelResolver for Alone {
@@ -92,7 +92,7 @@ fn an_idle_agent_is_woken_by_the_end_of_a_job() {
             never = agent.forward_notices(&stage.host, IdlePolicy::Wake) => match never {},
         }
     });
-    // Whether the start of the job is told before or after the run that started it is left open.
+    // The start of the job may be reported before or after the end of the run that started it.
     told[..2].sort();
     assert_eq!(told, ["job 1 running", "settled", "job 1 done"]);
     let context = agent.session().context(&Defaults::default()).unwrap().messages;

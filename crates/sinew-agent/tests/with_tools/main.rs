@@ -1,4 +1,4 @@
-//! The agent with the built-in tools: permissions, mentions and jobs, on real files and a real bash.
+//! Tests the agent with the built-in tools: permissions, mentions and jobs, with real files and a real bash.
 #![no_main]
 #![expect(clippy::print_stdout, reason = "a test without harness reports by itself")]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]

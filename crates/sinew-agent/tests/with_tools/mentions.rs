@@ -1,4 +1,4 @@
-//! Files that go with a message, and how much a model reads before it.
+//! Tests attached files, and how much of them counts as read by the model.
 
 use serde_json::json;
 use sinew::base::CancelToken;
@@ -29,13 +29,13 @@ fn a_mentioned_file_counts_as_read() {
     mention("./a");
     stage.put("a", "one\r\ntwo\nthree");
     assert_eq!(write("a"), (changed("a"), true));
-    // Another text than the one that was seen must not be taken for it.
+    // The model has not seen the new text, so an edit must not treat it as read.
     stage.fails("edit", json!({"path": "a", "oldText": "zero", "newText": "x"}), &changed("a"));
     mention("a");
     let (text, failed) = stage.call("edit", json!({"path": "a", "oldText": "one", "newText": "x"}));
     assert_eq!((text.as_str(), failed), ("Applied 1 edit to a.", false));
     assert_eq!(write("a"), ("Successfully wrote 4 bytes to a".into(), false));
-    // Of a long file only its beginning was seen.
+    // Only the beginning of a long file counts as read.
     let long = |last: &str| format!("\u{feff}{}{last}", "line\n".repeat(5_000));
     stage.put("long", long("end"));
     mention("long");
@@ -46,7 +46,7 @@ fn a_mentioned_file_counts_as_read() {
     mention("long");
     stage.put("long", format!("other {}", long("end")));
     assert_eq!(write("long"), (changed("long"), true));
-    // Of a first line that is too long nothing counts as seen but the digest of all.
+    // If the first line is too long, only the hash of the file counts as read.
     stage.put("wide", "x".repeat(200_000));
     mention("wide");
     assert_eq!(write("wide"), ("Successfully wrote 4 bytes to wide".into(), false));

@@ -1,11 +1,12 @@
-//! A restore leaves alone the files that somebody else changed, and names them.
+//! Tests that a restore keeps the files that others changed, and names them.
 
 use sinew_base::CancelToken;
 
 use super::{Project, kept, restore, span, take};
 use crate::{Action, ChangeKind, Force, RestoreOptions, TakeOptions};
 
-/// Work of an agent, what somebody else does after it, what the undo keeps, and a shell line that holds afterwards.
+/// Checks the work of an agent, a later change by others, the files that the undo keeps, and a shell line that must
+/// succeed afterwards.
 fn check(work: &str, others: &str, expect_kept: &[(&str, &str)], holds: &str) {
     let project = Project::new();
     project.run("mkdir d; for i in 1 2 3; do echo $i > f$i; echo $i > d/f$i; done");

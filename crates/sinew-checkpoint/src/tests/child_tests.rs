@@ -1,4 +1,4 @@
-//! The part of tests that runs in a process of its own, to be killed.
+//! The parts of tests that run in a separate process, which is killed.
 
 use std::path::PathBuf;
 

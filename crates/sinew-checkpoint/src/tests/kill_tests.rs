@@ -1,11 +1,11 @@
-//! A process that dies at any point leaves every entry old or new, and the next one goes on.
+//! Tests that a process killed at any point leaves every entry old or new, and that the next one continues.
 
 use std::process::{Command, Stdio};
 
 use super::{Project, Tree, difference, restore, span, take, tree};
 use crate::Limits;
 
-/// Every way in which an entry is put back, few entries of each.
+/// Covers every way of restoring an entry, with few entries each.
 const SETUP: &str = "mkdir -p s/dir/deep ro gone/below x; for i in 1 2; do echo a$i > s/dir/a$i; done; echo d > s/dir/deep/d; \
     echo f > s/file; echo r > ro/r; chmod 555 ro; echo g > gone/below/g; chmod 500 gone; echo m > m; echo k > k; ln k k2; ln -s m l; echo small > grown";
 const WORK: &str = "rm -r s/dir; echo swapped > s/dir; rm s/file; mkdir s/file; echo y > s/file/y; chmod 755 ro gone; rm ro/r; echo n > ro/n; \
@@ -29,11 +29,11 @@ fn child(project: &Project, action: &str, id: &str, spans: &str, point: u64) -> 
         .success()
 }
 
-/// Files are old or new; directories may have other permissions while a restore runs.
+/// Checks that files are old or new; directories may have other permissions during a restore.
 fn assert_old_or_new(now: &Tree, old: &Tree, new: &Tree, point: u64) {
     let is_temporary = |path: &[u8]| path.starts_with(b".sinew-restore-");
     for (path, text) in now.iter().filter(|(path, text)| !is_temporary(path) && !text.starts_with("directory")) {
-        // The first name of a file differs while others are missing.
+        // The first path of a file differs while other paths are missing.
         let content = |text: &String| text.split(" of ").next().map(str::to_string);
         let known = [old.get(path), new.get(path)].into_iter().flatten().any(|known| content(known) == content(text));
         assert!(known, "point {point}: {}: {text}", String::from_utf8_lossy(path));
@@ -102,7 +102,7 @@ fn a_collection_can_be_killed_at_any_point() {
         let checkpoints = project.open();
         for round in 0..6 {
             project.run(&format!("head -c 1500 /dev/urandom > a; head -c 1500 /dev/urandom > b{round}"));
-            // The limit is exceeded by what is taken, so the collection has something to do in the child.
+            // The new checkpoint exceeds the limit, so that the collection in the child has something to do.
             let options = crate::OpenOptions { store: project.store(), ..Default::default() };
             take(&crate::Checkpoints::open(&project.root(), &options).unwrap());
         }

@@ -1,4 +1,4 @@
-//! Tests of whole calls on real directories.
+//! Tests of the public interface on real directories.
 
 mod attribution_tests;
 mod child_tests;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use crate::{Checkpoints, Limits, OpenOptions, Plan, RestoreOptions, RestoreResult, TakeOptions};
 
-/// A directory with its store beside it.
+/// A directory, and its store in a folder next to it.
 pub(super) struct Project {
     folder: TempDir,
     limits: Limits,
@@ -49,7 +49,7 @@ impl Project {
         Checkpoints::open(&self.root(), &options).unwrap()
     }
 
-    /// Runs shell lines in the directory; they have to succeed.
+    /// Runs shell lines in the directory; they must succeed.
     pub(super) fn run(&self, script: &str) {
         let mut command = Command::new("bash");
         command.args(["-ec", script]).current_dir(self.root()).env("OUT", self.folder.path());
@@ -68,12 +68,12 @@ impl Project {
 
 impl Drop for Project {
     fn drop(&mut self) {
-        // Directories that nobody may write to cannot be removed.
+        // Directories without write permission cannot be removed.
         let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.folder.path()).status();
     }
 }
 
-/// Reads each path: type, permissions, content or target, and the first path of the same file.
+/// The entries by path: type, permissions, content or target, and the first path of the same file.
 pub(super) type Tree = BTreeMap<Vec<u8>, String>;
 
 /// Reads a tree without the data of repositories.
@@ -114,7 +114,7 @@ pub(super) fn tree(root: &Path) -> Tree {
     entries
 }
 
-/// Says in which paths two trees differ.
+/// Describes the paths in which two trees differ.
 pub(super) fn difference(one: &Tree, two: &Tree) -> Vec<String> {
     let paths: std::collections::BTreeSet<&Vec<u8>> = one.keys().chain(two.keys()).collect();
     let differs = |path: &&Vec<u8>| one.get(*path) != two.get(*path);
@@ -134,7 +134,7 @@ pub(super) fn restore(checkpoints: &Checkpoints, id: &str, options: &RestoreOpti
     checkpoints.restore(id, options, &CancelToken::never()).unwrap()
 }
 
-/// The entries of a plan that stay: path and reason.
+/// Returns the entries of a plan that are kept, with the reasons.
 pub(super) fn kept(plan: &Plan) -> Vec<(String, String)> {
     let entry = |entry: &crate::PlanEntry| {
         Some((String::from_utf8_lossy(&entry.path).into_owned(), entry.action.reason()?.to_string()))

@@ -1,8 +1,8 @@
-//! Real programs change a directory; undo and redo bring back every byte.
+//! Tests that undo and redo restore every byte after real programs changed a directory.
 
 use super::{Project, difference, restore, span, take};
 
-/// Plays one row: the tree after the undo is the one before, and after the redo the later one.
+/// Checks one row: the undo restores the tree before, and the redo the tree after.
 fn check(name: &str, setup: &str, work: &str) {
     let project = Project::new();
     project.run("mkdir -p src/deep docs; for i in 1 2 3 4 5; do printf 'line %s\\nsecond\\n' $i > src/f$i.txt; done; echo guide > docs/guide.md; echo deep > src/deep/d.txt");
@@ -14,7 +14,7 @@ fn check(name: &str, setup: &str, work: &str) {
     let later = project.tree();
     assert!(!difference(&before, &later).is_empty(), "{name}: the work changes nothing");
     let end = take(&checkpoints);
-    // Another process has no memory of what was read.
+    // Another process has no cached state.
     let checkpoints = project.open();
     let undone = restore(&checkpoints, &start, &span(&start, &end));
     assert_eq!(undone.done, undone.planned, "{name}: {:?}", undone.plan);
@@ -143,10 +143,10 @@ fn a_repository_that_moved_is_named_with_the_command_that_moves_it_back() {
     }
 }
 
-/// A tree whose old contents git has; the work; whether the store may copy them all the same.
+/// Checks a tree whose old contents are in git. `is_copied` says whether the store may copy them nevertheless.
 fn check_git(name: &str, setup: &str, work: &str, is_copied: bool) {
     let project = Project::new();
-    // Enough bytes that git is asked.
+    // Large enough that git's objects are used.
     project.run("git init -q -b main; for i in $(seq 40); do seq $((i * 1000)) $((i * 1000 + 30000)) > n$i; done; git add -A; git commit -qm 1");
     project.run(setup);
     let checkpoints = project.open();

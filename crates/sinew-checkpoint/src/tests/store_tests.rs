@@ -1,4 +1,4 @@
-//! The store: limits, damage, several processes.
+//! Tests the store: limits, damaged files, several processes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

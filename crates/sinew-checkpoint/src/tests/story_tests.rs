@@ -1,5 +1,5 @@
-//! Stories from public bug reports: shell lines build a tree, an agent and others work in it, parts are undone, shell
-//! lines check what is left.
+//! Tests stories from public bug reports: shell lines create a tree, an agent and others change it, parts are undone,
+//! and shell lines check the result.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,11 +26,11 @@ struct Story<'a> {
     checkpoints: Option<Checkpoints>,
     /// The spans of the turns of each session that are not undone, oldest first.
     turns: HashMap<String, Vec<Spans>>,
-    /// The spans of a turn that goes on.
+    /// The spans of a turn that is not finished.
     parts: HashMap<String, Spans>,
     /// The redo checkpoints of each session.
     redo: HashMap<String, Vec<(String, Vec<Spans>)>>,
-    /// Paths that a plan or a restore named as kept or impossible.
+    /// The paths that a plan or a restore reported as kept or impossible.
     named: HashSet<String>,
 }
 
@@ -47,7 +47,7 @@ impl Story<'_> {
         }
     }
 
-    /// Runs one shell line in the tree; returns whether it exits with 0, and what it wrote.
+    /// Runs a shell line in the tree; returns whether it succeeded, and its output.
     fn shell(&self, line: &str) -> (bool, String) {
         let script = format!("{}\n{line}\n", self.prelude);
         let mut command = Command::new("bash");
@@ -121,7 +121,7 @@ impl Story<'_> {
         }
         self.run(&turn["run"]);
         let end = self.take(CheckpointKind::End);
-        // A turn in parts has a span for each; the last part ends it.
+        // A turn in parts has one span for each; the last part ends it.
         let parts = self.parts.entry(session.to_string()).or_default();
         parts.push((start, end));
         if turn["part"] != "start" {
@@ -185,7 +185,7 @@ impl Story<'_> {
         let git = self.shell("G").1;
         // The first use after a kill cleans up.
         self.checkpoints();
-        // A program that goes on writing changes the tree meanwhile.
+        // A background program may change the tree meanwhile.
         let is_quiet = self.story["kind"] != "late";
         let tree = self.shell("T").1;
         let plan = self.checkpoints().plan(id, options, &CancelToken::never()).unwrap();
@@ -197,8 +197,8 @@ impl Story<'_> {
         restored.redo
     }
 
-    /// Lets a process of its own do a restore, which ends at a point between two changes on disk. The stories name
-    /// milliseconds; the number of the point does not depend on the machine.
+    /// Runs a restore in a separate process, which is killed at a point between two changes on disk. The stories name
+    /// milliseconds, but the number of the point does not depend on the machine.
     fn killed_restore(&mut self, id: &str, options: &RestoreOptions, point: u64) {
         self.checkpoints = None;
         let spans = options.spans.iter().flatten().map(|(start, end)| format!("{start},{end}"));

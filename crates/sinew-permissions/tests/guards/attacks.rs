@@ -1,4 +1,4 @@
-//! The table of attempts against permission rules, and of everyday calls that no rule may stop.
+//! Tests a table of attacks on permission rules, and of everyday calls that no rule may stop.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use sinew_permissions::{CallSite, Decision, Permissions, Rules};
 use sinew_tools::tool::Boxed;
 use sinew_tools::{Ask, Question};
 
-/// A user who permits the earlier calls of a session, and refuses the one that is judged.
+/// A user who approves the earlier calls of a session and refuses the one that is tested.
 struct User {
     permits: AtomicBool,
 }

@@ -1,4 +1,4 @@
-//! Rules for commands against what bash really runs.
+//! Tests command rules against what bash really runs.
 
 use std::fs;
 use std::path::Path;
@@ -18,21 +18,21 @@ fn asked(line: &str) -> Decision {
     runtime.block_on(permissions.judge(&call("bash", json!({"command": line})), site)).unwrap()
 }
 
-/// A folder with a program `git` that notes in `ran` that it was told to push.
+/// Creates a folder with a program `git` that creates the file `ran` when it is asked to push.
 fn fake_git() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (bin, ran) = (folder.path().join("bin"), folder.path().join("ran"));
     fs::create_dir(&bin).unwrap();
     let script = format!("#!/bin/sh\ncase \" $* \" in *' push '*) : > '{}' ;; esac\n", ran.display());
-    // By a process of its own: what this process has open for writing, a child that another test starts at that moment
-    // has open too, and the system runs no file that anybody may still write.
+    // Written by a separate process: if this process wrote the file, a child that another test starts at the same time
+    // could inherit the open file, and the system does not run a file that is open for writing.
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "printf %s \"$1\" > git && chmod 755 git", "sh", &script]).current_dir(&bin);
     assert!(shell.status().unwrap().success());
     (folder, ran)
 }
 
-/// Runs a line in an empty folder; whether it pushed.
+/// Runs a line in an empty folder and returns whether it pushed.
 fn pushes(folder: &std::path::Path, ran: &std::path::Path, line: &str) -> bool {
     let work = folder.join("work");
     for path in [ran, &work] {
@@ -56,7 +56,7 @@ fn lines_that_run_a_denied_command_are_refused() {
         assert_ne!(asked(line), Decision::Allow, "{line:?}");
         shown += usize::from(pushes(folder.path(), &ran, line));
     }
-    // The table is true: bash did push by these lines, but for programs that are not installed.
+    // Verifies the table itself: bash did push with these lines, except where programs are not installed.
     assert!(shown > RUN.len() / 2, "{shown} of {}", RUN.len());
     for line in MAY_RUN {
         assert_ne!(asked(line), Decision::Allow, "{line:?}");
@@ -70,7 +70,7 @@ fn common_lines_are_not_refused() {
     }
 }
 
-/// A line that nests or repeats as much as it can is answered, and does not end the process.
+/// Lines with extreme nesting or repetition get a result and do not end the process.
 #[test]
 fn lines_without_measure_are_answered() {
     let times = |piece: &str, count: usize| piece.repeat(count);
@@ -116,7 +116,7 @@ fn lines_without_measure_are_answered() {
     }
 }
 
-/// Pieces of lines that are hard to read.
+/// Parts of lines that are hard to parse.
 const PIECES: [&str; 58] = [
     "git push",
     "git",
@@ -181,7 +181,7 @@ const PIECES: [&str; 58] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// What bash runs is found, or the user is asked.
+    /// Every push by bash is detected, or the user is asked.
         #[test]
     fn bash_runs_nothing_that_is_not_seen(
         before in prop::collection::vec(0..PIECES.len(), 0..5),
@@ -189,7 +189,7 @@ proptest! {
     ) {
         let picks = before.into_iter().chain([0]).chain(behind);
         let line: String = picks.map(|pick| PIECES[pick]).collect();
-        // Only a line that would be let run has to be run.
+        // Only a line that would be allowed has to be run.
         if asked(&line) == Decision::Allow {
             let (folder, ran) = fake_git();
             prop_assert!(!pushes(folder.path(), &ran, &line), "{:?}", line);

@@ -1,8 +1,8 @@
-//! Lines of bash by which a denied command runs, and others by which it does not.
+//! Bash lines that run a denied command, and others that do not.
 
-/// Lines that run `git push`, each in its own way; some only where a program is installed.
+/// Lines that run `git push` in different ways; some need a program that may not be installed.
 pub(crate) const RUN: &[&str] = &[
-    // Programs that run the rest of their words, and what they add.
+    // Programs that run their remaining arguments, and the options for that.
     "echo push | xargs git",
     "xargs git <<< push",
     "echo git push | xargs env",
@@ -134,7 +134,7 @@ pub(crate) const RUN: &[&str] = &[
     "if true; then\ngit push\nfi",
     "true\\\n;git push",
     "while git push; do break; done",
-    // Programs with commands of their own.
+    // Programs with a command language.
     "tar cf /dev/null --checkpoint=1 --checkpoint-action='exec=git push' .",
     "tar cf /dev/null --checkpoint=1 --checkpoint-act=exec='git push' .",
     "tar cf f.tar -I 'git push;cat' .",
@@ -179,7 +179,7 @@ pub(crate) const RUN: &[&str] = &[
     "env --sp='git push'",
     "man -P 'git push;cat' man",
     "less '+!git push' f",
-    // The same by other words.
+    // Other constructs that run it.
     "exec {x[$(git push)]}>f",
     "declare -n r='a[$(git push)]'; echo $r",
     "wait -p 'a[$(git push)]' -n",
@@ -408,7 +408,7 @@ pub(crate) const RUN: &[&str] = &[
     "bash /dev/fd/3 3<<< 'git push'",
     "bash <(printf 'git push')",
 ];
-/// Lines that are not run here: they would change the machine, or need what is seldom there.
+/// Lines that are not run here, because they would change the machine or need unusual programs.
 pub(crate) const MAY_RUN: &[&str] = &[
     "echo git push | crontab -",
     "at now <<< 'git push'",
@@ -452,7 +452,7 @@ pub(crate) const MAY_RUN: &[&str] = &[
     "echo \"$x\" | bash",
 ];
 
-/// Common lines that push nothing, under the same rule.
+/// Common lines that do not push, under the same rule.
 pub(crate) const PLAIN: &[&str] = &[
     "ls -la | head -5",
     "xargs rm < list",

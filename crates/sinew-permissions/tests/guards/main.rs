@@ -1,4 +1,4 @@
-//! Rules against real processes: what a line runs, the rules must have judged.
+//! Tests the rules with real processes: every command that a line runs must have been judged.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -9,7 +9,7 @@ fn lock() -> ActivityLock<Vec<u32>> {
     ActivityLock::new(vec![1])
 }
 
-/// Polls once; who waits is woken by nobody but the test.
+/// Polls once without a waker: only the test decides when to poll again.
 fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -43,7 +43,7 @@ fn an_activity_without_work_does_not_begin() {
     assert_eq!(lock.state(), State::Idle);
     let (permit, work) = lock.begin_with(Run, || Some("work")).unwrap();
     assert_eq!((work, lock.state()), ("work", State::Active(Run)));
-    // Nothing is taken where nothing may begin.
+    // `take` is not called if no activity may start.
     assert!(lock.begin_with(Run, || -> Option<()> { panic!("it was asked") }).is_none());
     drop(permit);
 }

@@ -22,7 +22,7 @@ fn update(kind: &str, content_index: usize, delta: &str, so_far: usize) -> Event
     Event::MessageUpdate { message, step: AnswerStep { event, content: None } }
 }
 
-/// Says 100 MB, a piece each millisecond, and counts what it got rid of.
+/// Sends 100 MB, one piece each millisecond, and counts the bytes that were accepted.
 struct Talks(Arc<AtomicUsize>);
 
 const PIECE: usize = 100_000;
@@ -58,7 +58,7 @@ async fn a_listener_that_reads_nothing_keeps_memory_flat_and_holds_no_abort() {
     let agent = Arc::new(env.agent);
     let own = Arc::clone(&agent);
     let prompt = tokio::spawn(async move { own.prompt(vec![user("go")], None).await.unwrap().stop });
-    // The clock moves only when nobody can go on.
+    // The paused clock advances only when every task waits.
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     let (taken, held) = (sent.load(Ordering::SeqCst), stuck.waiting_bytes());
     assert!(taken <= 2 * CAPACITY_BYTES, "the model is held: {taken} bytes were taken");
@@ -124,7 +124,7 @@ fn the_newest_update_of_a_tool_stands_for_those_that_nobody_has_read() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever is read when: no delta is lost, none overtakes another event, and the bounds hold.
+    /// In any order of reads, no delta is lost or reordered relative to other events, and the limits hold.
     #[test]
     fn merging_loses_nothing(steps in prop::collection::vec((0..4_u8, 0..2_usize, "[a-z]{1,9}", 0..3_usize), 0..300)) {
         let event_bus = EventBus::default();

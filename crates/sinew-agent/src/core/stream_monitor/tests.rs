@@ -7,7 +7,7 @@ use super::*;
 use crate::core::tests::{TestEnv, echo, say};
 use crate::test_tools::{calls, text};
 
-/// Stops the first answers that say `word`, or lets them go on and reminds.
+/// Stops the first answers that contain `word`, or lets them finish and adds a reminder.
 struct Strict {
     word: &'static str,
     stops: bool,

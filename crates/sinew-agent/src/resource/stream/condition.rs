@@ -1,20 +1,21 @@
-//! A regular expression that is held against text which still grows.
+//! A regular expression that is matched against text that still grows.
 
 use regex_automata::Input;
 use regex_automata::meta::{BuildError, Builder, Config, Regex};
 
-/// Bytes that a compiled condition may take: a repetition of a repetition is refused, not built.
+/// The maximum number of bytes of a compiled condition; nested repetitions that exceed it are an error.
 const COMPILED: usize = 1 << 20;
 
-/// A condition of a rule. Linear in the text, whatever it says.
+/// A condition of a rule. Matching is linear in the text for every pattern.
 pub(super) struct Condition {
     regex: Regex,
-    /// It asks what stands around a place (`\b`, `$`): what stands at the end of the text so far may still change.
+    /// Whether it uses assertions such as `\b` or `$`, whose result at the end of the text can change when more text
+    /// arrives.
     looks: bool,
 }
 
 impl Condition {
-    /// Reads a regular expression; the error is one line.
+    /// Parses a regular expression; the error is one line.
     pub(super) fn new(text: &str) -> Result<Condition, String> {
         let short = |error: String| error.lines().last().unwrap_or_default().trim().to_string();
         let hir = regex_syntax::parse(text).map_err(|error| short(error.to_string()))?;
@@ -27,8 +28,9 @@ impl Condition {
         Ok(Condition { regex: built.map_err(reason)?, looks: !hir.properties().look_set().is_empty() })
     }
 
-    /// Returns true if it is found in `text` from `start` on. `ended`: nothing will follow the text. How the text was divided as
-    /// it came makes no difference: before the end, its last character only says what stands behind the one before.
+    /// Returns true if the condition matches in `text` from `start` on. `ended` says that the text is complete. The
+    /// result does not depend on how the text was split into pieces: until the end, the last character is used only for
+    /// lookahead.
     pub(super) fn is_found(&self, text: &str, start: usize, ended: bool) -> bool {
         let last = text.chars().next_back().map_or(0, char::len_utf8);
         let end = if ended || !self.looks { text.len() } else { text.len() - last };

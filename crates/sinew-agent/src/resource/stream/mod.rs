@@ -1,12 +1,12 @@
-//! Rules that an answer is held against while it comes: when one is broken, the request ends, the model reads the rule
-//! and answers anew; or it reads it later, as the settings say.
+//! Rules that an answer is checked against while it streams. If one is violated, the request ends and the model answers
+//! again after reading the rule, or the model reads it later, as the settings say.
 //!
-//! | module | knows |
+//! | module | contents |
 //! |---|---|
-//! | `scope` | which part of an answer a rule is about |
+//! | `scope` | the parts of an answer that a rule applies to |
 //! | `condition` | regular expressions over text that still grows |
-//! | `window` | the newest 64 KB of a part |
-//! | `watcher` | one run: what was found in it and what follows |
+//! | `window` | the newest 64 KB of a block |
+//! | `watcher` | one run: matches and their consequences |
 
 mod condition;
 mod scope;
@@ -26,21 +26,21 @@ use condition::Condition;
 pub use scope::{InterruptMode, Scope};
 pub use watcher::Watcher;
 
-/// Rules that are held against answers.
+/// The maximum number of rules that answers are checked against.
 const RULES: usize = 200;
 
-/// Settings of stream rules.
+/// The settings of stream rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSettings {
-    /// False switches all of it off. Default true.
+    /// Whether answers are checked. Default: true.
     pub enabled: bool,
-    /// The stopped answer stays in the context. Default false.
+    /// Whether a stopped answer stays in the context. Default: false.
     pub keep: bool,
-    /// Completed turns after which a rule may be told again; None: never. Default None.
+    /// The number of completed turns after which a rule may be injected again; `None`, the default, means never.
     pub gap: Option<u64>,
-    /// The answers that are stopped. Default always.
+    /// Which answers are stopped. Default: always.
     pub interrupt: InterruptMode,
-    /// Names of rules that do not count.
+    /// The names of disabled rules.
     pub disabled: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Default for StreamSettings {
     }
 }
 
-/// A rule, ready to be held against text.
+/// A rule with compiled conditions.
 struct StreamRule {
     name: String,
     path: PathBuf,
@@ -61,7 +61,7 @@ struct StreamRule {
     interrupt: InterruptMode,
 }
 
-/// The rules of a session, and which of them the model was told.
+/// The rules of a session, and which of them were injected.
 pub struct StreamRules {
     rules: Vec<StreamRule>,
     settings: StreamSettings,
@@ -70,15 +70,15 @@ pub struct StreamRules {
 
 #[derive(Default)]
 struct InjectedRules {
-    /// Completed turns when a rule was told, by its name.
+    /// The number of completed turns when a rule was injected, by its name.
     at: HashMap<String, u64>,
-    /// Completed turns of the session, as far as it was watched.
+    /// The number of completed turns of the session since it is watched.
     turns: u64,
 }
 
 impl StreamRules {
-    /// The rules of the stream bucket. None: there is none, or they are switched off. Conditions and globs that cannot
-    /// be used are named.
+    /// Compiles the rules of the stream bucket. Returns `None` if there are none or they are disabled, and warnings
+    /// about invalid conditions and globs.
     #[must_use]
     pub fn new(rules: &[Rule], settings: StreamSettings) -> (Option<StreamRules>, Vec<String>) {
         let mut warnings = Vec::new();
@@ -107,7 +107,7 @@ impl StreamRules {
                     built.map_err(|error| fault(&format!("glob {text:?}"), error.message().to_string())).ok()
                 })
                 .collect();
-            // A rule for some files must not become one for all because its globs cannot be read.
+            // A rule for some files must not apply to all files because its globs are invalid.
             if conditions.is_empty() || (globs.is_empty() && !rule.globs.is_empty()) {
                 continue;
             }
@@ -125,7 +125,7 @@ impl StreamRules {
         (rules, warnings)
     }
 
-    /// Takes up which rules the model was told on the branch that goes on, and how many completed turns ago.
+    /// Restores which rules were injected on the current branch, and how many completed turns ago.
     pub fn restore(&self, rules: impl IntoIterator<Item = (String, u64)>) {
         let rules: Vec<(String, u64)> = rules.into_iter().collect();
         let mut told = self.told();
@@ -134,20 +134,20 @@ impl StreamRules {
         told.turns = turns;
     }
 
-    /// The rules that the model was told, and how many completed turns ago.
+    /// Returns the rules that were injected, and how many completed turns ago.
     #[must_use]
     pub fn told_names(&self) -> Vec<(String, u64)> {
         let told = self.told();
         told.at.iter().map(|(name, at)| (name.clone(), told.turns - at)).collect()
     }
 
-    /// Completed turns after which a rule may be told again; `None`: never.
+    /// Returns the number of completed turns after which a rule may be injected again; `None` means never.
     #[must_use]
     pub fn gap(&self) -> Option<u64> {
         self.settings.gap
     }
 
-    /// Watches one run; `now` gives the milliseconds since the epoch.
+    /// Returns a watcher for one run. `now` returns the milliseconds since the epoch.
     #[must_use]
     pub fn watch<'a>(&'a self, now: &'a (dyn Fn() -> i64 + Send + Sync)) -> Watcher<'a> {
         Watcher::new(self, now)
@@ -157,7 +157,7 @@ impl StreamRules {
         self.told.lock()
     }
 
-    /// Returns whether the model may be told of a rule now.
+    /// Returns whether a rule may be injected now.
     fn may_tell(&self, rule: &StreamRule) -> bool {
         let told = self.told();
         match (told.at.get(&rule.name), self.settings.gap) {

@@ -1,31 +1,31 @@
-//! The part of an answer that a rule is about.
+//! The part of an answer that a rule applies to.
 
 use sinew::walk::{GlobSet, GlobSyntax};
 
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// The text of the model.
+    /// The text.
     Text,
-    /// Its thoughts.
+    /// The thinking blocks.
     Thinking,
     /// The arguments of a tool.
     Tool {
-        /// The tool; absent: every one.
+        /// The name of the tool; `None` for every tool.
         name: Option<String>,
-        /// The files that the call is about; absent: any, or none.
+        /// A glob for the files of the call; `None` for any call.
         glob: Option<String>,
     },
 }
 
 impl Scope {
-    /// The arguments of every tool.
+    /// Returns the scope of the arguments of every tool.
     #[must_use]
     pub fn every_tool() -> Scope {
         Scope::Tool { name: None, glob: None }
     }
 
-    /// Reads `text`, `thinking`, `tool`, `tool:<name>` or `tool:<name>(<glob>)`.
+    /// Parses `text`, `thinking`, `tool`, `tool:<name>` or `tool:<name>(<glob>)`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Scope> {
         match text {
@@ -45,21 +45,21 @@ impl Scope {
     }
 }
 
-/// The answers that are stopped when a rule is broken; all others are told of it later.
+/// The parts of an answer in which a violation stops it; in other parts the rule is injected later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptMode {
-    /// Everything.
+    /// All parts.
     Always,
-    /// Text and thoughts.
+    /// Text and thinking.
     ProseOnly,
     /// Arguments of tools.
     ToolOnly,
-    /// Nothing.
+    /// No part.
     Never,
 }
 
 impl InterruptMode {
-    /// Reads `always`, `prose-only`, `tool-only` or `never`.
+    /// Parses `always`, `prose-only`, `tool-only` or `never`.
     #[must_use]
     pub fn parse(word: &str) -> Option<InterruptMode> {
         Some(match word {
@@ -71,7 +71,7 @@ impl InterruptMode {
         })
     }
 
-    /// Returns whether it stops a tool's arguments, or with false the rest.
+    /// Returns whether a violation in the arguments of a tool (`tool`) or in prose stops the answer.
     pub(super) fn stops(self, tool: bool) -> bool {
         match self {
             InterruptMode::Always => true,

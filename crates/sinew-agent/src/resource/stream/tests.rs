@@ -102,7 +102,7 @@ fn env(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRules>
 }
 
 impl TestEnv {
-    /// Prompts; gives the rules that `ttsr_triggered` told.
+    /// Sends a prompt; returns the rules that `ttsr_triggered` reported.
     async fn prompt(&mut self) -> (Outcome, Vec<Vec<String>>) {
         let mut told = Vec::new();
         let mut note = |event: &Event| {
@@ -124,7 +124,7 @@ impl TestEnv {
         (outcome, told)
     }
 
-    /// The conversation after a resume: role and text.
+    /// Returns the conversation after a resume, as roles and texts.
     fn context(&self) -> Vec<String> {
         let context = self.agent.session().context(&Defaults::default()).unwrap();
         context.messages.iter().map(shown).collect()
@@ -164,12 +164,12 @@ async fn a_broken_rule_stops_the_answer_and_the_run_goes_on_with_it() {
     ];
     assert_eq!(env.context(), after);
     assert_eq!(env.agent.session().context(&Defaults::default()).unwrap().injected_rules, ["r"]);
-    // Told once, whatever comes.
+    // A rule is injected once.
     let (_, told) = env.prompt().await;
     assert_eq!((told.len(), env.asked()), (0, 3));
     let resumed = rules(&[rule("r", "to+do")], StreamSettings::default());
     drop(env);
-    // What was told counts after a resume too.
+    // Injected rules are remembered after a resume.
     let mut env = self::env(folder.path(), vec![text("a todo")], Some(resumed));
     let (_, told) = env.prompt().await;
     assert_eq!((told.len(), env.asked()), (0, 1));
@@ -315,7 +315,7 @@ async fn what_another_branch_was_told_does_not_count() {
     assert_eq!(env.prompt().await.1, [["r"]]);
 }
 
-/// Shows a block to a watcher, one character at a time; gives what it stops for.
+/// Sends a block to a watcher, one character at a time; returns the rules for which it stops.
 fn feed(watcher: &Watcher<'_>, kind: &str, content: &str) -> Option<Vec<String>> {
     watcher.turn_start();
     let deltas: Vec<String> = content.chars().map(String::from).collect();
@@ -433,7 +433,7 @@ fn what_may_still_change_is_not_found() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
 
-    /// Matches do not depend on how the text was divided.
+    /// Matches do not depend on how the text is split.
     #[test]
     fn a_rule_does_not_see_the_pieces(
         text in "[ab é\n]{1,30}",

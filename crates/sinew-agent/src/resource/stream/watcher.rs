@@ -1,4 +1,4 @@
-//! One run under the rules: what was found in its answers, and what follows.
+//! Checks the answers of one run against the rules.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use super::window::{Window, paths_of};
 use super::{StreamRule, StreamRules};
 use crate::core::{Correction, StreamMonitor};
 
-/// Answers of one run that are stopped; after that the rest is told later.
+/// The maximum number of answers of one run that are stopped; further rules are injected later.
 const INTERRUPTS: u32 = 3;
 
-/// Holds the answers of one run against the rules.
+/// Checks the answers of one run against the rules.
 pub struct Watcher<'a> {
     rules: &'a StreamRules,
     now: &'a (dyn Fn() -> i64 + Send + Sync),
@@ -26,7 +26,7 @@ pub struct Watcher<'a> {
 #[derive(Default)]
 struct Turn {
     parts: HashMap<usize, Part>,
-    /// Rules that were found, and the block; a rule is found once in a turn.
+    /// The matched rules and their blocks; a rule matches at most once in a turn.
     found: Vec<Found>,
     interrupts: u32,
 }
@@ -42,7 +42,7 @@ struct Found {
 struct Part {
     kind: Kind,
     window: Window,
-    /// Rules that were found and wait for the path of the call.
+    /// Rules that matched, but need the path of the call, which is not known yet.
     held: Vec<usize>,
 }
 
@@ -62,8 +62,8 @@ impl<'a> Watcher<'a> {
         self.turn.lock()
     }
 
-    /// Looks at a block; the names of the rules for which the request must end. `ended`: it is whole; `whole`: the paths
-    /// that a whole call names.
+    /// Checks a block and returns the names of the rules for which the request must end. `ended` says that the block is
+    /// complete; `whole` contains the paths of a complete call.
     fn look(&self, turn: &mut Turn, block: usize, ended: bool, whole: Option<&[String]>) -> Option<Vec<String>> {
         let Turn { parts, found, interrupts } = turn;
         let part = parts.get_mut(&block)?;
@@ -199,7 +199,7 @@ impl StreamMonitor for Watcher<'_> {
         let mut reminders: HashMap<String, String> = HashMap::new();
         for Found { rule, block, tool, .. } in &found {
             self.rules.tell(*rule);
-            // Calls of an answer that was cut get no result of their own.
+            // Calls of an answer that was cut off have no result of their own.
             let whole = answer.stop_reason != StopReason::Length;
             match answer.content.get(*block).and_then(Block::as_tool_call).filter(|_| *tool && whole) {
                 Some(call) => {
@@ -218,7 +218,7 @@ impl StreamMonitor for Watcher<'_> {
     }
 }
 
-/// Returns whether a rule is about a block of this kind.
+/// Returns whether a rule applies to a block of this kind.
 fn concerns(rule: &StreamRule, kind: &Kind) -> bool {
     rule.scopes.iter().any(|scope| match (scope, kind) {
         (Scope::Text, Kind::Text) | (Scope::Thinking, Kind::Thinking) => true,
@@ -227,7 +227,7 @@ fn concerns(rule: &StreamRule, kind: &Kind) -> bool {
     })
 }
 
-/// Returns whether a rule is about a file of a call. None: that depends on its paths, which are not known yet.
+/// Returns whether a rule applies to a file of a call; `None` if this depends on paths that are not known yet.
 fn covers(rule: &StreamRule, tool: &str, paths: Option<&[String]>) -> Option<bool> {
     let any = |set: &GlobSet| paths.map(|paths| paths.iter().any(|path| is_match(set, path)));
     if !rule.globs.is_empty() && !rule.globs.iter().any(|set| any(set) == Some(true)) {

@@ -1,30 +1,30 @@
-//! The newest 64 KB of a part of an answer, as a regular expression sees them.
+//! The newest 64 KB of a block of an answer, on which regular expressions are matched.
 
 use serde_json::Value;
 
 use super::condition::Condition;
 
-/// Bytes that are kept.
+/// The number of bytes that are kept.
 const KEPT: usize = 64 * 1024;
-/// One look at the whole window pays for so many bytes: the cost of a stream is linear in its length, and what is new
-/// is never looked at later than at the next pause.
+/// A check of the whole window is due after 1/32 of its size has arrived, so that the cost of a stream is linear in its
+/// length. The rest is checked at the next pause.
 const SHARE: usize = 32;
-/// Bytes at the start of a call in which its path is looked for.
+/// The number of bytes at the start of a call in which its path is searched.
 const START: usize = 8 * 1024;
 
-/// A part of an answer, while it grows.
+/// A growing block of an answer.
 pub(super) struct Window {
     text: String,
-    /// Bytes that were not looked at.
+    /// The number of bytes that were not checked yet.
     unseen: usize,
-    /// Earlier text was dropped: the first character only says what stands before the second.
+    /// Whether earlier text was dropped; the first character is then only used for lookbehind.
     cut: bool,
-    /// Of a call: what makes texts of JSON.
+    /// The JSON decoder for the arguments of a call; `None` for prose.
     json: Option<Json>,
 }
 
 impl Window {
-    /// For prose, or with `tool` for the arguments of a call.
+    /// Creates a window for prose or, with `tool`, for the arguments of a call.
     pub(super) fn new(tool: bool) -> Window {
         Window { text: String::new(), unseen: 0, cut: false, json: tool.then(Json::default) }
     }
@@ -38,28 +38,28 @@ impl Window {
         self.unseen += self.text.len() - before;
     }
 
-    /// Nothing has come until now.
+    /// Returns whether no text has arrived.
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty() && !self.cut
     }
 
-    /// Enough is new for another look.
+    /// Returns whether enough new text has arrived for another check.
     pub(super) fn is_due(&self) -> bool {
         self.unseen > 0 && self.unseen >= self.text.len().min(KEPT) / SHARE
     }
 
-    /// Something is new.
+    /// Returns whether there is unchecked text.
     pub(super) fn is_behind(&self) -> bool {
         self.unseen > 0
     }
 
-    /// Returns whether a condition is found in what is kept. `ended`: no more will come.
+    /// Returns whether a condition matches in the window. `ended` says that the block is complete.
     pub(super) fn finds(&self, condition: &Condition, ended: bool) -> bool {
         let start = if self.cut { self.text.chars().next().map_or(0, char::len_utf8) } else { 0 };
         condition.is_found(&self.text, start, ended)
     }
 
-    /// All was looked at: what is too old is dropped.
+    /// Marks all text as checked and drops old text.
     pub(super) fn looked(&mut self) {
         self.unseen = 0;
         if self.text.len() > 2 * KEPT {
@@ -69,17 +69,17 @@ impl Window {
         }
     }
 
-    /// The path that a call names, once it has come whole.
+    /// Returns the path of a call once it is complete.
     pub(super) fn paths(&self) -> Option<Vec<String>> {
         let json = self.json.as_ref()?;
         let path = named(&sinew_llm::partial_json::parse(&json.start))?;
-        // The text of a path that still comes ends where the JSON does.
+        // A path that is still incomplete ends where the JSON ends, without a closing quote.
         json.start.contains(&Value::from(path.as_str()).to_string()).then(|| vec![path])
     }
 }
 
-/// The paths in the arguments of a whole call: by the names that models use, else those of the headers `@path#tag` of a
-/// patch.
+/// Returns the paths in the arguments of a complete call: from the usual argument names, otherwise from the headers
+/// `@path#tag` of a patch.
 pub(super) fn paths_of(arguments: &Value) -> Vec<String> {
     if let Some(path) = named(arguments) {
         return vec![path];
@@ -93,14 +93,14 @@ fn named(arguments: &Value) -> Option<String> {
     ["path", "file_path", "filePath"].iter().find_map(|key| arguments.get(key)?.as_str()).map(str::to_string)
 }
 
-/// JSON as a reader sees it: what stands in strings without its escapes.
+/// Decodes JSON as it streams: strings without their escapes.
 #[derive(Default)]
 struct Json {
-    /// The first bytes as they came.
+    /// The first bytes, undecoded.
     start: String,
     in_string: bool,
     escape: Escape,
-    /// The first half of a character outside of the basic plane.
+    /// The high surrogate of a character outside of the basic plane.
     high: Option<u16>,
 }
 
@@ -109,7 +109,7 @@ enum Escape {
     #[default]
     None,
     Begun,
-    /// Digits of `\u` and their value.
+    /// The number of digits of `\u` so far, and their value.
     Unicode(u8, u16),
 }
 

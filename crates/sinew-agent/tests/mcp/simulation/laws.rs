@@ -1,4 +1,4 @@
-//! Laws that hold of a play as a whole.
+//! The invariants of a whole simulation.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,11 +12,12 @@ use super::{Ended, Play, QUERIES, SERVERS, Sitting, keep, manager};
 use crate::front::front;
 use crate::stage;
 
-/// Tries of one call until it must have met an honest server: three silent ones, which end the server, and one more.
+/// The number of attempts after which a call must reach a correct server: three without an answer, which end the
+/// server, and one more.
 const TRIES: usize = 4;
 
 impl Play {
-    /// A server that is required is there, or the program hears why within the time of a start.
+    /// Checks that required servers start, or that the failure is reported within the limit of a start.
     pub(super) async fn require(&self) {
         let begun = Instant::now();
         let outcome = self.manager.start_required().await;
@@ -37,7 +38,7 @@ impl Play {
         }
     }
 
-    /// Lets everything come to rest, makes the servers honest, and checks the whole.
+    /// Waits until nothing happens, makes the servers behave correctly, and checks all invariants.
     pub(super) async fn check(&self, sittings: &[Sitting], dice: &mut Dice) {
         self.manager.reload(stage::read_entries(&self.config));
         sleep(Duration::from_secs(300)).await;
@@ -53,7 +54,8 @@ impl Play {
         }
     }
 
-    /// Every call has its own answer or a reason that fits what its server did, and every server knows what was given up.
+    /// Checks that every call has its own answer or a matching error, and that every server learned about cancelled
+    /// calls.
     fn check_calls(&self) {
         let log = self.world.log();
         let mut last: HashMap<u64, &Received> = HashMap::new();
@@ -71,17 +73,17 @@ impl Play {
             let Ended::Text(text) = ended else { continue };
             let received = last.get(nonce);
             let is_own = |text: &str| text.ends_with(&format!("/{nonce}"));
-            // While a person is asked, the clocks of all calls of the connection stand.
+            // While the user is asked, the timers of all calls on the connection are paused.
             let asks =
                 |one: &Received| one.manner == Manner::Asks && received.is_some_and(|of| of.process == one.process);
             let may_take_longer = log.calls.iter().any(asks);
             let fits = match received.map(|received| received.manner) {
-                // It never came to a server.
+                // The call never reached a server.
                 None => ["MCP server ", "Tool ", "There is no MCP server", "the server is gone", "MCP error"]
                     .iter()
                     .any(|begin| text.starts_with(begin)),
                 Some(_) if text.starts_with("MCP error: Transport closed") => log.ended.contains(&last[nonce].process),
-                // A tool that only reads is called once more, which starts the server.
+                // A call of a read-only tool is repeated once, which starts the server.
                 Some(_) if text.starts_with("MCP server ") => log.ended.contains(&last[nonce].process),
                 Some(_) if log.mute.contains(&last[nonce].process) && is_silence(text) => true,
                 Some(Manner::Right | Manner::Twice | Manner::Changes) => is_own(text) && !text.starts_with("Error"),
@@ -112,7 +114,7 @@ impl Play {
         }
     }
 
-    /// Starts: not for nothing, not too many at once, not too fast.
+    /// Checks the starts: none without a reason, a limited number in parallel, and a minimum time in between.
     fn check_starts(&self) {
         let log = self.world.log();
         assert!(log.most_starting <= 4, "seed {}: {} starts at once", self.seed, log.most_starting);
@@ -122,10 +124,10 @@ impl Play {
             let may_start = !self.off.contains(server) && (touched.contains(server) || !self.lazy.contains(server));
             assert!(may_start || times.is_empty(), "seed {}: {server} was started", self.seed);
             for pair in times.windows(2) {
-                // One try may be two starts: as the era that was known, and as any.
+                // One attempt may be two starts: with the known era and with any.
                 let is_second_half = pair[0].1.is_some() && pair[1].1.is_none();
                 let (begun, again) = (pair[0].2, pair[1].2);
-                // Who asks for a restart waits for a start that is under way, and has another one at once.
+                // A restart by the user waits for a running start, and then starts at once.
                 let is_wanted = log.acts.iter().any(|(of, from, to)| of == server && *from <= again && begun <= *to);
                 let pause = again - begun;
                 assert!(
@@ -137,14 +139,14 @@ impl Play {
         }
     }
 
-    /// Nothing starts where nobody calls: no server has a timer.
+    /// Checks that no server starts without a call, because no server has a timer.
     async fn check_rest(&self) {
         let before = self.world.log().starts.len();
         sleep(Duration::from_secs(24 * 3600)).await;
         assert_eq!(self.world.log().starts.len(), before, "seed {}: an idle server was started", self.seed);
     }
 
-    /// Whatever became of a server before, it answers again after three silent calls at most.
+    /// Checks that every server answers again after at most three calls without an answer.
     async fn check_recovery(&self, sittings: &[Sitting]) {
         for server in SERVERS.iter().filter(|server| !self.off.contains(**server)) {
             let mut ends = Vec::new();
@@ -178,9 +180,9 @@ impl Play {
         }
     }
 
-    /// The same query has the same answer.
+    /// Checks that equal queries have equal results.
     async fn check_search(&self, sitting: &Sitting) {
-        // What was found starts and lists anew.
+        // A search starts the servers that it finds, which list their tools again.
         for query in QUERIES {
             self.search(sitting, query).await;
         }
@@ -191,14 +193,14 @@ impl Play {
         }
     }
 
-    /// Names differ, and are the same in a new program in whatever order the servers connect there.
+    /// Checks that names are unique, and equal in a new program in which the servers connect in another order.
     async fn check_names(&self, dice: &mut Dice) {
         let tools = ["t0", "t1", "odd_choice", "odd_reference"];
         let used = || SERVERS.iter().filter(|server| !self.off.contains(**server));
         for server in used() {
             for tool in tools {
                 let name = self.name(server, tool).await;
-                // A server that broke its list off in the middle has told less.
+                // A server that stopped in the middle of its list has reported fewer tools.
                 assert!(name.is_some() || tool != "t0", "seed {}: {server} has lost its tool", self.seed);
             }
         }
@@ -238,7 +240,7 @@ fn is_silence(text: &str) -> bool {
     text == format!("MCP error: no answer for {} s. The server may still be working on it.", SILENCE.as_secs())
 }
 
-/// The events of all plays, so that a reader sees that something was played.
+/// The numbers of events of all simulations, shown as evidence that they ran.
 #[derive(Default)]
 pub(super) struct PlayCounts {
     plays: usize,
@@ -265,7 +267,7 @@ impl PlayCounts {
         }
     }
 
-    /// Every manner came up where there were plays enough for that.
+    /// Checks that every behaviour occurred if there were enough simulations.
     pub(super) fn show(&self) {
         let PlayCounts { plays, starts, calls, aborted, cancelled, manners } = self;
         let mut manners: Vec<_> = manners.iter().collect();

@@ -1,10 +1,10 @@
-//! The manager under a clock that stands, between sessions and servers that do what a seed says.
+//! Simulates the manager with sessions and servers that follow from a seed, under a paused clock.
 //!
-//! Sessions search, call, give up and are opened anew; a person reads the files anew and starts servers again; servers
-//! are late, die, lie and change. What must hold whatever happens is checked at each step and at the end, when every
-//! server that starts is an honest one.
+//! Sessions search, call, cancel and are opened again; a user reloads the files and restarts servers; servers are late,
+//! exit, send invalid data and change. The invariants are checked at each step and at the end, when every server that
+//! starts behaves correctly.
 //!
-//! `SINEW_SEEDS` says how many are played, `SINEW_SEED` which is the first.
+//! `SINEW_SEEDS` sets the number of simulations, `SINEW_SEED` the first seed.
 
 mod laws;
 mod peer;
@@ -29,24 +29,24 @@ use crate::front::front;
 use crate::stage::{self, Standing, definitions, read_entries};
 use peer::{Dice, PeerConnector, Person, SILENCE, START, TOTAL, World};
 
-/// Two of them differ in letters that names of tools do not have.
+/// Two names differ only in characters that tool names cannot contain.
 const SERVERS: [&str; 5] = ["s0", "s1", "s2", "a.b", "a_b"];
 const QUERIES: [&str; 6] = ["t0", "zygote", "server:s1", "name:t1", "odd", "nothing of the kind"];
 
-/// The end of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 enum Ended {
     Text(String),
     Aborted,
 }
 
-/// One play.
+/// One simulation.
 struct Play {
     seed: u64,
     world: Arc<World>,
     manager: Arc<Manager>,
     config: Value,
-    /// Servers that are known from the start and are to be started by nothing but a call or a hit.
+    /// Servers that are cached from the start and may be started only by a call or a search hit.
     lazy: HashSet<&'static str>,
     off: HashSet<&'static str>,
     touched: Mutex<HashSet<&'static str>>,
@@ -55,7 +55,7 @@ struct Play {
     nonce: AtomicU64,
 }
 
-/// A session, and what it must send for ever.
+/// A session, and the definitions that it must always send.
 struct Sitting {
     servers: Arc<SessionServers>,
     front: String,
@@ -77,7 +77,7 @@ impl Sitting {
     }
 }
 
-/// The entries of a play.
+/// Returns the configuration of a simulation.
 fn configuration(dice: &mut Dice) -> Value {
     let limits = json!({
         "command": "x",
@@ -100,7 +100,7 @@ fn configuration(dice: &mut Dice) -> Value {
         }
         config.insert(name.into(), entry);
     }
-    // One that is required starts, whatever else its entry says.
+    // A required server starts regardless of its other settings.
     if dice.chance(15) && config[SERVERS[0]]["expose"] != "off" {
         config[SERVERS[0]]["required"] = true.into();
     }
@@ -133,13 +133,13 @@ impl Play {
         self.touched.lock().unwrap().insert(server);
     }
 
-    /// Calls a tool by its plain name, searched for or not, and may give it up.
+    /// Calls a tool by its plain name, with or without a search, and may cancel the call.
     async fn call(&self, sitting: &Sitting, server: &'static str, tool: &str, dice: &mut Dice) -> Option<u64> {
         let name = format!("mcp_{}_{tool}", server.replace('.', "_"));
         let near = sitting.servers.near(&name);
         assert!(near.len() <= 10, "seed {}: too many similar names: {near:?}", self.seed);
         let found = sitting.servers.find(&name)?;
-        // The other one of the two whose names look alike may be meant.
+        // The name may belong to the other server with a similar name.
         SERVERS
             .iter()
             .filter(|other| other.replace('.', "_") == server.replace('.', "_"))
@@ -187,7 +187,7 @@ impl Play {
         Some(nonce)
     }
 
-    /// Searches, and checks what comes back.
+    /// Searches and checks the result.
     async fn search(&self, sitting: &Sitting, query: &str) -> Option<ToolOutput> {
         let tool = sitting.servers.tools().into_iter().find(|tool| tool.name() == "tool_search")?;
         let output = execute(&*tool, json!({"query": query}), CancelToken::never(), Updates::none()).await.unwrap();
@@ -206,7 +206,7 @@ impl Play {
         Some(output)
     }
 
-    /// Looks up the name of a tool, which must never become another one.
+    /// Looks up the name of a tool, which must never change.
     async fn name(&self, server: &str, tool: &str) -> Option<String> {
         let name = self.manager.tool_name(server, tool).await.ok()?;
         let legal = name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -217,7 +217,7 @@ impl Play {
         Some(name)
     }
 
-    /// One step of a session.
+    /// Runs one step of a session.
     async fn step(&self, sitting: &Sitting, dice: &mut Dice) {
         let server = dice.pick(&SERVERS);
         match dice.roll(20) {
@@ -237,7 +237,7 @@ impl Play {
                 self.name(server, "t0").await;
             }
             16 => {
-                // Calls side by side.
+                // Two calls in parallel.
                 let (mut one, mut other) = (dice.split(), dice.split());
                 tokio::join!(self.call(sitting, server, "t0", &mut one), self.call(sitting, server, "t1", &mut other));
             }
@@ -247,7 +247,7 @@ impl Play {
         assert_eq!(sitting.servers.record(), sitting.record, "seed {}: the record changed", self.seed);
     }
 
-    /// Looks at everything that can be looked at, which starts nothing.
+    /// Reads all state, which must not start a server.
     fn look(&self, sitting: &Sitting) {
         let before = self.world.log().starts.len();
         for name in SERVERS {
@@ -258,10 +258,10 @@ impl Play {
         assert_eq!(self.world.log().starts.len(), before, "seed {}: looking started a server", self.seed);
     }
 
-    /// The person at the files: takes a server out and puts it back, starts one again.
+    /// The user edits the files: removes a server, adds it again, restarts one.
     async fn reign(&self, dice: &mut Dice) {
         sleep(dice.time(5_000)).await;
-        // The first request has left.
+        // The first request was sent.
         self.manager.start_eager();
         for _ in 0..dice.roll(6) {
             sleep(dice.time(20_000)).await;
@@ -317,7 +317,7 @@ impl Play {
     }
 }
 
-/// Runs a tool to its output.
+/// Runs a tool and returns its output.
 async fn execute(
     tool: &dyn Tool,
     arguments: Value,
@@ -338,7 +338,7 @@ fn manager(world: &Arc<World>, cache: Cache, config: &Value, has_person: bool) -
     })
 }
 
-/// Writes into a cache what a server offers.
+/// Stores the facts of a server in a cache.
 fn keep(cache: &Cache, world: &World, config: &Value, name: &str, era: Option<Era>) {
     let entries = read_entries(config);
     let entry = entries.list.iter().find(|entry| entry.name == name).unwrap();

@@ -1,5 +1,5 @@
-//! Servers in this process that behave as a seed says: right, late, twice, never, or not as servers at all. The client
-//! that talks to them is the real one; the pipes between are memory.
+//! Simulated servers whose behaviour follows from a seed: correct, late, duplicate or missing answers, or no valid
+//! protocol. The real client talks to them through in-memory pipes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,13 +19,13 @@ use tokio::time::{Instant, sleep};
 
 use crate::stage::tool;
 
-/// The time that a call may be silent, and the time in all.
+/// The limits of a call: the time without progress, and the total time.
 pub(super) const SILENCE: Duration = Duration::from_secs(10);
 pub(super) const TOTAL: Duration = Duration::from_secs(60);
-/// The time of a start.
+/// The time limit of a start.
 pub(super) const START: Duration = Duration::from_secs(5);
 
-/// Numbers that follow from a seed (splitmix64).
+/// A pseudorandom generator (splitmix64).
 #[derive(Debug, Clone)]
 pub(super) struct Dice(u64);
 
@@ -53,40 +53,40 @@ impl Dice {
         Duration::from_millis(self.roll(below_ms))
     }
 
-    /// Dice of somebody else, so that the throws of two do not depend on who throws first.
+    /// Returns an independent generator, so that the numbers of two users do not depend on their order.
     pub(super) fn split(&mut self) -> Dice {
         Dice(self.roll(u64::MAX))
     }
 }
 
-/// The way in which a server answers a call.
+/// How a server answers a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
     Right,
-    /// The answer comes twice, among answers to nobody and lines that are no protocol.
+    /// The answer is sent twice, with unrelated answers and invalid lines in between.
     Twice,
-    /// The tool failed.
+    /// The tool fails.
     Failed,
-    /// An error of the protocol.
+    /// A protocol error.
     Refused,
-    /// The answer comes when nobody waits for it any more.
+    /// The answer is sent after the client stopped waiting.
     Late,
     Never,
-    /// The server dies instead.
+    /// The server exits instead.
     Crash,
-    /// So many reports, one in four seconds, in front of the answer.
+    /// This number of progress reports, one every four seconds, and then the answer.
     Progress(u64),
     /// The tools of the server change.
     Changes,
-    /// The person is asked first.
+    /// The server asks the user first.
     Asks,
-    /// A result of a type that nobody knows.
+    /// A result of an unknown type.
     Odd,
-    /// From now on this process answers nothing.
+    /// The process answers nothing from now on.
     Mute,
 }
 
-/// A call that a server got.
+/// A call that a server received.
 #[derive(Debug, Clone)]
 pub(super) struct Received {
     pub(super) process: usize,
@@ -95,19 +95,19 @@ pub(super) struct Received {
     pub(super) manner: Manner,
 }
 
-/// The events at the servers.
+/// The events of the servers.
 #[derive(Default)]
 pub(super) struct Log {
-    /// The server, and whether its era was asked for, of each start.
+    /// The server, the requested era and the time of each start.
     pub(super) starts: Vec<(String, Option<Era>, Instant)>,
-    /// From when to when the person put a server back or started it again, which waits for no pause.
+    /// The time spans in which the user added or restarted a server, which does not wait between starts.
     pub(super) acts: Vec<(String, Instant, Instant)>,
     starting: usize,
     pub(super) most_starting: usize,
     pub(super) calls: Vec<Received>,
     pub(super) answered: HashSet<(usize, i64)>,
     pub(super) cancelled: HashSet<(usize, i64)>,
-    /// Processes that are no more, and those that answer nothing.
+    /// Processes that have exited, and those that do not answer.
     pub(super) ended: HashSet<usize>,
     pub(super) mute: HashSet<usize>,
     processes: usize,
@@ -118,7 +118,7 @@ pub(super) struct Log {
 pub(super) struct World {
     dice: Mutex<Dice>,
     calm: AtomicBool,
-    /// One of the tools has a definition that is too large for a request.
+    /// Whether one of the tools has a definition that is too large for a request.
     has_giant: bool,
     log: Mutex<Log>,
 }
@@ -133,7 +133,7 @@ impl World {
         self.log.lock().unwrap()
     }
 
-    /// From now on every server that starts is an honest one.
+    /// Every server that starts from now on behaves correctly.
     pub(super) fn calm_down(&self) {
         self.calm.store(true, Ordering::SeqCst);
     }
@@ -146,7 +146,7 @@ impl World {
         throw(&mut self.dice.lock().unwrap())
     }
 
-    /// The tools of a server at this moment. Some are such as a provider would refuse.
+    /// Returns the current tools of a server. A provider would reject some of them.
     pub(super) fn tools(&self, server: &str) -> Vec<Value> {
         let version = self.log().versions.get(server).copied().unwrap_or_default();
         let mut tools: Vec<Value> =
@@ -170,7 +170,7 @@ impl World {
     }
 }
 
-/// Answers the questions of servers after two minutes, or there is nobody.
+/// A user who answers a server's questions after two minutes, or no user.
 pub(super) struct Person(pub(super) bool);
 
 impl ClientHost for Person {
@@ -188,7 +188,7 @@ impl ClientHost for Person {
 
 pub(super) struct PeerConnector(pub(super) Arc<World>);
 
-/// Counts as a start until it is dropped.
+/// Counts as a starting server until it is dropped.
 struct Starting(Arc<World>);
 
 impl Drop for Starting {
@@ -228,7 +228,7 @@ impl Connector for PeerConnector {
             let peer = Peer::new(&world, &config.name, process, dice);
             tokio::spawn(peer.serve(from, to));
             let options = ClientOptions { host, era, start_limit: config.start_limit, ..ClientOptions::default() };
-            // As a server that is a program: its end is a start that failed.
+            // A program that exits during its start counts as a failed start.
             let client = Client::over(output, input, &options).await.map_err(|error| match error {
                 McpError::Closed(reason) => McpError::Start(reason),
                 other => other,
@@ -238,24 +238,24 @@ impl Connector for PeerConnector {
     }
 }
 
-/// The answer of a server to the first question.
+/// The answer of a server to the first request.
 #[derive(Clone, Copy, PartialEq)]
 enum Greeting {
     Modern,
-    /// After a second and a half.
+    /// The answer is sent after 1.5 seconds.
     Slow,
     Error(i64),
     Garbage,
-    /// It answers the handshake alone.
+    /// It answers only the handshake.
     Silent,
-    /// It answers nothing at all.
+    /// It answers nothing.
     Mute,
-    /// It greets, and lists nothing ever.
+    /// It completes the handshake, but never lists its tools.
     Listless,
     Dies,
 }
 
-/// One process of a server.
+/// A process of a server.
 struct Peer {
     world: Arc<World>,
     server: String,
@@ -271,7 +271,7 @@ struct Peer {
     work: JoinSet<()>,
 }
 
-/// A line of a server, or its death.
+/// A line that a server writes, or its exit.
 enum Line {
     Text(String),
     Answer(i64, Value),
@@ -315,7 +315,7 @@ impl Peer {
         }
     }
 
-    /// Lives until its input ends or it dies of something.
+    /// Runs until its input ends or it exits.
     async fn serve(mut self, from: DuplexStream, mut to: DuplexStream) {
         let (world, process) = (Arc::clone(&self.world), self.process);
         let mut lines = self.lines.take().unwrap();
@@ -339,13 +339,13 @@ impl Peer {
             while let Ok(Some(line)) = input.next_line().await {
                 match serde_json::from_str(&line) {
                     Ok(message) => self.take(message),
-                    // A client that goes may do so in the middle of a line.
+                    // A client may exit in the middle of a line.
                     Err(error) => assert!(matches!(input.next_line().await, Ok(None)), "{error}: {line}"),
                 }
             }
             self
         };
-        // What it still wanted to say is lost with it.
+        // Unwritten lines are lost.
         tokio::select! {
             () = write => {}
             _peer = read => {}
@@ -356,7 +356,7 @@ impl Peer {
         let _ = self.out.send(Line::Text(message.to_string()));
     }
 
-    /// Answers a request after a while.
+    /// Answers a request after a delay.
     fn answer(&mut self, id: i64, outcome: Result<Value, i64>, after: Duration) {
         let message = answer(id, outcome);
         let out = self.out.clone();
@@ -411,7 +411,7 @@ impl Peer {
         }
     }
 
-    /// Lists its tools on one page, on several, on pages that do not end, or breaks off.
+    /// Lists its tools on one page, on several pages, on endless pages, or stops in the middle.
     fn list(&mut self, id: i64, params: &Value, pause: Duration) {
         let tools = self.world.tools(&self.server);
         let is_first = params["cursor"].is_null();
@@ -527,7 +527,7 @@ impl Peer {
         }
     }
 
-    /// Asks the person as its era does, and answers then.
+    /// Asks the user in the way of its era, and then answers.
     fn ask(&mut self, id: i64, result: Value) {
         let form = json!({"message": "Which?", "requestedSchema": {"type": "object", "properties": {}}});
         if self.is_modern {
