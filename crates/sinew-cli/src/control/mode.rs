@@ -1,4 +1,4 @@
-//! The mode of a session: whether tools may change anything.
+//! Switches a session between plan mode and normal work.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::{Control, ControlError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionMode {
     Default,
-    /// Only tools that change nothing are offered, and programs run in the sandbox `read-only`.
+    /// Offers only tools that change nothing, and runs programs in the sandbox mode `read-only`.
     Plan,
 }
 
 impl SessionMode {
-    /// As session files write it.
+    /// Returns the name of the mode in session files.
     fn as_str(self) -> &'static str {
         match self {
             SessionMode::Default => "none",
@@ -32,17 +32,17 @@ impl SessionMode {
 }
 
 impl Control {
-    /// The mode of the current session.
+    /// Returns the mode of the current session.
     pub(crate) fn mode(&self) -> SessionMode {
-        // A file that can no longer be read is reported by the next write.
+        // A session file that cannot be read is reported by the next write.
         match self.session().agent.session().mode().as_deref() {
             Ok("plan") => SessionMode::Plan,
             _ => SessionMode::Default,
         }
     }
 
-    /// Changes the mode, from the next request on, and keeps it in the session. The model of the role `plan` answers in plan mode,
-    /// and the model of before answers again behind it.
+    /// Changes the mode from the next request on, and records it in the session. In plan mode the model of the role
+    /// `plan` answers; afterwards the previous model is restored.
     ///
     /// # Errors
     /// Returns an error if a file of the system prompt cannot be read, a model cannot be reached, or the session cannot be written.
@@ -67,10 +67,10 @@ impl Control {
         }
     }
 
-    /// Applies the mode that the current session or the flag `--plan` asks for.
+    /// Applies the mode that the current session or the flag `--plan` requires.
     ///
     /// # Errors
-    /// As for [`Control::set_mode`].
+    /// Returns the errors of [`Control::set_mode`].
     pub(crate) async fn begin_mode(&self) -> Result<(), ControlError> {
         match (self.mode(), self.app.startup.args.run.plan) {
             (SessionMode::Default, true) => self.set_mode(SessionMode::Plan).await,
@@ -79,7 +79,7 @@ impl Control {
         }
     }
 
-    /// Offers the tools that the mode of the current session allows, and puts programs into its sandbox.
+    /// Enables the tools and the sandbox of the mode of the current session.
     ///
     /// # Errors
     /// Returns an error if a file of the system prompt cannot be read.
@@ -105,7 +105,7 @@ impl Control {
         self.offer(&open, &mut Vec::new())
     }
 
-    /// Returns why programs cannot run in plan mode; absent if the kernel keeps them from writing.
+    /// Returns the reason why programs cannot run in plan mode; `None` if the kernel prevents them from writing.
     pub(crate) fn plan_gap(&self) -> Option<&'static str> {
         let is_enforced = enforces_writes(&self.app.limits.of_plan());
         (!is_enforced).then_some("the system cannot keep programs from writing, so that no command runs in plan mode")
@@ -138,13 +138,13 @@ impl Control {
     }
 }
 
-/// Returns true if the kernel keeps programs from writing.
+/// Returns true if the kernel prevents programs from writing.
 fn enforces_writes(confinement: &Arc<Confinement>) -> bool {
     confinement.sandbox().is_ok_and(|sandbox| sandbox.status().write.held > Enforcement::Advisory)
 }
 
-/// Returns true if plan mode offers a tool: one that changes nothing or, where the kernel keeps programs from writing, one that runs
-/// programs. Nobody knows what a tool of a server changes, whatever the server says.
+/// Returns true if plan mode offers a tool: it changes nothing, or it runs programs and the kernel prevents them from
+/// writing. Tools of servers are never offered, because their declarations cannot be verified.
 fn may_plan(tool: &dyn Tool, is_enforced: bool) -> bool {
     let semantics = tool.semantics();
     let is_foreign = tool.name() == SEARCH_TOOL || tool.name().starts_with("mcp_");
