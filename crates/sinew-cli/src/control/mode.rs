@@ -45,7 +45,8 @@ impl Control {
     /// `plan` answers; afterwards the previous model is restored.
     ///
     /// # Errors
-    /// Returns an error if a file of the system prompt cannot be read, a model cannot be reached, or the session cannot be written.
+    /// Returns an error if a file of the system prompt cannot be read, a model is not available, or the session cannot
+    /// be written.
     pub(crate) async fn set_mode(&self, mode: SessionMode) -> Result<(), ControlError> {
         if self.mode() == mode {
             return self.apply_mode();
