@@ -50,7 +50,7 @@ impl ModelSelector {
     /// request with instructions.
     ///
     /// # Errors
-    /// Returns `why` if the user asked for a model that is not available, or if no server may be asked.
+    /// Returns `why` if the user named a model, a provider or a key, or if `why` is not a configuration error.
     pub(crate) fn choose_none(&self, args: &ModelArgs, before: &Conversation, why: Failure) -> Result<Choice, Failure> {
         let named = args.provider.is_some() || args.pattern.is_some() || args.scope.is_some() || args.api_key.is_some();
         if named || why.code != Failure::config("").code {
@@ -146,8 +146,8 @@ impl ModelSelector {
         of(name).or_else(|| of("default")).unwrap_or_else(|| self.state.lock().fallback.clone())
     }
 
-    /// Selects the model that provider and model name. Asks the servers that may know it first, or if no table contains
-    /// it; an expired answer is renewed in the background.
+    /// Selects the model that `provider` and `model` name. If they match nothing or not exactly, asks the servers that
+    /// may know the model; otherwise an expired answer is renewed in the background.
     async fn found(&mut self, provider: Option<&str>, model: Option<&str>) -> Option<Result<Selection, String>> {
         let mut found = self.of_provider(provider, model)?;
         let unsure = found.as_ref().map_or(true, |found| found.warning.is_some());

@@ -56,11 +56,11 @@ impl Roots {
         }
     }
 
-    /// Checks that the path of a call lies below a root, as far as it exists: whether a file elsewhere exists is nobody's
-    /// business either.
+    /// Checks that the path of a call is below a root, resolving the part of it that exists. The error does not reveal
+    /// whether a file outside of the roots exists.
     ///
     /// # Errors
-    /// It does not.
+    /// Returns an error if the path is outside of all roots.
     pub(super) fn check_named(&self, name: &str) -> Result<(), String> {
         let path = self.0[0].join(name);
         let existing = path.ancestors().find_map(|part| part.canonicalize().ok());
@@ -71,7 +71,7 @@ impl Roots {
         self.0.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// A word for the model of the client.
+    /// Returns instructions for the client's model.
     pub(super) fn instructions(&self) -> String {
         format!("Tools for files below {}. Relative paths begin in {}.", self.named(), self.0[0].display())
     }
