@@ -1,4 +1,4 @@
-//! The table of settings: key, type, default, who may set it, help. Every default stands here and nowhere else.
+//! The table of settings: key, type, default, who may set it, help. It is the only place for defaults.
 
 use serde_json::{Map, Value};
 
@@ -7,23 +7,23 @@ use serde_json::{Map, Value};
 pub(crate) enum Kind {
     /// `true` or `false`.
     Flag,
-    /// A whole number from 0.
+    /// An integer that is not negative.
     Number,
-    /// A whole number.
+    /// An integer.
     Signed,
     Text,
-    /// One of these words.
+    /// One of these values.
     Word(&'static [&'static str]),
-    /// A list of texts.
+    /// A list of strings.
     Texts,
-    /// A list of anything.
+    /// A list of any values.
     List,
-    /// An object of anything.
+    /// An object with any values.
     Object,
 }
 
 impl Kind {
-    /// Says what was expected instead of `value`; None where it fits.
+    /// Returns a text that says what was expected instead of `value`; `None` if the value is valid.
     pub(crate) fn refusal(self, value: &Value) -> Option<String> {
         let fits = match self {
             Kind::Flag => value.is_boolean(),
@@ -38,7 +38,7 @@ impl Kind {
         (!fits).then(|| self.describe())
     }
 
-    /// The type in words: `a whole number`.
+    /// Returns the name of the type: `a whole number`.
     pub(crate) fn describe(self) -> String {
         match self {
             Kind::Flag => "true or false".into(),
@@ -52,34 +52,34 @@ impl Kind {
     }
 }
 
-/// The files in which a key counts.
+/// Which settings files may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The user's and every project's: the key changes how things look, and nothing else.
+    /// The user's file, and every project's, because the key only changes the display.
     Display,
-    /// The user's, and a project's once it is trusted.
+    /// The user's file, and a project's if it is trusted.
     Trusted,
-    /// The user's. A project's value applies if it makes a limit stricter, whether the project is trusted or not.
+    /// The user's file. A project's value is in force if it is stricter, even if the project is not trusted.
     Tighten,
 }
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// `retry.enabled`.
+    /// A path such as `retry.enabled`.
     pub(crate) path: &'static str,
     pub(crate) kind: Kind,
-    /// Its default as JSON; empty for none.
+    /// The default as JSON; empty if there is none.
     pub(crate) default: &'static str,
     pub(crate) scope: Scope,
-    /// The part of the program that will read it and does not exist yet; None: it is read.
+    /// The part of the program that will use the key but does not exist yet; `None` if the key is implemented.
     pub(crate) waits_for: Option<&'static str>,
-    /// One line for people.
+    /// A description in one line.
     pub(crate) help: &'static str,
 }
 
 impl Key {
-    /// The default; null for none.
+    /// Returns the default, or null if there is none.
     pub(crate) fn default_value(&self) -> Value {
         serde_json::from_str(self.default).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, scope: Scope
     Key { path, kind, default, scope, waits_for: None, help }
 }
 
-/// A key that nothing reads yet.
+/// Returns a row for a key that is not implemented yet.
 const fn later(
     path: &'static str,
     kind: Kind,
