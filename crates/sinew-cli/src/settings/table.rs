@@ -256,7 +256,7 @@ static ENTRIES: &[Key] = &[
     entry("thinkingBudgets.xhigh", Number),
 ];
 
-/// Not a key; reserved, so that no project can use it.
+/// Reserved for a later key, so that no untrusted project can use the name first.
 const RESERVED: &str = "trust";
 
 /// Returns the row of a key.
