@@ -34,8 +34,8 @@ impl SessionPassages {
         SessionPassages { is_source: true, ..SessionPassages::new(open, &[]) }
     }
 
-    /// Returns the index of the newest passage with a call, if it is among the last few hundred; otherwise the number of
-    /// passages, which is the end.
+    /// Returns the index of the newest passage with a call, if it is among the last few hundred; otherwise the number
+    /// of passages, which is the end.
     pub(super) fn newest_call(&self) -> usize {
         if !self.running.is_empty() {
             return self.count() - 1;
