@@ -132,7 +132,7 @@ fn shows_a_picture_read_by_a_tool() {
     assert_eq!(told(&left_with_bytes(terminal).1).1.len(), 3);
 }
 
-/// The rows of pictures that iTerm2 was told to draw: the cells that each takes, and its file.
+/// Returns the image rows that iTerm2 was told to draw: the number of cells, and the file.
 fn drawn(bytes: &str) -> Vec<(usize, Vec<u8>)> {
     let sequences = bytes.split("\x1b]1337;File=").skip(1).map(|part| part.split("\x1b\\").next().unwrap());
     let row = |sequence: &str| {
@@ -153,7 +153,7 @@ fn draws_a_picture_by_rows_and_redraws_covered_rows() {
         terminal.until(|rows| has(rows, "@ p0.png [image 100×64 image/png]") && has(rows, "A pattern."));
         terminal.until(|rows| has(rows, "ready"));
         terminal.until_sent(|sent| drawn_count(sent) == 4);
-        // A panel covers all of it; what stood there is drawn again behind it.
+        // A panel covers the image, which is drawn again after it is closed.
         enter(&mut terminal, "/settings");
         terminal.until(|rows| has(rows, "Settings"));
         terminal.send("\x1b");
@@ -193,7 +193,7 @@ fn sends_pictures_through_tmux_when_passthrough_is_enabled() {
             has(rows, "A pattern.") && has(rows, "ready") && (rows_of_pictures(rows) == 1) == (expect > 0)
         });
         let (_, bytes) = left_with_bytes(terminal);
-        // Given, placed, deleted at the end: each within a sequence for tmux.
+        // Sent, placed, and deleted at the end: each in a sequence for tmux.
         assert_eq!(bytes.matches("\x1bPtmux;\x1b\x1b_Ga=").count(), expect, "{passes} {around}");
         assert_eq!(bytes.matches("\x1b_Ga=").count(), expect, "{passes} {around}");
     }

@@ -285,7 +285,7 @@ fn a_session_is_handed_over_planned_and_moved() {
     left(terminal);
 }
 
-/// Logs in at `local` by the panel; `confirm` does what a person does with what the panel shows.
+/// Logs in at `local` with the panel; `confirm` does what the panel asks the user to do.
 #[track_caller]
 fn logs_in(oauth: &Value, confirm: impl FnOnce(&mut Terminal)) {
     let stage = with_oauth(oauth);
@@ -317,7 +317,7 @@ fn a_login_by_browser_takes_the_address_that_the_browser_ended_at() {
     logs_in(&oauth, |terminal| {
         let rows =
             terminal.until(|rows| has(rows, "Open this address in a browser:") && has(rows, "Where the browser"));
-        // The address may take several rows.
+        // The URL may use several rows.
         let from = rows.iter().position(|row| row.starts_with("Open this")).unwrap() + 1;
         let to = rows.iter().position(|row| row.starts_with("Where the browser")).unwrap();
         let address: String = rows[from..to].iter().map(|row| row.trim()).collect();
@@ -352,7 +352,7 @@ fn nothing_of_a_session_is_seen_in_the_next_one() {
     terminal.until_shown("bash(touch made)");
     terminal.send("\r");
     terminal.until(|rows| has(rows, "The first.") && has(rows, "ready"));
-    // A draft that was put aside, and one in the editor.
+    // A stashed draft, and one in the editor.
     terminal.send("aside");
     terminal.until(|rows| has(rows, "› aside"));
     terminal.send("\x13");
@@ -371,7 +371,7 @@ fn nothing_of_a_session_is_seen_in_the_next_one() {
     let rows = terminal.until(|rows| has(rows, "ready"));
     assert!(!has(&rows, "› aside") && !has(&rows, "› a draft"), "{rows:#?}");
     assert_eq!(stage.files().len(), 2);
-    // Neither is lost.
+    // Both drafts still exist.
     terminal.send("\x1b[A\x1b[A");
     terminal.until(|rows| has(rows, "› a draft") || has(rows, "› aside"));
     terminal.send("\x03");
