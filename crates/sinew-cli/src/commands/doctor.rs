@@ -115,7 +115,8 @@ fn settings(startup: &Startup, failure: Option<&Failure>, warnings: &[String]) -
     found
 }
 
-/// The promises of the sandbox that sessions get. One that the user has asked for and that nothing enforces is a problem.
+/// The promises of the sandbox that sessions get. One that the user has asked for and that nothing enforces is a
+/// problem.
 fn sandbox(startup: &Startup, limits: &Limits) -> Vec<Finding> {
     let Some(confinement) = limits.of_session(None) else {
         let text = "off: commands can do whatever you can; --sandbox workspace limits them";

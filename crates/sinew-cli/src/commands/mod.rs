@@ -53,8 +53,8 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
     }
 }
 
-/// Returns the command that was meant by words which look like one and are no sentence: a single word near to a command, or one
-/// that is followed by a word of that command.
+/// Returns the command that was meant by words which look like one and are no sentence: a single word near to a
+/// command, or one that is followed by a word of that command.
 fn misspelt(words: &[&str]) -> Option<&'static str> {
     let (first, rest) = words.split_first()?;
     if first.starts_with('/') {

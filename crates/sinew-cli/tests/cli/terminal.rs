@@ -204,14 +204,14 @@ impl Terminal {
         tasks.find(is_named).unwrap_or_default()
     }
 
-    /// Waits until a thread is there and sleeps in `poll`.
+    /// Waits until a thread exists and sleeps in `poll`.
     #[track_caller]
     pub(crate) fn until_thread_waits(&self, name: &str) -> String {
         loop {
             let task = self.thread(name);
             let call = std::fs::read_to_string(format!("/proc/{task}/syscall")).unwrap_or_default();
             let number = call.split(' ').next().and_then(|number| number.parse::<i64>().ok());
-            // Not every machine has the older call.
+            // Some architectures lack the older call.
             let polls = [
                 libc::SYS_ppoll,
                 #[cfg(target_arch = "x86_64")]
@@ -224,14 +224,14 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end of the program, and checks that the terminal is as it was found.
+    /// Waits for the end of the program, and checks that it has restored the terminal.
     #[track_caller]
     pub(crate) fn ended(self) -> (ExitStatus, Vec<String>) {
         let (status, rows, _) = self.ended_with_bytes();
         (status, rows)
     }
 
-    /// The same, with all that the program has sent.
+    /// Does the same, and also returns all output of the program.
     #[track_caller]
     pub(crate) fn ended_with_bytes(mut self) -> (ExitStatus, Vec<String>, String) {
         let status = self.child.wait().unwrap();

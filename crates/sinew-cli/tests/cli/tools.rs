@@ -1,4 +1,4 @@
-//! Tools that start the program again as the keeper of a shell, and others.
+//! Tools of the whole program, whose shells run under the same binary in another role.
 
 use serde_json::json;
 
