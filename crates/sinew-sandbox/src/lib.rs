@@ -10,9 +10,9 @@
 //!
 //! # fn main() -> sinew_base::Result<()> {
 //! let policy = Policy { roots: vec![".".into()], deny_read: vec!["**/.env".into()], ..Policy::new(Mode::Workspace) };
-//! let surroundings = Surroundings { cwd: "/work/project".into(), home: Some("/home/user".into()),
-//! ..Surroundings::default() }; let sandbox = Sandbox::prepare(&policy, &surroundings)?; println!("{:?}",
-//! sandbox.status().write.held);
+//! let surroundings = Surroundings { cwd: "/work/project".into(), home: Some("/home/user".into()), ..Surroundings::default() };
+//! let sandbox = Sandbox::prepare(&policy, &surroundings)?;
+//! println!("{:?}", sandbox.status().write.held);
 //! # Ok(())
 //! # }
 //! ```
