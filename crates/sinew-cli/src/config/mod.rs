@@ -224,8 +224,8 @@ fn read(path: &Path, source: Source) -> Result<Layer, String> {
     }
 }
 
-/// Returns the root of the work tree that contains a directory, or the directory itself if there is none. A work tree
-/// in the home directory is ignored.
+/// Returns the root of the work tree that contains a directory, or the directory itself if there is none.
+/// The home directory and its parents are not considered.
 pub(crate) fn work_tree(cwd: &Path, home: Option<&Path>) -> PathBuf {
     let above = cwd.ancestors().take_while(|folder| Some(*folder) != home);
     let is_top = |folder: &&Path| [".git", ".jj"].iter().any(|name| folder.join(name).exists());

@@ -155,8 +155,8 @@ impl ChangedSettings {
         })
     }
 
-    /// Returns the text about a value that was stored in this place, and whether it applies at once. If it was meant
-    /// for the current session only and cannot apply at once, removes it.
+    /// Returns the message about a value that was stored in `place`. `now` says that it applies at once. If it was
+    /// meant for the current session only and cannot apply at once, it is removed.
     pub(super) fn told(&mut self, path: &'static str, place: &str, now: bool) -> String {
         if !now && self.target == Target::Session {
             self.changed.remove(&(Target::Session, path));

@@ -25,12 +25,12 @@ pub(super) struct Leaving {
     pub(super) code: Option<u8>,
     /// True if the run continues without the terminal after the exit.
     pub(super) goes_behind: bool,
-    /// The directory in which the session continues after the exit.
+    /// The session that continues in another directory after the exit.
     pub(super) moved: Option<Moved>,
 }
 
 impl Left {
-    /// An exit with this code.
+    /// Creates an exit with this code.
     pub(super) fn with(code: u8) -> Left {
         Left { code, moved: None, behind: None }
     }

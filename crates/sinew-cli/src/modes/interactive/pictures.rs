@@ -63,7 +63,7 @@ impl Drawing {
     }
 }
 
-/// Wraps sequences so that tmux forwards them: each ESC in them is doubled. Long ones are split at their ends.
+/// Wraps each sequence so that tmux forwards it: every ESC in it is doubled.
 pub(super) fn passed(sequences: &str) -> String {
     let parts = sequences.split_inclusive("\x1b\\").filter(|part| !part.is_empty());
     parts.map(|part| format!("\x1bPtmux;{}\x1b\\", part.replace('\x1b', "\x1b\x1b"))).collect()

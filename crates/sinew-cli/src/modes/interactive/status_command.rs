@@ -28,7 +28,7 @@ pub(super) struct StatusCommand {
     is_running: bool,
     /// The command is not started again before this time.
     rests_until: Option<Instant>,
-    /// True if the input has changed since the last start.
+    /// True if the newest input was not passed to the command yet.
     waits: bool,
     told: String,
 }

@@ -49,7 +49,8 @@ impl Default for Bindings {
 }
 
 impl Bindings {
-    /// Reads a file. Missing or invalid entries have their defaults.
+    /// Reads a file. A missing file means the defaults; they also replace invalid entries, which are added to the
+    /// faults.
     pub(in crate::modes::interactive) fn read(file: &Path) -> Bindings {
         match std::fs::read_to_string(file) {
             Ok(text) => Bindings::of(&text, &file.display().to_string()),
