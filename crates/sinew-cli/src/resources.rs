@@ -90,6 +90,6 @@ fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
 /// there is none.
 pub(crate) fn nearest(paths: &Paths, name: &str) -> Option<PathBuf> {
     let own = paths.cwd.ancestors().map(|folder| folder.join(".sinew"));
-    // The user's own files have a lower priority and are handled by the caller.
+    // The user's own files are not part of the project.
     own.filter(|folder| *folder != paths.home).map(|folder| folder.join(name)).find(|path| path.is_file())
 }

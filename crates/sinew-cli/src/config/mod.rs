@@ -32,6 +32,8 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
+    /// Finds the directories from the arguments and the environment.
+    ///
     /// # Errors
     /// Returns an error if the user has no home directory, or if `--cwd` is not a directory.
     pub(crate) fn find(args: &Args, environment: &Environment) -> Result<Paths, Failure> {

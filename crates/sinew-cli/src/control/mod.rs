@@ -100,7 +100,7 @@ impl Control {
         })
     }
 
-    /// The current session.
+    /// Returns the current session.
     pub(crate) fn session(&self) -> Arc<OpenSession> {
         Arc::clone(&self.current.lock())
     }

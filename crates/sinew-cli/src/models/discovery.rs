@@ -43,7 +43,7 @@ impl ModelSelector {
         registry.providers().iter().filter(wanted).map(|entry| entry.id.clone()).collect()
     }
 
-    /// Returns true if models.json requires to request the provider's models.
+    /// Returns true if models.json says that the provider's models must be requested.
     pub(crate) fn is_configured(&self, provider: &str) -> bool {
         self.registry().provider(provider).is_some_and(|entry| entry.discovery_wanted)
     }

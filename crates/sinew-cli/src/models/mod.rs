@@ -49,7 +49,7 @@ pub(crate) struct ModelSelector {
     offline: bool,
     secrets: Arc<Secrets>,
     key_names: Vec<String>,
-    /// Counts the cost of requests; `None` if there is no limit.
+    /// Counts the cost of requests; `None` unless a program reads the output or there is a cost limit.
     meter: Option<Arc<Meter>>,
     /// The id that selects one of several keys of a provider.
     session: String,
@@ -190,7 +190,7 @@ impl ModelSelector {
         found
     }
 
-    /// Returns the meter of costs, if a flag sets a limit.
+    /// Returns the meter of costs; `None` unless a program reads the output or there is a cost limit.
     pub(crate) fn meter(&self) -> Option<Arc<Meter>> {
         self.meter.clone()
     }

@@ -145,7 +145,7 @@ fn session_rules_cover_their_pattern_and_always_rules_are_saved() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// The script for the comparison.
+/// Returns the script for the comparison.
 fn script() -> Vec<Value> {
     vec![
         call("bash", json!({"command": "echo one; echo two"})),

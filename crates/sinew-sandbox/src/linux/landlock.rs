@@ -114,14 +114,14 @@ impl Ruleset {
 /// # Errors
 /// Returns an error if the kernel refuses.
 pub(super) fn restrict_self(ruleset: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    // SAFETY: the call takes numbers only.
+    // SAFETY: the call only receives numbers.
     match unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) } {
         0 => Ok(()),
         _ => Err(last_errno()),
     }
 }
 
-/// The number of the last error. Allocates nothing.
+/// Returns the last error of the system. Does not allocate.
 pub(super) fn last_errno() -> rustix::io::Errno {
     rustix::io::Errno::from_raw_os_error(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
 }
