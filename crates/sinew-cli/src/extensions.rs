@@ -1,6 +1,7 @@
-//! Extensions that see each call before it runs: programs of `hooks.json`, and the user's permissions behind them.
+//! Loads the extensions that check each call before it runs: the programs of `hooks.json`, then the user's permissions.
 //!
-//! A file of rules or hooks that cannot be used ends the program before anything runs: it was meant to guard something.
+//! An invalid file of rules or hooks ends the program before anything runs, because it may be meant to prevent
+//! something.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,21 +20,21 @@ use crate::failure::Failure;
 use crate::sessions::SessionFolders;
 use crate::startup::Startup;
 
-/// The values that guards are made of, beside the files.
+/// The values that hooks and permissions need in addition to the files.
 pub(crate) struct Guards<'a> {
-    /// The variables that hold keys of providers.
+    /// The names of variables that contain keys of providers.
     pub(crate) keys: &'a [String],
-    /// The values that hooks are not told.
+    /// The values that hooks must not see.
     pub(crate) secrets: &'a Arc<Secrets>,
-    /// The files that no tool uses.
+    /// The files that tools must not use.
     pub(crate) own_files: &'a Arc<OwnFiles>,
 }
 
-/// Loads the hooks of flags, of the project where it is trusted, and of the user, in this order; then the permissions.
-/// `ask` shows what a permission asks.
+/// Loads the hooks of flags, of the project if it is trusted, and of the user, in this order; then the permissions.
+/// `ask` shows the questions of permissions.
 ///
 /// # Errors
-/// A file of hooks or a rule cannot be used.
+/// Returns an error if a file of hooks or a rule is invalid.
 pub(crate) fn load_all(
     startup: &Startup,
     guards: &Guards<'_>,
@@ -50,33 +51,34 @@ pub(crate) fn load_all(
     Ok(found)
 }
 
-/// Checks all hooks and rules, and starts nothing. Returns the rules.
+/// Checks all hooks and rules without starting anything. Returns the rules.
 ///
 /// # Errors
-/// As of [`load_all`].
+/// Returns the errors of [`load_all`].
 pub(crate) fn check(startup: &Startup) -> Result<Rules, Failure> {
     let rules = read_rules(startup)?;
     read_hooks(startup, &Arc::default(), false)?;
     Ok(rules)
 }
 
-/// Reads the files of settings and hooks again and names what could not be used at a start.
+/// Reads the files of settings and hooks again and returns the faults that would stop a start.
 pub(crate) fn faults_now(startup: &Startup) -> Vec<String> {
     let mut faults = config::faults_now(&startup.paths, startup.trusted);
     faults.extend(read_hooks(startup, &Arc::default(), false).err().map(|failure| failure.message));
     faults
 }
 
-/// The files of Sinew itself, which no tool uses unless a rule names them.
+/// Returns Sinew's own files, which tools must not use unless a rule names them.
 pub(crate) fn own_files(startup: &Startup) -> OwnFiles {
     let Startup { paths, settings, .. } = startup;
     let sessions = SessionFolders::find(paths, settings).all;
-    // A folder of sessions around the work would keep tools from the work.
+    // If the sessions are stored in a parent of the working directory, they are not protected; otherwise no file there
+    // could be used.
     let sessions = Some(&*sessions).filter(|folder| !paths.cwd.starts_with(folder));
     OwnFiles::new(&paths.home, &paths.agent, sessions)
 }
 
-/// Reads all files of hooks. With `pipes` also such that a flag names and that can be read only once.
+/// Reads all files of hooks. `pipes` includes the pipes that a flag names, which can only be read once.
 fn read_hooks(startup: &Startup, environment: &Arc<Variables>, pipes: bool) -> Result<Vec<Hook>, Failure> {
     let Startup { args, paths, trusted, .. } = startup;
     let mut found = Vec::new();
@@ -141,8 +143,8 @@ fn read_rules(startup: &Startup) -> Result<Rules, Failure> {
     Ok(rules)
 }
 
-/// Names the rules for tools that nobody has, each with the nearest name. Tools of servers are not known yet, and a client
-/// of RPC brings its own.
+/// Returns a warning for each rule about a tool that does not exist, with the most similar name. Tools of servers are
+/// not known yet, and RPC clients may bring their own.
 fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
     let known: Vec<&str> = sinew_tools::names().chain(SERVER_TOOLS).chain([OUTSIDE_PERMISSION.0]).collect();
     let unknown = rules.unknown_tools(&known).into_iter().filter(|(_, tool)| !tool.starts_with("mcp_"));
@@ -150,7 +152,7 @@ fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
         let plain = tool.to_lowercase();
         let near = known.iter().min_by_key(|name| strsim::osa_distance(&plain, name));
         let near = near.filter(|name| strsim::osa_distance(&plain, name) <= plain.len().max(3) / 2);
-        // A name that is near to none may be that of a tool which the client brings.
+        // Without a similar name it may be a tool of the client.
         if near.is_none() && mode == Mode::Rpc {
             return None;
         }
@@ -160,5 +162,5 @@ fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
     unknown.filter_map(describe).collect()
 }
 
-/// Tools by which a session reaches those of servers.
+/// The tools with which a session uses the tools of servers.
 const SERVER_TOOLS: [&str; 2] = [sinew_agent::mcp::tools::SEARCH_TOOL, sinew_agent::mcp::tools::CALL_TOOL_NAME];

@@ -1,30 +1,30 @@
 //! The coding agent for the terminal: the program `sinew`.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `args` | the command line: the table of flags and the typed value of it |
-//! | `config` | the environment, folders, layers of settings |
+//! | `args` | the command line: the table of flags and the parsed values |
+//! | `config` | the environment, directories, layers of settings |
 //! | `shell_roles` | the roles in which the program starts itself to run shells |
-//! | `settings` | the table of settings, their layers and the typed value |
-//! | `trust` | the answer of the user about files of the project that start programs |
-//! | `startup` | the value of all that: what the program was started with |
+//! | `settings` | the table of settings, their layers and the typed values |
+//! | `trust` | whether the user trusts the project's files that can start programs |
+//! | `startup` | all of the above: everything that the program was started with |
 //! | `commands` | commands that need no agent: sessions, config, login, models, export |
-//! | `mcp` | `sinew mcp …`, and how the servers of a session are wired |
+//! | `mcp` | `sinew mcp …`, and the MCP servers of a session |
 //! | `models` | selection of the model, keys, connections |
 //! | `secrets` | values that are hidden from providers and session files |
-//! | `sessions` | folders and files of sessions |
+//! | `sessions` | directories and files of sessions |
 //! | `prompt` | the prompt of a command line: words, standard input, files |
 //! | `resources` | skills, commands, templates and rules |
-//! | `extensions` | hooks and permissions, which see each call before it runs |
+//! | `extensions` | hooks and permissions, which check each call before it runs |
 //! | `app` | the steps of a start, and the sessions that an app opens |
-//! | `control` | the verbs that every mode offers, as typed functions |
+//! | `control` | the actions that every mode offers, as typed functions |
 //! | `modes` | print, json, rpc, acp and interactive: they translate to and from `control` |
 //! | `signals` | signals that end the program |
 //! | `schema` | the JSON Schema of `--output-schema` |
 //! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
-//! | `output` | stdout and stderr, which no key of a provider passes |
-//! | `memory` | freed memory that goes back to the system |
-//! | `failure` | an error that ends the program before an agent begins |
+//! | `output` | stdout and stderr, with keys of providers masked |
+//! | `memory` | returning freed memory to the system |
+//! | `failure` | an error that ends the program before an agent starts |
 //!
 //! Modules import downwards: modes → control → app → the rest. This crate is the only one that reads the environment,
 //! prints, and ends the process.
@@ -86,10 +86,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The line of `sinew --version`.
+/// The output of `sinew --version`.
 pub(crate) const VERSION: &str = concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n");
 
-/// Answers at once what needs neither a runtime nor a file.
+/// Runs the command line. Requests that need neither a runtime nor a file are answered first.
 fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
     let args = args::parse(arguments).map_err(Failure::usage)?;
     if args.output.version {
@@ -108,7 +108,7 @@ fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
 
 fn run(args: Args) -> Result<u8, Failure> {
     let mut timing = log::Timing::begin();
-    // Before a key is read.
+    // This must happen before a key is read.
     #[cfg(unix)]
     sys::close_memory()
         .map_err(|error| Failure::failed(format!("failed to close the memory to other programs: {error}")))?;
@@ -119,10 +119,10 @@ fn run(args: Args) -> Result<u8, Failure> {
     config::keys::seal(&environment, &keys);
     environment.keys = keys.names;
     output::hide(keys.values);
-    // Each session of an editor reads the settings of its own folder.
+    // Each session of an editor reads the settings of its own directory.
     let before = environment.clone();
     let (startup, warnings) = Startup::load(args, environment, paths, files);
-    // Commands show and correct what cannot be used.
+    // Commands run despite faults, because they show and correct them.
     if let Some(code) = commands::run(&startup, &[&warnings[..], &startup.faults[..]].concat())? {
         return Ok(code);
     }
@@ -142,7 +142,7 @@ fn run(args: Args) -> Result<u8, Failure> {
             Mode::Text | Mode::Json => modes::run(startup, warnings, &mut timing).await,
         }
     });
-    // A write to a pipe that nobody reads must not keep the process.
+    // A write to a pipe that nobody reads must not keep the process alive.
     runtime.shutdown_background();
     end(timing, is_timed);
     code
@@ -155,7 +155,7 @@ fn end(mut timing: log::Timing, is_timed: bool) {
     }
 }
 
-/// Sits a person down, in one folder after another: `/move` goes on with the session in another one.
+/// Runs the interactive mode, in one directory after another: `/move` continues the session in a different one.
 #[cfg(unix)]
 fn sit_down(
     mut startup: Startup,
@@ -165,7 +165,7 @@ fn sit_down(
 ) -> Result<u8, Failure> {
     let is_timed = startup.environment.is_on("SINEW_TIMING");
     let mut args = startup.args.clone();
-    // They were said in the first folder.
+    // The words are only used in the first directory.
     args.words.clear();
     let mut ending = None;
     loop {
@@ -179,14 +179,14 @@ fn sit_down(
             end(timing, is_timed);
             return left.map(|left| left.code);
         };
-        // The session is opened anew: no task may still hold it.
+        // The session is opened again, so no task may still use it.
         runtime.shutdown_timeout(modes::END);
         let choice = args::SessionChoice::File(moved.session.to_string_lossy().into_owned());
         (startup, warnings) = Startup::in_folder(args.clone(), before.clone(), &moved.folder, choice)?;
     }
 }
 
-/// Returns true if a person sits at a terminal and asked for no other mode.
+/// Returns true if the program runs in a terminal and no other mode was selected.
 #[cfg(unix)]
 fn is_interactive(startup: &Startup) -> bool {
     let Startup { args, environment, .. } = startup;

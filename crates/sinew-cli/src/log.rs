@@ -1,4 +1,5 @@
-//! `SINEW_LOG=debug` writes events to `<agent>/sinew.log`; `SINEW_TIMING=1` prints times of the start on stderr.
+//! Writes logs: `SINEW_LOG=debug` writes events to `<agent>/sinew.log`, and `SINEW_TIMING=1` prints times of the start
+//! on stderr.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -17,20 +18,20 @@ use sinew_tools::tool::Boxed;
 
 use crate::startup::Startup;
 
-/// Bytes of a file at most, and how many files are kept.
+/// The maximum size of a file in bytes, and the number of files.
 const LARGEST: u64 = 5 << 20;
 const FILES: u32 = 3;
-/// Characters of an event that are kept.
+/// The maximum number of characters per event.
 const SHOWN: usize = 2_000;
 
-/// Writes every event but the pieces of answers, without values of keys.
+/// Logs every event except the pieces of answers, with keys masked.
 struct Log {
     path: PathBuf,
     file: Mutex<Option<File>>,
     secrets: Arc<Secrets>,
 }
 
-/// Opens the log where `SINEW_LOG=debug` asks for it; a failure becomes a warning.
+/// Opens the log if `SINEW_LOG=debug` is set; a failure becomes a warning.
 pub(crate) fn extension(
     startup: &Startup,
     secrets: &Arc<Secrets>,
@@ -55,7 +56,7 @@ pub(crate) fn extension(
 }
 
 impl Log {
-    /// Opens the file in `folder`, which is made where it is missing.
+    /// Opens the file in `folder`, which is created if it is missing.
     fn open(folder: &Path, secrets: &Arc<Secrets>) -> std::io::Result<Log> {
         private_folder(folder)?;
         let path = folder.join("sinew.log");
@@ -69,7 +70,7 @@ impl Log {
         let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
         let line = format!("{} {} {}\n", iso(SystemClock.now()), std::process::id(), &text[..end]);
         let mut file = self.file.lock();
-        // A log that cannot be written is no reason to end anything.
+        // An error of the log must not end the program.
         let _ = self.write(&mut file, &line);
     }
 
@@ -112,7 +113,7 @@ impl Extension for Log {
             if matches!(event, Event::MessageUpdate { .. }) {
                 return Ok(());
             }
-            // A value that is not JSON-safe stands escaped; it is hidden before it is written so.
+            // Keys are masked before the value is escaped as JSON, because escaping could change them.
             let mut value = serde_json::to_value(event).map_err(|error| error.to_string())?;
             self.secrets.hide_json(&mut value);
             self.line(&value.to_string());
@@ -121,7 +122,7 @@ impl Extension for Log {
     }
 }
 
-/// Times at which the parts of a run were over.
+/// The times at which the steps of a run ended.
 pub(crate) struct Timing {
     begun: Instant,
     parts: Vec<(&'static str, Duration)>,
@@ -132,12 +133,12 @@ impl Timing {
         Timing { begun: Instant::now(), parts: Vec::new() }
     }
 
-    /// A part is over.
+    /// Records the end of a step.
     pub(crate) fn mark(&mut self, part: &'static str) {
         self.parts.push((part, self.begun.elapsed()));
     }
 
-    /// One line: when each part was over, counted from the start.
+    /// Prints one line with the end of each step, counted from the start.
     pub(crate) fn tell(&self) {
         let milliseconds = |time: &Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
         let parts: Vec<String> =
@@ -159,7 +160,7 @@ mod tests {
         log.line(&format!("a sk-secret-value{}", "b".repeat(4_000)));
         let first = std::fs::read_to_string(folder.path().join("sinew.log")).unwrap();
         assert!(!first.contains("sk-secret-value") && first.len() < SHOWN + 200, "{first}");
-        // 3 files and a bit.
+        // This fills 3 files and a part of another.
         for _ in 0..9_000 {
             log.line(&"x".repeat(SHOWN));
         }

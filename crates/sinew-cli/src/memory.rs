@@ -1,35 +1,33 @@
-//! Memory that is held although nobody uses it.
+//! Returns unused memory to the system.
 
-/// Gives back what a start, or the reading of a long session, leaves behind: freed memory, which glibc keeps for later, and
-/// pages of the program itself that only the start has used. To be called off the thread of the screen; it takes about a
-/// millisecond.
+/// Returns the memory that a start, or reading a long session, leaves unused: freed memory that glibc keeps, and pages
+/// of the program that only the start used. Takes about a millisecond; must not be called on the thread of the screen.
 pub(crate) fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        // SAFETY: it takes the allocator's own locks, and may be called from any thread at any time.
+        // SAFETY: the function takes the allocator's locks, and may be called from any thread at any time.
         unsafe { libc::malloc_trim(0) };
-        // SAFETY: the callback gets what it is documented to get, and keeps none of it.
+        // SAFETY: the callback receives its documented arguments, and keeps none of them.
         unsafe { libc::dl_iterate_phdr(Some(forget_pages), std::ptr::null_mut()) };
     }
 }
 
-/// Unmaps the pages of the program that cannot be written: the relocations that the loader went through, the code of the
-/// start, and what the system mapped around it unasked. They are pages of a file, so that those which are used again come
-/// back by themselves.
+/// Unmaps the read-only pages of the program: relocations that the loader has processed, the code of the start, and
+/// pages that the system mapped around them. They are backed by a file, so pages that are used again are loaded again.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 unsafe extern "C" fn forget_pages(object: *mut libc::dl_phdr_info, _: usize, _: *mut libc::c_void) -> libc::c_int {
     let page = rustix::param::page_size();
-    // SAFETY: the loader gives a valid object with that many headers.
+    // SAFETY: the loader passes a valid object with that many headers.
     let (base, headers) = unsafe {
         let object = &*object;
         (object.dlpi_addr as usize, std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into()))
     };
-    // What the loader has changed lies in segments that can be written, also where it was made read-only later.
+    // Pages that the loader changed are in writable segments, even if they were made read-only later.
     for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W == 0) {
         let begin = (base + header.p_vaddr as usize).next_multiple_of(page);
         let end = (base + (header.p_vaddr + header.p_filesz) as usize) / page * page;
         if begin < end {
-            // SAFETY: these pages are private, unchanged pages of a file: they read the same after it.
+            // SAFETY: these are private, unchanged pages of a file, so they have the same contents afterwards.
             let forgotten = unsafe {
                 let pages = std::ptr::without_provenance_mut(begin);
                 rustix::mm::madvise(pages, end - begin, rustix::mm::Advice::LinuxDontNeed)
@@ -37,7 +35,7 @@ unsafe extern "C" fn forget_pages(object: *mut libc::dl_phdr_info, _: usize, _: 
             debug_assert!(forgotten.is_ok(), "{forgotten:?}");
         }
     }
-    // The program comes first; the libraries behind it are shared with others.
+    // Stops after the program, which is first, because the libraries are shared with other processes.
     1
 }
 

@@ -1,4 +1,4 @@
-//! The one way to stdout and stderr: keys of providers do not pass it.
+//! Writes to stdout and stderr, with keys of providers masked. All output uses this module.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -10,39 +10,39 @@ use sinew_session::secrets::Secrets;
 
 use crate::failure::Failure;
 
-/// The keys that are known so far. They belong to the process, as the streams do.
+/// The keys that are known so far. They are process-wide, like the streams.
 static KEYS: RwLock<Keys> = RwLock::new(Keys::Values(Vec::new()));
 
 enum Keys {
-    /// Those that the command line and the environment hold.
+    /// The keys from the command line and the environment.
     Values(Vec<String>),
-    /// All of them: those of each session's settings, which an editor may have several of.
+    /// The keys of each session, including those from its settings. An editor may have several sessions.
     All(Vec<Arc<Secrets>>),
 }
 
-/// The text in place of a key that no session has a mark for yet.
+/// The replacement of a key before [`hide_all`] was called.
 const STAND: &str = "***";
 
-/// Hides these keys until [`hide_all`] knows more.
+/// Masks these keys until [`hide_all`] is called.
 pub(crate) fn hide(values: Vec<String>) {
     *KEYS.write() = Keys::Values(values);
 }
 
-/// Hides the keys of `secrets` from now on, also those that it learns later.
+/// Masks the keys of `secrets` from now on, including those that are added later.
 pub(crate) fn hide_all(secrets: &Arc<Secrets>) {
     let mut keys = KEYS.write();
     let mut known = match std::mem::replace(&mut *keys, Keys::Values(Vec::new())) {
         Keys::All(known) => known,
-        // They are among those of `secrets`.
+        // `secrets` contains these keys too.
         Keys::Values(_) => Vec::new(),
     };
-    // Those that a closed session has left nobody speaks any more.
+    // Removes the keys of sessions that are closed.
     known.retain(|known| Arc::strong_count(known) > 1);
     known.push(Arc::clone(secrets));
     *keys = Keys::All(known);
 }
 
-/// A text for people without keys.
+/// Masks keys in a text for people.
 fn text(text: &str) -> Cow<'_, str> {
     match &*KEYS.read() {
         Keys::All(all) => all.iter().fold(Cow::Borrowed(text), |text, secrets| match secrets.without_keys(&text) {
@@ -53,7 +53,7 @@ fn text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line of JSON without keys.
+/// Masks keys in a line of JSON.
 fn json(line: Vec<u8>) -> Vec<u8> {
     match &*KEYS.read() {
         Keys::All(all) => all.iter().fold(line, |line, secrets| secrets.line_without_keys(&line).unwrap_or(line)),
@@ -71,7 +71,7 @@ fn replaced<'a>(text: &'a str, values: &[String]) -> Cow<'a, str> {
     }
 }
 
-/// The stream that answers are written to: stdout, or memory in tests.
+/// The stream for answers: stdout, or memory in tests.
 pub(crate) struct Output<W> {
     out: W,
 }
@@ -82,7 +82,7 @@ pub(crate) fn stdout() -> Output<io::Stdout> {
 }
 
 impl<W: Write> Output<W> {
-    /// Writes to `out`, which is no stream of the process.
+    /// Creates an output to `out`, which is not a standard stream.
     pub(crate) fn new(out: W) -> Output<W> {
         Output { out }
     }
@@ -93,7 +93,7 @@ impl<W: Write> Output<W> {
         self.out.flush()
     }
 
-    /// Writes a value of JSON as a line; `written` hears how many bytes went.
+    /// Writes a JSON value as a line; `written` receives the number of bytes after each write.
     pub(crate) fn line(&mut self, line: Vec<u8>, mut written: impl FnMut(usize)) -> io::Result<()> {
         let mut line = escaped(json(line));
         line.push(b'\n');
@@ -105,14 +105,14 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Writes to stderr. Nobody is left to tell when it is closed.
+/// Writes to stderr. Errors are ignored, because there is no other place to report them.
 #[expect(clippy::disallowed_methods, reason = "this is the way to it")]
 pub(crate) fn stderr(words: &str) {
     let _ = io::stderr().write_all(text(words).as_bytes());
 }
 
-/// Writes to stdout what a terminal may show: names of folders and values of settings may hold anything. A reader that
-/// is gone is no error. Gives the exit code.
+/// Writes a text to stdout without sequences that control the terminal, because names of directories and values of
+/// settings may contain them. A closed reader is not an error. Returns the exit code.
 pub(crate) fn print(text: &str) -> Result<u8, Failure> {
     match stdout().text(&visible(&sanitize(text))) {
         Ok(()) => Ok(0),
@@ -121,33 +121,34 @@ pub(crate) fn print(text: &str) -> Result<u8, Failure> {
     }
 }
 
-/// Writes warnings to stderr, a line each.
+/// Writes warnings to stderr, one per line.
 pub(crate) fn warn(warnings: &[String]) {
     warnings.iter().for_each(|warning| tell(&format!("Warning: {warning}")));
 }
 
-/// A line on stderr, without what a terminal would obey.
+/// Writes a line to stderr without sequences that control the terminal.
 pub(crate) fn tell(line: &str) {
     stderr(&format!("{}\n", plain(line)));
 }
 
-/// `text` without control characters but tabs and line feeds: a terminal obeys none of what is left, and what nobody
-/// would see of it is shown. It goes character by character, so that a sequence cut into pieces gets no further.
+/// Returns `text` without control characters other than tabs and line feeds, so that it cannot control a terminal, and
+/// with invisible characters made visible. Each character is handled on its own, so that sequences split over several
+/// calls are removed too.
 pub(crate) fn plain(text: &str) -> String {
     let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
     visible(&text).into_owned()
 }
 
-/// `text` in which a person sees what changes its order and what only a program would read. The marks of Hebrew and Arabic
-/// texts stay: they move nothing but themselves.
+/// Returns `text` with characters made visible that change its direction or that are invisible. Marks of Hebrew and
+/// Arabic texts are kept, because they only affect themselves.
 fn visible(text: &str) -> Cow<'_, str> {
     reveal_where(text, |c| !matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}'))
 }
 
-/// A line of JSON in which nothing is written raw that a terminal would obey or nobody would see: whoever reads the value
-/// gets the same characters.
+/// Escapes the characters in a line of JSON that would control a terminal or that are invisible. The parsed value is
+/// the same.
 fn escaped(line: Vec<u8>) -> Vec<u8> {
-    // The first bytes of such characters, and of others; a control below U+0020 cannot be in JSON.
+    // The first bytes of such characters, and of some others. JSON cannot contain controls below U+0020.
     if !line.iter().any(|byte| matches!(byte, 0x7F | 0xC2 | 0xD8 | 0xE2 | 0xF3)) {
         return line;
     }

@@ -1,4 +1,4 @@
-//! The prompt of a command line: its words, standard input and named files.
+//! Reads the prompt of a command line: its words, standard input and named files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,27 +16,26 @@ use crate::args::Args;
 use crate::config::Environment;
 use crate::failure::Failure;
 
-/// Bytes of standard input at most.
+/// The maximum size of standard input in bytes.
 const STDIN: u64 = 10 * 1024 * 1024;
-/// The time of silence on standard input after which it is not waited for: the program that started this one may never
-/// close it.
+/// The time after which a silent standard input is ignored, because the parent process may never close it.
 const SILENCE: Duration = Duration::from_secs(3);
 const SILENT: &str =
     "Standard input is open, but nothing came for 3 seconds: continuing without it. Use --stdin to wait.";
 
-/// The prompt as it was given, before anything is looked for in it.
+/// The unprocessed prompt.
 pub(crate) struct PromptInput {
-    /// Words of the command line: of the prompt, or each an `@file`.
+    /// The positional arguments: words of the prompt, or `@file`.
     words: Vec<String>,
-    /// The text of standard input.
+    /// The text from standard input.
     piped: String,
 }
 
 impl PromptInput {
-    /// Takes the words, and reads standard input unless it is a terminal.
+    /// Reads the arguments, and standard input unless it is a terminal.
     ///
     /// # Errors
-    /// Both are empty, or standard input cannot be read or is too long.
+    /// Returns an error if both are empty, or if standard input cannot be read or is too long.
     pub(crate) fn read(args: &Args, environment: &Environment) -> Result<PromptInput, Failure> {
         let piped = if environment.stdin { String::new() } else { stdin(args.run.stdin)? };
         let words: Vec<String> = args.words.iter().filter(|word| !word.trim().is_empty()).cloned().collect();
@@ -47,17 +46,17 @@ impl PromptInput {
         Ok(PromptInput { words, piped })
     }
 
-    /// The words, a blank between them.
+    /// Returns the words joined by blanks.
     pub(crate) fn text(&self) -> String {
         self.words.join(" ")
     }
 }
 
-/// The prompt of a command line, until it is read.
+/// The prompt of a command line.
 pub(crate) struct Prompts {
-    /// The words, a blank between them; none: they were read.
+    /// The words joined by blanks; `None` after they were read.
     text: Option<String>,
-    /// Goes with the prompt if that says something to the model; none: it went.
+    /// Data to attach if the prompt is sent to the model; `None` after that.
     data: Option<String>,
     files: Vec<MentionedFile>,
     commands: Commands,
@@ -73,10 +72,11 @@ pub(crate) struct Prompts {
 }
 
 impl Prompts {
-    /// Takes the input apart. Standard input is data: no command and no mention counts in it.
+    /// Splits the input into prompt, files and data. Standard input is data: commands and mentions in it have no
+    /// effect.
     ///
     /// # Errors
-    /// Only files were named.
+    /// Returns an error if the arguments only name files.
     pub(crate) fn new(
         input: PromptInput,
         app: &App,
@@ -107,24 +107,24 @@ impl Prompts {
             let path = word.strip_prefix('@').filter(|path| !path.is_empty());
             match path.map(|path| prompts.attacher().one(path)) {
                 Some(Ok(file)) => prompts.files.push(file),
-                // As a word it is a mention, and what is wrong with it is told with the other mentions.
+                // It becomes a mention, whose errors are reported with those of the other mentions.
                 Some(Err(_)) | None => words.push(word),
             }
         }
         if words.is_empty() && prompts.data.is_none() {
             return Err(Failure::usage("No prompt given."));
         }
-        // Data alone is a prompt of its own: one without words.
+        // Data without words is a prompt with an empty text.
         prompts.text = Some(words.join(" "));
         Ok(prompts)
     }
 
-    /// Ends the reading of a prompt at once.
+    /// Returns the handle that cancels the reading of a prompt.
     pub(crate) fn cancel_handle(&self) -> CancelHandle {
         self.cancel_handle.clone()
     }
 
-    /// Reads the prompt, and tells where data is left; none when nothing is.
+    /// Reads the prompt, and warns if its data was not used; returns `None` after the last prompt.
     pub(crate) async fn next(&mut self) -> Option<Prompt> {
         let Some(text) = self.text.take() else {
             let warning = "standard input was not used: no prompt went to the model";
@@ -137,7 +137,7 @@ impl Prompts {
             let reading = Reading { commands, resources, attacher: &attacher, context, now };
             let data = self.data.as_deref().unwrap_or_default();
             match self.mcp.prompt_text(&text).await {
-                // Nothing of what a server writes is a command or a mention of a file.
+                // Text from a server is not searched for commands or mentions of files.
                 Some(Ok(written)) => {
                     reading.data(&if data.is_empty() { written } else { format!("{data}\n\n{written}") })
                 }
@@ -162,7 +162,7 @@ impl Prompts {
     }
 }
 
-/// Reads standard input to its end, unless nothing comes at first and `waits` is false.
+/// Reads standard input to its end. Unless `waits` is set, gives up if nothing arrives at first.
 fn stdin(waits: bool) -> Result<String, Failure> {
     if !waits && crate::sys::silent(SILENCE) {
         crate::output::tell(SILENT);

@@ -1,4 +1,4 @@
-//! Skills, commands, templates and rules, as the flags and settings select them.
+//! Loads the skills, commands, templates and rules that the flags and settings select.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::startup::Startup;
 
-/// The resources that were found, and the options to look again.
+/// The loaded resources, and the options to load them again.
 pub(crate) struct Loaded {
     pub(crate) options: ResourceOptions,
     pub(crate) resources: Arc<Resources>,
     stream: StreamSettings,
     /// The rules of the first session.
     first: Mutex<Option<StreamRules>>,
-    /// Options of pictures that are attached.
+    /// The options of attached images.
     pub(crate) images: ImageSettings,
 }
 
 impl Loaded {
-    /// The rules that the answers of one session are held against.
+    /// Returns the rules that check the answers of one session.
     pub(crate) fn rules(&self) -> Option<StreamRules> {
         let first = self.first.lock().take();
-        // What is wrong with them was told when they were read.
+        // Errors in the rules were reported when they were loaded.
         first.or_else(|| StreamRules::new(&self.resources.rules, self.stream.clone()).0)
     }
 }
 
-/// Loads everything, also what `extensions` name. Files that cannot be used are named in `warnings`.
+/// Loads all resources, including those of `extensions`. Invalid files become `warnings`.
 ///
 /// # Errors
-/// A flag names what is not there.
+/// Returns an error if a file named by a flag does not exist.
 pub(crate) async fn load(
     startup: &Startup,
     extensions: &[Arc<dyn Extension>],
@@ -65,7 +65,7 @@ pub(crate) async fn load(
     Ok(Loaded { options, resources, stream, first: Mutex::new(first), images: settings.images() })
 }
 
-/// Builds the options: folders, and the resources that count.
+/// Builds the options: directories, and which resources are enabled.
 fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
     let folders = ResourceFolders {
         cwd: paths.cwd.clone(),
@@ -86,9 +86,10 @@ fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
     }
 }
 
-/// A file of the project: in the own folder of the working folder, else of the nearest folder above.
+/// Returns the path of a project file in the `.sinew` of the working directory or of the nearest parent; `None` if
+/// there is none.
 pub(crate) fn nearest(paths: &Paths, name: &str) -> Option<PathBuf> {
     let own = paths.cwd.ancestors().map(|folder| folder.join(".sinew"));
-    // The user's own files have their turn behind those of projects.
+    // The user's own files are not part of the project.
     own.filter(|folder| *folder != paths.home).map(|folder| folder.join(name)).find(|path| path.is_file())
 }

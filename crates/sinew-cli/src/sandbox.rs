@@ -1,4 +1,4 @@
-//! The sandbox of sessions: the policy that settings, flags and permission rules ask for.
+//! Builds the sandbox policy of sessions from settings, flags and permission rules.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::failure::Failure;
 use crate::settings::{SandboxMode, SandboxNetwork};
 use crate::startup::Startup;
 
-/// Files of Sinew that hold keys, and files that start programs or guard something.
+/// Files of Sinew that contain keys, start programs or configure security.
 const KEYS: [&str; 2] = ["auth.json", ".env"];
 const GUARDS: [&str; 3] = ["settings.json", "hooks.json", "mcp.json"];
 
-/// The sandbox that sessions of a program have.
+/// The sandboxes of a program's sessions.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// Absent if the sandbox is off.
+    /// `None` if the sandbox is off.
     policy: Option<Policy>,
     /// The sandbox of plan mode.
     plan: Arc<Confinement>,
     surroundings: Surroundings,
-    /// The verdict of rules on running a refused command outside.
+    /// The verdict of the rules on running a refused command outside of the sandbox.
     outside: Verdict,
 }
 
 impl Limits {
-    /// Reads what settings, flags and rules ask for.
+    /// Builds the limits from settings, flags and rules.
     pub(crate) fn new(startup: &Startup, rules: &Rules) -> Limits {
         let denied = rules.denied_files();
         let settings = &startup.settings.sandbox;
@@ -37,7 +37,7 @@ impl Limits {
         let names_files = lists.iter().any(|list| !list.is_empty());
         let mode = match settings.mode {
             Some(SandboxMode::Off) => None,
-            // Other systems have no sandbox: the rules of commands are all that there is.
+            // Other systems have no sandbox, so the rules for commands are the only protection.
             None => (names_files && cfg!(target_os = "linux")).then_some(Mode::Rules),
             Some(SandboxMode::Rules) => Some(Mode::Rules),
             Some(SandboxMode::Workspace) => Some(Mode::Workspace),
@@ -55,7 +55,7 @@ impl Limits {
         Limits { policy: mode.map(policy), plan, surroundings, outside }
     }
 
-    /// Returns the sandbox of a session, whose programs may write its artifacts; absent if there is none.
+    /// Returns the sandbox of a session, whose programs may write to its artifacts; `None` if the sandbox is off.
     pub(crate) fn of_session(&self, artifacts: Option<&Path>) -> Option<Arc<Confinement>> {
         let mut policy = self.policy.clone()?;
         if policy.mode == Mode::Workspace {
@@ -64,7 +64,8 @@ impl Limits {
         Some(Confinement::new(policy, self.surroundings.clone()))
     }
 
-    /// Returns what happens when the sandbox has refused a command. A rule for `sandbox(off)` goes before the setting.
+    /// Returns how to proceed after the sandbox refused a command. A rule for `sandbox(off)` has priority over the
+    /// setting.
     pub(crate) fn outside(&self, setting: OutsideSandbox) -> OutsideSandbox {
         match (self.outside, setting) {
             (Verdict::Denied, _) | (_, OutsideSandbox::Deny) => OutsideSandbox::Deny,
@@ -78,11 +79,12 @@ impl Limits {
         Arc::clone(&self.plan)
     }
 
-    /// Tries the sandbox that a flag or a setting names, before anything runs. One that only rules ask for is compiled with the first
-    /// command.
+    /// Tests the sandbox that a flag or a setting selects, before anything runs. A sandbox that is only needed for
+    /// rules is compiled with the first command.
     ///
     /// # Errors
-    /// Returns an error if the policy contradicts itself, or if the system cannot enforce it and `sandbox.fallback` is off.
+    /// Returns an error if the policy contradicts itself, or if the system cannot enforce it and `sandbox.fallback` is
+    /// off.
     pub(crate) fn check(&self, startup: &Startup, warnings: &mut Vec<String>) -> Result<(), Failure> {
         let settings = &startup.settings.sandbox;
         let Some(confinement) = self.of_session(None).filter(|_| settings.mode.is_some()) else { return Ok(()) };
@@ -106,14 +108,14 @@ impl Limits {
     }
 }
 
-/// Returns why nothing enforces a promise that the policy makes.
+/// Returns the reason why a guarantee of the policy is not enforced; `None` if it is.
 fn unenforced(status: &Status, policy: &Policy, promise: Promise) -> Option<String> {
     let is_made = promise == Promise::Write || !policy.deny_read.is_empty();
     let state = status.of(promise);
     (is_made && state.held == Enforcement::Advisory).then(|| state.missing.join("; "))
 }
 
-/// The limits of one mode.
+/// Returns the policy of a mode.
 fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &Surroundings, mode: Mode) -> Policy {
     let Startup { paths, settings, .. } = startup;
     let settings = &settings.sandbox;
@@ -139,7 +141,7 @@ fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &Surroundings, 
             policy.write.clone_from(&settings.write);
             policy.roots = vec![root().to_string_lossy().into_owned()];
         }
-        // A project below a directory for temporary files is not temporary itself.
+        // A project in a directory for temporary files is protected anyway.
         Mode::ReadOnly => {
             let root = Some(root()).filter(|root| is_below_temporary(root, surroundings));
             policy.deny_write.extend(root.map(|root| root.to_string_lossy().into_owned()));
@@ -148,7 +150,7 @@ fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &Surroundings, 
     policy
 }
 
-/// Returns true if a directory is below one for temporary files, which programs may write in every mode.
+/// Returns true if a directory is in a directory for temporary files, to which programs may write in every mode.
 fn is_below_temporary(root: &Path, surroundings: &Surroundings) -> bool {
     let temps = surroundings.temporary_directories();
     temps.into_iter().any(|temp| root != temp && root.starts_with(temp.canonicalize().unwrap_or(temp)))

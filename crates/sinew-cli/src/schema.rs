@@ -1,4 +1,4 @@
-//! `--output-schema`: what the last answer must be.
+//! Implements `--output-schema`: checks the last answer against a JSON Schema.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use sinew_tools::schema::validate;
 
 use crate::failure::Failure;
 
-/// Words of JSON Schema that are checked.
+/// The keywords that are checked.
 const CHECKED: [&str; 17] = [
     "type",
     "enum",
@@ -27,7 +27,7 @@ const CHECKED: [&str; 17] = [
     "allOf",
     "$ref",
 ];
-/// Words that hold no answer back.
+/// The keywords that restrict nothing.
 const NOTES: [&str; 14] = [
     "title",
     "description",
@@ -46,20 +46,20 @@ const NOTES: [&str; 14] = [
 ];
 /// Names of types.
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
-/// Schemas inside each other at most; one that holds itself has no end.
+/// The maximum nesting of schemas, which also stops recursive references.
 const DEEPEST: usize = 64;
 
-/// A schema of which every word is checked.
+/// A schema that only contains supported keywords.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Schema {
     schema: Value,
 }
 
 impl Schema {
-    /// Reads the file that `--output-schema` names.
+    /// Reads the file of `--output-schema`.
     ///
     /// # Errors
-    /// It cannot be read, or asks for what is not checked.
+    /// Returns an error if the file cannot be read, or if it contains unsupported keywords.
     pub(crate) fn load(name: &str, cwd: &Path) -> Result<Schema, Failure> {
         let wrong = |reason: String| Failure::config(format!("--output-schema {name}: {reason}"));
         let text = std::fs::read_to_string(cwd.join(name)).map_err(|error| wrong(error.to_string()))?;
@@ -83,7 +83,7 @@ impl Schema {
         &self.schema
     }
 
-    /// The instructions for the model.
+    /// Returns the instructions for the model.
     pub(crate) fn instructions(&self) -> String {
         format!(
             "Your last message must be one JSON value that fits this JSON Schema, and nothing else: no words around it \
@@ -92,10 +92,10 @@ impl Schema {
         )
     }
 
-    /// The value that an answer is.
+    /// Parses and checks an answer.
     ///
     /// # Errors
-    /// It is none, or does not fit: the faults, one per line.
+    /// Returns the faults, one per line, if the answer is not JSON or does not match.
     pub(crate) fn check(&self, answer: &str) -> Result<Value, String> {
         let value =
             serde_json::from_str(unfenced(answer)).map_err(|error| format!("- the message is no JSON: {error}"))?;
@@ -110,7 +110,7 @@ impl Schema {
 /// Returns the content of the only code block of an answer, or the whole answer if it has none or several.
 fn unfenced(answer: &str) -> &str {
     let text = answer.trim();
-    // A fence may also be a part of a text in the JSON itself.
+    // The JSON itself may contain a fence in a string.
     if text.starts_with(['{', '[', '"']) {
         return text;
     }
@@ -121,7 +121,7 @@ fn unfenced(answer: &str) -> &str {
     }
 }
 
-/// `schema` with what its references mean in their place. `at` is where it is.
+/// Returns `schema` with its references replaced by their targets. `at` is its path, for errors.
 fn resolved(schema: &Value, root: &Value, at: &str, depth: usize) -> Result<Value, String> {
     let place = if at.is_empty() { "/" } else { at };
     let Value::Object(fields) = schema else {

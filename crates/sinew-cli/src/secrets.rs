@@ -1,4 +1,5 @@
-//! Values that are hidden from providers and session files: keys of providers always, more where the settings say so.
+//! Collects the values that are masked for providers and in session files: keys of providers always, others if the
+//! settings require it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use crate::config::{Environment, is_missing};
 use crate::output;
 use crate::startup::Startup;
 
-/// Collects what `secrets.enabled` adds: variables that look like secrets, and the entries of `secrets.json`, those of
-/// a trusted project first.
+/// Collects the values that `secrets.enabled` adds: variables that look like secrets, and the entries of
+/// `secrets.json`, those of a trusted project first.
 pub(crate) fn find(startup: &Startup, warnings: &mut Vec<String>) -> Arc<Secrets> {
     let Startup { environment, paths, settings, trusted, .. } = startup;
     let file = paths.agent.join("secrets.key");
@@ -48,13 +49,12 @@ pub(crate) fn find(startup: &Startup, warnings: &mut Vec<String>) -> Arc<Secrets
     Arc::new(secrets)
 }
 
-/// Makes an empty set, for commands that send nothing to a model.
+/// Returns an empty set, for commands that send nothing to a model.
 pub(crate) fn none() -> Arc<Secrets> {
     Arc::new(Secrets::new(Box::new(random), Vec::new()))
 }
 
-/// Adds the keys of all providers, as far as they are known before one is used. From then on none is written to stdout
-/// or stderr.
+/// Adds the known keys of all providers. From then on none is written to stdout or stderr.
 pub(crate) fn add_keys(secrets: &Arc<Secrets>, environment: &Environment, registry: &Registry, auth: &AuthFile) {
     for entry in registry.providers() {
         entry.env.iter().filter_map(|name| environment.get(name)).for_each(|value| secrets.add_key(value.trim()));
@@ -76,21 +76,21 @@ pub(crate) fn add_keys(secrets: &Arc<Secrets>, environment: &Environment, regist
     output::hide_all(secrets);
 }
 
-/// A literal, or what a variable of that name holds; what a command answers is added when it is asked.
+/// Adds a literal, or the value of the variable with this name. The output of a command is added when the command runs.
 fn add(secrets: &Secrets, environment: &Environment, value: &str) {
     if !value.starts_with('!') {
         secrets.add_key(environment.get(value).unwrap_or(value).trim());
     }
 }
 
-/// The key of the marks: of the file, else a new one that is kept there. Where it cannot be kept, the marks of this
-/// run mean nothing to the next one.
+/// Returns the key of the replacement marks: from the file, or a new one that is written to it. If it cannot be
+/// written, the marks of this run cannot be resolved by later ones.
 fn key(file: &Path) -> [u8; 32] {
     if let Some(key) = std::fs::read(file).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) {
         return key;
     }
     let key = random();
-    // The first writer wins; the others take what it wrote.
+    // The first process that writes the file wins; the others read it.
     match keep(file, &key) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             std::fs::read(file).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()).unwrap_or(key)
@@ -99,7 +99,7 @@ fn key(file: &Path) -> [u8; 32] {
     }
 }
 
-/// Writes it whole or not at all.
+/// Writes the file atomically.
 fn keep(file: &Path, key: &[u8; 32]) -> std::io::Result<()> {
     let folder: PathBuf = file.parent().map(Path::to_path_buf).unwrap_or_default();
     private_folder(&folder)?;
@@ -107,9 +107,9 @@ fn keep(file: &Path, key: &[u8; 32]) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     let opened = crate::sys::private(options.write(true).create_new(true)).open(&temporary);
     let written = opened.and_then(|mut out| out.write_all(key));
-    // A link fails where the name is taken; a rename would replace what another process has used already.
+    // A link fails if the name exists; a rename would replace a key that another process already uses.
     let linked = written.and_then(|()| std::fs::hard_link(&temporary, file));
-    // What is left of the attempt is of no use.
+    // If the temporary file cannot be deleted, it does no harm.
     let _ = std::fs::remove_file(&temporary);
     linked
 }
@@ -117,7 +117,7 @@ fn keep(file: &Path, key: &[u8; 32]) -> std::io::Result<()> {
 fn random() -> [u8; 32] {
     let mut key = [0; 32];
     if crate::sys::fill_random(&mut key).is_err() {
-        // The seeds of hash maps come from the system as well.
+        // The seeds of hash maps are random numbers from the system too.
         for part in key.chunks_mut(8) {
             use std::hash::{BuildHasher, Hasher};
             let seed = std::hash::RandomState::new().build_hasher().finish();

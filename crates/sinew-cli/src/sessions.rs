@@ -1,4 +1,4 @@
-//! Folders and files of sessions: which one is opened, and where a new one is kept.
+//! Directories and files of sessions: which session is opened, and where a new one is stored.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -22,21 +22,21 @@ pub(crate) struct SessionStore {
     options: SessionOptions,
     folders: SessionFolders,
     paths: Paths,
-    /// The file that remembers the session of this terminal.
+    /// The file with the last session of this terminal.
     crumb: Option<PathBuf>,
-    /// The files that were listed before.
+    /// A cache of the listed files.
     known: Mutex<KnownSessions>,
-    /// Session files are not written.
+    /// True if session files are not written.
     in_memory: bool,
 }
 
-/// A session, and the warnings of opening it.
+/// A session, and the warnings from opening it.
 pub(crate) struct StartedSession {
     pub(crate) session: Session,
     pub(crate) warnings: Vec<String>,
 }
 
-/// The folder with all sessions, and the one in it for this working directory.
+/// The directory of all sessions, and its subdirectory for this working directory.
 pub(crate) struct SessionFolders {
     pub(crate) all: PathBuf,
     own: PathBuf,
@@ -45,7 +45,7 @@ pub(crate) struct SessionFolders {
 impl SessionFolders {
     pub(crate) fn find(paths: &Paths, settings: &Settings) -> SessionFolders {
         match &settings.session_dir {
-            // A folder that the user chose holds the files themselves.
+            // A directory that the user selected contains the files directly.
             Some(folder) => {
                 let folder = paths.resolve(folder);
                 SessionFolders { all: folder.clone(), own: folder }
@@ -59,14 +59,14 @@ impl SessionFolders {
 }
 
 impl SessionFolders {
-    /// Every folder in which a session may name a picture.
+    /// Returns every directory in which a session may refer to an image.
     ///
     /// # Errors
-    /// A folder in which sessions were kept is not there.
+    /// Returns an error if a directory in which sessions were stored does not exist.
     pub(crate) fn known(&self, paths: &Paths) -> Result<Vec<PathBuf>, Failure> {
         let list = paths.agent.join(FOLDERS);
         let mut folders = vec![paths.agent.join("sessions"), self.all.clone()];
-        // Without the list no session was ever kept elsewhere.
+        // Without the list, no session was stored elsewhere.
         for line in std::fs::read_to_string(&list).unwrap_or_default().lines() {
             let folder = PathBuf::from(line);
             if !folder.is_dir() {
@@ -81,10 +81,10 @@ impl SessionFolders {
     }
 }
 
-/// The file below `agent` that lists folders outside of it in which sessions are kept.
+/// The name of the file in `agent` that lists other directories with sessions.
 const FOLDERS: &str = "session-folders";
 
-/// Remembers where a session is kept outside of the agent's folder, so that `gc` finds it.
+/// Records that a session is stored outside of the agent's directory, so that `gc` finds it.
 fn note_folder(paths: &Paths, file: &Path) -> std::io::Result<()> {
     let Some(folder) = file.parent().filter(|folder| !folder.starts_with(&paths.agent)) else { return Ok(()) };
     let list = paths.agent.join(FOLDERS);
@@ -117,16 +117,16 @@ impl SessionStore {
         }
     }
 
-    /// Finds or makes the session that the flags ask for.
+    /// Opens or creates the session that the flags select.
     ///
     /// # Errors
-    /// No session or several fit, or another process writes it.
+    /// Returns an error if no session or several match, or if another process writes to it.
     pub(crate) fn start(&self, choice: &SessionChoice) -> Result<StartedSession, Failure> {
         let file = match choice {
             _ if self.in_memory => None,
             SessionChoice::Fork(word) => {
                 let source = resolve_any(&self.folders, &self.paths, word)?;
-                // Another process may be at work on it.
+                // Opened read-only, because another process may be writing to it.
                 let source = Session::view(&source, self.options.clone()).map_err(refused)?.session;
                 Some(source.fork(&self.folders.own, &self.paths.cwd).map_err(refused)?)
             }
@@ -138,10 +138,10 @@ impl SessionStore {
         }
     }
 
-    /// Opens a file; a missing one is a new session there.
+    /// Opens a file; if it is missing, creates a session in it.
     ///
     /// # Errors
-    /// It cannot be read, or another process writes it.
+    /// Returns an error if the file cannot be read, or if another process writes to it.
     pub(crate) fn open(&self, file: &Path) -> Result<StartedSession, Error> {
         let opened = Session::open(file, self.options.clone())?;
         let mut warnings = opened.warnings;
@@ -151,14 +151,14 @@ impl SessionStore {
         Ok(self.noted(StartedSession { session: opened.session, warnings }))
     }
 
-    /// The folder below which sessions are kept, a folder for each working directory; none where the user has chosen one
-    /// for all of them.
+    /// Returns the directory with a subdirectory of sessions for each working directory; `None` if the user selected
+    /// one directory for all sessions.
     #[cfg(unix)]
     pub(crate) fn sessions(&self) -> Option<&Path> {
         (self.folders.own != self.folders.all).then_some(&*self.folders.all)
     }
 
-    /// A new session; in memory where nothing can be written.
+    /// Creates a session; in memory if files are not written.
     pub(crate) fn fresh(&self) -> StartedSession {
         let options = self.options.clone();
         let folder = &self.folders.own;
@@ -186,11 +186,11 @@ impl SessionStore {
         Ok(Session::create(folder.join(format!("{id}.jsonl")), own, self.options.clone()))
     }
 
-    /// The file of a session that a client means: its path, or the start or end of its id. It is looked at, and not
-    /// changed.
+    /// Returns the file of a session that a client names by its path, or by the start or end of its id. Only reads the
+    /// file.
     ///
     /// # Errors
-    /// None or several fit, or the file is no session.
+    /// Returns an error if no session or several match, or if the file is not a session.
     pub(crate) fn find(&self, word: &str) -> Result<PathBuf, Error> {
         let file = match sinew_session::resolve(&self.folders.all, &self.paths.cwd, word)? {
             Found::Here(path) => path,
@@ -200,23 +200,24 @@ impl SessionStore {
         Ok(file)
     }
 
-    /// A session as it stands in its file now, beside whoever writes it.
+    /// Returns the current contents of a session file, even if another process writes to it.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// Returns an error if the file cannot be read.
     pub(crate) fn view(&self, file: &Path) -> Result<Session, Error> {
         Ok(Session::view(file, self.options.clone())?.session)
     }
 
-    /// The id of a session that a client means: its path or its id.
+    /// Returns the id of a session that a client names by its path or id.
     ///
     /// # Errors
-    /// As for [`SessionStore::find`].
+    /// Returns the errors of [`SessionStore::find`].
     pub(crate) fn id_of(&self, word: &str) -> Result<String, Error> {
         Ok(self.view(&self.find(word)?)?.id().to_string())
     }
 
-    /// The sessions of this folder that hold a message, newest first; all of them and of every folder where `all`.
+    /// Lists the sessions of this directory that contain a message, newest first; with `all`, the sessions of all
+    /// directories, including empty ones.
     pub(crate) fn list(&self, all: bool) -> Vec<Listed> {
         let scope = if all { Scope::All } else { Scope::Cwd(&self.paths.cwd) };
         let mut listed = self.known.lock().list(&self.folders.all, scope);
@@ -224,11 +225,11 @@ impl SessionStore {
         listed
     }
 
-    /// Remembers where a session is kept.
+    /// Records a session as the last one of this terminal.
     fn noted(&self, mut started: StartedSession) -> StartedSession {
         let Some(file) = started.session.path() else { return started };
         if let Some(crumb) = &self.crumb {
-            // A terminal that is not remembered is no reason to tell anybody.
+            // An error is ignored, because the record is only a convenience.
             let _ = remember(crumb, &self.paths.cwd, file);
         }
         if let Err(error) = note_folder(&self.paths, file) {
@@ -239,11 +240,11 @@ impl SessionStore {
     }
 }
 
-/// Finds the file of the session that the flags ask for, without a look into it, and makes it the choice; none where the
-/// session is a new one.
+/// Finds the file of the session that the flags select, without opening it, and makes it the choice. Returns `None` if
+/// the session is a new one.
 ///
 /// # Errors
-/// No session or several fit.
+/// Returns an error if no session or several match.
 #[cfg(unix)]
 pub(crate) fn settle(startup: &mut Startup) -> Result<Option<PathBuf>, Failure> {
     let folders = SessionFolders::find(&startup.paths, &startup.settings);
@@ -254,13 +255,13 @@ pub(crate) fn settle(startup: &mut Startup) -> Result<Option<PathBuf>, Failure> 
     Ok(file)
 }
 
-/// The file that remembers the session of this terminal.
+/// Returns the file that stores the last session of this terminal.
 fn crumb_of(startup: &Startup) -> Option<PathBuf> {
     let terminal = startup.environment.terminal()?;
     Some(sinew_session::breadcrumb_file(&startup.paths.agent, &terminal))
 }
 
-/// The file of the session that a choice means; none where it is a new one, or a copy that is still to be made.
+/// Returns the file of the selected session; `None` for a new one, or for a copy that does not exist yet.
 fn locate(
     choice: &SessionChoice,
     folders: &SessionFolders,
@@ -293,7 +294,7 @@ fn resolve(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBu
     }
 }
 
-/// The file of the session that `word` means, in whichever folder it works.
+/// Returns the file of the session that `word` names, of any working directory.
 pub(crate) fn resolve_any(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
     match sinew_session::resolve(&folders.all, &paths.cwd, word).map_err(refused)? {
         Found::Here(path) => Ok(path),
@@ -309,7 +310,7 @@ pub(crate) fn refused(error: Error) -> Failure {
     }
 }
 
-/// The session that a terminal had in this folder.
+/// Returns the last session of a terminal in this directory.
 fn remembered(crumb: &Path, cwd: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(crumb).ok()?;
     let (folder, file) = text.split_once('\n')?;

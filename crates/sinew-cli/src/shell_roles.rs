@@ -1,19 +1,19 @@
-//! The roles in which the program starts itself: the process that keeps a shell, the one that keeps a server, and the
-//! embedded interpreter.
+//! The roles in which the program starts itself: the supervisor of a shell, the keeper of a server, and the embedded
+//! interpreter.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 
-/// The role of the process that keeps a server.
+/// The name of the role that keeps a server.
 const KEEPER: &str = sinew_process::kept::ROLE;
 
 /// The name under which the supervisor of a shell starts the embedded interpreter.
 const INTERPRETER: &str = "sinew-shell-host";
 
-/// Runs the role that the arguments ask for and gives its exit code; none where they ask for no role. A user who
-/// writes the word of a role is not meant: a supervisor is started with a socket as descriptor 3, a keeper with
-/// one as its standard input, an interpreter under a name of its own.
+/// Runs the role that the arguments select and returns its exit code; `None` if they select no role. The arguments
+/// alone are not sufficient, because a user may write them: a supervisor has a socket as descriptor 3, a keeper has one
+/// as standard input, and an interpreter has a special program name.
 pub(crate) fn run(name: &OsStr, arguments: &[OsString]) -> Option<u8> {
     let role = arguments.first()?.to_str()?;
     let meant = match role {
@@ -28,7 +28,7 @@ pub(crate) fn run(name: &OsStr, arguments: &[OsString]) -> Option<u8> {
     if role == KEEPER {
         return Some(u8::try_from(sinew_process::kept::keeper()).unwrap_or(1));
     }
-    // Rust ignores SIGPIPE, and a shell would hand that on to every command: `yes | head` would never end.
+    // Rust ignores SIGPIPE, and commands would inherit that from the shell: `yes | head` would never end.
     // SAFETY: no other thread runs yet, and the default action needs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let arguments: Vec<CString> =

@@ -1,4 +1,4 @@
-//! A signal that ends the program, where its runtimes follow one another.
+//! Handles the signal that ends a program that uses several runtimes in sequence.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -7,8 +7,8 @@ use tokio::sync::Mutex;
 
 use crate::sys::signals;
 
-/// The first signal that asks a program to end whose runtimes follow one another. One that comes while there is none, or
-/// too late for the one that goes, is heard by the next.
+/// The first signal that asks the program to end. A signal that arrives between two runtimes, or too late for the
+/// first, is reported in the second.
 #[derive(Clone)]
 pub(crate) struct Ending {
     signals: Arc<Mutex<Pin<Box<dyn Future<Output = u8> + Send>>>>,
@@ -16,12 +16,12 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Listens from now on. To be called inside a runtime.
+    /// Starts to listen. Must be called inside a runtime.
     pub(crate) fn listen() -> Ending {
         Ending { signals: Arc::new(Mutex::new(Box::pin(signals()))), heard: Arc::default() }
     }
 
-    /// Resolves as [`signals`] does, for everybody who waits.
+    /// Resolves like [`signals`], for every caller.
     pub(crate) async fn heard(&self) -> u8 {
         let mut signals = self.signals.lock().await;
         match self.heard.get() {
@@ -43,7 +43,7 @@ mod tests {
         let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let first = runtime();
         let ending = first.block_on(async { Ending::listen() });
-        // Somebody waits, and is dropped with the runtime.
+        // This task waits, and is dropped with the runtime.
         let waits = ending.clone();
         first.spawn(async move { waits.heard().await });
         first.shutdown_timeout(std::time::Duration::from_secs(60));

@@ -1,4 +1,4 @@
-//! The value that the program starts from: arguments, environment, folders and settings, read once.
+//! The inputs of the program, read once: arguments, environment, directories and settings.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,29 +18,29 @@ pub(crate) struct Startup {
     pub(crate) paths: Paths,
     /// The settings in force.
     pub(crate) settings: Settings,
-    /// The values that they were made of, and the layers of those by name, the lowest first.
+    /// The values from which the settings were built, and their layers by name, the lowest first.
     pub(crate) values: Values,
     pub(crate) layers: Vec<(&'static str, Values)>,
-    /// Settings that cannot be used and that may be meant to guard.
+    /// Invalid settings that may be security limits.
     pub(crate) faults: Vec<String>,
-    /// Files of the project that start programs are used.
+    /// True if the project's files that can start programs are used.
     pub(crate) trusted: bool,
-    /// The user has not decided whether to trust the project.
+    /// True if the user has not decided yet whether to trust the project.
     pub(crate) trust_is_open: bool,
-    /// Variables that `.env` of the project may set once it is trusted.
+    /// The variables that the project's `.env` sets once the project is trusted.
     pub(crate) trust_variables: Vec<(String, String)>,
     /// models.json and auth.json, as they were read at the start.
     pub(crate) files: KeyFiles,
-    /// The form that the last answer must have.
+    /// The schema of the last answer.
     pub(crate) schema: Option<Schema>,
-    /// The servers that the client of the session brings, in the form of a file of servers.
+    /// The MCP servers of the session's client, in the form of a configuration file.
     pub(crate) client_servers: Option<Value>,
-    /// The core that the searches of several sessions share; None: each has its own.
+    /// The search threads and workspaces that several sessions share; `None` if each session has its own.
     pub(crate) sinew: Option<Arc<sinew::Sinew>>,
 }
 
 impl Startup {
-    /// Reads the settings. Warnings come back: keys that cannot be used, files that are not trusted.
+    /// Reads the settings. Also returns warnings about invalid keys and untrusted files.
     pub(crate) fn load(
         args: Args,
         mut environment: Environment,
@@ -70,11 +70,11 @@ impl Startup {
         (startup, warnings)
     }
 
-    /// Reads the settings of another folder, for the session that `choice` means. `environment` is the one of before any
-    /// settings were read.
+    /// Reads the settings of another directory, for the session `choice`. `environment` is the one before any settings
+    /// were read.
     ///
     /// # Errors
-    /// The folder is none.
+    /// Returns an error if the directory does not exist.
     pub(crate) fn in_folder(
         mut args: Args,
         mut environment: Environment,
@@ -89,10 +89,10 @@ impl Startup {
         Ok(Startup::load(args, environment, paths, files))
     }
 
-    /// Checks that all settings can be used: one that cannot may have been meant to guard.
+    /// Checks that all settings are valid, because an invalid one may be a security limit.
     ///
     /// # Errors
-    /// A file does not parse, or a value is of the wrong type.
+    /// Returns an error if a file does not parse, or if a value has the wrong type.
     pub(crate) fn check_settings(&self) -> Result<(), Failure> {
         match self.faults.is_empty() {
             true => Ok(()),
@@ -100,7 +100,7 @@ impl Startup {
         }
     }
 
-    /// Sets a setting that nobody has set.
+    /// Sets a setting that no layer has set.
     pub(crate) fn prefer(&mut self, key: &str, value: impl Into<Value>) {
         if !self.values.is_set(key) {
             self.values.set(key, value.into());
@@ -108,7 +108,7 @@ impl Startup {
         }
     }
 
-    /// Takes settings back to their defaults.
+    /// Resets settings to their defaults.
     pub(crate) fn reset(&mut self, keys: &[&str]) {
         for key in keys {
             self.values.set(key, Value::Null);
@@ -121,16 +121,16 @@ impl Startup {
         sinew::Sinew::in_environment(|name| self.environment.os(name))
     }
 
-    /// Returns true if only the model may be reached over the network.
+    /// Returns true if the network may only be used for the model.
     pub(crate) fn is_offline(&self) -> bool {
         self.args.run.offline || self.environment.is_on("SINEW_OFFLINE")
     }
 }
 
-/// Starts a runtime with so many threads.
+/// Creates a runtime with this number of threads.
 ///
 /// # Errors
-/// The system gives no thread.
+/// Returns an error if a thread cannot be started.
 pub(crate) fn runtime(threads: usize) -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     runtime.map_err(|error| Failure::failed(format!("failed to start the runtime: {error}")))

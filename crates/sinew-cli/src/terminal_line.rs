@@ -1,14 +1,14 @@
-//! Lines that the user types where no screen is.
+//! Reads lines that the user types in a terminal without a screen.
 
 use tokio::sync::oneshot;
 
-/// A line of the terminal. It is read on a thread of its own: nobody may come to write it.
+/// Reads a line from the terminal, on a separate thread because it may never arrive.
 pub(crate) fn line() -> oneshot::Receiver<Option<String>> {
     let (send, line) = oneshot::channel();
     std::thread::spawn(move || {
         let mut text = String::new();
         let read = std::io::stdin().read_line(&mut text);
-        // Whoever waited may have gone.
+        // The receiver may have been dropped.
         let _ = send.send(read.ok().filter(|count| *count > 0).map(|_| text));
     });
     line

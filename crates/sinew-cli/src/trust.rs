@@ -1,18 +1,18 @@
-//! The trust of the user in a project: its files that start programs, and the answer that was given about them.
+//! Whether the user trusts a project: its files that can start programs, and the user's answer about them.
 //!
-//! The answer is kept by the project's real path together with a digest of those files, so that it is asked for
-//! again when one of them changes. What counts:
+//! The answer is stored with the project's real path and a digest of those files, so that the user is asked again when
+//! one of them changes. The digest includes:
 //!
-//! | file | what of it |
+//! | file | included part |
 //! |---|---|
 //! | `.sinew/hooks.json`, `.sinew/mcp.json`, `.mcp.json`, `.sinew/secrets.json` | the whole file |
-//! | `.mcp.json` of the folders above, up to the root of the repository | the whole file |
+//! | `.mcp.json` of the parent directories, up to the root of the repository | the whole file |
 //! | `.sinew/extensions/` | every file in it |
 //! | `.sinew/settings.json` | the keys that only a trusted project may set |
-//! | `AGENTS.md`, skills, commands, rules and their like that are links out of the project | where they lead |
-//! | `.env` | the variables that a trusted project may set; the caller says which |
+//! | links out of the project among `AGENTS.md`, skills, commands, rules and the like | their targets |
+//! | `.env` | the variables that a trusted project may set, which the caller passes |
 //!
-//! Scripts that a hook names are no part of the digest: who trusts a project trusts what its hooks start.
+//! Scripts that a hook names are not included: whoever trusts a project trusts the programs that its hooks start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,17 +25,17 @@ use sinew_session::links;
 
 use crate::settings::{self, Source};
 
-/// Whole files that count.
+/// Files that are included completely.
 const FILES: [&str; 4] = [".sinew/hooks.json", ".sinew/mcp.json", ".mcp.json", ".sinew/secrets.json"];
-/// The project's settings, of which only some keys count.
+/// The project's settings, of which only some keys are included.
 pub const SETTINGS: &str = ".sinew/settings.json";
 const EXTENSIONS: &str = ".sinew/extensions";
-/// Files of extensions at most, and bytes of them together; a project with more, or with files
-/// that cannot be read, is never trusted.
+/// The maximum number and total size in bytes of the files of extensions. A project that exceeds them, or has
+/// unreadable files, is never trusted.
 const MOST_FILES: usize = 1_000;
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The files of a project that need trust.
+/// The files of a project that require trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     folder: PathBuf,
@@ -43,24 +43,24 @@ pub struct Project {
     digest: Option<String>,
 }
 
-/// The answer that is known of a project.
+/// The user's known answer about a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It has nothing that needs trust.
+    /// Nothing in the project requires trust.
     Harmless,
-    /// The user trusts these files as they are.
+    /// The user trusts the current files.
     Trusted,
-    /// The user does not.
+    /// The user does not trust the project.
     Refused,
-    /// Nobody was asked.
+    /// The user was never asked.
     Unknown,
-    /// Somebody was asked, about other files than these.
+    /// The user was asked, but files have changed since.
     Changed,
 }
 
 impl Project {
-    /// Looks at the files below `cwd`. `variables` are those that its `.env` may set once it is trusted. Reads files,
-    /// starts nothing; what cannot be read counts too, and is never trusted.
+    /// Reads the files of the project at `cwd`. `variables` are those that its `.env` sets if the project is trusted.
+    /// Starts no program. A project with unreadable files is never trusted.
     #[must_use]
     pub fn look(cwd: &Path, variables: &[(String, String)]) -> Project {
         let folder = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
@@ -68,7 +68,7 @@ impl Project {
         for name in FILES {
             scan.file(&folder, name);
         }
-        // Those of the folders above are read too, up to the root of the repository.
+        // `.mcp.json` of the parent directories is read too, up to the root of the repository.
         let home = std::env::home_dir();
         let root = links::project_of(&folder, home.as_deref());
         for above in folder.ancestors().skip(1).take_while(|above| above.starts_with(root)) {
@@ -88,7 +88,7 @@ impl Project {
         scan.folder(&folder, EXTENSIONS);
         let outward = links::all(&folder, home.as_deref());
         if outward.is_cut {
-            // A link out of the project may be among what was not looked at.
+            // A file that was not scanned may be a link out of the project.
             scan.names.push("more texts than are looked at".into());
             scan.whole = false;
         }
@@ -103,16 +103,16 @@ impl Project {
         Project { folder, names: scan.names, digest }
     }
 
-    /// The files that need trust, relative to the project.
+    /// Returns the files that require trust, relative to the project.
     #[must_use]
     pub fn files(&self) -> &[String] {
         &self.names
     }
 
-    /// Reads the answer of `trust.json` about this project. A missing file says nothing.
+    /// Reads the answer about this project from `trust.json`. A missing file counts as no answer.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn standing(&self, file: &Path) -> Result<Standing> {
         if self.names.is_empty() {
             return Ok(Standing::Harmless);
@@ -131,11 +131,11 @@ impl Project {
         })
     }
 
-    /// Keeps the user's answer about the files as they were when the project was looked at. Answers about other
-    /// projects stay; the file is the owner's alone.
+    /// Stores the user's answer about the files as they were when the project was scanned. Keeps the answers about
+    /// other projects; only the owner can access the file.
     ///
     /// # Errors
-    /// The file cannot be read or written, or files of the project cannot be read or are too many.
+    /// Returns an error if the file cannot be read or written, or if files of the project are unreadable or too many.
     pub fn remember(&self, file: &Path, trusted: bool) -> Result<()> {
         let Some(digest) = &self.digest else {
             let files = self.names.join(", ");
@@ -171,7 +171,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Lengths stand before the texts, so that no two sets of files give the same bytes.
+    /// Lengths precede the texts, so that different sets of files never produce the same bytes.
     fn add(&mut self, name: &str, content: &[u8]) {
         for part in [name.as_bytes(), content] {
             self.hash.update((part.len() as u64).to_le_bytes());
@@ -186,7 +186,7 @@ impl Scan {
 
     fn file(&mut self, folder: &Path, name: &str) {
         let path = folder.join(name);
-        // A link that leads nowhere may lead somewhere later.
+        // A link whose target does not exist may have one later.
         if path.symlink_metadata().is_err() {
             return;
         }
@@ -200,7 +200,7 @@ impl Scan {
                 self.left -= bytes.len() as u64;
                 self.add(name, &bytes);
             }
-            // Nobody could have looked at what cannot be read.
+            // The user cannot have checked an unreadable file.
             Err(_) => self.whole = false,
         }
     }

@@ -1,8 +1,9 @@
-//! Limits what a program, and everything that it starts, can read, write, connect to and signal. The kernel enforces the limits.
+//! Limits what a program, and everything that it starts, can read, write, connect to and signal. The kernel enforces
+//! the limits.
 //!
-//! A [`Policy`] names the limits. [`Sandbox::prepare`] compiles it once; [`Sandbox::enter`] then prepares one command, and
-//! [`Entry::apply_in_child`] applies the sandbox in the child between fork and exec. Any number of sandboxes can exist in one
-//! process, and no external program is needed.
+//! A [`Policy`] names the limits. [`Sandbox::prepare`] compiles it once; [`Sandbox::enter`] then prepares one command,
+//! and [`Entry::apply_in_child`] applies the sandbox in the child between fork and exec. Any number of sandboxes can
+//! exist in one process, and no external program is needed.
 //!
 //! ```no_run
 //! use sinew_sandbox::{Mode, Policy, Sandbox, Surroundings};

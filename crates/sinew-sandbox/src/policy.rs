@@ -1,4 +1,4 @@
-//! Policies as callers write them.
+//! The policy of a sandbox.
 
 use std::path::PathBuf;
 
@@ -38,44 +38,45 @@ impl Mode {
     }
 }
 
-/// The use that a program makes of a file that it opens itself.
+/// How a program uses a file that it opens itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileUse {
-    /// It reads the content.
+    /// Reads the content.
     Read,
-    /// It creates, changes or deletes the file.
+    /// Creates, changes or deletes the file.
     Write,
 }
 
-/// The network that programs reach.
+/// The network that programs can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// None.
+    /// No network.
     Off,
-    /// A loopback interface that the programs of this sandbox share with nobody else.
+    /// A loopback interface that only the programs of this sandbox share.
     Loopback,
-    /// All of it.
+    /// The whole network.
     On,
 }
 
-/// The paths in the roots that programs cannot change, since they can start programs later.
+/// The paths in the roots that programs cannot change, because they can start programs later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Protect {
     /// Hooks and configuration of git, and the configuration of agents, editors and package managers.
     Default,
-    /// These paths only.
+    /// Only these paths.
     Paths(Vec<String>),
 }
 
 /// The limits of a sandbox.
 ///
-/// An entry is a path or a glob. `~`, `$HOME`, `.`, `..` and trailing slashes are resolved; a relative entry is relative to each
-/// root. Deny wins over allow. A path that does not exist yet is valid.
+/// An entry is a path or a glob. `~`, `$HOME`, `.`, `..` and trailing slashes are resolved; a relative entry is
+/// relative to each root. Denied entries have priority over allowed ones. A path need not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// The base.
+    /// The base of the policy.
     pub mode: Mode,
-    /// The directories that programs may write in [`Mode::Workspace`]. A relative root is relative to [`Surroundings::cwd`].
+    /// The directories that programs may write in [`Mode::Workspace`]. A relative root is relative to
+    /// [`Surroundings::cwd`].
     pub roots: Vec<String>,
     /// Further writable paths and globs. Default: none.
     pub write: Vec<String>,
@@ -85,19 +86,19 @@ pub struct Policy {
     pub deny_read: Vec<String>,
     /// Programs that cannot be executed: names on `PATH`, or paths. A copy of a program is another file. Default: none.
     pub deny_exec: Vec<String>,
-    /// The protected paths. Default: [`Protect::Default`], and none in [`Mode::Rules`].
+    /// The protected paths. Default: [`Protect::Default`]; none in [`Mode::Rules`].
     pub protect: Option<Protect>,
-    /// The network. Default: [`Network::Off`], and [`Network::On`] in [`Mode::Rules`].
+    /// The network. Default: [`Network::Off`]; [`Network::On`] in [`Mode::Rules`].
     pub network: Option<Network>,
-    /// The Unix sockets that programs may connect to, beside those that are created in a writable directory after the sandbox.
-    /// Default: none, and all in [`Mode::Rules`].
+    /// The Unix sockets that programs may connect to, in addition to those that are created in a writable directory
+    /// after the sandbox. Default: none; all in [`Mode::Rules`].
     pub unix_sockets: Option<Vec<String>>,
-    /// The promises that must be enforced; else preparing the sandbox fails. Default: none.
+    /// The promises that must be enforced; otherwise preparing the sandbox fails. Default: none.
     pub required: Vec<Promise>,
 }
 
 impl Policy {
-    /// A policy with the defaults of `mode` and no roots.
+    /// Creates a policy with the defaults of `mode` and no roots.
     #[must_use]
     pub fn new(mode: Mode) -> Policy {
         Policy {
@@ -127,16 +128,16 @@ impl Policy {
     }
 }
 
-/// The parts of the caller's environment that give a policy its meaning.
+/// The parts of the caller's environment to which a policy refers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Surroundings {
     /// The working directory. Relative roots are relative to it.
     pub cwd: PathBuf,
     /// The user's home directory, for `~` and `$HOME` and for the user's secrets. Default: unknown.
     pub home: Option<PathBuf>,
-    /// `TMPDIR`, writable beside `/tmp` and `/var/tmp`. Default: none.
+    /// The value of `TMPDIR`, which is writable in addition to `/tmp` and `/var/tmp`. Default: none.
     pub temp: Option<PathBuf>,
-    /// `PATH`, on which the names of [`Policy::deny_exec`] are looked up. Default: none.
+    /// The value of `PATH`, in which the names of [`Policy::deny_exec`] are searched. Default: none.
     pub path: Option<std::ffi::OsString>,
 }
 

@@ -1,6 +1,6 @@
 //! Calls that a sandbox refused.
 
-/// The promise that a refused call would have broken.
+/// The promise that a refused call would have violated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefusalKind {
     /// A connection to an address.
@@ -33,10 +33,10 @@ impl RefusalKind {
     }
 }
 
-/// A call that a sandbox refused, or a protected path that a command created and that was taken back.
+/// A call that a sandbox refused, or a protected path that a command created and the sandbox moved away.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Refusal {
-    /// The promise that the call would have broken.
+    /// The promise that the call would have violated.
     pub kind: RefusalKind,
     /// The address, path or process, if it is known.
     pub target: Option<String>,

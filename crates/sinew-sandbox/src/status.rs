@@ -1,6 +1,6 @@
 //! The status of a sandbox: its promises, the mechanisms behind them, and the gaps.
 
-/// The strength with which a promise is kept.
+/// How strongly a promise is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Enforcement {
     /// The kernel enforces nothing.
@@ -65,19 +65,20 @@ impl Promise {
     }
 }
 
-/// The state of one promise.
+/// The enforcement of one promise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromiseStatus {
-    /// The strength with which it is kept.
+    /// How strongly it is enforced.
     pub held: Enforcement,
-    /// The mechanisms of the kernel that keep it: `namespaces`, `landlock`, `seccomp`, `notification`, `capabilities`.
+    /// The mechanisms of the kernel that enforce it: `namespaces`, `landlock`, `seccomp`, `notification`,
+    /// `capabilities`.
     pub by: Vec<&'static str>,
     /// The gaps, one phrase each. Empty if `held` is [`Enforcement::Enforced`].
     pub missing: Vec<&'static str>,
 }
 
 impl PromiseStatus {
-    /// A promise that `by` keep, except for what `missing` lists.
+    /// Creates the status of a promise that the mechanisms `by` enforce, except for the gaps in `missing`.
     #[must_use]
     pub fn new(by: Vec<&'static str>, missing: Vec<&'static str>) -> PromiseStatus {
         let held = match (by.is_empty(), missing.is_empty()) {
@@ -89,7 +90,7 @@ impl PromiseStatus {
     }
 }
 
-/// The state of every promise of a sandbox.
+/// The enforcement of every promise of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// See [`Promise::Write`].
@@ -107,7 +108,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns the state of a promise.
+    /// Returns the enforcement of a promise.
     #[must_use]
     pub fn of(&self, promise: Promise) -> &PromiseStatus {
         match promise {

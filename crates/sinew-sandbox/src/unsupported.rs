@@ -1,4 +1,4 @@
-//! Systems without a sandbox.
+//! The API on systems without a sandbox.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -36,20 +36,20 @@ impl Sandbox {
     /// Returns a judge of files.
     ///
     /// # Errors
-    /// Never fails: there is no sandbox on this system.
+    /// Never fails, because no sandbox can exist on this system.
     pub fn judge(&self) -> Result<Judge> {
         match self.never {}
     }
 }
 
-/// Judges files by a policy. It cannot be created on this system.
+/// Checks files against a policy. It cannot be created on this system.
 #[derive(Debug)]
 pub struct Judge {
     never: std::convert::Infallible,
 }
 
 impl Judge {
-    /// Returns why the policy does not allow a use of a file.
+    /// Returns the reason why the policy refuses a use of a file; `None` if it allows it.
     #[must_use]
     pub fn refusal(&self, _: &Path, _: Option<&Metadata>, _: FileUse) -> Option<&'static str> {
         match self.never {}

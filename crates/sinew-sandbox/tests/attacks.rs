@@ -1,4 +1,4 @@
-//! Plays tables of attacks and uses against sandboxes: each attack is held, each use works.
+//! Runs tables of attacks and legitimate uses in sandboxes: each attack must fail, and each use must succeed.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by a panic and says what it skipped")]
 
@@ -10,9 +10,9 @@ use play::{Outcome, Player, Table};
 
 /// The table that is shared between projects.
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/trials/sandbox.json");
-/// Tells the test program that it runs as an ordinary user, in this folder.
+/// The variable that makes the test program run as an ordinary user in this directory.
 const FOLDER: &str = "SINEW_ATTACK_FOLDER";
-/// The table, where it is not beside the repository.
+/// The variable with the path of the table, if it is not next to the repository.
 const TABLE: &str = "SINEW_ATTACK_TABLE";
 
 fn shared_table() -> Option<Table> {
@@ -26,7 +26,7 @@ fn shared_table() -> Option<Table> {
     }
 }
 
-/// Plays the table of this crate: without a sandbox, where every check exits with 0, and with one.
+/// Runs the table of this crate: without a sandbox, where every check must exit with 0, and with one.
 fn play_own(folder: &Path) {
     let table = Table::parse_yaml(include_str!("attacks.yaml"));
     let only = std::env::var("SINEW_ATTACK_ROWS").unwrap_or_default();
@@ -38,7 +38,7 @@ fn play_own(folder: &Path) {
     }
 }
 
-/// Plays the shared table as the user of this process.
+/// Runs the shared table as the user of this process.
 fn play_shared(folder: &Path) {
     let Some(table) = shared_table() else { return };
     let only = std::env::var("SINEW_ATTACK_ROWS").unwrap_or_default();
@@ -49,7 +49,8 @@ fn play_shared(folder: &Path) {
     let count = |wanted| outcomes.iter().filter(|(_, outcome)| *outcome == wanted).count();
     let (good, skipped) = (count(Outcome::Good), count(Outcome::Skipped));
     println!("{good} rows as expected, {} not, {skipped} skipped", open.len());
-    // A row of two commands of which the second signals the first: a session of one shell does that, see `sinew-shell`.
+    // A row of two commands, of which the second signals the first. Only a session of one shell supports that, see
+    // `sinew-shell`.
     let expected: &[&str] = if only.is_empty() { &["use.again-2"] } else { &[] };
     assert_eq!(open, expected, "rows that are not as expected");
 }
@@ -76,7 +77,7 @@ fn the_shared_table_holds_for_an_ordinary_user() {
     as_user("the_shared_table_holds_for_an_ordinary_user", play_shared);
 }
 
-/// Runs the test of this name in a process of an ordinary user, which plays a table.
+/// Runs the test with this name in a process of an ordinary user.
 fn as_user(test: &str, play: fn(&Path)) {
     if let Some(folder) = std::env::var_os(FOLDER) {
         play(Path::new(&folder));

@@ -1,4 +1,4 @@
-//! Sandboxes that are closed leave nothing behind.
+//! Closed sandboxes release all resources.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use sinew_sandbox::{Mode, Policy, Sandbox, Surroundings};
 
-/// What a process can leave behind: descriptors, mounts, child processes, and namespaces that its descriptors keep.
+/// The resources of a process: descriptors, mounts, child processes, and namespaces that its descriptors keep open.
 #[derive(Debug, PartialEq, Eq)]
 struct Count {
     descriptors: usize,
@@ -59,7 +59,7 @@ fn two_hundred_sandboxes_leave_nothing() {
         sandbox.close();
     };
     round();
-    // The thread that answers calls ends by itself soon after the command.
+    // The thread that answers calls ends shortly after the command.
     let settled = || {
         while std::fs::read_dir("/proc/self/task").unwrap().any(|task| {
             std::fs::read_to_string(task.unwrap().path().join("comm")).is_ok_and(|name| name.trim() == "sinew-sandbox")

@@ -1,4 +1,4 @@
-//! Systems that refuse a part: the sandbox says so, and what it says is true.
+//! Systems that refuse a mechanism: the status of the sandbox reports it correctly.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by a panic and says what it skipped")]
 
@@ -11,7 +11,7 @@ use std::process::Command;
 use sinew_base::ErrorCode;
 use sinew_sandbox::{Enforcement, Mode, Policy, Promise, Sandbox, Status, Surroundings};
 
-/// Names the row in the process that plays it.
+/// The variable that names the row in the process that runs it.
 const ROW: &str = "SINEW_WEAKER_ROW";
 const FOLDER: &str = "SINEW_WEAKER_FOLDER";
 
@@ -19,7 +19,7 @@ const LANDLOCK: [libc::c_long; 3] =
     [libc::SYS_landlock_create_ruleset, libc::SYS_landlock_add_rule, libc::SYS_landlock_restrict_self];
 const NAMESPACES: [libc::c_long; 2] = [libc::SYS_unshare, libc::SYS_setns];
 
-/// A system: the calls that it refuses, and the state of write, read, network, sockets and signals.
+/// A system: the calls that it refuses, and the expected enforcement of write, read, network, sockets and signals.
 struct System {
     name: &'static str,
     refused: &'static [&'static [libc::c_long]],
@@ -49,7 +49,7 @@ fn held(status: &Status) -> [Enforcement; 5] {
         .map(|promise| status.of(promise).held)
 }
 
-/// A filter that refuses calls with `EPERM`, as that of a container does.
+/// Returns a filter that refuses calls with `EPERM`, as that of a container does.
 fn filter(calls: &[libc::c_long]) -> Vec<libc::sock_filter> {
     let step = |code: u16, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut program = vec![step(0x20, 0, 0, 0)];
@@ -61,26 +61,26 @@ fn filter(calls: &[libc::c_long]) -> Vec<libc::sock_filter> {
     program
 }
 
-/// Runs this test again in a process that cannot make some calls.
+/// Runs this test again in a process that cannot make these calls.
 fn play_in_process(row: &str, folder: &Path, calls: &[libc::c_long]) {
     let program = filter(calls);
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "a_weaker_system_is_reported_as_it_is", "--nocapture"]).env(ROW, row).env(FOLDER, folder);
     let install = move || {
         let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
-        // SAFETY: the program lives during the calls and is as long as said.
+        // SAFETY: the program lives during the calls and has the given length.
         let result = unsafe {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
             libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter)
         };
         if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
-    // SAFETY: the closure calls the system only.
+    // SAFETY: the closure only makes system calls.
     unsafe { command.pre_exec(install) };
     assert!(command.status().unwrap().success(), "{row}");
 }
 
-/// The system of this process is what `row` says.
+/// Checks the sandbox of this process, which has the restrictions of `system`.
 fn play(system: &System, folder: &Path) {
     let (root, outside) = (folder.join("root"), folder.join("outside"));
     for place in [&root, &outside] {

@@ -1,4 +1,4 @@
-//! The checkpoints of the folder in which an app works.
+//! The checkpoints of an app's working directory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,8 @@ use sinew_tools::Host;
 
 use crate::startup::Startup;
 
-/// Returns the store of the folder, without opening it; `None` if the settings turn it off, or this system has none. `sinew` watches the folder.
+/// Returns the checkpoint store of the directory, without opening it; `None` if the settings disable checkpoints or the
+/// system does not support them. `sinew` watches the directory.
 pub(crate) fn store(startup: &Startup, sinew: Option<&Arc<Sinew>>) -> Option<Arc<CheckpointStore>> {
     let Startup { paths, settings, .. } = startup;
     let checkpoint = settings.checkpoint;
@@ -25,7 +26,7 @@ pub(crate) fn store(startup: &Startup, sinew: Option<&Arc<Sinew>>) -> Option<Arc
     })
 }
 
-/// Returns what records the turns of a session. A job of its host that runs keeps a stretch open.
+/// Returns the recorder of a session's turns. It keeps recording while a job of `host` runs.
 pub(super) fn recorder(store: &Arc<CheckpointStore>, session: &str, host: &Arc<Host>) -> Arc<TurnRecorder> {
     let host = Arc::downgrade(host);
     let jobs = move || {

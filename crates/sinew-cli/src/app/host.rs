@@ -1,4 +1,4 @@
-//! The host of the tools of a session.
+//! Builds the [`Host`] of a session's tools.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::config::work_tree;
 use crate::models;
 use crate::startup::Startup;
 
-/// The searches of the sessions of a program: they keep the work tree around its folder, unless `search.index` is off.
+/// Returns the search service for the sessions of a program. It indexes the repository around the working directory,
+/// unless `search.index` is off.
 pub(super) fn searches(startup: &Startup) -> Searches {
     let Startup { paths, settings, .. } = startup;
     let sinew = startup.sinew.clone().unwrap_or_else(|| Arc::new(startup.new_sinew()));
@@ -45,7 +46,7 @@ impl App {
                 ci: !environment.is_on("SINEW_BASH_NO_CI"),
                 provider_keys: self.models.key_names(),
                 fetch: own.fetch && !self.startup.is_offline(),
-                // A name without a folder is looked up where commands are.
+                // A name without a directory is looked up in `PATH`.
                 bash: own
                     .bash
                     .map(|path| if path.starts_with("~") { paths.resolve(&path.to_string_lossy()) } else { path }),

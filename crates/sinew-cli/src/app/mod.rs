@@ -1,7 +1,7 @@
-//! The steps of a start, and the sessions that an app opens.
+//! Starts an app and opens its sessions.
 //!
-//! An [`App`] holds everything that the sessions of one program share; an [`OpenSession`] is one of them with the agent
-//! that works on it. An app opens any number of sessions, one after another or side by side.
+//! An [`App`] contains everything that the sessions of one program share; an [`OpenSession`] is one session with its
+//! agent. An app can open any number of sessions, one after another or at the same time.
 
 pub(crate) mod checkpoints;
 pub(crate) mod child;
@@ -42,24 +42,24 @@ use crate::settings::Settings;
 use crate::startup::Startup;
 use crate::{extensions, mcp, secrets};
 
-/// Everything that the sessions of one program share.
+/// The state that all sessions of a program share.
 pub(crate) struct App {
     pub(crate) startup: Startup,
     pub(crate) store: SessionStore,
     pub(crate) models: Arc<ModelSelector>,
     pub(crate) extensions: Vec<Arc<dyn Extension>>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Answers questions; None: nobody can be asked.
+    /// Answers questions; `None` if nobody can be asked.
     ask: Option<Arc<dyn Ask>>,
-    /// Files of Sinew itself, which no tool uses.
+    /// Sinew's own files, which tools must not use.
     own_files: Arc<OwnFiles>,
     shells: Arc<Shells>,
     /// The limits of commands and tools.
     pub(crate) limits: Limits,
     pub(crate) searches: Arc<Searches>,
-    /// The checkpoints of the folder; `None` if the settings turn them off.
+    /// The checkpoints of the working directory; `None` if they are disabled.
     pub(crate) checkpoints: Option<Arc<CheckpointStore>>,
-    /// Servers of tools; none of them runs before it is needed.
+    /// The MCP servers; each starts when it is first needed.
     pub(crate) mcp: Arc<Manager>,
     /// Runs the calls that start children.
     pub(crate) children: task::Children,
@@ -68,17 +68,17 @@ pub(crate) struct App {
     fallback: Option<String>,
 }
 
-/// The meaning of a start without a model.
+/// What happens if no model is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoModel {
-    /// Nothing can be done without one.
+    /// The start fails.
     Fails,
-    /// The user sets one up while the program runs.
+    /// The program starts anyway, and the user configures a model later.
     #[cfg_attr(windows, expect(dead_code, reason = "nobody sits down at a terminal there"))]
     Waits,
 }
 
-/// A session that is open, and the agent and tools that work on it.
+/// An open session with its agent and its tools.
 pub(crate) struct OpenSession {
     pub(crate) agent: AgentSession,
     pub(crate) host: Arc<Host>,
@@ -86,18 +86,19 @@ pub(crate) struct OpenSession {
 }
 
 impl OpenSession {
-    /// The tools of servers; none where there are none.
+    /// Returns the tools of MCP servers; `None` if there are no servers.
     pub(crate) fn servers(&self) -> Option<Arc<SessionServers>> {
         self.servers.lock().clone()
     }
 }
 
 impl App {
-    /// Takes the steps of a start in their order: secrets, session, model, extensions, resources; then opens the session
-    /// that the flags ask for. `ask` answers questions. Warnings are added to `warnings`.
+    /// Runs the steps of a start in order (secrets, session, model, extensions, resources), then opens the session that
+    /// the flags select. `ask` answers questions. Warnings are appended to `warnings`.
     ///
     /// # Errors
-    /// A flag or setting asks for what cannot be had: no model, no such session, a file that cannot be used.
+    /// Returns an error if a flag or setting cannot be satisfied: no model is available, the session does not exist, or
+    /// a file cannot be used.
     pub(crate) async fn start(
         startup: Startup,
         ask: Option<Arc<dyn Ask>>,
@@ -106,10 +107,10 @@ impl App {
         App::start_with(startup, ask, NoModel::Fails, warnings).await
     }
 
-    /// The same, where `no_model` says what a missing model means.
+    /// Does the same as [`App::start`]; `no_model` says whether a missing model is an error.
     ///
     /// # Errors
-    /// As for [`App::start`].
+    /// Returns the errors of [`App::start`].
     pub(crate) async fn start_with(
         startup: Startup,
         ask: Option<Arc<dyn Ask>>,
@@ -184,11 +185,11 @@ impl App {
         Ok((app, open))
     }
 
-    /// Opens another session. The model that answered in it answers again, where it can be reached; else the one that
-    /// answers in `current`.
+    /// Opens another session. Uses the model that was recorded in it if that is available, and otherwise the model of
+    /// `current`.
     ///
     /// # Errors
-    /// The session cannot be read, or a file that a flag names cannot be used.
+    /// Returns an error if the session cannot be read, or if a file named by a flag cannot be used.
     pub(crate) async fn open(
         &self,
         started: StartedSession,
@@ -237,7 +238,7 @@ impl App {
             host.set_instructions(self.instructions());
         }
         let system = self.system(&toolset, servers.as_ref(), &host, warnings)?;
-        // The list of the tools goes with the tool: without it nobody could tick an item off.
+        // The todo list is only shown together with the tool that updates it.
         let todo = toolset.all().iter().any(|tool| tool.semantics().kind == ToolKind::Plan).then(|| Arc::clone(&host));
         let undo = self.checkpoints.as_ref().map(|store| checkpoints::recorder(store, session.id(), &host));
         let parts = AgentParts {
@@ -275,7 +276,7 @@ impl App {
         }
     }
 
-    /// Finds the context files of the folders below that of the session.
+    /// Finds the context files in subdirectories of the session's directory.
     fn instructions(&self) -> Instructions {
         let Startup { paths, trusted, .. } = &self.startup;
         let cwd = std::fs::canonicalize(&paths.cwd).unwrap_or_else(|_| paths.cwd.clone());
@@ -286,8 +287,8 @@ impl App {
         })
     }
 
-    /// The tools of servers for a session; what stands in front is recorded in it, and is the same when it is opened
-    /// again.
+    /// Returns the tools of MCP servers for a session. The selection in the cached prefix is recorded in the session,
+    /// so that it is the same when the session is opened again.
     fn servers(&self, session: &mut Session, before: &Conversation, host: &Host) -> Option<Arc<SessionServers>> {
         let servers = self.session_servers(host, before.mcp_front.clone())?;
         if before.mcp_tools.as_ref() != Some(&servers.names()) || before.mcp_front != Some(servers.record()) {
@@ -296,8 +297,8 @@ impl App {
         Some(servers)
     }
 
-    /// Decides anew what of servers stands in front of the requests of a session, and records it there. Returns false
-    /// where that is what stands there already.
+    /// Recomputes which server tools are in the cached prefix of the session's requests, and records the result.
+    /// Returns false if nothing changed.
     pub(crate) fn renew_servers(&self, open: &OpenSession) -> bool {
         let renewed = self.session_servers(&open.host, None);
         let front = |servers: Option<&Arc<SessionServers>>| servers.map(|servers| servers.record());
@@ -324,21 +325,21 @@ impl App {
         }))
     }
 
-    /// Skills, commands, templates and rules as they were read last.
+    /// Returns the skills, commands, templates and rules that were read last.
     pub(crate) fn resources(&self) -> Arc<Loaded> {
         Arc::clone(&self.resources.lock())
     }
 
-    /// Reads them anew.
+    /// Reads the resources again.
     ///
     /// # Errors
-    /// A flag names a file that is gone; the resources that were read before stay.
+    /// Returns an error if a file named by a flag does not exist any more; the previous resources then stay in force.
     pub(crate) async fn reload(
         &self,
         agent: &AgentSession,
         warnings: &mut Vec<String>,
     ) -> Result<Arc<Loaded>, Failure> {
-        // Settings, rules and hooks are those of the start: a fault in them is named, and they stay in force.
+        // Settings, rules and hooks are only read at the start. A fault in the current files is reported.
         let faults = extensions::faults_now(&self.startup);
         warnings.extend(faults.into_iter().map(|fault| format!("{fault}; what was read at the start stays in force")));
         let loaded = resources::load(&self.startup, &self.extensions, &self.context(agent), warnings).await?;
@@ -350,7 +351,7 @@ impl App {
     /// Builds the system prompt for these tools.
     ///
     /// # Errors
-    /// A file that a flag names cannot be read.
+    /// Returns an error if a file named by a flag cannot be read.
     pub(crate) fn system(
         &self,
         tools: &Toolset,
@@ -362,32 +363,32 @@ impl App {
             system::system(&self.startup, tools, &self.resources().resources, host, &*self.clock, warnings)?;
         let confinement = host.confinement().map(|confinement| confinement.description());
         parts.extend(confinement.filter(|_| !parts.is_empty()));
-        // Fixed for the session, like the tools that it is about.
+        // The instructions are fixed for the session, like the tools that they describe.
         parts.extend(servers.and_then(|servers| servers.instructions()).filter(|_| !parts.is_empty()));
         Ok(parts)
     }
 
-    /// Returns the answer of the user to a question; absent if nobody answers.
+    /// Asks the user a question and returns the answer; `None` if nobody answers.
     pub(crate) async fn answer(&self, question: &Question) -> Option<String> {
         self.ask.as_ref()?.answer(question).await
     }
 
-    /// Returns true if somebody can be asked.
+    /// Returns true if a person can be asked.
     pub(crate) fn has_person(&self) -> bool {
         self.ask.is_some()
     }
 
-    /// Returns who answers questions; `None`: nobody can be asked.
+    /// Returns the handler of questions; `None` if nobody can be asked.
     pub(crate) fn ask(&self) -> Option<Arc<dyn Ask>> {
         self.ask.clone()
     }
 
-    /// The commands of extensions, and the names that two of them have.
+    /// Returns the commands of extensions, and the names that several of them use.
     pub(crate) fn commands(&self) -> (Commands, Vec<String>) {
         Commands::new(&self.extensions)
     }
 
-    /// The context of a session that commands of extensions get.
+    /// Returns the context that a session passes to commands of extensions.
     pub(crate) fn context(&self, agent: &AgentSession) -> Context {
         context(&self.startup, &agent.session(), self.ask.is_some())
     }
@@ -403,30 +404,30 @@ fn context(startup: &Startup, session: &Session, has_ui: bool) -> Context {
     }
 }
 
-/// Reads the conversation of a session, and the model and level that were set in it.
+/// Returns the conversation of a session, with the model and thinking level that were set in it.
 fn conversation(session: &Session, settings: &Settings) -> Result<Conversation, Failure> {
     let defaults = Defaults { thinking_level: settings.default_thinking_level.as_str().into() };
     session.context(&defaults).map_err(|error| Failure::failed(error.message()))
 }
 
-/// Records what of servers stands in front of the requests of a session.
+/// Records in a session which server tools are in the cached prefix of its requests.
 fn record_front(session: &mut Session, servers: Option<&Arc<SessionServers>>) {
     let selected_tool_names = servers.map(|servers| servers.names()).unwrap_or_default();
     let front = servers.map(|servers| servers.record());
-    // A session that cannot be written says so when the prompt is.
+    // A write error of the session file is reported when the prompt is written.
     let _ = session.append(Body::McpToolSelection { selected_tool_names, front });
 }
 
-/// Records in the session which model answers and how much it thinks, where that is new.
+/// Records the model and the thinking level in the session if they changed.
 fn record(session: &mut Session, before: &Conversation, reached: &ResolvedModel, thinking: ThinkingLevel) {
     let (fresh, model) = (session.is_empty(), reached.model.key());
-    // A model that is none is nothing to come back to.
+    // The placeholder for a missing model is not worth restoring.
     if models::is_absent(&reached.model) {
         return;
     }
     if fresh || before.models.get("default") != Some(&model) {
         let body = Body::ModelChange { model, role: None, provider: None, model_id: None };
-        // A session that cannot be written says so when the prompt is.
+        // A write error of the session file is reported when the prompt is written.
         let _ = session.append(body);
     }
     if fresh || before.thinking_level != thinking.as_str() {

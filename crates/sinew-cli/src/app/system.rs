@@ -1,4 +1,4 @@
-//! The system prompt, made of flags and files.
+//! Builds the system prompt from flags and files.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::resources;
 use crate::schema::Schema;
 use crate::startup::Startup;
 
-/// Builds the system prompt for `tools` and `resources`; files are read anew.
+/// Builds the system prompt for `tools` and `resources`. Reads the files again on every call.
 pub(super) fn system(
     startup: &Startup,
     tools: &Toolset,
@@ -31,13 +31,13 @@ pub(super) fn system(
     let root = links::project_of(&paths.cwd, std::env::home_dir().as_deref());
     let is_out = |path: &Path| {
         let own = path.starts_with(&paths.agent) || path.starts_with(&paths.home);
-        // A file of `.sinew` belongs to the folder around it.
+        // A file in `.sinew` belongs to the directory that contains `.sinew`.
         let folder = path.parent().and_then(Path::parent).unwrap_or(path);
         let project = if folder.starts_with(root) { root } else { folder };
         !own && (links::is_planted(&paths.cwd, path) || !*trusted && links::out_of(project, path).is_some())
     };
     let mut read = |path: &Path| match read_text(path) {
-        // That the project is not trusted was told.
+        // The user was already told that the project is not trusted.
         _ if is_out(path) => None,
         Ok(text) => Some(text),
         Err(error) => {
@@ -64,7 +64,7 @@ pub(super) fn system(
             let found =
                 context_files(&[&paths.agent, &paths.home], &paths.cwd, std::env::home_dir().as_deref(), *trusted);
             warnings.extend(found.warnings);
-            // A file that a rule denies is denied as an import too.
+            // A file that a rule denies cannot be imported either.
             let access = host.attachment_access(&paths.cwd);
             found.files.into_iter().filter(|file| access.allows(&file.path)).collect()
         }
@@ -86,18 +86,18 @@ pub(super) fn system(
 
 fn text_or_file(flag: &str, text: &str, cwd: &Path) -> Result<String, Failure> {
     let path = cwd.join(text);
-    // A text may be longer than any name of a file.
+    // The text may be longer than a file name can be.
     if !path.is_file() {
         return Ok(text.to_string());
     }
     std::fs::read_to_string(&path).map_err(|error| Failure::config(format!("--{flag} {text}: {error}")))
 }
 
-/// The branch of the repository around `cwd`.
+/// Returns the branch of the git repository around `cwd`.
 fn branch(cwd: &Path) -> Option<String> {
     let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
     let folder = match read_text(&git) {
-        // A worktree has a file that names the folder.
+        // In a worktree, `.git` is a file with the path of the git directory.
         Ok(text) => git.with_file_name(text.strip_prefix("gitdir:")?.trim()),
         Err(_) => git,
     };

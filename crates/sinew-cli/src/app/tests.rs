@@ -10,7 +10,7 @@ use super::*;
 use crate::config::{Environment, KeyFiles, Paths};
 use crate::settings::Values;
 
-/// A tool that says who brought it.
+/// A tool that reports which extension provides it.
 struct Brought(&'static str);
 
 impl Tool for Brought {
@@ -43,8 +43,8 @@ impl Extension for Brings {
     }
 }
 
-/// The tools that the model is offered where an extension brings `mine` and another `read`: name, and whether the
-/// extension brought it.
+/// Returns the tools that are offered to the model if an extension provides `mine` and another `read`: the name, and
+/// whether the extension provides it.
 async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
     let mut values = Values::default();
     values.set("excludeTools", json!(excluded));
@@ -86,6 +86,6 @@ async fn tools_of_extensions_stand_behind_the_built_in_ones() {
     assert_eq!(offered(&["--no-builtin-tools"], &[]).await, [mine("mine", true), mine("read", true)]);
     assert_eq!(offered(&["--no-tools"], &[]).await, []);
     assert_eq!(offered(&["--no-builtin-tools"], &["read"]).await, [mine("mine", true)]);
-    // Flags and settings may name them.
+    // Flags and settings may refer to tools of extensions.
     assert!(tool_names(&[Arc::new(Brings)]).contains(&"mine".to_string()));
 }

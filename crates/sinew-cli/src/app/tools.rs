@@ -1,4 +1,4 @@
-//! The tools that a session is offered.
+//! Selects the tools of a session.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::settings::Settings;
 use crate::startup::Startup;
 
 impl App {
-    /// All tools that there are for a session, switched on or not.
+    /// Returns all tools that exist for a session, enabled or not.
     pub(crate) fn known_tools(&self, host: &Arc<Host>, servers: Option<&Arc<SessionServers>>) -> Vec<Arc<dyn Tool>> {
         let builtin = sinew_tools::builtin(host).into_iter().map(|tool| match servers {
             Some(servers) => servers.with_resources(tool),
@@ -25,7 +25,7 @@ impl App {
         });
         let all = builtin.chain(self.task_tool()).chain(self.extension_tools());
         let all = all.chain(servers.into_iter().flat_map(|servers| servers.tools()));
-        // Of two with one name the first counts, here as for the model.
+        // If two tools have the same name, the first one is used, as in requests to the model.
         Toolset::new(all).0.all().to_vec()
     }
 
@@ -33,15 +33,15 @@ impl App {
         self.extensions.iter().flat_map(|extension| extension.tools())
     }
 
-    /// The tools that the flags and settings leave.
+    /// Returns the tools that the flags and settings enable.
     ///
     /// # Errors
-    /// A flag names a tool that does not exist.
+    /// Returns an error if a flag names a tool that does not exist.
     pub(crate) fn toolset(&self, host: &Arc<Host>, servers: Option<&Arc<SessionServers>>) -> Result<Toolset, Failure> {
         let Startup { args, settings, .. } = &self.startup;
         let mut known = tool_names(&self.extensions);
         known.extend(servers.into_iter().flat_map(|servers| servers.names()));
-        // A tool of a server need not be known before the server was asked.
+        // The tools of a server are unknown until the server was asked.
         let is_known = |name: &String| known.contains(name) || (servers.is_some() && name.starts_with("mcp_"));
         for (flag, named) in [("tools", &args.tools.only), ("exclude-tools", &args.tools.without)] {
             if let Some(unknown) = named.iter().flatten().find(|name| !is_known(name)) {
@@ -69,21 +69,21 @@ impl App {
     }
 }
 
-/// The same tools with those behind them that a search finds, where the search is among them.
+/// Adds the tools that [`SEARCH_TOOL`] can find, if that tool is enabled.
 pub(crate) fn with_servers(tools: Toolset, servers: Option<&Arc<SessionServers>>) -> Toolset {
     let servers = servers.filter(|_| tools.find(SEARCH_TOOL).is_some());
     let catalogue = servers.map(|servers| Arc::clone(servers) as Arc<dyn Catalogue>);
     tools.with_catalogue(catalogue)
 }
 
-/// The names of the built-in tools, on or off, and of those that extensions bring.
+/// Returns the names of the built-in tools, enabled or not, and of the tools of extensions.
 pub(super) fn tool_names(extensions: &[Arc<dyn Extension>]) -> Vec<String> {
     let brought = extensions.iter().flat_map(|extension| extension.tools());
     let own = sinew_tools::names().chain([task::NAME]).map(str::to_string);
     own.chain(brought.map(|tool| tool.name().to_string())).collect()
 }
 
-/// Warns of tools that the settings name and nobody has.
+/// Returns a warning for each tool in the settings that does not exist.
 pub(super) fn unknown_tools(settings: &Settings, known: &[String]) -> Vec<String> {
     let list = known.join(", ");
     let tools = settings.tools.iter().flatten().map(|name| ("tools", name));

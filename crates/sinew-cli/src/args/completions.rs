@@ -1,8 +1,8 @@
-//! Completion scripts for shells, made from the table of flags.
+//! Generates the completion scripts for shells from the table of flags.
 
 use super::table::{FLAGS, Flag, Takes};
 
-/// The commands and the words behind them.
+/// The commands and their subcommands.
 pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("sessions", &["list", "rm", "gc"]),
     ("index", &["status", "remove", "prune"]),
@@ -32,7 +32,7 @@ const ZSH_HEAD: &str = "\
 _sinew() {
 ";
 
-/// As a file of `fpath` the text is the function's body; read by `eval` it names the function.
+/// As a file in `fpath` the text is the body of the function; if `eval` reads it, it registers the function.
 const ZSH_TAIL: &str = "\
 }
 if [[ $funcstack[1] == _sinew ]]; then _sinew \"$@\"; else compdef _sinew sinew; fi
@@ -42,17 +42,17 @@ const FISH_HEAD: &str = "\
 # Completion of sinew for fish: sinew completions fish > ~/.config/fish/completions/sinew.fish
 ";
 
-/// The values behind a flag, as a shell can complete them.
+/// The values of a flag, as a shell can complete them.
 enum Values {
     Nothing,
     Words(Vec<&'static str>),
     Files,
     Folders,
-    /// Text of the user's own.
+    /// Any text.
     Free,
 }
 
-/// Writes the script that `shell` reads; None for a shell that has none here.
+/// Returns the completion script for `shell`; `None` if the shell is not supported.
 pub(crate) fn completions(shell: &str) -> Option<String> {
     match shell {
         "bash" => Some(bash()),
@@ -70,12 +70,12 @@ fn commands() -> String {
     COMMANDS.iter().map(|(command, _)| *command).collect::<Vec<_>>().join(" ")
 }
 
-/// Commands with words behind them, and these as one text.
+/// Returns the commands that have subcommands, which are joined to one text.
 fn with_words() -> impl Iterator<Item = (&'static str, String)> {
     COMMANDS.iter().filter(|(_, words)| !words.is_empty()).map(|(command, words)| (*command, words.join(" ")))
 }
 
-/// Reads the values from the shape that `--help` shows: words in lower case are themselves.
+/// Derives the values from the placeholder in `--help`: words in lower case are literal values.
 fn values(flag: &Flag) -> Values {
     let (Takes::Value(shape) | Takes::Optional(shape)) = flag.takes else { return Values::Nothing };
     let words: Vec<&str> = shape.split('|').collect();
@@ -89,7 +89,7 @@ fn values(flag: &Flag) -> Values {
     }
 }
 
-/// The names of a flag with their dashes.
+/// Returns the names of a flag with their dashes.
 fn names(flag: &Flag) -> Vec<String> {
     let short = (!flag.short.is_empty()).then(|| format!("-{}", flag.short));
     short.into_iter().chain([format!("--{}", flag.long)]).collect()
@@ -105,7 +105,7 @@ fn bash() -> String {
             Values::Words(words) => reply(&choose(&words.join(" "))),
             Values::Files => reply("-f"),
             Values::Folders => reply("-d"),
-            // What is optional may be left out: the next word is one of any kind.
+            // An optional value may be missing, so the next word can be anything.
             Values::Free if matches!(flag.takes, Takes::Optional(_)) => continue,
             Values::Free => ":".into(),
         };
@@ -138,7 +138,7 @@ fn zsh() -> String {
             Values::Free => ":value: ".into(),
         };
         let optional = if matches!(flag.takes, Takes::Optional(_)) { ":" } else { "" };
-        // Within the brackets of `_arguments` these have a meaning.
+        // These characters are special within the brackets of `_arguments`.
         let help = flag.help.replace('[', "\\[").replace(']', "\\]").replace(':', "\\:");
         for name in names(flag) {
             out += &format!("    {} \\\n", quoted(&format!("*{name}[{help}]{optional}{action}")));
@@ -171,7 +171,7 @@ fn fish() -> String {
     out
 }
 
-/// One word for zsh and fish.
+/// Quotes a word for zsh and fish.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,11 +1,11 @@
-//! The text of `--help`, generated from the table of flags.
+//! Generates the text of `--help` from the table of flags.
 
 use super::table::{FLAGS, Flag, Group, Takes};
 
-/// A description of the program in one line.
+/// The description of the program in one line.
 pub(super) const TITLE: &str = "a coding agent for the terminal";
 
-/// The ways to call the program, and their meaning.
+/// The ways to call the program, with descriptions.
 pub(super) const USAGE: &[(&str, &str)] = &[
     ("sinew [options] [message…]", "start an interactive session"),
     ("sinew -p [options] [@file…] [message…]", "print the answer and exit"),
@@ -39,7 +39,7 @@ pub(super) const EXAMPLES: &[&str] = &[
     "sinew --output json --max-cost 0.50 fix the failing test",
 ];
 
-/// The paragraphs behind the flags: heading in the manual page, and lines.
+/// The paragraphs after the flags: the heading in the manual page, and the lines.
 pub(super) const PARAGRAPHS: &[(&str, &str)] = &[
     (
         "KEYS AND SETTINGS",
@@ -73,7 +73,7 @@ reached, 130 and 143 ended by a signal.
     ),
 ];
 
-/// Writes the whole text.
+/// Returns the whole text.
 pub(crate) fn help() -> String {
     let mut out = format!("sinew: {TITLE}\n\nUsage:\n");
     for (form, meaning) in USAGE {
@@ -100,7 +100,7 @@ pub(crate) fn help() -> String {
     out
 }
 
-/// A flag with its short form and the shape of its value.
+/// Returns the short and the long form of a flag with the placeholder of its value.
 pub(super) fn shape(flag: &Flag) -> String {
     let short = if flag.short.is_empty() { String::new() } else { format!("-{}, ", flag.short) };
     let value = match flag.takes {

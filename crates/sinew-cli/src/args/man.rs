@@ -1,9 +1,10 @@
-//! The manual page, made from the tables that `--help` is made from.
+//! Generates the manual page from the tables of `--help`.
 
 use super::help::{EXAMPLES, PARAGRAPHS, TITLE, USAGE, shape};
 use super::table::{FLAGS, Flag, Group};
 
-/// Writes the page in the macros of man(7), in ASCII. It has no date: the same version gives the same page.
+/// Returns the page in macros of man(7), in ASCII. It has no date, so that the same version always generates the same
+/// page.
 pub(crate) fn man() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let mut out = format!(".TH SINEW 1 \"\" \"sinew {version}\" \"User Commands\"\n.nh\n.ad l\n");
@@ -37,10 +38,10 @@ fn entry(term: &str, meaning: &str) -> String {
     format!(".TP\n.B {}\n{}\n", text(term), text(meaning))
 }
 
-/// A line in which no character is one of roff's own.
+/// Escapes the characters of a line that roff would interpret.
 fn text(line: &str) -> String {
     let mut out = String::new();
-    // At the start of a line these make a request of it.
+    // At the start of a line these characters begin a request.
     if line.starts_with(['.', '\'']) {
         out.push_str("\\&");
     }

@@ -1,32 +1,32 @@
-//! Flags that only `sinew mcp …` knows.
+//! The flags of `sinew mcp`.
 
 use super::table::Takes::{Nothing, Optional, Value};
 use super::table::Target::{Switch, Text, Texts};
 use super::table::{Flag, Group, flag};
 
-/// Flags of `sinew mcp`.
+/// The values of the flags of `sinew mcp`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct McpArgs {
-    /// The address of a server.
+    /// The URL of a server.
     pub(crate) url: Option<String>,
     /// `NAME: VALUE`, sent with each request.
     pub(crate) headers: Vec<String>,
-    /// `NAME=VALUE`, for a program.
+    /// `NAME=VALUE` pairs, variables for the program of a server.
     pub(crate) env: Vec<String>,
-    /// Writes to `.sinew/mcp.json` of the project in place of the user's file.
+    /// Writes to the project's `.sinew/mcp.json` instead of the user's file.
     pub(crate) project: bool,
-    /// The folders that `serve` lends.
+    /// The directories that `serve` gives access to.
     pub(crate) roots: Vec<String>,
-    /// The address that `serve` listens at in place of standard input; empty: a free port of this machine.
+    /// The address on which `serve` listens instead of reading standard input; empty for a free port of this machine.
     pub(crate) http: Option<String>,
-    /// The variable that holds the token of `serve --http`.
+    /// The name of the variable with the token of `serve --http`.
     pub(crate) token_env: Option<String>,
-    /// The program of a server and its arguments: what stands behind `--`.
+    /// The program of a server and its arguments, after `--`.
     pub(crate) command: Option<Vec<String>>,
 }
 
-/// In the order of the help. Texts for people stand in the help of `sinew mcp`.
-// One row per flag, whatever its width.
+/// The flags in the order of the help. The help of `sinew mcp` describes them.
+// One flag per row, even if the line is long.
 #[rustfmt::skip]
 pub(super) static FLAGS: &[Flag] = &[
     flag(Group::Mcp, "", "url", Value("URL"), Text(|args| &mut args.mcp.url), "URL of a server"),

@@ -1,7 +1,7 @@
-//! The command line as a typed value: flags, words, and what is wrong with them.
+//! Parses the command line into [`Args`].
 //!
-//! `table::FLAGS` is the only list of flags: each row says what stands behind the flag, which field of [`Args`] it fills and
-//! what `--help` says of it. `clap` was measured beside it (see `parse`) and not taken.
+//! `table::FLAGS` is the only list of flags. Each row names the value of the flag, the field of [`Args`] that it sets,
+//! and its text in `--help`. `parse` says why `clap` is not used.
 
 mod completions;
 mod help;
@@ -32,27 +32,27 @@ pub(crate) struct Args {
     pub(crate) resources: ResourceArgs,
     pub(crate) run: RunArgs,
     pub(crate) mcp: McpArgs,
-    /// Everything that is no flag, in order.
+    /// The positional arguments, in order.
     pub(crate) words: Vec<String>,
 }
 
-/// Flags about what is written, and in which form.
+/// Flags that select the output and its format.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct OutputArgs {
     pub(crate) print: bool,
-    /// None: `--mode` was not given, which means text.
+    /// `None` if `--mode` was not used, which means text.
     pub(crate) mode: Option<Mode>,
-    /// One JSON object at the end (`--output json`).
+    /// Writes one JSON object at the end (`--output json`).
     pub(crate) object: bool,
-    /// The file of a JSON Schema.
+    /// The path of a JSON Schema.
     pub(crate) schema: Option<String>,
-    /// Each event of the modes json and rpc holds all that it is about.
+    /// In the modes json and rpc, each event contains the complete message instead of the difference.
     pub(crate) snapshots: bool,
     pub(crate) verbose: bool,
-    /// The interactive mode in words, line by line.
+    /// The interactive mode as plain lines, without a screen.
     pub(crate) linear: bool,
     pub(crate) export: Option<String>,
-    /// Lists the models that fit the filter, which may be empty.
+    /// Lists the models that match the filter, which may be empty.
     pub(crate) list_models: Option<String>,
     pub(crate) help: bool,
     pub(crate) version: bool,
@@ -68,11 +68,11 @@ pub(crate) enum Mode {
     Acp,
 }
 
-/// Flags about sessions.
+/// Flags that select and configure sessions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct SessionArgs {
     pub(crate) choice: SessionChoice,
-    /// A folder that holds the session files themselves.
+    /// A directory that directly contains the session files.
     pub(crate) folder: Option<String>,
     pub(crate) all: bool,
     pub(crate) dry_run: bool,
@@ -82,60 +82,60 @@ pub(crate) struct SessionArgs {
     pub(crate) force: bool,
 }
 
-/// The session to begin with.
+/// The session to open first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum SessionChoice {
-    /// A new one.
+    /// A new session.
     #[default]
     New,
-    /// The last one of this terminal or folder.
+    /// The last session of this terminal or directory.
     Continue,
-    /// The one that an id or a path names; None: the id is missing.
+    /// The session with this id or path; `None` if the id is missing.
     Resume(Option<String>),
-    /// The one in this file, which may be missing.
+    /// The session in this file, which need not exist yet.
     File(String),
-    /// A copy of the one that an id or a path names.
+    /// A copy of the session with this id or path.
     Fork(String),
-    /// A new one that is kept in memory only.
+    /// A new session that is only kept in memory.
     InMemory,
 }
 
-/// Flags about who answers.
+/// Flags that select models.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ModelArgs {
     pub(crate) pattern: Option<String>,
     pub(crate) provider: Option<String>,
-    /// Globs: the first model that fits answers, the others are there to change to.
+    /// Globs: the first matching model answers, and the user can switch to the others.
     pub(crate) scope: Option<Vec<String>>,
     pub(crate) thinking: Option<ThinkingLevel>,
     pub(crate) api_key: Option<String>,
     pub(crate) fallback: Option<String>,
     pub(crate) max_tokens: Option<u64>,
-    /// Models of the roles.
+    /// The models of the roles.
     pub(crate) fast: Option<String>,
     pub(crate) slow: Option<String>,
     pub(crate) plan: Option<String>,
-    /// The file of a scripted provider.
+    /// The script of a scripted provider.
     pub(crate) script: Option<String>,
 }
 
-/// Flags about tools.
+/// Flags that configure tools.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ToolArgs {
     pub(crate) only: Option<Vec<String>>,
     pub(crate) without: Option<Vec<String>>,
     pub(crate) none: bool,
     pub(crate) no_builtin: bool,
-    /// The mode of the sandbox, a word of `sandbox.mode`.
+    /// The mode of the sandbox, a value of `sandbox.mode`.
     pub(crate) sandbox: Option<&'static str>,
     /// Runs even if the system cannot enforce the sandbox.
     pub(crate) sandbox_fallback: bool,
-    /// Rules of permissions.
+    /// Permission rules.
     pub(crate) allow: Vec<String>,
     pub(crate) deny: Vec<String>,
 }
 
-/// Flags about the system prompt: texts, or names of files.
+/// Flags that change the system prompt: texts, or paths of files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct PromptArgs {
     pub(crate) system: Option<String>,
@@ -143,13 +143,13 @@ pub(crate) struct PromptArgs {
     pub(crate) no_context_files: bool,
 }
 
-/// Flags about skills, templates, rules and hooks.
+/// Flags that configure skills, templates, rules and hooks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ResourceArgs {
     pub(crate) skills: Vec<String>,
     pub(crate) templates: Vec<String>,
     pub(crate) hooks: Vec<String>,
-    /// Files that name servers.
+    /// Paths of files that configure MCP servers.
     pub(crate) mcp_configs: Vec<String>,
     pub(crate) no_mcp: bool,
     pub(crate) no_skills: bool,
@@ -157,36 +157,36 @@ pub(crate) struct ResourceArgs {
     pub(crate) no_rules: bool,
 }
 
-/// Flags about the run.
+/// Flags that configure the run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RunArgs {
     pub(crate) max_turns: Option<u64>,
-    /// US dollars.
+    /// The limit in US dollars.
     pub(crate) max_cost: Option<f64>,
     pub(crate) cwd: Option<String>,
-    /// Sessions begin in plan mode.
+    /// Starts sessions in plan mode.
     pub(crate) plan: bool,
     pub(crate) offline: bool,
-    /// Standard input is waited for, however long it is silent.
+    /// Waits for standard input without a time limit.
     pub(crate) stdin: bool,
-    /// The answer to the question whether the project is trusted.
+    /// Whether the project is trusted; `None` to ask.
     pub(crate) trust: Option<bool>,
 }
 
 impl Args {
-    /// The mode; text where none was named.
+    /// Returns the output mode; the default is text.
     pub(crate) fn mode(&self) -> Mode {
         self.output.mode.unwrap_or(Mode::Text)
     }
 
-    /// Returns true if a program reads the answer: nobody is asked, and the run ends with it.
+    /// Returns true if a program reads the output: no questions are asked, and the process exits after the run.
     pub(crate) fn is_for_programs(&self) -> bool {
         self.output.object || self.output.schema.is_some()
     }
 }
 
 impl Mode {
-    /// Its name on the command line.
+    /// Returns the name of the mode on the command line.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Mode::Text => "text",
@@ -198,7 +198,7 @@ impl Mode {
 }
 
 impl SessionChoice {
-    /// The flag that asks for it; none for a new session.
+    /// Returns the flag that selects this session; `None` for a new session.
     pub(crate) fn flag(&self) -> Option<&'static str> {
         match self {
             SessionChoice::New => None,

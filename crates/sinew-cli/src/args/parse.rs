@@ -1,19 +1,20 @@
-//! Reads the command line by the table of flags.
+//! Parses the command line with the table of flags.
 //!
-//! `clap` (4.6, derive, these flags) was measured beside it: 0.15 ms more at each start (median and minimum of 400 starts,
-//! interleaved) and 414 KB more of program. It would not take over the hard part: a value may begin with a dash unless
-//! it is a flag itself (`--system-prompt "- be brief"` is an error of clap's), `-nc` is one flag, flags that this version
-//! does not have are named as such, and each error says the way out in one line. All of that would stand around it.
+//! `clap` (4.6, derive, these flags) was measured: it adds 0.15 ms to each start (median and minimum of 400 starts,
+//! interleaved) and 414 KB to the program. It does not do the hard part: a value may begin with a dash unless it is a
+//! flag itself (`--system-prompt "- be brief"` is an error in clap), `-nc` is one flag, flags that this version does
+//! not support are reported as such, and each error names the remedy in one line. We would have to write all of that
+//! around it.
 
 use std::ffi::OsString;
 
 use super::table::{FLAGS, Flag, Takes, Target, find};
 use super::{Args, Mode, SessionChoice, mcp};
 
-/// Reads the arguments behind the program's name.
+/// Parses the arguments after the program's name.
 ///
 /// # Errors
-/// One sentence: what is wrong, and the way out.
+/// Returns one sentence that says what is wrong and how to fix it.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
     let mut args = Args::default();
     let mut rest = Vec::new();
@@ -23,7 +24,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
     }
     let mut rest = rest.into_iter().peekable();
     while let Some(word) = rest.next() {
-        // Behind `sinew mcp` its own flags count too, and `--` stands before the program of a server.
+        // After `sinew mcp`, its own flags are accepted too, and the program of a server follows `--`.
         let in_mcp = !args.output.print && args.words.first().is_some_and(|word| word == "mcp");
         let more = if in_mcp { mcp::FLAGS } else { &[] };
         if word == "--" && in_mcp {
@@ -50,7 +51,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
             Takes::Nothing => {}
             Takes::Value(shape) => {
                 if value.is_none() {
-                    // What is a flag itself was not meant as a value; `--flag=--other` passes it all the same.
+                    // A word that is a flag is not a value; `--flag=--other` passes it anyway.
                     value = rest.next_if(|next| find(next, more).is_none());
                 }
                 if value.is_none() {
@@ -69,7 +70,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
     Ok(args)
 }
 
-/// Puts the value of a flag where it belongs.
+/// Stores the value of a flag in its field.
 fn fill(args: &mut Args, flag: &Flag, value: Option<String>) -> Result<(), String> {
     let long = flag.long;
     let text = |value: Option<String>| value.unwrap_or_default();
@@ -102,7 +103,7 @@ fn fill(args: &mut Args, flag: &Flag, value: Option<String>) -> Result<(), Strin
     Ok(())
 }
 
-/// Finds flags that contradict each other.
+/// Rejects flags that contradict each other.
 fn check(args: &Args) -> Result<(), String> {
     if args.session.choice == SessionChoice::File(String::new()) {
         return Err("--session needs a value: --session PATH".into());
@@ -133,7 +134,7 @@ fn check(args: &Args) -> Result<(), String> {
     {
         return Err(format!("--{flag} and --mode acp cannot be used together: the editor chooses sessions"));
     }
-    // What a client says comes on standard input, one command per line.
+    // In these modes standard input contains the commands of a client, one per line.
     match args.words.first() {
         None => Ok(()),
         Some(word) => {
@@ -151,7 +152,7 @@ fn unknown(name: &str, more: &'static [Flag]) -> String {
     let bare = name.trim_start_matches('-');
     let away = |flag: &Flag| (strsim::osa_distance(bare, flag.long), flag.long.len().abs_diff(bare.len()), flag.long);
     match more.iter().chain(FLAGS).map(away).min() {
-        // More edits than half of the word are a different word.
+        // If more than half of the letters differ, it is a different word.
         Some((edits, _, long)) if edits <= bare.len().max(2) / 2 => {
             format!("unknown flag {name}; did you mean --{long}?")
         }

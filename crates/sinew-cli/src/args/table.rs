@@ -1,11 +1,11 @@
-//! All flags, as data.
+//! The table of all flags.
 
 use sinew_llm::model::ThinkingLevel;
 
 use super::{Args, Mode, SessionChoice};
 use crate::settings::SANDBOX_MODES;
 
-/// Whether a flag has a value, and the name of that value in `--help`.
+/// Whether a flag has a value, and its placeholder in `--help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Takes {
     Nothing,
@@ -18,23 +18,23 @@ pub(crate) enum Takes {
 pub(super) enum Target {
     Switch(fn(&mut Args) -> &mut bool),
     Text(fn(&mut Args) -> &mut Option<String>),
-    /// Each time one more.
+    /// Each occurrence adds an element.
     Texts(fn(&mut Args) -> &mut Vec<String>),
-    /// Words divided by commas.
+    /// Words separated by commas.
     List(fn(&mut Args) -> &mut Option<Vec<String>>),
     Number(fn(&mut Args) -> &mut Option<u64>),
-    /// Anything else; the error says what would have been right.
+    /// A value that is parsed; the error names the valid values.
     Parsed(fn(&mut Args, &str) -> Result<(), String>),
-    /// One of those that cannot be used together.
+    /// One of the flags that select a session; only one can be used.
     Session(fn(Option<String>) -> SessionChoice),
     Trust(bool),
-    /// Nothing: what it switches off does not exist.
+    /// Has no effect, because there is nothing to disable.
     Ignored,
-    /// The flag is known, and using it is an error that says that it does nothing yet.
+    /// A known flag that is not implemented yet; using it is an error.
     Unavailable,
 }
 
-/// The heading under which `--help` lists a flag.
+/// The heading of a flag in `--help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Output,
@@ -44,7 +44,7 @@ pub(crate) enum Group {
     Prompt,
     Resources,
     Run,
-    /// Those of `sinew mcp`, which its own help lists.
+    /// Flags of `sinew mcp`, which has its own help.
     Mcp,
 }
 
@@ -62,14 +62,14 @@ impl Group {
 
 /// A flag.
 pub(crate) struct Flag {
-    /// Without the two dashes.
+    /// The long name without the dashes.
     pub(crate) long: &'static str,
-    /// Without the dash; empty for none.
+    /// The short name without the dash; empty if there is none.
     pub(crate) short: &'static str,
     pub(crate) takes: Takes,
     pub(crate) group: Group,
     pub(super) target: Target,
-    /// Empty: `--help` does not name the flag.
+    /// The text in `--help`; empty to omit the flag.
     pub(crate) help: &'static str,
 }
 
@@ -84,7 +84,7 @@ pub(super) const fn flag(
     Flag { long, short, takes, group, target, help }
 }
 
-/// Finds the flag that `word` names, with its dashes; `more` are flags that count before the others.
+/// Returns the flag named `word`, which includes the dashes. Flags in `more` are searched first.
 pub(super) fn find(word: &str, more: &'static [Flag]) -> Option<&'static Flag> {
     match word.strip_prefix("--") {
         Some(long) => more.iter().chain(FLAGS).find(|flag| flag.long == long),
@@ -136,8 +136,8 @@ use Group::{Model, Output, Prompt, Resources, Run, Sessions, Tools};
 use Takes::{Nothing, Optional, Value};
 use Target::{Ignored, List, Number, Parsed, Session, Switch, Text, Texts, Trust, Unavailable};
 
-/// In the order of `--help`.
-// One row per flag, whatever its width.
+/// The flags in the order of `--help`.
+// One flag per row, even if the line is long.
 #[rustfmt::skip]
 pub(crate) static FLAGS: &[Flag] = &[
     flag(Output, "p", "print", Nothing, Switch(|args| &mut args.output.print), "print the answer and exit"),

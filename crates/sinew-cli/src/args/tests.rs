@@ -79,7 +79,7 @@ fn each_flag_has_one_row_and_help_names_it() {
     assert!(help.lines().all(|line| line.chars().count() <= 130), "{help}");
 }
 
-/// Each flag fills a field of its own, unless it is ignored.
+/// Each flag sets its own field, unless it is ignored.
 #[test]
 fn each_flag_changes_the_arguments() {
     let given = |flag: &Flag| {
@@ -88,7 +88,7 @@ fn each_flag_changes_the_arguments() {
             Takes::Value(_) if flag.long == "thinking" => "high",
             Takes::Value(_) if flag.long == "sandbox" => "rules",
             Takes::Value(_) => "7",
-            // It says how a mode writes.
+            // This flag requires a mode.
             _ if flag.long == "json-snapshots" => return read("--mode json --json-snapshots"),
             _ => return read(&format!("--{}", flag.long)),
         };

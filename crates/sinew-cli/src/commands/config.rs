@@ -1,4 +1,4 @@
-//! `sinew config get|set|unset|list|path`.
+//! Implements `sinew config get|set|unset|list|path`.
 
 use std::path::Path;
 
@@ -33,10 +33,10 @@ variables such as SINEW_MODEL, and flags, the later one counts. A setting of a p
 once you trust the project.
 ";
 
-/// Runs the command that the words behind `config` name.
+/// Runs the command that the words after `config` name.
 ///
 /// # Errors
-/// There is no such command or key, or the file cannot be written.
+/// Returns an error if the command or key does not exist, or if the file cannot be written.
 pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Result<Option<u8>, Failure> {
     let file = startup.paths.agent.join("settings.json");
     match words {
@@ -54,7 +54,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
     }
 }
 
-/// Prints the values in force: texts as they are, everything else as JSON.
+/// Prints the values in force: strings unquoted, other values as JSON.
 fn get(startup: &Startup, warnings: &[String], key: &str) -> Result<u8, Failure> {
     if !key.is_empty() && !settings::is_known(key) {
         let near = settings::nearest(key).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
@@ -67,7 +67,7 @@ fn get(startup: &Startup, warnings: &[String], key: &str) -> Result<u8, Failure>
     }
 }
 
-/// The value of a key, or an object of all keys below it.
+/// Returns the value of a key, or an object with all keys below it.
 fn effective(values: &Values, key: &str) -> Value {
     let below: Vec<&str> = KEYS
         .iter()
@@ -77,7 +77,7 @@ fn effective(values: &Values, key: &str) -> Value {
     if below.is_empty() {
         return values.get(key);
     }
-    // What the table does not name, variables for commands for instance, stands there too.
+    // Includes keys that are missing in the table, such as variables of commands.
     let mut out = Values::default();
     if let Value::Object(set) = if key.is_empty() { Value::Null } else { values.get(key) } {
         out.set(key, Value::Object(set));
@@ -93,7 +93,7 @@ fn unset(file: &Path, key: &str) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The failure of a change of the file.
+/// Converts an error of a change to the settings file.
 fn refused(verb: &str, error: &sinew::base::Error) -> Failure {
     match error.code() {
         ErrorCode::InvalidArgument => Failure::usage(format!("config {verb} {}", error.message())),
@@ -104,7 +104,7 @@ fn refused(verb: &str, error: &sinew::base::Error) -> Failure {
 
 fn set(file: &Path, key: &str, text: &str) -> Result<u8, Failure> {
     let parsed = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
-    // `defaultModel 7` means the text.
+    // If the parsed value has the wrong type, the text itself is used, as in `defaultModel 7`.
     let as_text = |error: sinew::base::Error| match error.code() {
         ErrorCode::InvalidArgument if !parsed.is_string() => {
             settings::write(file, key, &json!(text)).map_err(|_| error)

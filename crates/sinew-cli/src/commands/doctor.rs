@@ -1,4 +1,4 @@
-//! `sinew doctor`: checks this machine, the settings and the sandbox.
+//! Implements `sinew doctor`: checks this machine, the settings and the sandbox.
 
 use std::process::{Command, Stdio};
 
@@ -25,7 +25,7 @@ Usage:
 Each line is ok, a note, or a problem. The exit code is 1 if there is a problem.
 ";
 
-/// The weight of a finding.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     Ok,
@@ -80,7 +80,7 @@ fn finding(level: Level, subject: &'static str, text: impl Into<String>) -> Find
     Finding { level, subject, text: text.into() }
 }
 
-/// The version that a program prints.
+/// Returns the version that a program prints.
 fn program(name: &'static str, args: &[&str], missing: Level, effect: &str) -> Finding {
     let ran = Command::new(name).args(args).stdin(Stdio::null()).stderr(Stdio::null()).output();
     match ran {
@@ -115,7 +115,7 @@ fn settings(startup: &Startup, failure: Option<&Failure>, warnings: &[String]) -
     found
 }
 
-/// The promises of the sandbox that sessions get. One that the user has asked for and that nothing enforces is a problem.
+/// Checks the promises of the sandbox. A promise that the user requires and that is not enforced is a problem.
 fn sandbox(startup: &Startup, limits: &Limits) -> Vec<Finding> {
     let Some(confinement) = limits.of_session(None) else {
         let text = "off: commands can do whatever you can; --sandbox workspace limits them";

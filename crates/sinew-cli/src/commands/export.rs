@@ -1,4 +1,4 @@
-//! `--export IN [OUT]`: a session as one HTML page.
+//! Implements `--export IN [OUT]`: exports a session as one HTML page.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::startup::Startup;
 /// Writes the page of the session that `source` names.
 ///
 /// # Errors
-/// There is no such session, or the page cannot be written.
+/// Returns an error if the session does not exist, or if the page cannot be written.
 pub(super) fn run(startup: &Startup, warnings: &[String], source: &str) -> Result<u8, Failure> {
     let Startup { args, paths, settings, .. } = startup;
     let to = match &args.words[..] {
@@ -41,7 +41,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], source: &str) -> Resul
         mask: Some(secrets.mask()),
     };
     let opened = Session::view(&file, options).map_err(sessions::refused)?;
-    // The models come with their keys, which are hidden in the page.
+    // Reads the keys of the models, so that they are masked in the page.
     let mut models = ModelSelector::read(startup, &secrets, opened.session.id())?;
     warnings.append(&mut models.warnings);
     warnings.extend(opened.warnings);
@@ -52,7 +52,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], source: &str) -> Resul
     print(&format!("Exported to: {}\n", page.display()))
 }
 
-/// The file that `word` means: a path, else what `--resume` takes.
+/// Returns the file of a session: `word` is a path, or an argument of `--resume`.
 fn find(word: &str, folders: &SessionFolders, paths: &Paths) -> Result<PathBuf, Failure> {
     let path = paths.cwd.join(word);
     if path.is_file() {

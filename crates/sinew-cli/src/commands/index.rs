@@ -1,4 +1,4 @@
-//! `sinew index status|remove|prune`.
+//! Implements `sinew index status|remove|prune`.
 
 use std::fmt::Write;
 use std::time::SystemTime;
@@ -28,10 +28,10 @@ The setting search.index \"off\" makes searches walk. Indexes lie in ~/.cache/si
 SINEW_HOME, and hold nothing of ignored files.
 ";
 
-/// Runs the command that the words behind `index` name; None where they are a message.
+/// Runs the command that the words after `index` name; returns `None` if they are a prompt.
 ///
 /// # Errors
-/// There is no such command, or it fails.
+/// Returns an error if the command is invalid, or if it fails.
 pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failure> {
     match words {
         [] => print(HELP).map(Some),
@@ -84,7 +84,7 @@ fn prune(startup: &Startup) -> Result<u8, Failure> {
     let is_dry = startup.args.session.dry_run;
     let mut out = String::new();
     let (mut count, mut bytes) = (0, 0);
-    // What does not say of which folder it is was never whole, or is damaged.
+    // An index without the path of its directory is incomplete or damaged.
     let is_over = |index: &StoredIndex| index.root.is_none() || index.is_root_gone || index.is_old(SystemTime::now());
     for index in stored(startup).iter().filter(|index| is_over(index)) {
         if !is_dry && let Err(error) = Workspaces::remove_stored(index) {

@@ -1,4 +1,4 @@
-//! `sinew login`, `sinew logout`: keys and logins in auth.json.
+//! Implements `sinew login` and `sinew logout`, which change keys and logins in auth.json.
 
 mod hidden;
 
@@ -35,13 +35,13 @@ OPENAI_API_KEY. A provider has a login where models.json says so with an oauth b
 deviceUrl for a code.
 ";
 
-/// Bytes of a key at most.
+/// The maximum length of a key in bytes.
 const LONGEST: u64 = 16 * 1024;
 
-/// Runs `command`, one of the two, for the provider that the words behind it name.
+/// Runs `command`, one of the two, for the provider that the following words name.
 ///
 /// # Errors
-/// There is no such provider, no key was given, or the provider refuses.
+/// Returns an error if the provider does not exist, no key was entered, or the provider refuses.
 pub(super) fn run(startup: &Startup, warnings: &[String], command: &str, words: &[&str]) -> Result<u8, Failure> {
     let provider = match words {
         [] => None,
@@ -72,7 +72,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], command: &str, words: 
             code = signalled => Ok(code),
         }
     });
-    // A read of the terminal may still wait.
+    // A read from the terminal may still be blocked.
     runtime.shutdown_timeout(Duration::ZERO);
     code
 }
@@ -166,7 +166,7 @@ fn provider<'a>(registry: &'a Registry, named: &str) -> Result<&'a ProviderEntry
     })
 }
 
-/// The provider that the user chooses from a list.
+/// Lets the user choose a provider from a list.
 async fn asked<'a>(
     models: &ModelSelector,
     registry: &'a Registry,
@@ -195,7 +195,7 @@ async fn asked<'a>(
     }
 }
 
-/// The key that the user types or pastes, unseen; or what another program writes.
+/// Reads the key that the user types or pastes, without echo; or the output of another program.
 async fn key(environment: &Environment, id: &str) -> Result<String, Failure> {
     let text = if environment.stdin {
         hidden::line(&format!("Paste the API key of {id} and press Enter; it is not shown:")).await?
@@ -209,16 +209,16 @@ async fn key(environment: &Environment, id: &str) -> Result<String, Failure> {
     Ok(key.to_string())
 }
 
-/// The key that a text holds.
+/// Returns the key in a text.
 ///
 /// # Errors
-/// It holds none; the reason.
+/// Returns the reason if the text contains no key.
 pub(crate) fn checked_key(text: &str) -> Result<&str, &'static str> {
     let key = text.trim();
     if key.is_empty() {
         return Err("no key was given");
     }
-    // What a header can hold, and what auth.json does not take for a command.
+    // The characters that a header can contain; auth.json would interpret a leading `!` as a command.
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) || key.starts_with('!') {
         return Err("not a valid key: a key is one word of letters, digits and signs");
     }

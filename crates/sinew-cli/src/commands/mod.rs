@@ -1,4 +1,4 @@
-//! Commands that need no agent.
+//! Implements commands that need no agent.
 
 mod config;
 mod doctor;
@@ -13,11 +13,11 @@ use crate::args::Args;
 use crate::failure::Failure;
 use crate::startup::Startup;
 
-/// Runs the command that the flags or words name, and gives its exit code; None where the words are a message.
-/// `warnings` of the start are shown by those commands that stand on the settings.
+/// Runs the command that the flags or words name, and returns its exit code; `None` if the words are a prompt. Commands
+/// that depend on the settings print `warnings` of the start.
 ///
 /// # Errors
-/// The command is used in a wrong way, or fails.
+/// Returns an error if the command is invalid, or if it fails.
 pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, Failure> {
     let words: Vec<&str> = startup.args.words.iter().map(String::as_str).collect();
     let args = &startup.args;
@@ -53,8 +53,8 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
     }
 }
 
-/// Returns the command that was meant by words which look like one and are no sentence: a single word near to a command, or one
-/// that is followed by a word of that command.
+/// Returns the command that a misspelt one probably means: a single word that is similar to a command, or one that is
+/// followed by a subcommand of it. Returns `None` for a sentence.
 fn misspelt(words: &[&str]) -> Option<&'static str> {
     let (first, rest) = words.split_first()?;
     if first.starts_with('/') {
@@ -79,7 +79,7 @@ fn unavailable(command: &str) -> Failure {
     Failure::usage(format!("`sinew {command}` is not available yet in this version"))
 }
 
-/// Gives the text of `--help`: of a command, where one is named.
+/// Returns the text of `--help`: that of a command if one is named.
 pub(crate) fn help(args: &Args) -> String {
     help_of(args.words.first().map(String::as_str))
 }

@@ -1,4 +1,4 @@
-//! `--list-models [FILTER]`.
+//! Implements `--list-models [FILTER]`.
 
 use crate::failure::Failure;
 use crate::models::ModelSelector;
@@ -6,10 +6,10 @@ use crate::output::{self, print};
 use crate::secrets;
 use crate::startup::Startup;
 
-/// Lists the models that the filter fits.
+/// Lists the models that match the filter.
 ///
 /// # Errors
-/// A script cannot be used, or stdout cannot be written.
+/// Returns an error if a script is invalid, or if stdout cannot be written.
 pub(super) fn list(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8, Failure> {
     let runtime = crate::startup::runtime(1)?;
     let code = runtime.block_on(show(startup, warnings, &filter.to_lowercase()));
@@ -25,10 +25,10 @@ async fn show(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8
     for asked in models.ask(&asked).await {
         let named = names(filter, &asked.provider);
         if asked.good && named {
-            // What went well is said only to who asked for this very server.
+            // Success is only reported if the user named this server.
             notes.push(asked.text);
         } else if !asked.good && (named || models.is_configured(&asked.provider)) {
-            // A server that nobody speaks of, Ollama, need not be there.
+            // Ollama may be missing if neither the user nor the configuration refers to it.
             notes.push(format!("Warning: {}", asked.text));
         }
     }
@@ -58,7 +58,7 @@ async fn show(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8
     print(&out)
 }
 
-/// A number of tokens: `200K`, `1.0M`.
+/// Formats a number of tokens: `200K`, `1.0M`.
 fn tokens(count: u64) -> String {
     match count {
         0..10_000 => count.to_string(),
@@ -67,8 +67,7 @@ fn tokens(count: u64) -> String {
     }
 }
 
-/// The providers that are asked for their models: those that the filter names, and those that have to be
-/// asked anyway.
+/// Returns the providers whose models are requested: those that the filter names, and those that require it.
 fn asked(models: &ModelSelector, filter: &str) -> Vec<String> {
     let wanted = models.wanted();
     let registry = models.registry();
@@ -78,7 +77,7 @@ fn asked(models: &ModelSelector, filter: &str) -> Vec<String> {
     entries.map(|entry| entry.id.clone()).collect()
 }
 
-/// Returns true if a filter means this very provider.
+/// Returns true if a filter names exactly this provider.
 fn names(filter: &str, provider: &str) -> bool {
     !filter.is_empty() && (filter.starts_with(provider) || provider.contains(filter))
 }

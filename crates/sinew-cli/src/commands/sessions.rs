@@ -1,4 +1,4 @@
-//! `sinew sessions list|rm|gc`.
+//! Implements `sinew sessions list|rm|gc`.
 
 use std::path::PathBuf;
 
@@ -37,13 +37,13 @@ them there, and gc removes those that no session names. gc looks at every folder
 all.
 ";
 
-/// Runs the command that the words behind `sessions` name; None where they are a message.
+/// Runs the command that the words after `sessions` name; returns `None` if they are a prompt.
 ///
 /// # Errors
-/// There is no such command, or it fails.
+/// Returns an error if the command is invalid, or if it fails.
 pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failure> {
     let Startup { paths, settings, .. } = startup;
-    // Nothing that these commands read needs the user's trust.
+    // These commands only read files that need no trust.
     let folders = || SessionFolders::find(paths, settings);
     match words {
         [] => print(HELP).map(Some),
@@ -77,7 +77,7 @@ fn list(startup: &Startup, folders: &SessionFolders) -> Result<u8, Failure> {
     print(&out)
 }
 
-/// Removes sessions. All of them are looked up first, so that a wrong id removes none.
+/// Deletes sessions. All of them are looked up first, so that a wrong id deletes none.
 fn remove(startup: &Startup, folders: &SessionFolders, ids: &[&str]) -> Result<u8, Failure> {
     let files: Vec<PathBuf> =
         ids.iter().map(|id| resolve_any(folders, &startup.paths, id)).collect::<Result<_, Failure>>()?;

@@ -1,4 +1,4 @@
-//! `sinew undo [SESSION]`, `sinew undo redo [SESSION]`, `sinew undo gc`.
+//! Implements `sinew undo [SESSION]`, `sinew undo redo [SESSION]` and `sinew undo gc`.
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
@@ -42,10 +42,10 @@ Checkpoints are in ~/.sinew/agent/checkpoints, outside of your project: at most 
 directory and 4 GB in all. The setting checkpoint.enabled turns them off.
 ";
 
-/// Runs the command that the words behind `undo` name.
+/// Runs the command that the words after `undo` name.
 ///
 /// # Errors
-/// Returns an error if the session does not exist, undo is off, or a checkpoint is lost.
+/// Returns an error if the session does not exist, undo is off, or a checkpoint is missing.
 pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Result<Option<u8>, Failure> {
     let off = || Failure::failed(sinew_agent::undo::OFF);
     let store = checkpoints::store(startup, None).ok_or_else(off)?;
@@ -58,7 +58,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
         ["redo", session] => restore(startup, warnings, &store, Some(session), true).map(Some),
         [] => restore(startup, warnings, &store, None, false).map(Some),
         [session] => restore(startup, warnings, &store, Some(session), false).map(Some),
-        // A sentence for the model.
+        // A sentence is a prompt.
         _ => Ok(None),
     }
 }
@@ -93,7 +93,7 @@ fn restore(
     print(&result_text(&result)).map(|code| if is_whole { code } else { 1 })
 }
 
-/// Opens the session that is meant; another process that works on it is an error.
+/// Opens the selected session; fails if another process uses it.
 fn open(startup: &Startup, word: Option<&str>, warnings: &mut Vec<String>) -> Result<Session, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let secrets = secrets::find(startup, warnings);

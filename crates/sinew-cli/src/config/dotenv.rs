@@ -1,17 +1,17 @@
-//! `.env` files: `NAME=value` in lines.
+//! Reads `.env` files with lines `NAME=value`.
 
 use std::path::Path;
 
 use sinew_session::files::read_text;
 
-/// The variables of a file, in order, and what is wrong with it.
+/// The variables of a file, in order, and warnings about it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Variables {
     pub(crate) pairs: Vec<(String, String)>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// Reads a file; a missing one has no variables. What is no file (a pipe, a device) is not opened.
+/// Reads a file. A missing file has no variables; pipes and devices are not opened.
 pub(crate) fn read(path: &Path) -> Variables {
     let warn = |reason: &str| Variables {
         warnings: vec![format!("{}: {reason}; nothing of it is used", path.display())],
@@ -24,9 +24,9 @@ pub(crate) fn read(path: &Path) -> Variables {
     }
 }
 
-/// Lines are `NAME=value`, `export ` may stand before them. Double quotes know `\n`, `\t`, `\"`, `\$` and `\\`,
-/// single quotes know nothing; without quotes ` #` begins a comment. Nothing is expanded. Of two values the last one
-/// counts.
+/// Parses lines `NAME=value`, optionally with the prefix `export `. Double quotes support the escapes `\n`, `\t`, `\"`,
+/// `\$` and `\\`, single quotes none; without quotes ` #` begins a comment. Values are not expanded. If a name occurs
+/// twice, the last value is used.
 fn parse(text: &str, name: &str) -> Variables {
     let mut out = Variables::default();
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -39,7 +39,7 @@ fn parse(text: &str, name: &str) -> Variables {
                 out.pairs.retain(|(known, _)| *known != key);
                 out.pairs.push((key, value));
             }
-            // The line itself may hold a key.
+            // The warning does not show the line, which may contain a key.
             Err(reason) => out.warnings.push(format!("{name}:{}: {reason}; the line is skipped", number + 1)),
         }
     }
@@ -91,7 +91,7 @@ fn unquote(value: &str) -> Result<String, &'static str> {
     Err("the quote is not closed")
 }
 
-/// Behind a closed quote stands nothing, or a comment.
+/// Checks that only blanks or a comment follow a closing quote.
 fn ends(behind: &str) -> Result<(), &'static str> {
     let behind = behind.trim();
     if behind.is_empty() || behind.starts_with('#') { Ok(()) } else { Err("unexpected text after the closing quote") }

@@ -1,17 +1,17 @@
-//! The environment, read once.
+//! The environment variables, which are read once.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 
 use sinew_llm::http::Proxies;
 
-/// Variables, and which of the standard streams are terminals.
+/// The environment variables, and which standard streams are terminals.
 #[derive(Clone)]
 pub(crate) struct Environment {
     variables: Vec<(OsString, OsString)>,
-    /// Variables of `.env`, for the program alone: commands do not get them.
+    /// Variables of `.env`, for Sinew only: commands do not inherit them.
     own: Vec<(String, String)>,
-    /// Names of variables that hold keys of providers.
+    /// The names of variables that contain keys of providers.
     pub(crate) keys: Vec<String>,
     pub(crate) stdin: bool,
     pub(crate) stdout: bool,
@@ -31,7 +31,7 @@ impl Environment {
         }
     }
 
-    /// Adds variables of a `.env` file where they are not set.
+    /// Adds variables of a `.env` file that are not set yet.
     pub(crate) fn add(&mut self, variables: Vec<(String, String)>) {
         for (name, value) in variables {
             if self.get(&name).is_none() {
@@ -40,7 +40,7 @@ impl Environment {
         }
     }
 
-    /// A variable that is set and not empty.
+    /// Returns a variable, or `None` if it is not set or empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let set = self.variables.iter().find(|(known, _)| known == OsStr::new(name));
         let set = set.and_then(|(_, value)| value.to_str());
@@ -48,7 +48,7 @@ impl Environment {
         set.filter(|value| !value.is_empty()).or_else(own)
     }
 
-    /// The same for the core, which reads bytes.
+    /// Returns the same as an [`OsString`].
     pub(crate) fn os(&self, name: &str) -> Option<OsString> {
         let set = self.variables.iter().find(|(known, value)| known == OsStr::new(name) && !value.is_empty());
         set.map(|(_, value)| value.clone()).or_else(|| self.get(name).map(OsString::from))
@@ -59,12 +59,12 @@ impl Environment {
         self.get(name).is_some_and(|value| value != "0" && value != "false")
     }
 
-    /// The variables that commands start with.
+    /// Returns the variables that commands inherit.
     pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
         &self.variables
     }
 
-    /// The variables as texts, for scripts.
+    /// Returns the variables as strings, for scripts.
     pub(crate) fn texts(&self) -> Vec<(String, String)> {
         let texts = self.variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         texts.map(|(name, value)| (name.to_string(), value.to_string())).chain(self.own.iter().cloned()).collect()
@@ -73,7 +73,7 @@ impl Environment {
     pub(crate) fn proxies(&self) -> Proxies {
         let either = |small: &str, large: &str| self.get(small).or_else(|| self.get(large)).map(str::to_string);
         Proxies {
-            // In upper case a web server's request could set it.
+            // The variable in upper case can be set by a request to a web server (CGI).
             http: self.get("http_proxy").map(str::to_string),
             https: either("https_proxy", "HTTPS_PROXY"),
             all: either("all_proxy", "ALL_PROXY"),
@@ -81,7 +81,7 @@ impl Environment {
         }
     }
 
-    /// Returns true if a stream that is, or is not, a `terminal` gets colours.
+    /// Returns true if a stream should have colours; `terminal` says whether it is a terminal.
     pub(crate) fn colour(&self, terminal: bool) -> bool {
         if self.get("NO_COLOR").is_some() {
             return false;
@@ -92,12 +92,12 @@ impl Environment {
         terminal && self.get("TERM") != Some("dumb")
     }
 
-    /// Returns true if the terminal, by its name, knows a cursor and sequences that move it.
+    /// Returns true if the terminal, according to its name, supports cursor movement.
     pub(crate) fn has_cursor(&self) -> bool {
         !matches!(self.get("TERM"), None | Some("dumb"))
     }
 
-    /// The name of the terminal: its device, else what its program says of itself.
+    /// Returns an identifier of the terminal: its device, or otherwise the one that its program sets.
     pub(crate) fn terminal(&self) -> Option<String> {
         const NAMES: [&str; 5] = ["TMUX_PANE", "KITTY_WINDOW_ID", "WEZTERM_PANE", "TERM_SESSION_ID", "WT_SESSION"];
         crate::sys::terminal_name().or_else(|| NAMES.iter().find_map(|name| self.get(name)).map(str::to_string))
@@ -113,7 +113,7 @@ mod tests {
         Environment { variables, own: Vec::new(), keys: Vec::new(), stdin: false, stdout: false, stderr: false }
     }
 
-    /// Checks if a terminal, and a pipe, gets colours.
+    /// Checks whether a terminal, and a pipe, have colours.
     #[track_caller]
     fn colours(pairs: &[(&str, &str)], terminal: bool, pipe: bool) {
         let environment = environment(pairs);

@@ -1,4 +1,4 @@
-//! Keys of providers in the environment and the files: finds them, and takes them out of the process.
+//! Finds keys of providers in the environment and in files, and removes them from the process.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -11,23 +11,23 @@ use sinew_tools::child::Filter;
 use super::{Environment, Paths, is_missing};
 use crate::args::Args;
 
-/// A shorter value would be found in every other text.
+/// The minimum length of a key in bytes: a shorter value would occur in unrelated text.
 const SHORTEST: usize = 8;
 
-/// models.json and auth.json, read once at the start: keys are looked for in their texts before anything is parsed.
+/// models.json and auth.json, read once at the start. Their texts are searched for keys before anything is parsed.
 pub(crate) struct KeyFiles {
     pub(crate) models: KeyFile,
     pub(crate) auth: KeyFile,
 }
 
-/// A file of the user, as it was read.
+/// A file of the user with its text.
 pub(crate) struct KeyFile {
     pub(crate) path: PathBuf,
     content: io::Result<String>,
 }
 
 impl KeyFiles {
-    /// Reads both.
+    /// Reads both files.
     pub(crate) fn read(paths: &Paths) -> KeyFiles {
         let read = |name: &str| {
             let path = paths.agent.join(name);
@@ -38,7 +38,7 @@ impl KeyFiles {
 }
 
 impl KeyFile {
-    /// The text; None where there is no file. One that cannot be read is named in `warnings`.
+    /// Returns the text; `None` if the file does not exist. If it cannot be read, a warning is added to `warnings`.
     pub(crate) fn text(&self, warnings: &mut Vec<String>) -> Option<&str> {
         match &self.content {
             Ok(text) => return Some(text),
@@ -49,17 +49,17 @@ impl KeyFile {
     }
 }
 
-/// The keys that are known before any file is parsed.
+/// The keys that are known before a file is parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Variables that hold a key of a provider: commands never get them.
+    /// The variables that contain a key of a provider. Commands never inherit them.
     pub(crate) names: Vec<String>,
-    /// The keys themselves.
+    /// The values of the keys.
     pub(crate) values: Vec<String>,
 }
 
 /// Finds the keys in `environment` and on the command line: in the variables of the built-in providers, in those that
-/// models.json and auth.json name, and in those that hold the same value.
+/// models.json and auth.json name, and in other variables with the same value.
 pub(crate) fn find(args: &Args, environment: &Environment, files: &KeyFiles) -> Found {
     let texts = [&files.models, &files.auth].map(|file| file.content.as_deref().unwrap_or_default());
     let named: HashSet<&str> = texts.into_iter().flat_map(quoted_values).collect();
@@ -76,7 +76,7 @@ pub(crate) fn find(args: &Args, environment: &Environment, files: &KeyFiles) -> 
     Found { names: names.map(|(name, _)| name.clone()).collect(), values }
 }
 
-/// The strings of a JSON text that are values, as they are written. Comments do no harm.
+/// Returns the string values in a JSON text, with their escapes. Comments are tolerated.
 fn quoted_values(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -98,11 +98,11 @@ fn quoted_values(text: &str) -> Vec<&str> {
     found
 }
 
-/// Takes every variable that looks like a secret, and those of `keys`, out of the process: programs that it starts do
-/// not inherit them, and `/proc/<pid>/environ` does not show them, nor `/proc/<pid>/cmdline` a key of the command line.
-/// `environment` still has them all.
+/// Removes the variables of `keys`, and every variable that looks like a secret, from the process: programs that it
+/// starts do not inherit them, `/proc/<pid>/environ` does not show them, and `/proc/<pid>/cmdline` does not show a key
+/// from the command line. `environment` still contains all of them.
 ///
-/// No other thread may run yet: this is the start of the program.
+/// No other thread may run yet, so this is only called at the start of the program.
 pub(crate) fn seal(environment: &Environment, keys: &Found) {
     let filter = Filter { pass: &[], keys: &keys.names };
     let secret = |name: &OsString| filter.hides(&name.to_string_lossy());
@@ -116,8 +116,8 @@ pub(crate) fn seal(environment: &Environment, keys: &Found) {
     }
 }
 
-/// Overwrites variables where the kernel has put them, and values among the arguments. The memory is the process's own,
-/// and Rust has copied what it needs of it.
+/// Overwrites variables in the memory where the kernel stored them, and values among the arguments. The process owns
+/// that memory, and Rust has copied what it needs from it.
 #[cfg(target_os = "linux")]
 fn overwrite(names: &[&OsString], values: &[String]) {
     use std::os::unix::ffi::OsStrExt;
@@ -133,7 +133,7 @@ fn overwrite(names: &[&OsString], values: &[String]) {
             let text = std::slice::from_raw_parts((*entry).cast::<u8>(), length);
             let name = text.split(|byte| *byte == b'=').next().unwrap_or_default();
             if names.iter().any(|known| known.as_bytes() == name) {
-                // The name stays until it is removed: that looks for it.
+                // The name stays until the variable is removed, because `remove_var` searches for it.
                 let from = (name.len() + 1).min(length);
                 std::ptr::write_bytes((*entry).cast::<u8>().add(from), 0, length - from);
             }
@@ -145,10 +145,10 @@ fn overwrite(names: &[&OsString], values: &[String]) {
     }
 }
 
-/// Puts asterisks in the place of `values` among the arguments that the kernel shows.
+/// Overwrites `values` with asterisks in the arguments that the kernel shows.
 #[cfg(target_os = "linux")]
 fn overwrite_arguments(values: &[String]) {
-    // proc_pid_stat(5): behind the name of the program stand the fields from the third on; 48 and 49 are the addresses.
+    // proc_pid_stat(5): the fields from the third on follow the name of the program; 48 and 49 are the addresses.
     let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else { return };
     let Some((_, fields)) = stat.rsplit_once(')') else { return };
     let address = |field: usize| fields.split_whitespace().nth(field - 3).and_then(|text| text.parse::<usize>().ok());
@@ -156,7 +156,8 @@ fn overwrite_arguments(values: &[String]) {
     if start == 0 || end <= start {
         return;
     }
-    // SAFETY: the kernel says that the arguments lie there; they are writable, and nobody else reads them now.
+    // SAFETY: the kernel reports that the arguments are at these addresses; they are writable, and no other thread
+    // reads them.
     let text = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, end - start) };
     for value in values {
         let mut at = 0;

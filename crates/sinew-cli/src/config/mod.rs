@@ -1,4 +1,4 @@
-//! The environment, folders and settings of the program.
+//! The environment, directories and settings of the program.
 
 pub(crate) mod dotenv;
 mod environment;
@@ -18,22 +18,24 @@ use crate::settings::{self, Layer, Source, Values};
 pub(crate) use environment::Environment;
 pub(crate) use keys::KeyFiles;
 
-/// The folders of the program.
+/// The directories of the program.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
-    /// `~/.sinew`, or what `SINEW_HOME` says.
+    /// `~/.sinew`, or the value of `SINEW_HOME`.
     pub(crate) home: PathBuf,
-    /// The user's files below it.
+    /// The directory of the user's files in `home`.
     pub(crate) agent: PathBuf,
-    /// The working folder of the session.
+    /// The working directory of the session.
     pub(crate) cwd: PathBuf,
-    /// The project's files.
+    /// The directory of the project's files.
     pub(crate) project: PathBuf,
 }
 
 impl Paths {
+    /// Finds the directories from the arguments and the environment.
+    ///
     /// # Errors
-    /// There is no home, or `--cwd` names no folder.
+    /// Returns an error if the user has no home directory, or if `--cwd` is not a directory.
     pub(crate) fn find(args: &Args, environment: &Environment) -> Result<Paths, Failure> {
         let here = std::env::current_dir()
             .map_err(|error| Failure::failed(format!("failed to find the current folder: {error}; use --cwd")));
@@ -55,12 +57,12 @@ impl Paths {
         Ok(Paths { agent: home.join("agent"), project: cwd.join(".sinew"), home, cwd })
     }
 
-    /// A path that the user wrote: `~` expanded, relative to the working folder.
+    /// Resolves a path that the user wrote: expands `~`, and is relative to the working directory.
     pub(crate) fn resolve(&self, text: &str) -> PathBuf {
         resolved(&self.cwd, text)
     }
 
-    /// A file of the user: in the agent's folder, else beside it.
+    /// Returns the path of a user's file in the agent's directory, or otherwise in the directory above it.
     pub(crate) fn user_file(&self, name: &str) -> Option<PathBuf> {
         [&self.agent, &self.home].map(|folder| folder.join(name)).into_iter().find(|path| path.is_file())
     }
@@ -73,21 +75,21 @@ fn resolved(cwd: &Path, text: &str) -> PathBuf {
 /// The merged settings, and warnings about them.
 pub(crate) struct Config {
     pub(crate) values: Values,
-    /// The layers that they were merged of, by name: the lowest first.
+    /// The layers that were merged, by name, the lowest first.
     pub(crate) layers: Vec<(&'static str, Values)>,
     pub(crate) warnings: Vec<String>,
-    /// Settings that cannot be used and that may be meant to guard: with one of them nothing may run.
+    /// Invalid settings that may be security limits. If there are any, nothing may run.
     pub(crate) faults: Vec<String>,
-    /// Files of the project that start programs are used.
+    /// True if the project's files that can start programs are used.
     pub(crate) trusted: bool,
-    /// The user has not decided whether to trust the project.
+    /// True if the user has not decided yet whether to trust the project.
     pub(crate) trust_is_open: bool,
-    /// Variables that `.env` of the project may set once it is trusted.
+    /// The variables that the project's `.env` sets once the project is trusted.
     pub(crate) trust_variables: Vec<(String, String)>,
 }
 
 impl Config {
-    /// Puts a layer on top.
+    /// Adds a layer that overrides the previous ones.
     fn add(&mut self, name: &'static str, mut layer: Map<String, Value>) {
         if name == PROJECT {
             let removed = settings::tighten(self.values.as_map(), &mut layer);
@@ -102,11 +104,11 @@ impl Config {
     }
 }
 
-/// The names of the layers that files hold.
+/// The name of the layer of the user's file.
 pub(crate) const USER: &str = "user";
 pub(crate) const PROJECT: &str = "project";
 
-/// Settings that variables set.
+/// The settings that environment variables set.
 const VARIABLES: &[(&str, &str)] = &[
     ("SINEW_PROVIDER", "defaultProvider"),
     ("SINEW_MODEL", "defaultModel"),
@@ -119,8 +121,8 @@ const VARIABLES: &[(&str, &str)] = &[
     ("SINEW_SHELL_PREFIX", "shellCommandPrefix"),
 ];
 
-/// Merges defaults, the user's file, the project's file, variables and flags, and adds the variables of `.env` files
-/// to the environment. What cannot be used is left out and named.
+/// Merges the defaults, the user's file, the project's file, variables and flags, and adds the variables of `.env`
+/// files to the environment. Invalid values are skipped with a warning.
 pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) -> Config {
     let own = dotenv::read(&paths.agent.join(".env"));
     environment.add(own.pairs);
@@ -154,7 +156,7 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     }
     config.warnings.extend(trust.warning(&refused));
     if environment.get("SINEW_MODEL").is_some() && environment.get("SINEW_PROVIDER").is_none() {
-        // A variable for the model alone means that model, not one of that name at the provider of a file.
+        // A variable that only names a model does not refer to the provider configured in a file.
         config.values.set("defaultProvider", Value::Null);
     }
     for (name, key) in VARIABLES {
@@ -193,13 +195,14 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     config
 }
 
-/// The files of settings, the lowest first: each with the name of its layer and what it may set.
+/// Returns the settings files, the lowest first: the name of the layer, the path, and which settings the file may
+/// contain.
 fn files(paths: &Paths, trusted: bool) -> [(&'static str, PathBuf, Source); 2] {
     let source = if trusted { Source::User } else { Source::Project };
     [(USER, paths.agent.join("settings.json"), Source::User), (PROJECT, paths.project.join("settings.json"), source)]
 }
 
-/// Reads the files of settings again and names what could not be used at a start.
+/// Reads the settings files again and returns the faults that would stop a start.
 pub(crate) fn faults_now(paths: &Paths, trusted: bool) -> Vec<String> {
     let faults = |(_, path, source): (_, PathBuf, _)| match read(&path, source) {
         Ok(layer) => {
@@ -223,7 +226,8 @@ fn read(path: &Path, source: Source) -> Result<Layer, String> {
     }
 }
 
-/// The top of the work tree that holds a folder; the folder itself where it lies in none. A home that is one does not count.
+/// Returns the root of the work tree that contains a directory, or the directory itself if there is none.
+/// The home directory and its parents are not considered.
 pub(crate) fn work_tree(cwd: &Path, home: Option<&Path>) -> PathBuf {
     let above = cwd.ancestors().take_while(|folder| Some(*folder) != home);
     let is_top = |folder: &&Path| [".git", ".jj"].iter().any(|name| folder.join(name).exists());

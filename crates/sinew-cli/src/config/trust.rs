@@ -1,4 +1,4 @@
-//! Decides if the files of this project that start programs are used.
+//! Decides whether to use the project's files that can start programs.
 
 use sinew_llm::models::Registry;
 
@@ -6,8 +6,8 @@ use super::{Environment, Paths, dotenv};
 use crate::args::Args;
 use crate::trust::{Project, SETTINGS, Standing};
 
-/// Variables that a trusted project's `.env` may set beside keys of providers. A base URL of a cloud provider is not
-/// among them, nor anything that names a program.
+/// Variables that a trusted project's `.env` may set in addition to keys of providers. They do not include base URLs of
+/// cloud providers, or names of programs.
 const VARIABLES: [&str; 9] = [
     "OLLAMA_BASE_URL",
     "http_proxy",
@@ -23,21 +23,21 @@ const VARIABLES: [&str; 9] = [
 /// The decision.
 pub(crate) struct Trust {
     pub(crate) trusted: bool,
-    /// The user has said no: nobody needs to hear of it again.
+    /// True if the user refused; no warning is shown then.
     pub(crate) refused: bool,
-    /// Variables that `.env` of the project may set once it is trusted.
+    /// The variables that the project's `.env` sets once the project is trusted.
     pub(crate) variables: Vec<(String, String)>,
-    /// The user has not decided about the files as they are.
+    /// True if the user has not decided about the current files.
     pub(crate) is_open: bool,
-    /// Files that are not used until the user trusts the project.
+    /// The files that are ignored until the user trusts the project.
     pub(crate) unused: Vec<String>,
-    /// The files changed since the user trusted the project.
+    /// True if the files changed since the user trusted the project.
     pub(crate) is_changed: bool,
     pub(crate) warnings: Vec<String>,
 }
 
-/// Decides by the flags, else by the answer that `trust.json` keeps. Nobody is asked: without an answer the project is
-/// not trusted.
+/// Decides by the flags, or otherwise by the answer in `trust.json`. Does not ask; without an answer the project is not
+/// trusted.
 pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> Trust {
     let file = dotenv::read(&paths.cwd.join(".env"));
     let variables = allowed(file.pairs, environment);
@@ -65,7 +65,7 @@ pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> T
         Standing::Unknown | Standing::Changed => {
             trust.is_open = true;
             trust.is_changed = standing == Standing::Changed;
-            // The settings that are left out are known once the file is read.
+            // The skipped settings are known after their file was read.
             trust.unused.extend(project.files().iter().filter(|name| *name != SETTINGS).cloned());
         }
     }
@@ -73,8 +73,8 @@ pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> T
 }
 
 impl Trust {
-    /// Returns the one line that names what is not used, with the settings of the project; absent if all of it is used or the user
-    /// has decided.
+    /// Returns a line that lists the unused files and `settings` of the project; `None` if everything is used or the
+    /// user has decided.
     pub(crate) fn warning(&self, settings: &[String]) -> Option<String> {
         let mut unused = self.unused.clone();
         if !settings.is_empty() {
@@ -91,7 +91,7 @@ impl Trust {
     }
 }
 
-/// The variables that a trusted project may set, where they are not set.
+/// Returns the variables that a trusted project may set and that are not set yet.
 fn allowed(mut pairs: Vec<(String, String)>, environment: &Environment) -> Vec<(String, String)> {
     if pairs.is_empty() {
         return pairs;

@@ -1,4 +1,4 @@
-//! Commands of the user in the session's shell, and calls of tools: what runs for the user and no model.
+//! Runs commands in the session's shell and calls tools for the user instead of the model.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use sinew_tools::tool::{ToolError, Updates};
 use super::{Control, ControlError};
 use crate::app::OpenSession;
 
-/// Commands that run, or wait for the shell.
+/// The commands that are running or waiting for the shell.
 #[derive(Default)]
 pub(super) struct RunningCommands {
     next: AtomicU64,
@@ -19,7 +19,7 @@ pub(super) struct RunningCommands {
 }
 
 impl RunningCommands {
-    /// Counts a command as running until the first value is dropped; the second one ends it.
+    /// Registers a running command. It is unregistered when the first value is dropped; the token cancels it.
     pub(super) fn begin(&self) -> (Running<'_>, CancelToken) {
         let (cancel_handle, cancel) = CancelHandle::new();
         let id = self.next.fetch_add(1, Ordering::Relaxed);
@@ -32,7 +32,7 @@ impl RunningCommands {
     }
 }
 
-/// A command that runs until this is dropped.
+/// A registered command; dropping it ends the registration.
 pub(super) struct Running<'a> {
     commands: &'a RunningCommands,
     id: u64,
@@ -45,11 +45,12 @@ impl Drop for Running<'_> {
 }
 
 impl Control {
-    /// Runs a command of the user and keeps it in the session; the model reads of it with the next request, unless it is
-    /// left out of the context. `updates` is told of its output while it runs. None: it was cancelled before it began, and there is nothing to keep.
+    /// Runs a command of the user and records it in the session. The model sees it in the next request, unless it is
+    /// excluded from the context. `updates` receives its output while it runs. Returns `None` if it was cancelled
+    /// before it began; nothing is recorded then.
     ///
     /// # Errors
-    /// The shell cannot run it.
+    /// Returns an error if the shell cannot run the command.
     pub(crate) async fn bash(
         &self,
         command: &str,
@@ -70,7 +71,7 @@ impl Control {
         }
     }
 
-    /// Ends the commands and calls of the user that run or wait.
+    /// Stops all commands and calls of the user, running or waiting.
     pub(crate) fn abort_bash(&self) {
         self.bash.abort();
     }

@@ -1,4 +1,4 @@
-//! `/help` for a person: all commands, in groups.
+//! Formats `/help` for people: all commands, in groups.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::commands::{COMMANDS, Row, Shared, Verb};
 /// The width of the column of names and arguments.
 const NAMES: usize = 30;
 
-/// The heading below which a command is listed.
+/// The heading of a group of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Group {
     Work,
@@ -54,7 +54,7 @@ impl Group {
     }
 }
 
-/// Lists all commands of the interactive mode in groups, then those of the project and of extensions.
+/// Lists all commands of the interactive mode in groups, followed by those of the project and of extensions.
 pub(crate) fn help_for_person(control: &Control) -> String {
     let mut out = String::new();
     for (group, title) in Group::ALL {
@@ -78,7 +78,7 @@ fn section(out: &mut String, title: &str, rows: impl Iterator<Item = (String, St
     if rows.peek().is_none() {
         return;
     }
-    // Writing to a text does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(out, "{title}");
     for (name, help) in rows {
         let _ = writeln!(out, "  {:NAMES$} {help}", name.trim_end());

@@ -1,7 +1,7 @@
-//! The registry of built-in slash commands: a row per command, which completion, `/help` and every mode read.
+//! The registry of built-in slash commands. Completion, `/help` and all modes use its rows.
 //!
-//! Those that need no person run in every mode, by [`Command::run`]. The others belong to the interactive mode, and are refused
-//! elsewhere with the way that leads there.
+//! Commands that need no person run in every mode, with [`Command::run`]. The others only run in the interactive mode;
+//! elsewhere they are refused with a hint.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use super::undo::{Direction, UndoArguments};
 use super::{Control, ControlError, mcp};
 use crate::failure::Failure;
 
-/// What a command does.
+/// The action of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
-    /// It runs in every mode.
+    /// Runs in every mode.
     Shared(Shared),
     Agents,
     Background,
@@ -75,22 +75,22 @@ pub(crate) enum Shared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     Everywhere,
-    /// Where a person sits at a terminal. Elsewhere it is refused: what to use instead.
+    /// Only runs in the interactive mode. Contains the hint that is shown elsewhere.
     Person(&'static str),
-    /// On the screen. In words and elsewhere it is refused.
+    /// Only runs on the full screen. Contains the hint that is shown elsewhere.
     Screen(&'static str),
-    /// In the mode in words. Elsewhere the name is free.
+    /// Only runs in the linear mode. Elsewhere other commands can use the name.
     Words,
 }
 
-/// The face of the interactive mode that asks.
+/// The two forms of the interactive mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Face {
     Screen,
     Words,
 }
 
-/// The panel, or the list in words, that a command without arguments opens.
+/// The panel or list that a command without arguments opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Panel {
     Branch,
@@ -110,15 +110,15 @@ pub(crate) enum Panel {
 /// A command of the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// Without the slash.
+    /// The name without the slash.
     pub(crate) name: &'static str,
-    /// As help shows them; empty where there are none.
+    /// The arguments as help shows them; empty if there are none.
     pub(crate) arguments: &'static str,
     pub(crate) help: &'static str,
     pub(crate) verb: Verb,
     pub(crate) scope: Scope,
     pub(crate) panel: Option<Panel>,
-    /// The action of `keybindings.json` that does the same.
+    /// The action of `keybindings.json` with the same effect.
     pub(crate) action: Option<&'static str>,
 }
 
@@ -143,14 +143,14 @@ impl Row {
         Row { action: Some(action), ..self }
     }
 
-    /// Returns true if another session may be current after the command.
+    /// Returns true if the command may change the current session.
     pub(crate) fn changes_session(&self) -> bool {
         matches!(self.verb, Verb::New | Verb::Fork | Verb::Resume | Verb::Handoff | Verb::Move)
     }
 }
 
 /// All built-in commands, in the order of `/help`.
-// One row per command, whatever its width.
+// One command per row, even if the line is long.
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[Row] = &[
     shared("help", "", "list the commands", Shared::Help),
@@ -207,13 +207,14 @@ pub(crate) static COMMANDS: &[Row] = &[
     row("stop", "", "interrupt what goes on", Verb::Stop, Scope::Words),
 ];
 
-/// The commands that a face of the interactive mode knows. Those of the screen are known in words too, to be refused there.
+/// Returns the commands of a form of the interactive mode. The linear mode includes those of the screen, to refuse them
+/// with a hint.
 #[cfg(unix)]
 pub(crate) fn of_face(face: Face) -> impl Iterator<Item = &'static Row> {
     COMMANDS.iter().filter(move |row| face == Face::Words || row.scope != Scope::Words)
 }
 
-/// The command of this name, if a face of the interactive mode knows it.
+/// Returns the command with this name, if this form of the interactive mode has it.
 #[cfg(unix)]
 pub(crate) fn named(name: &str, face: Face) -> Option<&'static Row> {
     of_face(face).find(|row| row.name == name)
@@ -226,10 +227,10 @@ pub(crate) struct Command {
     arguments: String,
 }
 
-/// The built-in command that a prompt is; none: it is something else.
+/// Returns the built-in command that a prompt contains; `None` if it is another prompt.
 ///
 /// # Errors
-/// It is one that does not run here.
+/// Returns an error if the command does not run in this mode.
 pub(crate) fn find(prompt: &str) -> Result<Option<Command>, Failure> {
     let Some(rest) = prompt.trim_start().strip_prefix('/') else { return Ok(None) };
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -241,14 +242,14 @@ pub(crate) fn find(prompt: &str) -> Result<Option<Command>, Failure> {
 }
 
 impl Control {
-    /// Checks that a text is no misspelt command: a name that nobody has, and few letters off one that somebody has.
+    /// Checks that a text is not a misspelt command: a name that does not exist, but is similar to one that does.
     ///
     /// # Errors
-    /// Returns an error that names the command which was meant.
+    /// Returns an error that suggests the similar command.
     pub(crate) fn check_spelling(&self, text: &str) -> Result<(), String> {
         let Some(rest) = text.trim_start().strip_prefix('/') else { return Ok(()) };
         let name = rest.split(char::is_whitespace).next().unwrap_or_default();
-        // A path, or a word that is too short to tell.
+        // A path, or a word that is too short to decide.
         if name.len() < 3 || !name.bytes().all(|byte| byte.is_ascii_alphabetic() || b"-_:".contains(&byte)) {
             return Ok(());
         }
@@ -262,8 +263,8 @@ impl Control {
     }
 }
 
-/// Returns the name of `known` that `name` is a misspelling of: at most two letters off, and at most a third of it. `None` if
-/// `known` has it.
+/// Returns the name of `known` that `name` is probably a misspelling of: at most two edits away, and at most a third of
+/// its length. Returns `None` if `known` contains `name`.
 fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let edits = |known: &&str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
     let nearest = known.iter().copied().min_by_key(|known| edits(known))?;
@@ -271,12 +272,13 @@ fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     (!known.contains(&name) && edits(&nearest) <= allowed).then_some(nearest)
 }
 
-/// The words that refuse a command.
+/// Returns the message that refuses a command.
 pub(crate) fn refusal(name: &str, way: &str) -> String {
     format!("/{name} does not run here: {way}")
 }
 
-/// The commands that run in every mode, and what each does, for lists of programs: whoever reads one leaves by other means.
+/// Returns the name and description of the commands that run in every mode, for lists that programs read. `/quit` is
+/// omitted, because such programs end a session differently.
 pub(crate) fn runnable() -> impl Iterator<Item = (&'static str, &'static str)> {
     let runs = |row: &&Row| row.scope == Scope::Everywhere && row.verb != Verb::Shared(Shared::Quit);
     COMMANDS.iter().filter(runs).map(|row| (row.name, row.help))
@@ -287,10 +289,10 @@ impl Command {
         Command { verb, arguments: arguments.trim().to_string() }
     }
 
-    /// Runs the command, and gives the text to show.
+    /// Runs the command, and returns the text to show.
     ///
     /// # Errors
-    /// The command failed.
+    /// Returns an error if the command fails.
     pub(crate) async fn run(&self, control: &Control) -> Result<String, ControlError> {
         match self.verb {
             Shared::Help => Ok(help(control)),
@@ -303,7 +305,7 @@ impl Command {
             Shared::Mcp if matches!(self.arguments.as_str(), "" | "list") => {
                 Ok(list(mcp::rows(&control.app).into_iter(), "No MCP servers. sinew mcp add NAME -- COMMAND adds one."))
             }
-            // A session with somebody who can be asked goes on behind the command.
+            // If a person can be asked, the session continues after the command.
             Shared::Mcp => mcp::run(control, &self.arguments, control.app.has_person()).await,
             Shared::Name if self.arguments.is_empty() => Err("/name needs a name: /name TITLE".into()),
             Shared::Name => control.set_title(&self.arguments).map(|()| String::new()),

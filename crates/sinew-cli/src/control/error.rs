@@ -1,10 +1,10 @@
-//! The reason why a verb failed.
+//! The error type of actions.
 
 use sinew_llm::error::ErrorInfo;
 
 use crate::failure::Failure;
 
-/// An error of a verb: one sentence for the user, and the details where a provider gave some.
+/// An error of an action: one sentence for the user, and the details if a provider returned any.
 #[derive(Debug)]
 pub(crate) struct ControlError {
     pub(crate) message: String,

@@ -1,4 +1,4 @@
-//! The texts of `/session`, `/usage` and `/context`.
+//! Formats the texts of `/session`, `/usage` and `/context`.
 
 use sinew::sandbox::Promise;
 use sinew_agent::compaction::{definition_bytes, text_tokens, tokens};
@@ -10,7 +10,7 @@ use super::mode::SessionMode;
 use super::state::Stats;
 use super::{Control, ControlError};
 
-/// The identity of a session.
+/// Lists the identity of a session.
 pub(super) fn session(stats: &Stats, mode: SessionMode) -> String {
     let Stats { session, title, model, counts, .. } = stats;
     let file = session.file.as_ref().map(|path| path.display().to_string());
@@ -27,7 +27,7 @@ pub(super) fn session(stats: &Stats, mode: SessionMode) -> String {
     table(rows)
 }
 
-/// The tokens and the cost of all requests.
+/// Lists the tokens and the cost of all requests.
 pub(super) fn usage(stats: &Stats) -> String {
     let counts = &stats.counts;
     let used = counts.tokens;
@@ -40,7 +40,7 @@ pub(super) fn usage(stats: &Stats) -> String {
     ])
 }
 
-/// Describes the content of the model's window, and the promises of the sandbox.
+/// Describes the contents of the model's context window, and what the sandbox guarantees.
 ///
 /// # Errors
 /// Returns an error if the session file can no longer be read.
@@ -79,7 +79,7 @@ pub(super) fn context(control: &Control) -> Result<String, ControlError> {
     Ok(table(rows))
 }
 
-/// The promises of a sandbox, a row each.
+/// Returns the guarantees of a sandbox, one per row.
 fn promises(confinement: &Confinement) -> Vec<(&'static str, String)> {
     let mode = confinement.mode_name();
     let sandbox = match confinement.sandbox() {
@@ -94,7 +94,7 @@ fn table(rows: Vec<(&'static str, String)>) -> String {
     list(rows.into_iter().map(|(name, text)| (name.to_string(), text)), "")
 }
 
-/// Lists names and texts in two columns; `none` if there are no rows.
+/// Formats names and texts in two columns; returns `none` if there are no rows.
 pub(super) fn list(rows: impl Iterator<Item = (String, String)>, none: &str) -> String {
     let lines: Vec<String> = rows.map(|(name, text)| format!("{name:14} {text}").trim_end().to_string()).collect();
     if lines.is_empty() { none.into() } else { lines.join("\n") }

@@ -1,5 +1,4 @@
-//! The servers of a program that runs, as people and programs see and change them: `/mcp …` and the commands `mcp_…` of
-//! the RPC mode.
+//! Lists and changes the MCP servers of a running program: `/mcp …`, and the commands `mcp_…` of the RPC mode.
 
 use std::sync::atomic::Ordering;
 
@@ -18,10 +17,10 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::mcp::{edit, login as words, servers};
 
-/// The word that lets a change of servers or tools count in the current session at once.
+/// The argument that applies a change of servers or tools to the current session at once.
 pub(crate) const NOW: &str = "--now";
 
-/// All servers and how they stand at this moment.
+/// Returns all servers with their current state.
 pub(crate) fn list(app: &App) -> Value {
     let mcp = &app.mcp;
     let entries = mcp.entries();
@@ -43,7 +42,7 @@ pub(crate) fn list(app: &App) -> Value {
     json!({ "servers": facts.collect::<Vec<_>>() })
 }
 
-/// The same as rows of text.
+/// Returns the same as rows of text.
 pub(crate) fn rows(app: &App) -> Vec<(String, String)> {
     let mcp = &app.mcp;
     let entries = mcp.entries();
@@ -75,19 +74,20 @@ fn standing(entry: &Entry, state: Option<&ServerState>) -> (&'static str, Option
     }
 }
 
-/// Switches a server on or off in its file, and reads the files anew.
+/// Enables or disables a server in its configuration file, and reads the files again.
 ///
 /// # Errors
-/// No file names the server, or the file cannot be changed.
+/// Returns an error if no file defines the server, or if the file cannot be changed.
 pub(crate) fn set(app: &App, name: &str, enabled: bool) -> Result<Vec<String>, Failure> {
     edit::set_enabled(&app.startup, &app.mcp.entries(), name, enabled)?;
     read_files(app)
 }
 
-/// Reads the files anew, and lets one server list anew what it offers. Gives what is wrong with the files.
+/// Reads the configuration files again; with a name, also requests the lists of that server again. Returns warnings
+/// about the files.
 ///
 /// # Errors
-/// A file that a flag names cannot be read, or the server cannot be started.
+/// Returns an error if a file named by a flag cannot be read, or if the server cannot be started.
 pub(crate) async fn reload(app: &App, name: Option<&str>) -> Result<Vec<String>, Failure> {
     let warnings = read_files(app)?;
     if let Some(name) = name {
@@ -103,18 +103,18 @@ fn read_files(app: &App) -> Result<Vec<String>, Failure> {
     Ok(warnings)
 }
 
-/// Begins a login at a server and gives the address that the user opens; None where the server wants none. The login goes
-/// on by itself: its end is a change of the server's state.
+/// Begins a login at a server and returns the URL for the user to open; `None` if the server requires no login. The
+/// login continues in the background, and its result becomes the state of the server.
 ///
 /// # Errors
-/// There is no such server, or it allows no login.
+/// Returns an error if the server does not exist or does not support logins.
 pub(crate) async fn login(app: &App, name: &str) -> Result<Option<String>, Failure> {
     let Some(login) = app.mcp.begin_login(name).await.map_err(Failure::failed)? else { return Ok(None) };
     let (url, mcp, name) = (login.url().to_string(), std::sync::Arc::clone(&app.mcp), name.to_string());
-    // The end of the program ends it.
+    // The task ends with the program.
     tokio::spawn(async move {
         match login.finish(std::future::pending()).await {
-            // How that went is told as its state.
+            // The state of the server reports the result.
             Ok(()) => drop(mcp.connect(&name).await),
             Err(error) => mcp.refuse_login(&name, &error.message),
         }
@@ -123,11 +123,11 @@ pub(crate) async fn login(app: &App, name: &str) -> Result<Option<String>, Failu
 }
 
 impl Control {
-    /// Lets what stands in front of the requests of the current session follow the servers, from the next turn on. Gives
-    /// the tokens that a provider may have cached behind the old front; None where the front stays as it is.
+    /// Updates the server tools in the cached prefix of the current session, from the next turn on. Returns the number
+    /// of tokens that a provider may have cached for the old prefix; `None` if the prefix does not change.
     ///
     /// # Errors
-    /// A file of the system prompt cannot be read, or the session file can no longer be.
+    /// Returns an error if a file of the system prompt or the session file cannot be read any more.
     pub(crate) fn renew_servers(&self) -> Result<Option<u64>, ControlError> {
         let open = self.session();
         if !self.app.renew_servers(&open) {
@@ -137,11 +137,12 @@ impl Control {
         Ok(Some(self.cached_tokens(&open)?.unwrap_or_default()))
     }
 
-    /// Calls a tool of a server for the user: on the path of a model's calls, shown, and no part of the conversation. Gives
-    /// the name that hooks and rules saw, and the result.
+    /// Calls a tool of a server for the user. Hooks and rules apply as for a call of the model; the call is shown, but
+    /// not added to the conversation. Returns the name that hooks and rules saw, and the result.
     ///
     /// # Errors
-    /// There is no such server or tool, or the server cannot be started. That the call fails is a result.
+    /// Returns an error if the server or tool does not exist, or if the server cannot be started. A failed call is a
+    /// result.
     pub(crate) async fn mcp_call(
         &self,
         server: &str,
@@ -171,18 +172,19 @@ impl Control {
     }
 }
 
-/// Ends the login at a server.
+/// Deletes the login at a server.
 ///
 /// # Errors
-/// There is no such server, or the file of logins cannot be changed.
+/// Returns an error if the server does not exist, or if the file of logins cannot be changed.
 pub(crate) async fn logout(app: &App, name: &str) -> Result<Logout, Failure> {
     app.mcp.log_out(name).await.map_err(Failure::failed)
 }
 
-/// Runs `/mcp WORDS` and gives the text to show. `waits` says that the program goes on behind it, so that a login can end.
+/// Runs `/mcp WORDS` and returns the text to show. `waits` says that the program continues afterwards, so that a login
+/// can finish.
 ///
 /// # Errors
-/// The words are none of a command, or it failed.
+/// Returns an error if the words are not a valid command, or if it fails.
 pub(crate) async fn run(control: &Control, words: &str, waits: bool) -> Result<String, ControlError> {
     let app = &control.app;
     let (flags, words): (Vec<&str>, Vec<&str>) = words.split_whitespace().partition(|word| *word == NOW);

@@ -1,26 +1,25 @@
-//! The verbs that every mode offers, as typed functions: what a person or a program can ask of the agent.
+//! The actions that all modes offer, as typed functions: everything that a person or a program can ask of the agent.
 //!
-//! | module | verbs |
+//! | module | actions |
 //! |---|---|
 //! | `prompt` | prompt, steer, follow up, abort, clear the queues |
 //! | `mode` | whether tools may change anything |
-//! | `plan` | plans that the model hands in |
+//! | `plan` | plans that the model submits |
 //! | `model` | models and thinking levels |
 //! | `options` | delivery of queued messages, retries, compaction |
 //! | `bash` | commands of the user |
-//! | `session` | other sessions, and places in the tree of one |
-//! | `state` | everything that can be known |
-//! | `tools` | selection of tools, the list of tasks, reading files anew |
+//! | `session` | other sessions, and positions in a session's tree |
+//! | `state` | queries |
+//! | `tools` | selection of tools, the todo list, reloading of files |
 //! | `commands`, `command_help` | built-in slash commands, and their list for people |
 //! | `figures` | `/session`, `/usage`, `/context` |
-//! | `mcp` | servers of tools: how they stand, switching, reading anew, logins |
-//! | `subagents` | children that the model starts |
-//! | `tasks` | work that goes on beside other verbs |
-//! | `error` | why a verb failed |
+//! | `mcp` | MCP servers: state, enabling, reloading, logins |
+//! | `tasks` | work in the background |
+//! | `error` | the errors of actions |
 //!
-//! A [`Control`] is one place to sit at: it has one current session of its app and moves from session to session. A mode
-//! with several sessions at once has a control for each. Verbs return typed values; a mode puts them into its own form,
-//! JSON or panels, and shows events, which come through [`View`].
+//! A [`Control`] has one current session of its app and can switch to others. A mode with several sessions at once has
+//! a control for each. Actions return typed values; a mode converts them to its own form (JSON or panels) and shows the
+//! events that it receives through [`View`].
 
 pub(crate) mod bash;
 #[cfg(unix)]
@@ -57,31 +56,31 @@ pub(crate) use error::ControlError;
 use subagents::Subagents;
 use tasks::Tasks;
 
-/// The interval at which work that does not end is aborted again.
+/// The interval at which work that does not stop is aborted again.
 const ABORT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Shows the events of whichever session is current.
+/// Shows the events of the current session.
 pub(crate) trait View: Send + Sync {
-    /// Takes events from `events` from now on; resolves once those of the session before are delivered.
+    /// Subscribes to `events`; resolves when the events of the previous session are delivered.
     fn follow(&self, events: Subscriber) -> Boxed<'_, ()>;
 
-    /// Tells whether it reads the answer so far in each update of an answer.
+    /// Returns whether updates of an answer must contain the whole answer so far.
     fn snapshots(&self) -> Snapshots;
 }
 
-/// The verbs over one current session.
+/// The actions on one current session.
 pub(crate) struct Control {
     pub(crate) app: Arc<App>,
-    /// For tools of the model that act on the control.
+    /// For tools of the model that call the control.
     me: Weak<Control>,
-    /// None: the mode stays at its first session and takes its events itself.
+    /// `None` if the mode stays in its first session and receives the events itself.
     view: Option<Arc<dyn View>>,
     current: Mutex<Arc<OpenSession>>,
     selection: Mutex<tools::ToolSelection>,
     bash: bash::RunningCommands,
-    /// The number of calls that the user made.
+    /// The number of tool calls that the user made.
     calls: AtomicU64,
-    /// Work that goes on beside other verbs.
+    /// Work in the background.
     pub(crate) tasks: Tasks,
     /// Reports jobs and lists between the runs of the current session.
     attendant: Mutex<Option<JoinHandle<()>>>,
@@ -89,7 +88,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Sits down at `open`. With a view, [`Control::enter`] is called next.
+    /// Creates a control with the current session `open`. With a view, call [`Control::enter`] next.
     pub(crate) fn new(app: App, open: OpenSession, view: Option<Arc<dyn View>>) -> Arc<Control> {
         let subagents = Subagents::new(app.startup.settings.task);
         let app = Arc::new(app);
@@ -109,7 +108,7 @@ impl Control {
         control
     }
 
-    /// The current session.
+    /// Returns the current session.
     pub(crate) fn session(&self) -> Arc<OpenSession> {
         Arc::clone(&self.current.lock())
     }
@@ -119,7 +118,7 @@ impl Control {
         let before = self.attendant.lock().take();
         if let Some(before) = before {
             before.abort();
-            // It was ended this very moment.
+            // The task may have been cancelled just now.
             let _ = before.await;
         }
         if let Some(view) = &self.view {
@@ -136,18 +135,19 @@ impl Control {
         *self.attendant.lock() = Some(attendant);
     }
 
-    /// Ends everything that works on a session, and waits for that. Not to be called from within [`Control::tasks`].
+    /// Stops everything that works on a session, and waits for its end. Must not be called from within
+    /// [`Control::tasks`].
     pub(crate) async fn quiet(&self, open: &OpenSession) {
         let stop = || {
             open.agent.abort();
             self.bash.abort();
         };
-        // Each time: work that waited for the end of one run begins another.
+        // Repeated, because work that waited for the end of one run may begin another.
         self.tasks.join(stop, ABORT_INTERVAL).await;
         open.agent.idled().await;
     }
 
-    /// Gives the current session back where nothing else holds it.
+    /// Returns the current session; `None` if something else still uses it.
     pub(crate) fn into_session(self: Arc<Self>) -> Option<OpenSession> {
         let current = Arc::into_inner(self)?.current.into_inner();
         Arc::into_inner(current)

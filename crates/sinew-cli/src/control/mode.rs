@@ -1,4 +1,4 @@
-//! The mode of a session: whether tools may change anything.
+//! Switches a session between plan mode and normal work.
 
 use serde_json::{Value, json};
 use sinew_llm::model::ThinkingLevel;
@@ -11,12 +11,12 @@ use crate::app::tools::{enforces_writes, may_plan};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionMode {
     Default,
-    /// Only tools that change nothing are offered, and programs run in the sandbox `read-only`.
+    /// Offers only tools that change nothing, and runs programs in the sandbox mode `read-only`.
     Plan,
 }
 
 impl SessionMode {
-    /// As session files write it.
+    /// Returns the name of the mode in session files.
     fn as_str(self) -> &'static str {
         match self {
             SessionMode::Default => "none",
@@ -26,20 +26,21 @@ impl SessionMode {
 }
 
 impl Control {
-    /// The mode of the current session.
+    /// Returns the mode of the current session.
     pub(crate) fn mode(&self) -> SessionMode {
-        // A file that can no longer be read is reported by the next write.
+        // A session file that cannot be read is reported by the next write.
         match self.session().agent.session().mode().as_deref() {
             Ok("plan") => SessionMode::Plan,
             _ => SessionMode::Default,
         }
     }
 
-    /// Changes the mode, from the next request on, and keeps it in the session. The model of the role `plan` answers in plan mode,
-    /// and the model of before answers again behind it.
+    /// Changes the mode from the next request on, and records it in the session. In plan mode the model of the role
+    /// `plan` answers; afterwards the previous model is restored.
     ///
     /// # Errors
-    /// Returns an error if a file of the system prompt cannot be read, a model cannot be reached, or the session cannot be written.
+    /// Returns an error if a file of the system prompt cannot be read, a model is not available, or the session cannot
+    /// be written.
     pub(crate) async fn set_mode(&self, mode: SessionMode) -> Result<(), ControlError> {
         if self.mode() == mode {
             return self.apply_mode();
@@ -61,10 +62,10 @@ impl Control {
         }
     }
 
-    /// Applies the mode that the current session or the flag `--plan` asks for.
+    /// Applies the mode that the current session or the flag `--plan` requires.
     ///
     /// # Errors
-    /// As for [`Control::set_mode`].
+    /// Returns the errors of [`Control::set_mode`].
     pub(crate) async fn begin_mode(&self) -> Result<(), ControlError> {
         match (self.mode(), self.app.startup.args.run.plan) {
             (SessionMode::Default, true) => self.set_mode(SessionMode::Plan).await,
@@ -74,7 +75,7 @@ impl Control {
         }
     }
 
-    /// Offers the tools that the mode of the current session allows, and puts programs into its sandbox.
+    /// Enables the tools and the sandbox of the mode of the current session.
     ///
     /// # Errors
     /// Returns an error if a file of the system prompt cannot be read.
@@ -100,7 +101,7 @@ impl Control {
         self.offer(&open, &mut Vec::new())
     }
 
-    /// Returns why programs cannot run in plan mode; absent if the kernel keeps them from writing.
+    /// Returns the reason why programs cannot run in plan mode; `None` if the kernel prevents them from writing.
     pub(crate) fn plan_gap(&self) -> Option<&'static str> {
         let is_enforced = enforces_writes(&self.app.limits.of_plan());
         (!is_enforced).then_some("the system cannot keep programs from writing, so that no command runs in plan mode")

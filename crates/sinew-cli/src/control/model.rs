@@ -10,11 +10,11 @@ use crate::startup::Startup;
 pub(crate) struct ModelChange {
     pub(crate) model: Model,
     pub(crate) thinking: ThinkingLevel,
-    /// The model is one of a list that the user named.
+    /// True if the user named a list of models and this is one of them.
     pub(crate) is_scoped: bool,
 }
 
-/// A way through the list of models.
+/// The direction in the list of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
     Forward,
@@ -22,7 +22,7 @@ pub(crate) enum Turn {
 }
 
 impl Control {
-    /// The models that can answer.
+    /// Returns the available models.
     pub(crate) fn models(&self) -> Vec<Model> {
         self.app.models.available()
     }
@@ -30,7 +30,7 @@ impl Control {
     /// Changes to a model.
     ///
     /// # Errors
-    /// It is not known, or there is no key for it.
+    /// Returns an error if the model is unknown, or if no key for it is configured.
     pub(crate) async fn set_model(&self, provider: &str, id: &str) -> Result<Model, ControlError> {
         let models = &self.app.models;
         let is_it = |model: &Model| model.provider == provider && model.id == id;
@@ -47,11 +47,11 @@ impl Control {
         Ok(model)
     }
 
-    /// Changes to the next model, or the one before: of those that `--models` names, else `enabledModels`, else of all that can answer.
-    /// None where there is no other one.
+    /// Changes to the next or previous model of `--models`, or else of `enabledModels`, or else of all available ones.
+    /// Returns `None` if there is no other model.
     ///
     /// # Errors
-    /// It cannot be reached.
+    /// Returns an error if the model is not available.
     pub(crate) async fn cycle_model(&self, turn: Turn) -> Result<Option<ModelChange>, ControlError> {
         let models = &self.app.models;
         let Startup { args, settings, .. } = &self.app.startup;
@@ -84,19 +84,19 @@ impl Control {
         Ok(Some(ModelChange { model, thinking: agent.thinking(), is_scoped }))
     }
 
-    /// The levels that the current model knows; `off` alone where it cannot think.
+    /// Returns the levels that the current model supports; only `off` if it does not support thinking.
     pub(crate) fn thinking_levels(&self) -> Vec<ThinkingLevel> {
         levels(&self.session().agent.model().model)
     }
 
-    /// Sets the thinking level, and gives the one in force: the nearest below that the model knows.
+    /// Sets the thinking level, and returns the effective one: the closest supported level that is not higher.
     pub(crate) fn set_thinking(&self, level: ThinkingLevel) -> ThinkingLevel {
         let agent = &self.session().agent;
         agent.set_thinking(level);
         agent.thinking()
     }
 
-    /// Changes to the next level that the model knows; None where it cannot think.
+    /// Changes to the next supported level; `None` if the model does not support thinking.
     pub(crate) fn cycle_thinking(&self) -> Option<ThinkingLevel> {
         let agent = &self.session().agent;
         let model = agent.model().model;

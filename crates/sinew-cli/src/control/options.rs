@@ -1,4 +1,4 @@
-//! Delivery of queued messages, retries and compaction.
+//! Configures the delivery of queued messages, retries and compaction.
 
 use sinew_agent::agent::{AgentSettings, CompactionResult};
 use sinew_agent::core::{Interrupt, QueueMode};
@@ -11,33 +11,33 @@ impl Control {
         self.session().agent.change_settings(change);
     }
 
-    /// Says how many steering messages are delivered at a time.
+    /// Sets how many steering messages are delivered at a time.
     pub(crate) fn set_steering_mode(&self, mode: QueueMode) {
         self.change(|settings| settings.steering_mode = mode);
     }
 
-    /// Says how many follow-up messages are delivered at a time.
+    /// Sets how many follow-up messages are delivered at a time.
     pub(crate) fn set_follow_up_mode(&self, mode: QueueMode) {
         self.change(|settings| settings.follow_up_mode = mode);
     }
 
-    /// Says whether steering ends the tools that run.
+    /// Sets whether steering interrupts running tools.
     pub(crate) fn set_interrupt_mode(&self, interrupt: Interrupt) {
         self.change(|settings| settings.run.interrupt = interrupt);
     }
 
-    /// Switches compaction at a full window.
+    /// Enables or disables automatic compaction when the context window is full.
     pub(crate) fn set_auto_compaction(&self, enabled: bool) {
         self.change(|settings| settings.compaction.enabled = enabled);
     }
 
-    /// Switches retries of failed requests.
+    /// Enables or disables retries of failed requests.
     pub(crate) fn set_auto_retry(&self, enabled: bool) {
         self.change(|settings| settings.retry.enabled = enabled);
     }
 
-    /// Takes settings that were changed while the program runs, as far as an agent reads them before each decision. What
-    /// flags have set stays.
+    /// Applies settings that were changed while the program runs, if the agent reads them before each decision. Flags
+    /// still override them.
     #[cfg(unix)]
     pub(crate) fn take_settings(&self, settings: &crate::settings::Settings) {
         self.change(|now| {
@@ -52,10 +52,11 @@ impl Control {
         });
     }
 
-    /// Compacts the context. Messages that came meanwhile wait for [`take_up`](sinew_agent::agent::AgentSession::take_up).
+    /// Compacts the context. Messages that arrive meanwhile wait for
+    /// [`take_up`](sinew_agent::agent::AgentSession::take_up).
     ///
     /// # Errors
-    /// There is nothing to compact, a run is active, or the model gave no summary.
+    /// Returns an error if there is nothing to compact, a run is active, or the model returned no summary.
     pub(crate) async fn compact(
         &self,
         open: &OpenSession,
@@ -64,12 +65,12 @@ impl Control {
         Ok(open.agent.compact(instructions).await?)
     }
 
-    /// Ends a compaction; the context stays as it is. No error where there is none.
+    /// Cancels a running compaction; the context stays unchanged.
     pub(crate) fn abort_compaction(&self) {
         self.session().agent.abort_compaction();
     }
 
-    /// Ends the wait for another attempt. No error where nothing waits.
+    /// Cancels the wait for a retry, if there is one.
     pub(crate) fn abort_retry(&self) {
         self.session().agent.abort_retry();
     }

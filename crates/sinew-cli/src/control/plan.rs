@@ -1,4 +1,4 @@
-//! The tools of plan mode: one hands a plan to the user, who decides what becomes of it; the other begins to plan.
+//! The tools of plan mode: one submits a plan to the user, who decides what to do with it; the other enters plan mode.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ const RUN: &str = "Run it";
 const RUN_FRESH: &str = "Run it with a fresh context";
 const CHANGE: &str = "Change it";
 const LEAVE: &str = "Leave";
-/// The longest title that a session gets from its plan.
+/// The maximum length of a title that is derived from a plan, in characters.
 const TITLE: usize = 60;
 
 struct SubmitPlan {
@@ -112,7 +112,7 @@ fn failed(error: impl std::fmt::Display) -> ToolError {
 }
 
 impl Control {
-    /// Returns the tools of plan mode for a mode. Without a person, the answer is the plan.
+    /// Returns the tools of plan mode for a mode. If nobody can be asked, the plan itself is the answer.
     pub(super) fn plan_tools(&self, mode: SessionMode) -> Vec<Arc<dyn Tool>> {
         let plans = mode == SessionMode::Plan;
         if plans && self.app.has_person() {
@@ -124,7 +124,7 @@ impl Control {
         Vec::new()
     }
 
-    /// Returns the line of the system prompt that describes plan mode; absent in other modes.
+    /// Returns the line of the system prompt that describes plan mode; `None` in other modes.
     pub(super) fn plan_instructions(&self, mode: SessionMode) -> Option<String> {
         if mode == SessionMode::Default {
             return None;
@@ -139,7 +139,7 @@ impl Control {
         ))
     }
 
-    /// Shows a plan to the user, and does what the user decides. Returns the result for the model.
+    /// Shows a plan to the user, and carries out the decision. Returns the result for the model.
     async fn decide_on(self: &Arc<Control>, plan: Plan) -> Result<ToolOutput, ControlError> {
         let file = self.write_plan(&plan)?;
         let answer = self.app.answer(&question(&plan, file.as_deref())).await;
@@ -154,7 +154,7 @@ impl Control {
                 self.set_mode(SessionMode::Default).await?;
                 let control = Arc::clone(self);
                 ends_run = true;
-                // This call belongs to the run that has to end first.
+                // This call is part of the run that has to end first.
                 tokio::spawn(async move {
                     let open = control.session();
                     open.agent.idled().await;
@@ -178,7 +178,7 @@ impl Control {
         Ok(ToolOutput { ends_run, ..ToolOutput::text(text).with_details(details) })
     }
 
-    /// Leaves plan mode for the work: steps become tasks, and a session without a title is named after the plan.
+    /// Leaves plan mode: the steps become todo items, and a session without a title is named after the plan.
     async fn begin_work(&self, plan: &Plan) -> Result<(), ControlError> {
         self.set_mode(SessionMode::Default).await?;
         if !plan.steps.is_empty() {
@@ -197,7 +197,7 @@ impl Control {
         Ok(())
     }
 
-    /// Carries a plan out in a new session that knows nothing but the plan.
+    /// Runs a plan in a new session that only contains the plan.
     async fn run_fresh(&self, plan: Plan) -> Result<(), ControlError> {
         let parent = self.session().agent.session().id().to_string();
         if self.new_session(Some(&parent)).await? {
@@ -211,7 +211,7 @@ impl Control {
         Ok(())
     }
 
-    /// Writes the plan beside the artifacts of the session; a session in memory has no file.
+    /// Writes the plan next to the session's artifacts. Returns `None` for a session in memory.
     fn write_plan(&self, plan: &Plan) -> Result<Option<PathBuf>, ControlError> {
         let open = self.session();
         let Some(folder) = open.agent.session().artifacts() else { return Ok(None) };
@@ -240,17 +240,17 @@ fn question(plan: &Plan, file: Option<&std::path::Path>) -> Question {
     }
 }
 
-/// The plan and its steps as Markdown.
+/// Formats the plan and its steps as Markdown.
 fn text_of(plan: &Plan) -> String {
     let mut text = plan.plan.trim_end().to_string();
     for (at, step) in plan.steps.iter().enumerate() {
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{}{}. {step}", if at == 0 { "\n\n" } else { "\n" }, at + 1);
     }
     text
 }
 
-/// A title from the first line of a plan that has words.
+/// Derives a title from the first line of a plan that contains words.
 fn title(plan: &str) -> Option<String> {
     let line = plan.lines().map(|line| line.trim_start_matches(['#', ' ']).trim()).find(|line| !line.is_empty())?;
     Some(line.chars().take(TITLE).collect())

@@ -1,4 +1,4 @@
-//! Prompts, steering, follow-ups, and the end of a run.
+//! Submits prompts, steering and follow-up messages, and waits for the end of a run.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use super::{Control, ControlError};
 use crate::app::OpenSession;
 use crate::args::Mode;
 
-/// A message of the user: a text, which may be a command or mention files, and pictures.
+/// A message of the user: a text, which may be a command or mention files, and images.
 pub(crate) struct Message {
     pub(crate) text: String,
     pub(crate) images: Vec<ImageBlock>,
-    /// The delivery of the message while a run is active; None: that is an error.
+    /// How to deliver the message during a run; with `None`, a message during a run is an error.
     pub(crate) delivery: Option<Delivery>,
 }
 
-/// A prompt that was accepted: nothing can refuse it any more, and its run has not begun.
+/// A prompt that was accepted, and whose run has not begun.
 #[must_use = "nothing runs until somebody waits for it"]
 pub(crate) struct Submission<'a> {
     open: &'a OpenSession,
@@ -29,25 +29,26 @@ pub(crate) struct Submission<'a> {
     prompt: Prompt,
 }
 
-/// The end of a submission.
+/// The result of a submission.
 pub(crate) struct Ended {
-    /// None: a command of an extension did everything.
+    /// `None` if a command of an extension handled the prompt.
     pub(crate) outcome: Option<Outcome>,
-    /// The title that the session got meanwhile.
+    /// The title that the session received during the run.
     pub(crate) new_title: Option<String>,
 }
 
-/// Texts that wait in the queues.
+/// The texts in the queues.
 pub(crate) struct QueuedTexts {
     pub(crate) steering: Vec<String>,
     pub(crate) follow_up: Vec<String>,
 }
 
 impl Control {
-    /// Reads a message and hands it to the session. Commands of extensions are done when this resolves.
+    /// Reads a message and submits it to the session. Commands of extensions are finished when this resolves.
     ///
     /// # Errors
-    /// A picture cannot be used; a run is active and the message names no delivery; the queue is full.
+    /// Returns an error if an image cannot be used, if a run is active and the message has no delivery, or if the queue
+    /// is full.
     pub(crate) async fn submit<'a>(
         &self,
         open: &'a OpenSession,
@@ -58,37 +59,37 @@ impl Control {
         submit(open, prompt, delivery).await
     }
 
-    /// Ends the run and waits until it has ended.
+    /// Aborts the run and waits for its end.
     pub(crate) async fn abort(&self) {
         let open = self.session();
         open.agent.abort();
         open.agent.idled().await;
     }
 
-    /// Takes back the messages that wait.
+    /// Removes the queued messages and returns them.
     pub(crate) async fn clear_queues(&self) -> QueuedTexts {
         let (steering, follow_up) = self.session().agent.clear_queues().await.texts();
         QueuedTexts { steering, follow_up }
     }
 
-    /// Takes back the message that came last of those that wait.
+    /// Removes the newest queued message and returns it.
     #[cfg(unix)]
     pub(crate) async fn take_newest_queued(&self) -> Option<String> {
         self.session().agent.take_newest_queued().await
     }
 
-    /// Finds commands, templates and mentions in a text, and adds the pictures.
+    /// Resolves commands, templates and mentions in a text, and adds the images.
     ///
     /// # Errors
-    /// A picture cannot be used, or what a server of tools writes for the text.
+    /// Returns an error if an image, or the prompt of an MCP server that the text names, cannot be used.
     pub(crate) async fn read(&self, open: &OpenSession, message: Message) -> Result<Prompt, ControlError> {
         let Message { text, images, .. } = message;
-        // Programs send texts of their own, in which every slash is meant.
+        // Programs send their own texts, in which a slash is intended.
         if self.app.startup.args.mode() != Mode::Rpc {
             self.check_spelling(&text)?;
         }
         let loaded = self.app.resources();
-        // A name that two extensions have was reported when they were loaded.
+        // Names that two extensions share were reported when the extensions were loaded.
         let (commands, _) = self.app.commands();
         let attacher = Attacher {
             folders: &loaded.options.folders,
@@ -111,7 +112,7 @@ impl Control {
             now: self.app.clock.now(),
         };
         let mut prompt = match self.app.mcp.prompt_text(&text).await {
-            // Nothing of what a server writes is a command or a mention of a file.
+            // Text from a server is not searched for commands or mentions of files.
             Some(written) => reading.data(&written?),
             None => reading.read(&text, "").await,
         };
@@ -124,10 +125,10 @@ impl Control {
     }
 }
 
-/// Hands a prompt that was read to the session.
+/// Submits a prompt to the session.
 ///
 /// # Errors
-/// A run is active and `delivery` is None; the queue is full.
+/// Returns an error if a run is active and `delivery` is `None`, or if the queue is full.
 pub(crate) async fn submit(
     open: &OpenSession,
     mut prompt: Prompt,
@@ -142,31 +143,31 @@ pub(crate) async fn submit(
 }
 
 impl Submission<'_> {
-    /// Returns whether it begins a run; else it waits in a queue, or a command has done everything.
+    /// Returns true if the prompt begins a run. Otherwise it waits in a queue, or a command has handled it.
     #[cfg(unix)]
     pub(crate) fn runs(&self) -> bool {
         self.accepted.as_ref().is_some_and(AcceptedPrompt::runs)
     }
 
-    /// A notice of a command.
+    /// Returns the notice of a command.
     pub(crate) fn info(&self) -> Option<&str> {
         self.prompt.info.as_deref()
     }
 
-    /// A command asked to leave the program.
+    /// Returns true if a command asked to exit the program.
     pub(crate) fn quits(&self) -> bool {
         self.prompt.quit
     }
 
-    /// Emits the warnings of reading the prompt as events.
+    /// Emits the warnings about the prompt as events.
     pub(crate) async fn warn(&self) {
         for warning in &self.prompt.warnings {
             self.open.agent.warn(warning.clone()).await;
         }
     }
 
-    /// Runs the prompt with the model and level that its template names, and resolves when nothing else will happen; at
-    /// once where it waits in a queue.
+    /// Runs the prompt with the model and level of its template, and resolves when the run has ended; immediately if
+    /// the prompt waits in a queue.
     pub(crate) async fn run(self) -> Ended {
         let Submission { open, accepted, prompt } = self;
         let Some(accepted) = accepted else { return Ended { outcome: None, new_title: None } };

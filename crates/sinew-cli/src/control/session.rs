@@ -1,4 +1,5 @@
-//! Other sessions, and places in the tree of one. A load that fails leaves the session as it was.
+//! Switches to other sessions, and to other entries in the tree of a session. If loading fails, the current session is
+//! unchanged.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,21 +11,21 @@ use super::{Control, ControlError};
 use crate::app::OpenSession;
 use crate::sessions::StartedSession;
 
-/// The reason that extensions hear where a session is left for a branch of it.
+/// The reason that extensions receive if the session changes to a branch of it.
 const BRANCH: &str = "branch";
 
-/// The text of the user before which a new branch begins, for the editor.
+/// The user message before which a new branch begins, for the editor.
 pub(crate) struct BranchStart {
     pub(crate) text: String,
-    /// An extension refused it: the session stays as it was.
+    /// True if an extension refused the branch; the session is then unchanged.
     pub(crate) cancelled: bool,
 }
 
 impl Control {
-    /// Changes to a new session. Gives whether an extension refused it.
+    /// Changes to a new session. Returns true if an extension refused it.
     ///
     /// # Errors
-    /// `parent` names no session.
+    /// Returns an error if `parent` is not a session.
     pub(crate) async fn new_session(&self, parent: Option<&str>) -> Result<bool, ControlError> {
         let parent = parent.map(|parent| self.app.store.id_of(parent)).transpose()?;
         if self.session().agent.may_switch("new", None).await.cancelled {
@@ -41,13 +42,12 @@ impl Control {
         Ok(false)
     }
 
-    /// Changes to the session that `name` means: its path, or the start or end of its id. Gives whether an extension
-    /// refused it.
+    /// Changes to the session `name`: its path, or the start or end of its id. Returns true if an extension refused it.
     ///
     /// # Errors
-    /// None or several fit, the file is no session, or another process writes it.
+    /// Returns an error if no session or several match, the file is not a session, or another process writes to it.
     pub(crate) async fn switch_session(&self, name: &str) -> Result<bool, ControlError> {
-        // Looked at before anything ends, so that a wrong name costs nothing.
+        // Checked before anything is stopped, so that a wrong name has no effect.
         let file = self.app.store.find(name)?;
         if self.session().agent.may_switch("resume", Some(&file)).await.cancelled {
             return Ok(true);
@@ -62,12 +62,12 @@ impl Control {
         Ok(false)
     }
 
-    /// Changes to a copy that ends before a message of the user.
+    /// Changes to a copy of the session that ends before a message of the user.
     ///
     /// # Errors
-    /// There is no such message.
+    /// Returns an error if the message does not exist.
     pub(crate) async fn branch(&self, entry: &str) -> Result<BranchStart, ControlError> {
-        // Looked at before anything ends, so that a wrong entry costs nothing.
+        // Checked before anything is stopped, so that a wrong entry has no effect.
         self.session().agent.branch_text(entry)?;
         let mut text = String::new();
         let cancelled = self
@@ -80,10 +80,10 @@ impl Control {
         Ok(BranchStart { text, cancelled })
     }
 
-    /// Changes to a copy of the path to the current entry. Gives whether an extension refused it.
+    /// Changes to a copy of the path to the current entry. Returns true if an extension refused it.
     ///
     /// # Errors
-    /// The session is empty.
+    /// Returns an error if the session is empty.
     pub(crate) async fn clone_branch(&self) -> Result<bool, ControlError> {
         let Some(leaf) = self.session().agent.session().leaf().map(str::to_string) else {
             return Err("Cannot clone session: no current entry selected".into());
@@ -91,13 +91,13 @@ impl Control {
         self.copied(&leaf, |old| Ok(old.agent.clone_branch()?)).await
     }
 
-    /// Changes to a copy of the whole session, at the same place of its tree, and gives its file; None: an extension
-    /// refused it.
+    /// Changes to a copy of the whole session, at the same position in its tree, and returns its file; `None` if an
+    /// extension refused it.
     ///
     /// # Errors
-    /// A run is active, or the session is kept in memory only.
+    /// Returns an error if a run is active, or if the session is only kept in memory.
     pub(crate) async fn fork(&self) -> Result<Option<PathBuf>, ControlError> {
-        // Refused while a run is active: asked before anything ends.
+        // Checked before anything is stopped.
         if self.session().agent.is_running() {
             return Err("Agent is already processing: wait until it is done, or abort it".into());
         }
@@ -117,12 +117,12 @@ impl Control {
         Ok(Some(file))
     }
 
-    /// Lets the model write down what a successor needs, and changes to a new session that begins with it. Gives whether
-    /// an extension refused it.
+    /// Lets the model summarise what a successor needs, and changes to a new session that begins with the summary.
+    /// Returns true if an extension refused it.
     ///
     /// # Errors
-    /// A run is active, there is nothing to hand over, somebody ended it, the model wrote nothing, or the session is kept
-    /// in memory only.
+    /// Returns an error if a run is active, there is nothing to summarise, the user cancelled, the model wrote nothing,
+    /// or the session is only kept in memory.
     #[cfg(unix)]
     pub(crate) async fn handoff(&self, focus: Option<&str>) -> Result<bool, ControlError> {
         let open = self.session();
@@ -140,10 +140,11 @@ impl Control {
         Ok(false)
     }
 
-    /// Moves the session and its artifacts to where those of another folder are kept, and gives that folder.
+    /// Moves the session and its artifacts to the sessions of another directory, and returns that directory.
     ///
     /// # Errors
-    /// The folder is not there, a run is active, the session is kept in memory only, or a file cannot be written.
+    /// Returns an error if the directory does not exist, a run is active, the session is only kept in memory, or a file
+    /// cannot be written.
     #[cfg(unix)]
     pub(crate) fn move_to(&self, folder: &Path) -> Result<PathBuf, ControlError> {
         let open = self.session();
@@ -159,11 +160,11 @@ impl Control {
         Ok(folder)
     }
 
-    /// Goes to another entry of the tree. Messages that came meanwhile wait for
+    /// Moves to another entry of the tree. Messages that arrive meanwhile wait for
     /// [`take_up`](sinew_agent::agent::AgentSession::take_up).
     ///
     /// # Errors
-    /// There is no such entry, a run is active, or the branch that is left cannot be summed up.
+    /// Returns an error if the entry does not exist, a run is active, or the previous branch cannot be summarised.
     pub(crate) async fn navigate(
         &self,
         open: &OpenSession,
@@ -173,32 +174,33 @@ impl Control {
         Ok(open.agent.navigate_tree(target, leave).await?)
     }
 
-    /// Gives the session a title.
+    /// Sets the title of the session.
     ///
     /// # Errors
-    /// It is empty.
+    /// Returns an error if the title is empty.
     pub(crate) fn set_title(&self, title: &str) -> Result<(), ControlError> {
         Ok(self.session().agent.set_title(title)?)
     }
 
-    /// The sessions of this folder that hold a message; with `all` those of every folder, and empty ones.
+    /// Lists the sessions of this directory that contain a message; with `all`, the sessions of all directories,
+    /// including empty ones.
     ///
     /// # Errors
-    /// Listing panicked.
+    /// Returns an error if listing panicked.
     pub(crate) async fn list_sessions(&self, all: bool) -> Result<Vec<Listed>, ControlError> {
         let app = Arc::clone(&self.app);
         let listed = tokio::task::spawn_blocking(move || app.store.list(all)).await;
         listed.map_err(|panic| format!("list_sessions: {panic}").into())
     }
 
-    /// Writes the session as one HTML page, and gives its file. `to` is a file or a folder; None: a name in the working
-    /// folder. With `details` the page shows the system prompt and the tools.
+    /// Exports the session as one HTML page, and returns the path of the file. `to` is a file or a directory; `None`
+    /// chooses a name in the working directory. With `details` the page contains the system prompt and the tools.
     ///
     /// # Errors
-    /// The page cannot be written.
+    /// Returns an error if the page cannot be written.
     pub(crate) async fn export(&self, to: Option<PathBuf>, details: bool) -> Result<PathBuf, ControlError> {
         let (app, open) = (Arc::clone(&self.app), self.session());
-        // Off the threads that run the agent: a long session takes a while.
+        // Runs outside of the agent's threads, because a long session takes a while.
         let written = tokio::task::spawn_blocking(move || {
             let agent = &open.agent;
             let system = agent.system().join("\n\n");
@@ -223,7 +225,7 @@ impl Control {
             let cwd = &app.startup.paths.cwd;
             let file = agent.session().path().map(Path::to_path_buf);
             match file.filter(|file| file.is_file()) {
-                // A reader of its own: a run goes on writing meanwhile.
+                // A separate reader, because a run may continue to write.
                 Some(file) => sinew_export::export(&app.store.view(&file)?, &options, cwd, to.as_deref()),
                 None => sinew_export::export(&agent.session(), &options, cwd, to.as_deref()),
             }
@@ -231,7 +233,7 @@ impl Control {
         Ok(written.await.map_err(|panic| format!("export_html: {panic}"))??)
     }
 
-    /// Changes to the session that `make` gives, unless an extension refuses it at `entry`; gives whether one did.
+    /// Changes to the session that `make` returns, unless an extension refuses it at `entry`. Returns true if one did.
     async fn copied(
         &self,
         entry: &str,
@@ -244,7 +246,7 @@ impl Control {
         self.replace(BRANCH, |control, old| {
             let copy = make(old)?;
             if leaving.skip_restore {
-                // The new session is there for whoever opens it.
+                // The extension opens the new session itself.
                 return Ok(None);
             }
             Ok(Some(match copy {
@@ -256,8 +258,8 @@ impl Control {
         Ok(false)
     }
 
-    /// Ends all work, and changes to the session that `make` gives; None stays. Where it fails the old session stays.
-    /// `reason` is what extensions hear.
+    /// Stops all work, and changes to the session that `make` returns; with `None` the current session stays. If
+    /// opening fails, the old session stays. Extensions receive `reason`.
     async fn replace(
         &self,
         reason: &str,
@@ -266,7 +268,7 @@ impl Control {
         let old = self.session();
         self.quiet(&old).await;
         old.agent.clear_queues().await;
-        // A failure to write was reported when it happened.
+        // A write error was reported when it occurred.
         let _ = old.agent.session().flush();
         let Some(started) = make(self, &old)? else { return Ok(()) };
         let mut warnings = Vec::new();
@@ -275,10 +277,10 @@ impl Control {
         new.agent.change_settings(|new| *new = (*settings).clone());
         self.selection.lock().turn();
         self.offer(&new, &mut Vec::new())?;
-        // A job may have woken the model meanwhile.
+        // A job may have started a run meanwhile.
         self.quiet(&old).await;
         self.enter(Arc::new(new)).await;
-        // Its shell and jobs end with it, which may take a moment.
+        // Terminates the shell and the jobs of the old session, which may take a moment.
         tokio::task::block_in_place(|| old.host.close());
         let agent = &self.session().agent;
         let previous = old.agent.session().path().map(Path::to_path_buf);

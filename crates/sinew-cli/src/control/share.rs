@@ -1,4 +1,4 @@
-//! Sharing a session: its page, given to a program that publishes it.
+//! Shares a session: passes its HTML page to a program that publishes it.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -10,29 +10,30 @@ use tokio::process::Command;
 
 use super::{Control, ControlError};
 
-/// The program that publishes where the settings name none.
+/// The default command that publishes a page.
 const GIST: &str = "gh gist create --public=false";
 
-/// A folder for the page that only the user can read; dropping it removes it.
+/// A directory for the page that only the user can read. Dropping it deletes it.
 struct PrivateFolder(PathBuf);
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        // The system clears its folder of temporary files by itself.
+        // If this fails, the system cleans its directory of temporary files eventually.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 impl Control {
-    /// The command that publishes a page.
+    /// Returns the command that publishes a page.
     pub(crate) fn share_command(&self) -> &str {
         self.app.startup.settings.share.command.as_deref().filter(|command| !command.is_empty()).unwrap_or(GIST)
     }
 
-    /// Publishes the session, and gives the link that the command told last. [`Control::abort_bash`] ends it.
+    /// Publishes the session, and returns the last link in the output of the command. [`Control::abort_bash`] cancels
+    /// it.
     ///
     /// # Errors
-    /// The command fails, tells no link or was ended.
+    /// Returns an error if the command fails, prints no link or was cancelled.
     pub(crate) async fn share(&self) -> Result<String, ControlError> {
         let (running, cancel) = self.bash.begin();
         let name = format!("sinew-share-{:016x}", self.app.clock.random());
@@ -48,7 +49,7 @@ impl Control {
         let ended = tokio::select! {
             ended = child.wait_with_output() => ended,
             () = cancelled(&cancel) => {
-                // What the shell began ends with it.
+                // Also stops the programs that the shell started.
                 let _ = group.map(|group| rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
                 return Err("sharing was ended: nothing more is published".into());
             }

@@ -1,4 +1,4 @@
-//! Everything that can be known of a session. Nothing of it waits for a run.
+//! Queries of a session's state. None of them waits for a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use sinew_tools::tool::Tool;
 
 use super::{Control, ControlError};
 
-/// The session and its agent at one moment.
+/// A snapshot of the session and its agent.
 pub(crate) struct State {
     pub(crate) session: SessionIdentity,
-    /// The mode that was last recorded in the session, `none` without one.
+    /// The mode that was last recorded in the session, or `none`.
     pub(crate) session_mode: String,
     pub(crate) title: Option<String>,
     pub(crate) cwd: PathBuf,
@@ -27,39 +27,39 @@ pub(crate) struct State {
     pub(crate) is_compacting: bool,
     pub(crate) is_retrying: bool,
     pub(crate) settings: Arc<AgentSettings>,
-    /// Messages of the context.
+    /// The number of messages in the context.
     pub(crate) messages: usize,
-    /// Messages that wait in the queues.
+    /// The number of queued messages.
     pub(crate) queued: usize,
     pub(crate) todo: Vec<Phase>,
     pub(crate) system: String,
-    /// The tools that the model is offered and people may see.
+    /// The tools that are offered to the model and shown to people.
     pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
 
-/// The names of a session.
+/// The identifiers of a session.
 pub(crate) struct SessionIdentity {
     pub(crate) id: String,
-    /// None: it is kept in memory only.
+    /// `None` if the session is only kept in memory.
     pub(crate) file: Option<PathBuf>,
 }
 
-/// Counts, cost and fill of the window.
+/// Message counts, cost, and usage of the context window.
 pub(crate) struct Stats {
     pub(crate) session: SessionIdentity,
     pub(crate) title: Option<String>,
     pub(crate) model: String,
     pub(crate) counts: SessionStats,
     pub(crate) context: Option<ContextUsage>,
-    /// The share of servers in the context; None where the session has none.
+    /// The number of tokens in the context that MCP servers use; `None` if the session has no servers.
     pub(crate) servers: Option<ServersTokens>,
 }
 
 impl Control {
-    /// The session and its agent now.
+    /// Returns the current state of the session and its agent.
     ///
     /// # Errors
-    /// The session file can no longer be read.
+    /// Returns an error if the session file cannot be read any more.
     pub(crate) fn state(&self) -> Result<State, ControlError> {
         let open = self.session();
         let agent = &open.agent;
@@ -88,10 +88,10 @@ impl Control {
         })
     }
 
-    /// Counts, cost and fill of the window.
+    /// Returns the message counts, the cost, and the usage of the context window.
     ///
     /// # Errors
-    /// The session file can no longer be read.
+    /// Returns an error if the session file cannot be read any more.
     pub(crate) fn stats(&self) -> Result<Stats, ControlError> {
         let open = self.session();
         let agent = &open.agent;
@@ -108,31 +108,31 @@ impl Control {
         Ok(Stats { session, title, model: agent.model().model.key(), counts, context, servers })
     }
 
-    /// The messages of the context.
+    /// Returns the messages of the context.
     ///
     /// # Errors
-    /// The session file can no longer be read.
+    /// Returns an error if the session file cannot be read any more.
     pub(crate) fn messages(&self) -> Result<Vec<AgentMessage>, ControlError> {
         Ok(self.session().agent.conversation()?)
     }
 
-    /// The text of the last answer; None where there is none.
+    /// Returns the text of the last answer; `None` if there is no answer.
     ///
     /// # Errors
-    /// The session file can no longer be read.
+    /// Returns an error if the session file cannot be read any more.
     pub(crate) fn last_text(&self) -> Result<Option<String>, ControlError> {
         Ok(self.session().agent.last_text()?)
     }
 
-    /// The messages of the user before which a branch may begin: entry and text.
+    /// Returns the user messages before which a branch can begin: entry and text.
     ///
     /// # Errors
-    /// The session file can no longer be read.
+    /// Returns an error if the session file cannot be read any more.
     pub(crate) fn branch_points(&self) -> Result<Vec<(String, String)>, ControlError> {
         Ok(self.session().agent.branch_points()?)
     }
 
-    /// The slash commands of extensions, skills, commands and templates, and the prompts of servers.
+    /// Returns the slash commands of extensions, skills, commands and templates, and the prompts of MCP servers.
     pub(crate) fn listed_commands(&self) -> Vec<ListedCommand> {
         let (commands, _) = self.app.commands();
         let mut list = self.app.resources().resources.listed_commands(&commands);

@@ -1,4 +1,4 @@
-//! Work that goes on beside other verbs.
+//! Runs work in the background.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -6,25 +6,25 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-/// Tasks that may be at work side by side.
+/// The maximum number of concurrent tasks.
 pub(crate) const MOST: usize = 100;
 
-/// The tasks that are at work.
+/// The running tasks.
 #[derive(Default)]
 pub(crate) struct Tasks {
     running: Mutex<JoinSet<()>>,
 }
 
 impl Tasks {
-    /// Returns true if as many tasks are at work as may be.
+    /// Returns true if the maximum number of tasks is running.
     pub(crate) async fn is_full(&self) -> bool {
         let mut running = self.running.lock().await;
         while running.try_join_next().is_some() {}
         running.len() >= MOST
     }
 
-    /// Begins `work` before it returns, so that it has its place before whatever is begun next, and lets it go on
-    /// beside the caller.
+    /// Polls `work` once before it returns, so that it starts before anything that is started later, and then continues
+    /// it in the background.
     pub(crate) async fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut work = Box::pin(work);
         let begun = std::future::poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
@@ -33,7 +33,7 @@ impl Tasks {
         }
     }
 
-    /// Calls `stop` now and at each `interval` until every task has ended.
+    /// Calls `stop` immediately and after each `interval` until all tasks have ended.
     pub(super) async fn join(&self, stop: impl Fn(), interval: Duration) {
         let mut running = self.running.lock().await;
         loop {

@@ -1,4 +1,4 @@
-//! Selection of tools, the list of tasks, and reading files anew.
+//! Selects tools, sets the todo list, and reloads files.
 
 use std::sync::Arc;
 
@@ -11,49 +11,49 @@ use super::{Control, ControlError};
 use crate::app::OpenSession;
 use crate::app::tools::with_servers;
 
-/// The user's selection of tools. It outlives the session.
+/// The user's selection of tools, which stays in force when the session changes.
 #[derive(Default)]
 pub(super) struct ToolSelection {
-    /// The tools that are on; None: those that flags and settings leave, and the client's.
+    /// The enabled tools; `None` for those that flags and settings enable, and those of the client.
     names: Option<Vec<String>>,
-    /// Those that are to be on in the next session; None: the same.
+    /// The tools to enable in the next session; `None` for no change.
     next: Option<Vec<String>>,
-    /// The only ones that the mode of the session allows; None: all.
+    /// The tools that the mode of the session allows; `None` for all.
     allowed: Option<Vec<String>>,
-    /// Tools that the client of the mode runs itself.
+    /// Tools that the client runs itself.
     client: Vec<Arc<dyn Tool>>,
 }
 
 impl ToolSelection {
-    /// Takes the tools that the mode of the session allows.
+    /// Sets the tools that the mode of the session allows.
     pub(super) fn allow(&mut self, allowed: Option<Vec<String>>) {
         self.allowed = allowed;
     }
 
-    /// Another session begins.
+    /// Applies the selection for the next session, because it begins.
     pub(super) fn turn(&mut self) {
         self.names = self.next.take().or(self.names.take());
     }
 }
 
-/// A tool that was switched on or off.
+/// A tool that was enabled or disabled.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SwitchedTool {
     pub(crate) is_on: bool,
-    /// Tokens that a provider may have cached and reads anew; None: it applies from the next session on.
+    /// The number of cached tokens that the change invalidates; `None` if it applies from the next session on.
     pub(crate) lost: Option<u64>,
 }
 
-/// A tool, and whether the model is offered it.
+/// A tool, and whether it is offered to the model.
 pub(crate) struct ListedTool {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) is_active: bool,
-    /// The same of the next session, where that differs.
+    /// Whether it is offered in the next session, if that differs.
     pub(crate) in_next: Option<bool>,
 }
 
 impl Control {
-    /// All tools that there are: those of the session, then the client's.
+    /// Returns all tools: those of the session, then those of the client.
     pub(crate) fn tools(&self) -> Vec<ListedTool> {
         let open = self.session();
         let active = open.agent.tools();
@@ -66,11 +66,12 @@ impl Control {
         listed.collect()
     }
 
-    /// Switches a tool of the model on or off. It counts from the next session on, since providers cache what stands in
-    /// front of requests; at once with `now`, with all that was switched before, and where nothing was sent yet.
+    /// Enables or disables a tool. The change applies from the next session on, because tools are part of the prefix
+    /// that providers cache. With `now`, or if no request was sent yet, it applies at once, together with earlier
+    /// changes.
     ///
     /// # Errors
-    /// A file of the system prompt cannot be read, or the session file can no longer be.
+    /// Returns an error if a file of the system prompt or the session file cannot be read any more.
     pub(crate) fn switch_tool(&self, name: &str, now: bool) -> Result<SwitchedTool, ControlError> {
         let open = self.session();
         let lost = self.cached_tokens(&open)?;
@@ -99,20 +100,20 @@ impl Control {
         Ok(SwitchedTool { is_on, lost: Some(lost.unwrap_or_default()) })
     }
 
-    /// The tokens of a session that a provider may have cached; None: nothing was sent yet.
+    /// Returns the number of tokens of a session that a provider may have cached; `None` if no request was sent yet.
     ///
     /// # Errors
-    /// The session file can no longer be read.
+    /// Returns an error if the session file cannot be read any more.
     pub(super) fn cached_tokens(&self, open: &OpenSession) -> Result<Option<u64>, ControlError> {
         let was_sent = open.agent.conversation()?.iter().any(|message| matches!(message, AgentMessage::Assistant(_)));
         let usage = if was_sent { open.agent.context_usage()? } else { None };
         Ok(was_sent.then(|| usage.map_or(0, |usage| usage.tokens)))
     }
 
-    /// Offers these tools and no others, from the next turn on.
+    /// Enables exactly these tools, from the next turn on.
     ///
     /// # Errors
-    /// A name is unknown, or a file of the system prompt cannot be read.
+    /// Returns an error if a name is unknown, or if a file of the system prompt cannot be read.
     pub(crate) fn select_tools(&self, names: Vec<String>) -> Result<(), ControlError> {
         let open = self.session();
         let known = self.known(&open);
@@ -124,7 +125,7 @@ impl Control {
         self.offer(&open, &mut Vec::new())
     }
 
-    /// Names that tools of the client may not have.
+    /// Returns the names that tools of the client must not have.
     pub(crate) fn taken_names(&self) -> Vec<String> {
         let open = self.session();
         let own = self.app.known_tools(&open.host, open.servers().as_ref());
@@ -132,10 +133,10 @@ impl Control {
         builtin.chain(own.iter().map(|tool| tool.name().to_string())).collect()
     }
 
-    /// Takes tools of the client in place of those that it brought before, and offers them.
+    /// Replaces the tools of the client, and enables the new ones.
     ///
     /// # Errors
-    /// A file of the system prompt cannot be read.
+    /// Returns an error if a file of the system prompt cannot be read.
     pub(crate) fn set_client_tools(&self, tools: Vec<Arc<dyn Tool>>) -> Result<(), ControlError> {
         {
             let mut selection = self.selection.lock();
@@ -149,10 +150,10 @@ impl Control {
         self.offer(&self.session(), &mut Vec::new())
     }
 
-    /// Puts the user's list of tasks in place of the one there is; gives what became of it.
+    /// Replaces the todo list, and returns the result.
     ///
     /// # Errors
-    /// Two phases have one name, or a name is missing.
+    /// Returns an error if two phases have the same name, or if a name is missing.
     pub(crate) fn set_todo(&self, phases: Vec<Phase>) -> Result<Vec<Phase>, ControlError> {
         let open = self.session();
         let phases = open.host.set_todo(phases).map_err(|reason| format!("set_todos: {reason}"))?;
@@ -160,10 +161,10 @@ impl Control {
         Ok(phases)
     }
 
-    /// Reads skills, commands, templates, rules and the files of the system prompt anew; gives the warnings.
+    /// Reloads skills, commands, templates, rules and the files of the system prompt, and returns the warnings.
     ///
     /// # Errors
-    /// A flag names a file that is gone.
+    /// Returns an error if a file named by a flag does not exist any more.
     pub(crate) async fn reload(&self) -> Result<Vec<String>, ControlError> {
         let open = self.session();
         let mut warnings = Vec::new();
@@ -174,7 +175,7 @@ impl Control {
         Ok(warnings)
     }
 
-    /// Offers the selected tools, from the next turn on. Faults in files of the prompt go to `warnings`.
+    /// Enables the selected tools, from the next turn on. Faults in files of the system prompt are added to `warnings`.
     pub(super) fn offer(&self, open: &OpenSession, warnings: &mut Vec<String>) -> Result<(), ControlError> {
         let (names, allowed) = {
             let selection = self.selection.lock();
@@ -197,7 +198,7 @@ impl Control {
         Ok(())
     }
 
-    /// The tools that are on where the user has chosen none.
+    /// Returns the tools that are enabled by default.
     fn offered(&self, open: &OpenSession) -> Result<Vec<Arc<dyn Tool>>, ControlError> {
         let own = self.app.toolset(&open.host, open.servers().as_ref())?;
         let client = self.selection.lock().client.clone();

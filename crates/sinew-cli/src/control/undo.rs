@@ -1,4 +1,4 @@
-//! Undo and redo of the files that turns changed.
+//! Undoes and redoes the file changes of turns.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::{Control, ControlError};
 use crate::app::OpenSession;
 use sinew::checkpoint::{Force, PlanEntry};
 
-/// Files that a question lists for a selection at most.
+/// The maximum number of files that a question lists for selection.
 const MOST_CHOICES: usize = 50;
 
-/// Lines of a plan that a question shows at most.
+/// The maximum number of lines of a plan in a question.
 const QUESTION_LINES: usize = 16;
 
 const ALL: &str = "Yes, all that can be undone";
@@ -25,17 +25,17 @@ const NONE: &str = "No, leave everything as it is";
 /// The arguments of `/undo`, `/redo` and `sinew undo`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct UndoArguments {
-    /// From 1; 0 is 1 too.
+    /// Counted from 1; 0 means 1.
     pub(crate) turns: usize,
-    /// As the user wrote them, relative to the working folder.
+    /// The paths as the user wrote them, relative to the working directory.
     pub(crate) paths: Vec<String>,
-    /// Overwrites files that somebody changed after the turn.
+    /// Overwrites files that were changed after the turn.
     pub(crate) force: bool,
-    /// Nothing is written.
+    /// Writes nothing.
     pub(crate) dry_run: bool,
-    /// Nobody is asked.
+    /// Does not ask for confirmation.
     pub(crate) yes: bool,
-    /// The session goes back to the message that began the turn.
+    /// Moves the session back to the message that began the turn.
     pub(crate) with_conversation: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Direction {
 }
 
 impl UndoArguments {
-    /// Reads `[N] [PATH…] [--dry-run] [--yes] [--force] [--with-conversation]`.
+    /// Parses `[N] [PATH…] [--dry-run] [--yes] [--force] [--with-conversation]`.
     ///
     /// # Errors
     /// Returns an error if an option is unknown.
@@ -72,10 +72,10 @@ impl UndoArguments {
         Ok(read)
     }
 
-    /// Returns the request to the agent; paths outside of `cwd` are refused.
+    /// Returns the request to the agent.
     ///
     /// # Errors
-    /// A path lies outside of the working folder.
+    /// Returns an error if a path is outside of the working directory.
     pub(crate) fn request(&self, cwd: &std::path::Path) -> Result<UndoRequest, ControlError> {
         let below = |path: &String| {
             let outside = || format!("{path}: undo covers only files below {}", cwd.display());
@@ -94,7 +94,8 @@ impl Control {
     /// Plans an undo or a redo.
     ///
     /// # Errors
-    /// Undo is off, nothing is left to undo, a checkpoint is lost, or a path lies outside of the working folder.
+    /// Returns an error if undo is disabled, there is nothing left to undo, a checkpoint is missing, or a path is
+    /// outside of the working directory.
     pub(crate) async fn plan_undo(
         &self,
         direction: Direction,
@@ -108,10 +109,10 @@ impl Control {
         })
     }
 
-    /// Undoes or redoes, after the user has seen the plan, where somebody can be asked; returns the text to show.
+    /// Undoes or redoes turns and returns the text to show. If a person can be asked, they confirm the plan first.
     ///
     /// # Errors
-    /// A run is active, or as [`Control::plan_undo`].
+    /// Returns an error if a run is active, and the errors of [`Control::plan_undo`].
     pub(crate) async fn undo(&self, direction: Direction, arguments: &UndoArguments) -> Result<String, ControlError> {
         if self.session().agent.is_running() {
             return Err("wait until the model is done, or stop it, before you undo".into());
@@ -131,10 +132,10 @@ impl Control {
         Ok(result_text(&result.0) + &result.1)
     }
 
-    /// Carries a plan out. Returns the result, and a remark about the conversation.
+    /// Executes a plan. Returns the result, and a remark about the conversation.
     ///
     /// # Errors
-    /// A run is active, a checkpoint is lost, or the store cannot be written.
+    /// Returns an error if a run is active, a checkpoint is missing, or the store cannot be written.
     pub(crate) async fn carry_out_undo(
         &self,
         plan: UndoPlan,
@@ -147,7 +148,7 @@ impl Control {
             true => self.leave_turns(&open, &result).await?,
             false => String::new(),
         };
-        // After the move, so that the branch on which the session goes on has it.
+        // Recorded after the move, so that it is on the branch on which the session continues.
         open.agent.keep_undo(&result);
         Ok((result, remark))
     }
@@ -158,7 +159,7 @@ impl Control {
         done.map(|entry| cwd.join(String::from_utf8_lossy(&entry.path).as_ref())).collect()
     }
 
-    /// Moves the leaf of the session before the turns, if all of their changes were undone.
+    /// Moves the current entry of the session to before the turns, if all of their changes were undone.
     async fn leave_turns(&self, open: &Arc<OpenSession>, result: &UndoResult) -> Result<String, ControlError> {
         let Some(first) = result.turns.first() else { return Ok(String::new()) };
         let all = &result.restored.plan.entries;
@@ -173,7 +174,7 @@ impl Control {
     }
 }
 
-/// Shows the plan and asks; a selection restricts it. Returns false if nothing is to be done.
+/// Shows the plan and asks for confirmation; the user may select some files. Returns false if nothing should be done.
 async fn confirm(ask: &dyn Ask, plan: &mut UndoPlan, text: &str) -> bool {
     let option = |label: &str| Choice { label: label.into(), description: None };
     let (count, all) = (plan.plan.count(), plan.plan.entries.len());
@@ -216,7 +217,7 @@ fn shortened(text: &str) -> String {
     format!("{}\n  … and {} more; /undo --dry-run lists all", shown.join("\n"), rest.len())
 }
 
-/// Asks which files are restored. Returns false if none is.
+/// Asks which files to restore. Returns false if the user selects none.
 async fn select(ask: &dyn Ask, plan: &mut UndoPlan) -> bool {
     let entries: Vec<&PlanEntry> = plan.plan.entries.iter().filter(|entry| entry.action.reason().is_none()).collect();
     let labels: Vec<String> = entries.iter().map(|entry| entry_text(entry, plan.turns.len(), false)).collect();
@@ -229,7 +230,8 @@ async fn select(ask: &dyn Ask, plan: &mut UndoPlan) -> bool {
     is_any
 }
 
-/// Reads the answer to a question with several choices: their labels in order, between commas. A label may have commas.
+/// Parses the answer to a question with several choices: the labels in order, separated by commas. A label may contain
+/// commas.
 fn chosen(answer: &str, labels: &[String]) -> Vec<usize> {
     let mut rest = answer;
     let mut chosen: Vec<usize> = Vec::new();
@@ -240,7 +242,7 @@ fn chosen(answer: &str, labels: &[String]) -> Vec<usize> {
             after => after.strip_prefix(", "),
         };
         let fitting = (first..labels.len()).filter_map(|at| Some((at, after(&labels[at])?)));
-        // The longest: another label may begin like it.
+        // Prefers the longest label, because another label may be a prefix of it.
         let Some((at, after)) = fitting.max_by_key(|(at, _)| labels[*at].len()) else { return Vec::new() };
         chosen.push(at);
         rest = after;

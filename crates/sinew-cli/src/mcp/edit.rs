@@ -1,4 +1,5 @@
-//! Changes one entry of a file that names servers, and leaves the rest as it is: comments, order, white space.
+//! Changes one entry of a file that configures MCP servers, and leaves the rest unchanged: comments, order, white
+//! space.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::startup::Startup;
 
-/// Byte order marks may be before the text.
+/// The text may begin with a byte order mark.
 const MARK: char = '\u{feff}';
 
 pub(super) fn add(startup: &Startup, name: &str) -> Result<u8, Failure> {
@@ -50,7 +51,7 @@ pub(super) fn switch(startup: &Startup, entries: &Entries, name: &str, on: bool)
     print(&format!("{word} \"{name}\" in {}; it applies from the next session on\n", short(&path)))
 }
 
-/// Switches an entry on or off in its file, and gives the file.
+/// Enables or disables an entry in its file, and returns the path of the file.
 pub(crate) fn set_enabled(startup: &Startup, entries: &Entries, name: &str, on: bool) -> Result<PathBuf, Failure> {
     let command = if on { "enable" } else { "disable" };
     let path = holder(startup, entries, command, name)?;
@@ -58,7 +59,7 @@ pub(crate) fn set_enabled(startup: &Startup, entries: &Entries, name: &str, on: 
         let missing = || format!("{}: no server named {name}", path.display());
         let entry = member(servers, name).ok_or_else(missing)?;
         let entry = entry.object_value().ok_or_else(|| format!("{}: {name} is not an object", path.display()))?;
-        // Another program's word for the same.
+        // Other programs use this key for the same purpose.
         if let Some(other) = member(&entry, "disabled") {
             other.remove();
         }
@@ -73,13 +74,13 @@ pub(crate) fn set_enabled(startup: &Startup, entries: &Entries, name: &str, on: 
     Ok(path)
 }
 
-/// The file that a new entry goes to.
+/// Returns the file for a new entry.
 fn target(startup: &Startup) -> PathBuf {
     let folder = if startup.args.mcp.project { &startup.paths.project } else { &startup.paths.agent };
     folder.join("mcp.json")
 }
 
-/// The file with the entry that counts, or the one that a flag means.
+/// Returns the file with the entry in force, or the file that a flag selects.
 fn holder(startup: &Startup, entries: &Entries, command: &str, name: &str) -> Result<PathBuf, Failure> {
     if startup.args.mcp.project {
         return Ok(target(startup));
@@ -91,7 +92,7 @@ fn holder(startup: &Startup, entries: &Entries, command: &str, name: &str) -> Re
     }
 }
 
-/// The entry that the flags describe.
+/// Builds the entry that the flags describe.
 fn described(name: &str, args: &McpArgs) -> Result<CstInputValue, String> {
     let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
     if name.is_empty() || name.len() > 100 || !name.chars().all(letter) {
@@ -142,7 +143,7 @@ fn pairs(given: &[String], mark: char, flag: &str, shape: &str) -> Result<Vec<(S
     given.iter().map(pair).collect()
 }
 
-/// Lets `edit` change the servers of a file, which is made where it is missing. Other processes wait meanwhile.
+/// Applies `edit` to the servers of a file, which is created if it is missing. Locks the file against other processes.
 fn change(path: &Path, edit: impl FnOnce(&CstObject) -> Result<(), String>) -> Result<(), Failure> {
     let changed = files::update(path, |old| {
         edited(old.unwrap_or_default(), edit).map_err(|reason| Error::new(ErrorCode::InvalidArgument, reason))
@@ -169,7 +170,7 @@ fn edited(text: &str, edit: impl FnOnce(&CstObject) -> Result<(), String>) -> Re
     Ok(format!("{}{root}", &text[..text.len() - body.len()]))
 }
 
-/// The member of a name; of two the last one counts.
+/// Returns the member with this name; the last one if there are several.
 fn member(object: &CstObject, name: &str) -> Option<CstObjectProp> {
     object
         .properties()

@@ -1,4 +1,4 @@
-//! `sinew mcp list` and `sinew mcp get`. No server is started.
+//! Implements `sinew mcp list` and `sinew mcp get`. They start no server.
 
 use serde_json::{Value, json};
 use sinew_agent::mcp::cache::{Cache, KnownServer};
@@ -47,7 +47,7 @@ pub(super) fn get(startup: &Startup, entries: &Entries, name: &str) -> Result<u8
         match &config.transport {
             Transport::Stdio { command, args, env, cwd } => {
                 rows.push(("command", [std::slice::from_ref(command), args].concat().join(" ")));
-                // Values may be secrets.
+                // Only the names, because the values may be secrets.
                 let names: Vec<&str> = env.iter().map(|(name, _)| name.as_str()).collect();
                 rows.extend((!names.is_empty()).then(|| ("env", names.join(", "))));
                 rows.extend(cwd.iter().map(|cwd| ("cwd", cwd.display().to_string())));
@@ -76,7 +76,7 @@ pub(super) fn get(startup: &Startup, entries: &Entries, name: &str) -> Result<u8
     print(&out)
 }
 
-/// The era of a server, for a person.
+/// Describes the protocol version of a server.
 fn protocol(era: Era) -> &'static str {
     match era {
         Era::Modern => "2026-07-28",
@@ -95,13 +95,13 @@ fn config(entry: &Entry) -> Option<&ServerConfig> {
     }
 }
 
-/// The tools that are used, and their bytes.
+/// Returns the number of enabled tools, and their size in bytes.
 fn counted(config: &ServerConfig, known: &KnownServer) -> (usize, usize) {
     let used = known.tools.iter().filter(|tool| config.tools.takes(&tool.name));
     used.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.bytes()))
 }
 
-/// The state of an entry, and a remark on it.
+/// Returns the state of an entry, and a remark on it.
 fn state(entry: &Entry, cache: &Cache) -> (String, String) {
     let (state, about) = match &entry.standing {
         Standing::Ready(config) => match cache.get(&config.hash) {

@@ -1,4 +1,4 @@
-//! `sinew mcp login NAME` and `sinew mcp logout NAME`: logins at servers by OAuth.
+//! Implements `sinew mcp login NAME` and `sinew mcp logout NAME`: OAuth logins at servers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) fn login(startup: &Startup, warnings: &[String], name: &str) -> Resul
             code = signalled => Ok(code),
         }
     });
-    // What the server offers is written to the cache, and a read of the terminal may still wait.
+    // The lists of the server are written to the cache, and a read from the terminal may still be blocked.
     drop(manager);
     runtime.shutdown_timeout(Duration::from_secs(5));
     code
@@ -39,7 +39,7 @@ pub(super) fn logout(startup: &Startup, warnings: &[String], name: &str) -> Resu
     }
 }
 
-/// The end of a login in words.
+/// Describes the result of a logout.
 pub(crate) fn logged_out(name: &str, logout: &Logout) -> String {
     let gone = format!("Signed out of \"{name}\": its tokens were deleted from this machine");
     match logout {
@@ -76,7 +76,7 @@ async fn log_in(manager: &Arc<Manager>, name: &str, stdin: bool) -> Result<u8, F
         }
     };
     login.finish(pasted).await.map_err(|error| Failure::failed(error.message))?;
-    // The token is kept; the server has the last word on it.
+    // The token is stored, but only the server can say whether it accepts it.
     if let Err(reason) = manager.connect(name).await {
         return Err(Failure::failed(format!("Signed in to {issuer}, but the server rejects the login: {reason}")));
     }

@@ -1,13 +1,13 @@
-//! `sinew mcp …`: servers of the Model Context Protocol, those that we use and the one that we are.
+//! Implements `sinew mcp …`: manages the MCP servers that sessions use, and serves Sinew's own tools.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `servers` | the servers that a session may use, from the files that name them |
+//! | `servers` | the servers that a session may use, from the configuration files |
 //! | `list` | `list` and `get` |
-//! | `edit` | `add`, `remove`, `enable` and `disable`: one entry of a file changes, and nothing else in it |
+//! | `edit` | `add`, `remove`, `enable` and `disable`: change one entry of a file and nothing else |
 //! | `test` | `test` |
 //! | `login` | `login` and `logout` |
-//! | `serve` | `serve`: the core's tools for other agents |
+//! | `serve` | `serve`: Sinew's tools for other agents |
 
 pub(crate) mod edit;
 mod list;
@@ -67,10 +67,10 @@ A known server is started by the first call to one of its tools. Models find too
 mcp_SERVER_TOOL, also in permissions: --deny 'mcp_tracker_*'.
 ";
 
-/// Runs the command that the words behind `mcp` name.
+/// Runs the command that the words after `mcp` name.
 ///
 /// # Errors
-/// There is no such command, or it fails.
+/// Returns an error if the command does not exist, or if it fails.
 pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Result<u8, Failure> {
     if !matches!(words, ["add", ..]) {
         let mcp = &startup.args.mcp;
@@ -111,7 +111,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
     }
 }
 
-/// Reads the files and shows what is wrong with them.
+/// Reads the files and prints warnings about them.
 fn read(startup: &Startup, warnings: &[String]) -> Result<Entries, Failure> {
     let entries = servers::entries(startup, &servers::keys(startup)?)?;
     warn(warnings);

@@ -1,4 +1,4 @@
-//! The servers that a session may use: the files that name them, and what it takes to reach them.
+//! Finds the MCP servers that a session may use in the configuration files, and prepares their connections.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use crate::output::warn;
 use crate::secrets;
 use crate::startup::Startup;
 
-/// Reads the files: of flags, of the project, of the user. `keys` are the variables that hold keys of providers. Starts
-/// nothing.
+/// Reads the files of flags, of the project and of the user. `keys` are the variables that contain keys of providers.
+/// Starts no server.
 ///
 /// # Errors
-/// A file that a flag names cannot be read.
+/// Returns an error if a file named by a flag cannot be read.
 pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Failure> {
     let Startup { args, environment, paths, settings, trusted, .. } = startup;
     if args.resources.no_mcp || !settings.mcp.enabled {
@@ -81,17 +81,17 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
     Ok(Entries { warnings, ..entries })
 }
 
-/// The ones who answer what servers ask: extensions, then a person.
+/// Answers the requests of servers: first extensions, then the user.
 #[derive(Default)]
 pub(crate) struct Person {
     pub(crate) ask: Option<Arc<dyn Ask>>,
     pub(crate) hooks: Option<Arc<ServerHooks>>,
 }
 
-/// The manager of the servers. Reads the files and the cache, and starts nothing.
+/// Creates the manager of the servers. Reads the files and the cache, and starts no server.
 ///
 /// # Errors
-/// As [`entries`].
+/// Returns the errors of [`entries`].
 pub(crate) fn manager(
     startup: &Startup,
     keys: &[String],
@@ -105,7 +105,7 @@ pub(crate) fn manager(
     Ok(Manager::new(parts_of(entries, startup, keys, person, clock, reserved)))
 }
 
-/// The parts of a manager of these servers.
+/// Returns the parts of a manager for these servers.
 fn parts_of(
     entries: Entries,
     startup: &Startup,
@@ -126,7 +126,7 @@ fn parts_of(
     ManagerParts { entries, cache, connector, host: Box::new(host), clock, reserved }
 }
 
-/// One server at an address that no file names.
+/// Returns an entry for a URL that no file contains.
 pub(super) fn at_address(name: &str, url: &str) -> Entries {
     let text = serde_json::json!({"mcpServers": {name: {"url": url}}}).to_string();
     let file = ConfigFile { path: PathBuf::from("--url"), origin: Origin::Client, trusted: true, text };
@@ -152,7 +152,7 @@ fn connector(
     })
 }
 
-/// A path as a person reads it: below the home folder with `~`.
+/// Shortens a path for display: `~` replaces the home directory.
 pub(crate) fn short(path: &Path) -> String {
     let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
     match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_path_buf)) {
@@ -161,12 +161,12 @@ pub(crate) fn short(path: &Path) -> String {
     }
 }
 
-/// The variables that hold keys of providers.
+/// Returns the variables that contain keys of providers.
 pub(crate) fn keys(startup: &Startup) -> Result<Vec<String>, Failure> {
     Ok(ModelSelector::read(startup, &secrets::none(), "")?.key_names())
 }
 
-/// The entry that counts for a name.
+/// Returns the entry in force for a name.
 pub(super) fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Result<&'a Entry, Failure> {
     let mut counting = entries.list.iter().filter(|entry| !matches!(entry.standing, Standing::Shadowed(_)));
     counting.find(|entry| entry.name == name).ok_or_else(|| {
@@ -179,7 +179,7 @@ pub(super) fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Resul
     })
 }
 
-/// The servers, where the one that is named can be used. What is said to servers is shown where that is `traced`.
+/// Returns the servers if the named one can be used. With `traced`, all traffic is shown.
 pub(super) fn ready(
     startup: &Startup,
     warnings: &[String],
@@ -206,7 +206,7 @@ pub(super) fn ready(
     let entries = manager.entries();
     let entry = find(&entries, command, name)?;
     match &entry.standing {
-        // Another entry of the name counts where this one is shadowed.
+        // If this one is shadowed, another entry with the same name is in force.
         Standing::Ready(_) | Standing::Shadowed(_) => {}
         Standing::Disabled => {
             return Err(Failure::failed(format!("Server \"{name}\" is disabled. Run sinew mcp enable {name} first.")));

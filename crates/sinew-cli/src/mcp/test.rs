@@ -1,4 +1,4 @@
-//! `sinew mcp test NAME` and `sinew mcp reload`: start servers, and remember what they offer for later starts.
+//! Implements `sinew mcp test NAME` and `sinew mcp reload`: they start servers and cache their lists for later starts.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,14 +12,14 @@ use crate::output::{print, tell, warn};
 use crate::startup::Startup;
 use crate::sys::signals;
 
-/// Tools that are named one by one.
+/// The maximum number of tools that are listed by name.
 const NAMED: usize = 50;
 
 pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
     let manager = ready(startup, warnings, "test", name, true)?;
     let entries = manager.entries();
     if let Standing::Ready(config) = &find(&entries, "test", name)?.standing {
-        // A first start may download for a while.
+        // The first start of a server may download packages for a while.
         tell(&match &config.transport {
             Transport::Stdio { command, .. } => format!("Starting {command} …"),
             Transport::Http { url, .. } => format!("Connecting to {url} …"),
@@ -58,13 +58,13 @@ pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<
         if let Some(words) = connection.last_words() {
             tell(&format!("Last line on its stderr: {words}"));
         }
-        // The runtime ends without what it has not begun.
+        // The runtime drops tasks that have not begun, so wait for the cache.
         manager.written().await;
         print(&out)
     })
 }
 
-/// Starts the servers of these names, or all, side by side, and remembers what they offer.
+/// Starts the named servers, or all, at the same time, and caches their lists.
 pub(super) fn reload(startup: &Startup, warnings: &[String], names: &[&str]) -> Result<u8, Failure> {
     let mut told = warnings.to_vec();
     let keys = keys(startup)?;

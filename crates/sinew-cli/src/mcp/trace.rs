@@ -1,5 +1,5 @@
-//! Everything that is said to a server, a line each on standard error: what a login or a handshake fails by can be seen.
-//! No header and no body is in it.
+//! Shows the traffic with a server, one line per message on standard error, to find out why a login or a handshake
+//! fails. Headers and bodies are not shown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) fn show_request(exchange: &Exchange<'_>) {
     show(&format!("{method} {place}: {outcome} in {}", milliseconds(*took)));
 }
 
-/// Shows what the host of a server hears, beside doing what that host does.
+/// Shows what a server sends to its host, and forwards it to that host.
 pub(super) struct TracingHost(pub(super) Arc<dyn ClientHost>);
 
 impl ClientHost for TracingHost {
@@ -50,7 +50,7 @@ impl ClientHost for TracingHost {
     }
 }
 
-/// Shows one line, whatever a server wrote into it.
+/// Prints one line. Line ends in a server's text become blanks.
 fn show(line: &str) {
     tell(&format!("  {}", line.replace(['\n', '\r'], " ")));
 }

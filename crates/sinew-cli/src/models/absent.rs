@@ -1,4 +1,4 @@
-//! The model of an agent that has none yet: it answers every request with the way to one.
+//! The placeholder for a missing model: it answers every request with instructions to configure one.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use sinew_llm::model::Model;
 use sinew_llm::provider::{Auth, Provider, Request};
 use tokio_util::sync::CancellationToken;
 
-/// The provider that stands in where there is none, and its model.
+/// The name of the placeholder's provider and model.
 const NAME: &str = "none";
 
 /// The answer to every request.
@@ -38,20 +38,20 @@ impl Provider for NoModel {
         EventStream::run(message.clone(), move |out| async move {
             let failed =
                 StreamEvent::Error { reason: StopReason::Error, error: Box::new(error), message: Box::new(message) };
-            // Whoever asked may have gone.
+            // The receiver may have been dropped.
             let _ = out.send(failed).await;
         })
     }
 }
 
-/// A model that is none.
+/// Returns the placeholder.
 pub(super) fn reached() -> ResolvedModel {
     let model =
         Model { id: NAME.into(), name: "no model".into(), provider: NAME.into(), api: NAME.into(), ..Model::default() };
     ResolvedModel { provider: Arc::new(NoModel), model, auth: Auth::None }
 }
 
-/// Tells whether a model is the one that stands in.
+/// Returns true if a model is the placeholder.
 pub(crate) fn is_absent(model: &Model) -> bool {
     model.api == NAME
 }

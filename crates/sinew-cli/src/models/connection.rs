@@ -1,4 +1,4 @@
-//! Connections to models: provider, key, and what the program puts around each request.
+//! Connects to models: the provider, the key, and the wrappers around each request.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::config::Environment;
 use crate::settings::Settings;
 
 impl ModelSelector {
-    /// The model that a session had, `provider/id`.
+    /// Connects to the model that a session used before, as `provider/id`.
     ///
     /// # Errors
-    /// It is not known, or cannot be reached.
+    /// Returns an error if the model is unknown or not available.
     pub(crate) async fn again(&self, key: &str) -> Result<ResolvedModel, ErrorInfo> {
         let model = match &self.script {
             Some(script) => script.model(),
@@ -29,7 +29,7 @@ impl ModelSelector {
         self.connect(model).await
     }
 
-    /// A model with its provider and a key.
+    /// Connects to a model with its provider and a key.
     pub(crate) async fn connect(&self, mut model: Model) -> Result<ResolvedModel, ErrorInfo> {
         if let Some(script) = &self.script {
             let provider = self.hiding(Arc::new(script.clone()));
@@ -58,7 +58,7 @@ impl ModelSelector {
         Ok(ResolvedModel { provider: self.hiding(Arc::from(provider)), model, auth: found.auth })
     }
 
-    /// Puts the hiding of values, and the meter where there is one, around a provider.
+    /// Wraps a provider so that values are masked and, if there is a meter, costs are counted.
     fn hiding(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
         let hiding: Arc<dyn Provider> = Arc::new(Hiding::new(provider, Arc::clone(&self.secrets)));
         match &self.meter {
@@ -67,7 +67,7 @@ impl ModelSelector {
         }
     }
 
-    /// [`ModelSelector::connect`] for callers that cannot wait.
+    /// Does the same as [`ModelSelector::connect`] for callers that are not async.
     fn connect_now(&self, model: Model) -> Result<ResolvedModel, ErrorInfo> {
         tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(self.connect(model)))
     }
@@ -76,7 +76,7 @@ impl ModelSelector {
 impl ModelResolver for ModelSelector {
     fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
         let model = match &self.script {
-            // A script is the only one that answers: nothing leaves the machine.
+            // With a script, no other model is used, so nothing leaves the machine.
             Some(script) => script.model(),
             None => self.select(pattern).map_err(|text| Error::new(ErrorCode::NotFound, text))?.model,
         };

@@ -1,4 +1,4 @@
-//! Asks servers for their models, and keeps what they said for a day.
+//! Requests the lists of models from servers, and caches them for a day.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use super::ModelSelector;
 
-/// The answers of servers so far, and the file that keeps them.
+/// The answers of servers so far, and their cache file.
 #[derive(Clone)]
 pub(super) struct DiscoveryAnswers {
     cache: DiscoveryCache,
@@ -25,17 +25,17 @@ pub(super) struct DiscoveryAnswers {
 /// The result of asking a server for its models, for the user.
 #[derive(Debug)]
 pub(crate) struct DiscoveryReport {
-    /// The provider's id.
+    /// The id of the provider.
     pub(crate) provider: String,
-    /// `ollama: cached (3 h ago, 5 models)`.
+    /// A text such as `ollama: cached (3 h ago, 5 models)`.
     pub(crate) text: String,
-    /// The models are known.
+    /// True if the models are known.
     pub(crate) good: bool,
 }
 
 impl ModelSelector {
-    /// The providers that have to be asked for their models: those for which models.json says so, and
-    /// Ollama where no other provider has a key.
+    /// Returns the providers whose models must be requested: those for which models.json requires it, and Ollama if no
+    /// other provider has a key.
     pub(crate) fn wanted(&self) -> Vec<String> {
         let registry = self.registry();
         let keyless = !registry.providers().iter().any(|entry| self.has_own_key(&entry.id));
@@ -43,13 +43,12 @@ impl ModelSelector {
         registry.providers().iter().filter(wanted).map(|entry| entry.id.clone()).collect()
     }
 
-    /// Returns true if models.json says that the provider has to be asked for its models.
+    /// Returns true if models.json says that the provider's models must be requested.
     pub(crate) fn is_configured(&self, provider: &str) -> bool {
         self.registry().provider(provider).is_some_and(|entry| entry.discovery_wanted)
     }
 
-    /// Asks servers for their models, unless the run is offline; answers what to tell the user of each that
-    /// can be asked.
+    /// Requests the models of servers, unless the run is offline. Returns a report for each server that supports it.
     pub(crate) async fn ask(&self, providers: &[String]) -> Vec<DiscoveryReport> {
         if self.offline {
             return Vec::new();
@@ -65,26 +64,26 @@ impl ModelSelector {
 }
 
 impl DiscoveryAnswers {
-    /// Reads the file; one that is missing or broken is an empty one.
+    /// Reads the cache file; a missing or invalid one counts as empty.
     pub(super) fn read(agent: &Path) -> DiscoveryAnswers {
         let file = agent.join("discovery-cache.json");
         DiscoveryAnswers { cache: DiscoveryCache::parse(&std::fs::read_to_string(&file).unwrap_or_default()), file }
     }
 
-    /// Puts what is known and not too old into the table.
+    /// Adds the models of answers that have not expired to the table.
     pub(super) fn merge(&self, registry: &mut Registry) {
         let now = SystemClock.now();
         let known = registry.providers().iter().filter_map(|entry| self.cache.fresh(entry, now)).cloned();
         known.collect::<Vec<_>>().iter().for_each(|found| registry.add_discovered(found));
     }
 
-    /// Returns true if an answer of the provider is kept and not too old.
+    /// Returns true if an unexpired answer of the provider is cached.
     pub(super) fn has(&self, entry: &ProviderEntry) -> bool {
         self.cache.fresh(entry, SystemClock.now()).is_some()
     }
 
-    /// Asks the servers at the same time, but for those whose answer is not too old; what they say goes into
-    /// the table and the file. At most two seconds, besides the commands that tell their keys.
+    /// Requests the models of servers at the same time, unless a cached answer has not expired, and stores the answers
+    /// in the table and the file. Takes at most two seconds, plus the time of commands that print keys.
     pub(super) async fn ask(
         &mut self,
         registry: &mut Registry,
@@ -105,9 +104,9 @@ impl DiscoveryAnswers {
             running.spawn(async move { (place, question(entry, &credentials, &client, now).await) });
         }
         while let Some(done) = running.join_next().await {
-            // A question that crashed has no answer to show.
+            // A task that panicked has no answer.
             let Ok((place, (entry, found))) = done else { continue };
-            // An old answer is better than none.
+            // An expired answer is better than none.
             let old = self.cache.any(&entry).filter(|_| found.state != DiscoveryState::Ok);
             let text = match old {
                 Some(old) => format!("{}; {}", found.describe(false, now), old.describe(true, now)),
@@ -123,7 +122,7 @@ impl DiscoveryAnswers {
         asked.into_iter().map(|(_, asked)| asked).collect()
     }
 
-    /// Asks one server while the run goes on; the next run knows the answer.
+    /// Requests the models of one server in the background, for the next run.
     pub(super) fn ask_later(&self, entry: ProviderEntry, credentials: &Credentials, client: &HttpClient) {
         let (mut own, credentials, client) = (self.clone(), credentials.clone(), client.clone());
         tokio::spawn(async move {
@@ -133,7 +132,7 @@ impl DiscoveryAnswers {
         });
     }
 
-    /// Writes the file whole. Where that fails, the servers are asked again: nobody needs to know.
+    /// Writes the file atomically. An error is ignored, because the servers are then asked again.
     fn keep(&self) {
         let beside = self.file.with_extension(format!("json.{}.tmp", std::process::id()));
         let folder = self.file.parent().map_or(Ok(()), private_folder);

@@ -1,4 +1,4 @@
-//! Commands that print a key: the values that begin with `!` in auth.json and models.json.
+//! Runs commands that print a key: the values that begin with `!` in auth.json and models.json.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -14,10 +14,10 @@ use crate::config::Environment;
 use crate::settings::Settings;
 use crate::sys;
 
-/// The longest time that a command which prints a key may take.
+/// The time limit of a command that prints a key.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
-/// Runs the command behind a `!`, without the keys of providers in its environment.
+/// Returns the function that runs the command after a `!`, without the keys of providers in its environment.
 pub(super) fn runner(environment: &Environment, registry: &Registry, settings: &Settings, cwd: &Path) -> CommandRunner {
     let keys = key_names(environment, registry);
     let variables = Filter { pass: &settings.env.pass_through, keys: &keys }.apply(environment.variables());

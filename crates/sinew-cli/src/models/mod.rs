@@ -1,12 +1,12 @@
 //! The models and keys of a run.
 //!
-//! | module | does |
+//! | module | purpose |
 //! |---|---|
-//! | `selection` | selects a model by the flags, the session, the settings and the keys there are |
-//! | `connection` | joins a model with its provider and a key |
-//! | `discovery` | asks servers for their models and keeps the answers |
-//! | `key_command` | runs the commands that print keys |
-//! | `absent` | the model of an agent that has none yet |
+//! | `selection` | selects a model by the flags, the session, the settings and the available keys |
+//! | `connection` | connects a model to its provider with a key |
+//! | `discovery` | requests the models of servers and caches the answers |
+//! | `key_command` | runs commands that print keys |
+//! | `absent` | the placeholder for a missing model |
 
 mod absent;
 mod connection;
@@ -37,9 +37,9 @@ pub(crate) use connection::http;
 use discovery::DiscoveryAnswers;
 pub(crate) use selection::NO_MODEL;
 
-/// Selects models and connects to them: all models and keys of a run.
+/// Selects models and connects to them. Contains all models and keys of a run.
 pub(crate) struct ModelSelector {
-    /// Replaced as a whole where a server has told its models.
+    /// Replaced as a whole when a server has returned its models.
     registry: RwLock<Arc<Registry>>,
     credentials: Credentials,
     client: HttpClient,
@@ -49,16 +49,16 @@ pub(crate) struct ModelSelector {
     offline: bool,
     secrets: Arc<Secrets>,
     key_names: Vec<String>,
-    /// Counts what requests cost, where somebody wants to know.
+    /// Counts the cost of requests; `None` unless a program reads the output or there is a cost limit.
     meter: Option<Arc<Meter>>,
-    /// Decides between several keys of a provider.
+    /// The id that selects one of several keys of a provider.
     session: String,
     state: Mutex<State>,
-    /// Faults of models.json and auth.json.
+    /// Warnings about models.json and auth.json.
     pub(crate) warnings: Vec<String>,
 }
 
-/// The model that answers, and how much it thinks.
+/// The selected model and its thinking level.
 pub(crate) struct Choice {
     pub(crate) reached: ResolvedModel,
     pub(crate) thinking: ThinkingLevel,
@@ -66,17 +66,17 @@ pub(crate) struct Choice {
 
 #[derive(Default)]
 struct State {
-    /// The model that stands for a role that is not set.
+    /// The model of roles that are not set.
     fallback: String,
-    /// The index of the key that was used last, by provider.
+    /// The index of the key that was last used, by provider.
     used: HashMap<String, usize>,
 }
 
 impl ModelSelector {
-    /// Reads models.json and auth.json; what is broken in them is named in `warnings`.
+    /// Reads models.json and auth.json; faults in them become `warnings`.
     ///
     /// # Errors
-    /// The script cannot be used.
+    /// Returns an error if the script is invalid.
     pub(crate) fn read(startup: &Startup, secrets: &Arc<Secrets>, session: &str) -> Result<ModelSelector, Failure> {
         let Startup { args, environment, paths, settings, files, .. } = startup;
         let mut warnings = Vec::new();
@@ -132,7 +132,7 @@ impl ModelSelector {
         Ok(selector)
     }
 
-    /// All providers and models that are known by now.
+    /// Returns all providers and models that are known so far.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.registry.read())
     }
@@ -145,27 +145,27 @@ impl ModelSelector {
         &self.client
     }
 
-    /// Returns true if there is a key for a provider, or none is needed.
+    /// Returns true if there is a key for a provider, or it needs none.
     pub(crate) fn has_key(&self, provider: &str) -> bool {
         self.registry().provider(provider).is_some_and(|entry| self.credentials.has(entry))
     }
 
-    /// Returns true if there is a key or a login of the user for a provider.
+    /// Returns true if the user has stored a key or a login for a provider.
     pub(crate) fn has_own_key(&self, provider: &str) -> bool {
         self.registry().provider(provider).is_some_and(|entry| self.credentials.has_key(entry))
     }
 
-    /// The values that are hidden from providers, sessions and artifacts.
+    /// Returns the values that are masked for providers, and in sessions and artifacts.
     pub(crate) fn secrets(&self) -> Arc<Secrets> {
         Arc::clone(&self.secrets)
     }
 
-    /// Names of variables that hold keys of providers.
+    /// Returns the names of variables that contain keys of providers.
     pub(crate) fn key_names(&self) -> Vec<String> {
         self.key_names.clone()
     }
 
-    /// The models that can answer: those of providers with a key, or with none to need.
+    /// Returns the available models: those of providers that have a key or need none.
     pub(crate) fn available(&self) -> Vec<Model> {
         match &self.script {
             Some(script) => vec![script.model()],
@@ -177,7 +177,7 @@ impl ModelSelector {
         }
     }
 
-    /// The models that globs mean, in their order, each once.
+    /// Returns the models that match globs, in the order of the globs, without duplicates.
     pub(crate) fn matching(&self, globs: &[String]) -> Vec<Selection> {
         let mut found: Vec<Selection> = Vec::new();
         for glob in globs {
@@ -190,7 +190,7 @@ impl ModelSelector {
         found
     }
 
-    /// The meter of costs, where a flag asks for one.
+    /// Returns the meter of costs; `None` unless a program reads the output or there is a cost limit.
     pub(crate) fn meter(&self) -> Option<Arc<Meter>> {
         self.meter.clone()
     }

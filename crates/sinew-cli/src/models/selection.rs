@@ -1,4 +1,4 @@
-//! Selection of a model: by the flags, the session, the settings and the keys there are.
+//! Selects a model by the flags, the session, the settings and the available keys.
 
 use sinew_llm::error::ErrorKind;
 use sinew_llm::model::{Model, ThinkingLevel};
@@ -9,15 +9,16 @@ use super::{Choice, ModelSelector, absent};
 use crate::args::{Args, ModelArgs};
 use crate::failure::Failure;
 
-/// The error of a start without any model.
+/// The error of a start without a model.
 pub(crate) const NO_MODEL: &str = "No model. Set one up in one of four ways: run sinew login; set a key such as ANTHROPIC_API_KEY, \
 OPENAI_API_KEY or GEMINI_API_KEY; describe a server in models.json; or start Ollama and choose a model with --model ollama/<name>.";
 
 impl ModelSelector {
-    /// Chooses and connects the model to begin with, and how much it thinks. `before` is the conversation so far.
+    /// Selects and connects the first model and its thinking level. `before` is the conversation so far.
     ///
     /// # Errors
-    /// There is no model, the one that was asked for is not known or cannot do what was asked, or has no key.
+    /// Returns an error if there is no model, or if the requested one is unknown, has no key, or does not support the
+    /// request.
     pub(crate) async fn choose(
         &mut self,
         args: &Args,
@@ -45,11 +46,11 @@ impl ModelSelector {
         Ok(Choice { reached, thinking })
     }
 
-    /// The choice where there is no model, for a mode in which one can be set up: a model that answers every request with
-    /// the way to one. Gives `why` back where the user asked for a model that cannot be had, or no server may answer.
+    /// Selects the placeholder for a missing model, in a mode in which a model can be configured. It answers every
+    /// request with instructions.
     ///
     /// # Errors
-    /// See above.
+    /// Returns `why` if the user named a model, a provider or a key, or if `why` is not a configuration error.
     pub(crate) fn choose_none(&self, args: &ModelArgs, before: &Conversation, why: Failure) -> Result<Choice, Failure> {
         let named = args.provider.is_some() || args.pattern.is_some() || args.scope.is_some() || args.api_key.is_some();
         if named || why.code != Failure::config("").code {
@@ -59,7 +60,7 @@ impl ModelSelector {
         Ok(Choice { reached: absent::reached(), thinking })
     }
 
-    /// Finds the model to begin with: of the flags, of the session, of the settings, of the keys there are.
+    /// Finds the first model: from the flags, the session, the settings, or the available keys.
     async fn first(&mut self, args: &ModelArgs, resumed: Option<&str>) -> Result<Selection, Failure> {
         if let Some(script) = &self.script {
             return Ok(Selection { model: script.model(), level: None, warning: None });
@@ -113,7 +114,7 @@ impl ModelSelector {
         };
         Some(match model {
             Some(model) if model.starts_with(&format!("{}/", entry.id)) => self.select(model),
-            // The provider that was named, and no other that has such a model too.
+            // Only the model of the named provider, even if others have one with this name.
             Some(model) => self.select(&format!("{}/{model}", entry.id)),
             None => match registry.default_model(&entry.id) {
                 Some(model) => Ok(Selection { model, level: None, warning: None }),
@@ -145,8 +146,8 @@ impl ModelSelector {
         of(name).or_else(|| of("default")).unwrap_or_else(|| self.state.lock().fallback.clone())
     }
 
-    /// Selects the model that the two name. Servers that could know it are asked first, or where no table knows it; an old
-    /// answer is renewed while the run goes on.
+    /// Selects the model that `provider` and `model` name. If they match nothing or not exactly, asks the servers that
+    /// may know the model; otherwise an expired answer is renewed in the background.
     async fn found(&mut self, provider: Option<&str>, model: Option<&str>) -> Option<Result<Selection, String>> {
         let mut found = self.of_provider(provider, model)?;
         let unsure = found.as_ref().map_or(true, |found| found.warning.is_some());
@@ -159,7 +160,7 @@ impl ModelSelector {
             if !asked.is_empty() {
                 found = self.of_provider(provider, model)?;
             }
-            // Why a server that was named does not know the model.
+            // Explains why the named server does not have the model.
             if let (Err(text), Some(_)) = (&mut found, provider)
                 && let Some(bad) = asked.iter().find(|asked| !asked.good)
             {
@@ -178,10 +179,10 @@ impl ModelSelector {
         Some(found)
     }
 
-    /// Checks that the model of `--fallback-model` can be reached, and gives its pattern.
+    /// Checks that the model of `--fallback-model` is available, and returns its pattern.
     ///
     /// # Errors
-    /// It is not known, or has no key.
+    /// Returns an error if the model is unknown or has no key.
     pub(crate) async fn check_fallback(&mut self, args: &ModelArgs) -> Result<Option<String>, Failure> {
         let Some(pattern) = &args.fallback else { return Ok(None) };
         let wrong = |reason: String| Failure::config(format!("--fallback-model {pattern}: {reason}"));
@@ -193,7 +194,7 @@ impl ModelSelector {
         Ok(Some(pattern.to_string()))
     }
 
-    /// Returns true if the price of `model` is known, or nobody asks for money.
+    /// Returns true if the price of `model` is known, or if there is no cost limit.
     fn knows_price(&self, model: &Model) -> bool {
         let cost = &model.cost;
         let priced = [cost.input, cost.output, cost.cache_read, cost.cache_write].iter().any(|price| *price > 0.0);

@@ -1,4 +1,4 @@
-//! The program at the other end of stdout: whether it still reads, and the last words to it.
+//! Observes the client that reads stdout, and ends the writer.
 
 use std::io;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use tokio::task::JoinHandle;
 use super::LAST_WORDS;
 use crate::output::tell;
 
-/// The longest time that a client which has closed stdin may read nothing.
+/// The maximum time in which a client that has closed stdin may read nothing.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The thread that writes; it ends with an error when nobody reads any more.
+/// The thread that writes; it fails when nobody reads any more.
 pub(super) type Writer = JoinHandle<io::Result<()>>;
 
-/// Counts the bytes that a client has taken; clones count together.
+/// Counts the bytes that a client has read. Clones share the count.
 #[derive(Clone, Default)]
 pub(super) struct TakenBytes(Arc<AtomicU64>);
 
@@ -25,7 +25,7 @@ impl TakenBytes {
         self.0.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Resolves when the client takes nothing any more.
+    /// Resolves when the client does not read any more.
     pub(super) async fn stuck(&self) {
         let mut before = self.0.load(Ordering::Relaxed);
         loop {
@@ -39,8 +39,8 @@ impl TakenBytes {
     }
 }
 
-/// Ends the writer by `end` and waits until all is written, for as long as the client reads; after a signal not for
-/// long. Gives the exit code.
+/// Ends the writer with `end` and waits until everything is written, as long as the client reads; after a signal only
+/// for a short time. Returns the exit code.
 pub(super) async fn end_writer(code: u8, taken: &TakenBytes, end: impl Future<Output = ()>, writer: Writer) -> u8 {
     let last = async {
         end.await;

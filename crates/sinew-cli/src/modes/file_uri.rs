@@ -1,6 +1,6 @@
-//! Addresses of files: what editors and desktops write in place of a path.
+//! Parses `file:` URLs, which editors and desktops use instead of paths.
 
-/// The path of a `file:` address.
+/// Returns the path of a `file:` URL; `None` for other texts.
 pub(super) fn path_of(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let path = &rest[rest.find('/')?..];

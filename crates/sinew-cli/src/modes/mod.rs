@@ -1,7 +1,7 @@
 //! The modes: they translate between `control` and a person or a program.
 //!
-//! This file runs the modes that answer one prompt and end: text (`print`), events (`json`), one object (`report`). `rpc`
-//! serves another program until that ends, `acp` an editor, `interactive` a person.
+//! This file runs the modes that answer one prompt and exit: text (`print`), events (`json`), one object (`report`).
+//! `rpc` serves another program until that ends, `acp` an editor, `interactive` a person.
 
 pub(crate) mod acp;
 mod client;
@@ -41,32 +41,32 @@ use crate::schema::Schema;
 use crate::startup::Startup;
 use crate::sys::signals;
 
-/// The longest time that a run may take to end after a signal, and the rest of its output to be written.
+/// The maximum time that a run and its remaining output may take after a signal.
 pub(crate) const END: Duration = Duration::from_millis(2_000);
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// The longest time that the shells of a session may take to end after a signal.
+/// The maximum time that the shells of a session may take to end after a signal.
 const CLOSE: Duration = Duration::from_millis(150);
-/// The time that hooks at the end have in any case, however long the run took to end.
+/// The minimum time for hooks at the end, however long the run took to end.
 const HOOK_TIME: Duration = Duration::from_millis(300);
 
-/// Options of showing events.
+/// Options for the display of events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
-    /// The form of stdout.
+    /// The format of stdout.
     pub(crate) output: Stdout,
-    /// Thoughts on stderr.
+    /// Shows thoughts on stderr.
     pub(crate) verbose: bool,
-    /// Text of an answer only once its message is whole: stdout is no terminal.
+    /// Writes the text of a message only when it is complete, because stdout is not a terminal.
     pub(crate) whole: bool,
-    /// Each event holds all that it is about.
+    /// Each event contains the complete data.
     pub(crate) snapshots: bool,
-    /// A line for each tool on stderr.
+    /// Shows a line for each tool call on stderr.
     pub(crate) tool_lines: bool,
-    /// Styles on stderr.
+    /// Uses colours and styles on stderr.
     pub(crate) colour: bool,
 }
 
-/// The form of stdout.
+/// The format of stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stdout {
     /// The text of the answer.
@@ -75,63 +75,63 @@ pub(crate) enum Stdout {
     Events,
     /// One object at the end.
     Object,
-    /// The value that a schema asks for, at the end.
+    /// The value that matches the schema, at the end.
     Value,
 }
 
-/// The end of a run, for the last words on stdout and stderr.
+/// The result of a run, for the final output on stdout and stderr.
 struct Ending {
     code: u8,
-    /// One word for programs.
+    /// A keyword for programs.
     reason: &'static str,
     error: Option<String>,
-    /// The text of a command, in place of an answer.
+    /// The output of a command instead of an answer.
     text: Option<String>,
-    /// The answer, as a schema asks for it.
+    /// The answer that matches the schema.
     value: Option<Value>,
     session: String,
     file: Option<PathBuf>,
-    /// `provider/id` of who answered last.
+    /// The model of the last answer, as `provider/id`.
     model: String,
     usage: Usage,
 }
 
-/// Renders events. An error is one of stdout; it ends the run.
+/// Renders events. Errors are those of stdout; they end the run.
 trait Renderer: Send {
     fn begin(&mut self, header: &Value) -> io::Result<()>;
     fn event(&mut self, event: &Event) -> io::Result<()>;
     fn end(&mut self) -> io::Result<()>;
-    /// Everything is over.
+    /// Called once at the end.
     fn finish(&mut self, _ending: &Ending) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// The work of a run.
+/// The input of a run.
 struct Task {
     prompts: Prompts,
-    /// The built-in command that the prompt is.
+    /// The built-in command that the prompt contains.
     command: Option<commands::Command>,
-    /// The form that the last answer must have.
+    /// The schema of the last answer.
     schema: Option<Schema>,
 }
 
-/// Corrections that a model is asked for where its answer does not fit a schema.
+/// The maximum number of times that the model is asked to correct an answer that does not match the schema.
 const CORRECTIONS: usize = 2;
 
 /// The result of a [`Task`].
 struct Done {
     stop: Stop,
-    /// The text of a command.
+    /// The output of a command.
     text: Option<String>,
-    /// The answer as the schema asks for it, or why it does not fit.
+    /// The answer that matches the schema, or the reason why it does not match.
     value: Option<Result<Value, String>>,
 }
 
-/// Starts an agent, answers the prompt of the command line, and gives the exit code.
+/// Starts an agent, answers the prompt of the command line, and returns the exit code.
 ///
 /// # Errors
-/// There is no prompt, or the agent cannot be started.
+/// Returns an error if there is no prompt, or if the agent cannot be started.
 pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
     let input = PromptInput::read(&startup.args, &startup.environment)?;
     let text = input.text();
@@ -139,7 +139,7 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
     if let Some(name) = &startup.args.output.schema {
         startup.schema = Some(Schema::load(name, &startup.paths.cwd)?);
     }
-    // Whoever is reminded of a list answers again, and a reader of stdout would have the answer twice.
+    // Reminders about the todo list make the model answer again, so stdout would contain two answers.
     startup.prefer("todo.reminders", false);
     let (app, open) = App::start(startup, None, &mut warnings).await?;
     let look = Look::of(&app.startup);
@@ -172,7 +172,7 @@ impl Look {
     }
 }
 
-/// Does the task and gives the exit code.
+/// Runs the task and returns the exit code.
 async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look: Look) -> u8 {
     output::warn(warnings);
     let open = control.session();
@@ -190,7 +190,7 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
         Stdout::Value => Box::new(report::Report::new(look, false)),
     };
     let (lost, mut gone) = oneshot::channel();
-    // On a thread of its own: a reader that is slow must not keep signals from being heard.
+    // Runs on a separate thread, because a slow reader must not delay the handling of signals.
     let handle = tokio::runtime::Handle::current();
     let shown = tokio::task::spawn_blocking(move || {
         let mut write = || {
@@ -202,13 +202,13 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
         };
         let written = write();
         if written.is_err() {
-            // The run may be over already.
+            // The run may have ended already.
             let _ = lost.send(());
         }
         (written, show)
     });
     let stop = AtomicBool::new(false);
-    // Heard from here on, beside the work: it may take a while before it first waits.
+    // Signals are handled from here on, in parallel, because the work may run for a while before it first waits.
     let (cancel_handle, heard) = (task.prompts.cancel_handle(), signals());
     let signalled = tokio::spawn(async move {
         let code = heard.await;
@@ -218,10 +218,10 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
     let (done, signal, until) = {
         let mut work = std::pin::pin!(all(&control, &open, &mut task, &stop));
         tokio::select! {
-            // The work first: what was said is in the session before anything can end it.
+            // The work is polled first, so that the prompt is in the session before anything can end the run.
             biased;
             done = &mut work => (Some(done), 0, Instant::now() + END),
-            // What a job has to say waits for the next prompt, or is left when there is none.
+            // Results of background jobs wait for the next prompt, and are dropped if there is none.
             never = agent.forward_notices(host, IdlePolicy::Wait) => match never {},
             Ok(code) = signalled => {
                 let until = Instant::now() + END;
@@ -243,7 +243,7 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
             ));
         }
     }
-    // A program that is told of the end must not keep the signal waiting.
+    // A hook that handles the end must not delay the exit after a signal.
     let _ = tokio::time::timeout_at(until, agent.shut_down()).await;
     if let Err(error) = agent.session().flush() {
         tell(&format!("Warning: {error}"));
@@ -252,14 +252,14 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
     let open_items = host.open_items();
     let host = Arc::clone(host);
     drop(open);
-    // The last handle: the listener reads what is left, and ends.
+    // Dropping the last handle lets the listener read the remaining events and end.
     if let Some(open) = control.into_session() {
         open.agent.leave();
     }
     let code = ending.code;
     let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
     let shown = tokio::time::timeout(limit, shown).await;
-    // Behind all that led to it.
+    // Printed after all other output.
     if let Some(text) = &ending.error {
         tell(text);
     }
@@ -272,13 +272,13 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
         Ok(Ok((Ok(()), mut show))) => show.finish(&ending),
         Ok(Ok((Err(error), _))) => Err(error),
         Ok(Err(panic)) => Err(io::Error::other(panic)),
-        // Nobody has read what came before it: nobody waits for the rest.
+        // Nobody reads the output, so the rest is not waited for.
         Err(_) => Ok(()),
     };
     close(host, code).await;
     match written {
         Ok(()) => code,
-        // Nobody reads any more: what was to be kept is in the session.
+        // Nobody reads the output; the session contains everything.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             tell(&format!("Error: failed to write to stdout: {error}"));
@@ -287,7 +287,7 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
     }
 }
 
-/// Collects the facts of the end. `done` is none where `signal` or a reader that is gone ended the work.
+/// Collects the data of the final output. `done` is `None` if `signal` or the loss of the reader ended the work.
 fn ending(app: &App, agent: &AgentSession, done: Option<Result<Done, String>>, signal: u8) -> Ending {
     let (session, file) = {
         let session = agent.session();
@@ -305,15 +305,15 @@ fn ending(app: &App, agent: &AgentSession, done: Option<Result<Done, String>>, s
     Ending { code, reason, error, text, value, session, file, model: agent.model().model.key(), usage }
 }
 
-/// Ends the shells and jobs of a session. `code` is the exit code that follows.
+/// Terminates the shells and jobs of a session. `code` is the exit code that follows.
 async fn close(host: Arc<Host>, code: u8) {
     let closed = tokio::task::spawn_blocking(move || host.close());
-    // Whoever sent a signal does not wait for a command that ignores it: its keeper ends it.
+    // After a signal, does not wait for a command that ignores signals: its keeper terminates it.
     let limit = if code >= 128 { CLOSE } else { Duration::MAX };
     let _ = tokio::time::timeout(limit, closed).await;
 }
 
-/// Runs the prompt, or the command that it is, and asks for corrections of an answer that does not fit.
+/// Runs the prompt or its command, and asks for corrections of an answer that does not match the schema.
 async fn all(control: &Control, open: &OpenSession, task: &mut Task, stop: &AtomicBool) -> Result<Done, String> {
     let mut done = Done { stop: Stop::Done, text: None, value: None };
     if let Some(command) = &task.command {
@@ -344,13 +344,13 @@ async fn all(control: &Control, open: &OpenSession, task: &mut Task, stop: &Atom
     Ok(done)
 }
 
-/// Runs a prompt to its end; None: it says nothing to the model.
+/// Runs a prompt until it ends; returns `None` if nothing was sent to the model.
 async fn ask(open: &OpenSession, prompt: Prompt) -> Result<Option<Outcome>, String> {
     let submission = prompt::submit(open, prompt, None).await.map_err(|error| error.message)?;
     Ok(submission.run().await.outcome)
 }
 
-/// Holds the last answer to a schema, and asks for another one where it does not fit.
+/// Checks the last answer against a schema, and asks for another one if it does not match.
 async fn fitted(
     control: &Control,
     open: &OpenSession,
@@ -381,22 +381,22 @@ async fn fitted(
     Ok(outcome)
 }
 
-/// Ends the run and waits for that, but not long.
+/// Aborts the run and waits for its end for a limited time.
 async fn halt(agent: &AgentSession, stop: &AtomicBool, work: Pin<&mut impl Future>) {
     stop.store(true, Ordering::Relaxed);
     agent.abort();
-    // What is not over by then is dropped.
+    // Work that takes longer is dropped.
     let _ = tokio::time::timeout(END, work).await;
 }
 
-/// Says that a prompt took as many requests as it may.
+/// Returns the message that a prompt reached the maximum number of requests.
 pub(crate) fn turn_limit(turns: u32) -> String {
     format!(
         "Stopped after {turns} turns. Send \"continue\" to go on; --max-turns N, or the setting maxTurns, changes the limit."
     )
 }
 
-/// The exit code of a run, a word for programs, and why it ended where that is worth a line.
+/// Returns the exit code of a run, a keyword for programs, and the error message if there is one.
 fn last_word(done: &Result<Done, String>) -> (u8, &'static str, Option<String>) {
     let (code, reason, text) = match done.as_ref().map(|done| (&done.stop, &done.value)) {
         Ok((Stop::Done | Stop::Queued, Some(Err(faults)))) => {

@@ -1,8 +1,8 @@
-//! The text of the answer on stdout, everything else on stderr.
+//! Writes the text of the answer to stdout, and everything else to stderr.
 //!
-//! A person sees the text as it comes; what they have seen cannot be taken back, so that an answer that begins again
-//! after a failure stands behind a blank line, and stderr says why. A program that reads a pipe or a file would take
-//! both for the answer: it gets each message once it is whole, and nothing of one that is asked for again.
+//! On a terminal the text appears as it arrives. It cannot be removed again, so an answer that restarts after a failure
+//! follows a blank line, and stderr says why. A program that reads a pipe or a file would treat both texts as the
+//! answer, so it receives each message when it is complete, and no text of a message that is retried.
 
 use std::io::{self, Write};
 
@@ -14,26 +14,26 @@ use sinew_llm::message::{AgentMessage, text_of};
 use super::{Ending, Look, Renderer};
 use crate::output::{Output, plain, stderr, tell};
 
-/// Characters of an error that are shown.
+/// The maximum number of characters of an error.
 const ERROR: usize = 200;
-/// Characters of a call that are shown.
+/// The maximum number of characters of a call.
 const CALL: usize = 120;
 
-/// The answer as it comes.
+/// Writes the answer as it arrives.
 pub(super) struct Text<W> {
     out: Output<W>,
     look: Look,
-    /// Something was written.
+    /// True if something was written.
     any: bool,
-    /// The last character was a line feed.
+    /// True if the last character was a line feed.
     at_start: bool,
-    /// A message began and has no text yet.
+    /// True if a message began and has no text yet.
     fresh: bool,
-    /// The message has text.
+    /// True if the message has text.
     spoken: bool,
-    /// Text of the message that is not written yet.
+    /// The text of the message that is not written yet.
     held: String,
-    /// Thoughts were written, and their line is open.
+    /// True if thoughts were written and their line is not finished.
     thinking: bool,
 }
 
@@ -57,7 +57,7 @@ impl<W: Write> Text<W> {
         self.write(&delta)
     }
 
-    /// Writes what was held back.
+    /// Writes the buffered text.
     fn release(&mut self) -> io::Result<()> {
         match std::mem::take(&mut self.held) {
             held if held.is_empty() => Ok(()),
@@ -65,7 +65,7 @@ impl<W: Write> Text<W> {
         }
     }
 
-    /// The failed message is asked for again.
+    /// Handles the retry of a failed message.
     fn again(&mut self) {
         if std::mem::take(&mut self.spoken) && !self.look.whole {
             tell("Warning: the reply was cut off and begins again");
@@ -113,7 +113,7 @@ impl<W: Write + Send> Renderer for Text<W> {
             },
             Event::MessageEnd { message } => {
                 self.close_thoughts();
-                // Whether a failed one is asked for again is not known yet.
+                // A failed message may be retried, which is not known yet.
                 if !matches!(message, AgentMessage::Assistant(answer) if answer.error.is_some()) {
                     self.release()?;
                 }
@@ -121,7 +121,7 @@ impl<W: Write + Send> Renderer for Text<W> {
             Event::ToolExecutionStart { tool_name, args, intent, .. } if self.look.tool_lines => {
                 let what = intent.clone().unwrap_or_else(|| args.to_string());
                 let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-                // Intents of tools begin with the tool's name.
+                // The descriptions of calls begin with the tool's name.
                 let what = what.strip_prefix(&format!("{tool_name} ")).unwrap_or(&what);
                 tell(&format!("→ {tool_name}: {}", first(what, CALL)));
             }
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// An answer of two pieces, which fails or not.
+    /// Returns the events of an answer in two pieces, which fails or succeeds.
     fn answer(pieces: [&str; 2], fails: bool) -> Vec<Event> {
         let error = fails.then(|| ErrorInfo::new(ErrorKind::Network, "reset"));
         let message = || AgentMessage::from(AssistantMessage { error: error.clone(), ..Default::default() });
@@ -231,7 +231,7 @@ mod tests {
         Event::AutoRetryStart { attempt: 1, max_attempts: 3, delay_ms: 1, error_message: "reset".into() }
     }
 
-    /// The text on stdout after each event, and at the end.
+    /// Returns the text on stdout after each event, and at the end.
     fn shown(whole: bool, events: &[Event]) -> (Vec<String>, String) {
         let look =
             Look { output: Stdout::Text, verbose: false, whole, snapshots: false, tool_lines: false, colour: false };

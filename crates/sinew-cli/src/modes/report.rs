@@ -1,4 +1,4 @@
-//! `--output json`: one object once everything is over; and the answer alone, where a schema holds it.
+//! Writes `--output json`: one object at the end, or only the answer if there is a schema.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use super::{Ending, Look, Renderer};
 use crate::failure::Failure;
 use crate::output::{self, Output};
 
-/// Shows nothing on stdout before the end, and on stderr what the text mode shows.
+/// Writes nothing to stdout before the end, and to stderr what the text mode writes.
 pub(super) struct Report {
     inner: Text<io::Sink>,
-    /// All facts; else the answer alone.
+    /// True for the whole object; false for the answer alone.
     whole: bool,
     /// The text of the last answer.
     answer: String,
@@ -102,7 +102,7 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-/// The object of a program that ended before an agent began.
+/// Writes the object of a program that failed before an agent started.
 pub(crate) fn failed(failure: &Failure) {
     let reason = match failure.code {
         2 => "usage",
@@ -115,6 +115,6 @@ pub(crate) fn failed(failure: &Failure) {
     report.insert("exitCode".into(), failure.code.into());
     report.insert("error".into(), failure.message.clone().into());
     let line = serde_json::to_vec(&report).unwrap_or_default();
-    // Stderr says it too, whether stdout can be written or not.
+    // The error is also on stderr, even if stdout cannot be written.
     let _ = output::stdout().line(line, |_| {});
 }

@@ -1,17 +1,17 @@
-//! Changes one key in the text of a settings file and leaves the rest as it is: comments, order, white space.
+//! Changes one key in the text of a settings file, and leaves the rest unchanged: comments, order, white space.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// Byte order marks may be before the text.
+/// The text may begin with a byte order mark.
 const MARK: char = '\u{feff}';
 
-/// Gives the text with `path` set to `value`. Objects on the way are made where they are missing; anything else in their
-/// place is replaced.
+/// Returns the text with `path` set to `value`. Missing objects on the path are created; other values on it are
+/// replaced.
 ///
 /// # Errors
-/// The text is no JSON object with comments.
+/// Returns an error if the text is not a JSON object with comments.
 pub(super) fn set(text: &str, path: &str, value: &Value) -> Result<String, String> {
     let body = text.trim_start_matches(MARK);
     let options = ParseOptions { allow_loose_object_property_names: false, ..ParseOptions::default() };
@@ -19,7 +19,7 @@ pub(super) fn set(text: &str, path: &str, value: &Value) -> Result<String, Strin
     let mut object = root.object_value_or_create().ok_or("not an object")?;
     let mut words = path.split('.').peekable();
     while let Some(word) = words.next() {
-        // Of two members of one name the last one counts.
+        // If a name occurs twice, the last member is used.
         let member =
             object.properties().into_iter().rev().find(|member| {
                 member.name().and_then(|name| name.decoded_value().ok()).is_some_and(|name| name == word)
@@ -35,10 +35,10 @@ pub(super) fn set(text: &str, path: &str, value: &Value) -> Result<String, Strin
     Ok(format!("{}{root}", &text[..text.len() - body.len()]))
 }
 
-/// Gives the text without `path`, and without the objects around it that are empty then.
+/// Returns the text without `path`, and without the parent objects that become empty.
 ///
 /// # Errors
-/// The text is no JSON object with comments.
+/// Returns an error if the text is not a JSON object with comments.
 pub(super) fn unset(text: &str, path: &str) -> Result<String, String> {
     let body = text.trim_start_matches(MARK);
     if body.trim().is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn unset(text: &str, path: &str) -> Result<String, String> {
     Ok(format!("{}{root}", &text[..text.len() - body.len()]))
 }
 
-/// Removes the members that `path` names, also those of one name that stands there twice.
+/// Removes the members at `path`, including duplicates.
 fn remove(object: &CstObject, path: &str) {
     let (word, rest) = path.split_once('.').map_or((path, None), |(word, rest)| (word, Some(rest)));
     for member in object.properties() {
@@ -120,7 +120,7 @@ mod tests {
         );
         check("{\"r\": 3}", "r.n", json!(5), "{\"r\": {\n    \"n\": 5\n  }}");
         check("\u{feff}{\"a\": \"}\\\"\"}", "a", json!(1), "\u{feff}{\"a\": 1}");
-        // Of two keys of one name the last one counts.
+        // If a key occurs twice, the last one is changed.
         check("{\"a\": 1, \"a\": 2}", "a", json!(3), "{\"a\": 1, \"a\": 3}");
     }
 
@@ -145,7 +145,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// Reading what was written gives the value, and everything else as before.
+        /// Parsing the result returns the new value, and everything else unchanged.
         #[test]
         fn the_result_reads_as_the_change(
             keys in prop::collection::vec(("[a-d]", 0..4_u8), 0..5),

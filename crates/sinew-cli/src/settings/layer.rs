@@ -1,4 +1,5 @@
-//! One layer of settings: a JSON object of a file or a variable. A value of the wrong type is left out and named.
+//! Reads a layer of settings: a JSON object from a file or a variable. Values of the wrong type are skipped with a
+//! warning.
 
 use std::path::Path;
 
@@ -10,34 +11,34 @@ use sinew_session::files;
 use super::table::{self, Key, Scope};
 use super::{edit, values};
 
-/// The author of a layer.
+/// The origin of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The user, or a project that is trusted: everything may be set.
+    /// The user, or a trusted project, which may set everything.
     User,
-    /// A project that is not trusted: it changes how things look, and adds rules that deny or ask.
+    /// A project that is not trusted. It may change the display, and add rules that deny or ask.
     Project,
 }
 
-/// A layer that was read.
+/// A layer after reading.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Layer {
-    /// The values that apply, with unknown keys.
+    /// The values in force, including unknown keys.
     pub(crate) values: Map<String, Value>,
-    /// Values that have no effect, each with the reason.
+    /// Warnings about values that have no effect.
     pub(crate) warnings: Vec<String>,
-    /// Values of a wrong type: what they were meant to limit is not known, so that nothing may run.
+    /// Values of a wrong type that may be security limits. If there are any, nothing may run.
     pub(crate) faults: Vec<String>,
-    /// Keys that the table does not hold.
+    /// Keys that are missing in the table.
     pub(crate) unknown: Vec<String>,
-    /// Values that would apply if the project were trusted, by path.
+    /// The values that would be in force if the project were trusted, by path.
     pub(crate) refused: Map<String, Value>,
 }
 
-/// Reads the text of a settings file: JSON with comments. `name` is used in the messages.
+/// Parses the text of a settings file: JSON with comments. `name` is used in messages.
 ///
 /// # Errors
-/// The text is no JSON object; the message names the place.
+/// Returns an error with the position if the text is not a JSON object.
 pub(crate) fn read(text: &str, name: &str, source: Source) -> Result<Layer, String> {
     if text.trim().is_empty() {
         return Ok(Layer::default());
@@ -63,7 +64,7 @@ pub(crate) fn layer(values: Map<String, Value>, name: &str, source: Source) -> L
     out
 }
 
-/// Warns of keys that nothing reads yet, a line for each part of the program that will.
+/// Returns warnings about keys that are not implemented yet, one per part of the program.
 pub(crate) fn without_effect(values: &Map<String, Value>) -> Vec<String> {
     let mut parts: Vec<(&str, Vec<&str>)> = Vec::new();
     for Key { path, waits_for, .. } in table::KEYS {
@@ -79,7 +80,7 @@ pub(crate) fn without_effect(values: &Map<String, Value>) -> Vec<String> {
     parts.into_iter().map(text).collect()
 }
 
-/// Reads older names of keys.
+/// Renames keys that have old names.
 fn rename(mut values: Map<String, Value>) -> Map<String, Value> {
     if let Some(mode) = values.shift_remove("queueMode") {
         values.entry("steeringMode").or_insert(mode);
@@ -92,8 +93,8 @@ fn rename(mut values: Map<String, Value>) -> Map<String, Value> {
 
 const PERMISSIONS: &str = "permissions";
 
-/// Removes from a project's settings the rules that count without trust. Rules that allow stay, and so does everything that is not
-/// a list of rules.
+/// Removes the rules that apply without trust from a project's settings, and returns them. Rules that allow, and values
+/// that are not lists of rules, stay.
 fn take_rules(values: &mut Map<String, Value>) -> Option<Value> {
     let Value::Object(lists) = values.get_mut(PERMISSIONS)? else { return None };
     let is_counted = |key: &String| table::STRICTER.contains(&format!("{PERMISSIONS}.{key}").as_str());
@@ -106,7 +107,8 @@ fn take_rules(values: &mut Map<String, Value>) -> Option<Value> {
     (!taken.is_empty()).then_some(Value::Object(taken))
 }
 
-/// Adds what is below to the lists of rules of a layer, which so replaces none of them. Null takes nothing back.
+/// Prepends the rules of the lower layers to the lists of rules of a layer, so that it does not replace them. Null does
+/// not reset rules.
 pub(crate) fn add_below(below: &Map<String, Value>, layer: &mut Map<String, Value>) {
     for path in table::ADDED {
         let Some(Value::Array(old)) = values::find(below, path) else { continue };
@@ -133,14 +135,14 @@ fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, ou
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         // A text that begins with `!` is a command whose output is the value.
         let is_command = value.as_str().is_some_and(|text| text.starts_with('!'));
-        // Null takes back all that the user set below it.
+        // Null would reset everything that the user set below this key.
         let takes_back = value.is_null() && table::holds_guarded(&path);
         if source == Source::Project && (is_command || takes_back || table::is_guarded(&path)) {
             out.refused.insert(path, value);
             continue;
         }
         match (table::find(&path), table::is_parent(&path), value) {
-            // Null takes back the value of a layer below.
+            // Null resets the value of a lower layer.
             (_, _, Value::Null) => {
                 kept.insert(key, Value::Null);
             }
@@ -167,17 +169,17 @@ fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, ou
     kept
 }
 
-/// Sets one key in a settings file and leaves the rest of its text as it is, comments too. Changes that others made
-/// meanwhile are kept: the file is read again under a lock and replaced whole. `path` is checked against the table.
+/// Sets a key in a settings file and leaves the rest of its text unchanged, including comments. The file is read again
+/// under a lock and replaced atomically, so changes of other processes are kept. `path` is checked against the table.
 ///
 /// # Errors
-/// The key is not known, the value is of the wrong type, the file is not JSON or cannot be written.
+/// Returns an error if the key is unknown, the value has the wrong type, the file is not JSON, or it cannot be written.
 pub(crate) fn write(file: &Path, path: &str, value: &Value) -> Result<(), Error> {
     check(path, value)?;
     files::update(file, |old| {
         let text = old.unwrap_or_default();
         let wrong = |reason: String| Error::new(ErrorCode::InvalidData, format!("{}: {reason}", file.display()));
-        // A file that cannot be read is not made worse.
+        // An invalid file is not changed.
         if !text.trim().is_empty() {
             serde_json::from_str::<Map<String, Value>>(&plain_json(text)).map_err(|error| wrong(error.to_string()))?;
         }
@@ -185,15 +187,15 @@ pub(crate) fn write(file: &Path, path: &str, value: &Value) -> Result<(), Error>
     })
 }
 
-/// Removes one key, or all below it, from a settings file and leaves the rest of its text as it is. A key that is not there,
-/// and a file that is not there, are no errors.
+/// Removes a key and everything below it from a settings file, and leaves the rest of its text unchanged. A missing key
+/// or file is not an error.
 ///
 /// # Errors
-/// The key is not known, the file is not JSON or cannot be written.
+/// Returns an error if the key is unknown, the file is not JSON, or it cannot be written.
 pub(crate) fn unset(file: &Path, path: &str) -> Result<(), Error> {
     check(path, &Value::Null)?;
     if !table::is_known(path) {
-        // Names its nearest one.
+        // Suggests the most similar key.
         check(path, &Value::Bool(true))?;
     }
     if !file.is_file() {
@@ -209,7 +211,7 @@ pub(crate) fn unset(file: &Path, path: &str) -> Result<(), Error> {
 /// Checks a value against the table.
 ///
 /// # Errors
-/// The key is not known, or the value is of the wrong type.
+/// Returns an error if the key is unknown, or if the value has the wrong type.
 pub(crate) fn check(path: &str, value: &Value) -> Result<(), Error> {
     let refusal = match table::find(path) {
         _ if value.is_null() => None,

@@ -1,12 +1,12 @@
-//! Settings: a table of keys, layers that are merged, and the typed value that the program reads.
+//! Settings: a table of keys, layers that are merged, and the typed values that the program uses.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `table` | every key with type, default, scope and help |
-//! | `layer` | one file or variable: wrong types and foreign keys are left out and named |
-//! | `tighten` | what a project may say about the sandbox |
+//! | `layer` | one file or variable: wrong types and unknown keys are skipped with a warning |
+//! | `tighten` | the sandbox settings that an untrusted project may set |
 //! | `values` | the merged layers |
-//! | `typed` | the value that everything else reads, and what the crates below take of it |
+//! | `typed` | the typed values, and their conversion for other crates |
 //! | `edit` | changes one key in the text of a file |
 //! | `page` | the reference of all keys |
 

@@ -1,4 +1,4 @@
-//! The reference of all settings, written from the table.
+//! Generates the reference of all settings from the table.
 
 use super::table::{KEYS, Key, STRICTER, Scope};
 
@@ -15,7 +15,7 @@ pub(crate) fn listing() -> String {
     out + "\n"
 }
 
-/// Returns the reference as Markdown, as it is committed.
+/// Returns the reference as Markdown, which is committed.
 pub(crate) fn markdown() -> String {
     let mut out = String::from(
         "# Settings\n\n\
@@ -50,7 +50,7 @@ fn early(key: &Key) -> Option<String> {
     key.waits_for.map(|part| format!("No effect yet: this version does not have {part}."))
 }
 
-/// Says what counts from a project that is not trusted.
+/// Describes which values of an untrusted project are in force.
 fn from_untrusted(key: &Key) -> &'static str {
     match key.scope {
         Scope::Display => "yes",

@@ -1,4 +1,4 @@
-//! The table of settings: key, type, default, who may set it, help. Every default stands here and nowhere else.
+//! The table of settings: key, type, default, who may set it, help. It is the only place for defaults.
 
 use serde_json::{Map, Value};
 
@@ -7,23 +7,23 @@ use serde_json::{Map, Value};
 pub(crate) enum Kind {
     /// `true` or `false`.
     Flag,
-    /// A whole number from 0.
+    /// An integer that is not negative.
     Number,
-    /// A whole number.
+    /// An integer.
     Signed,
     Text,
-    /// One of these words.
+    /// One of these values.
     Word(&'static [&'static str]),
-    /// A list of texts.
+    /// A list of strings.
     Texts,
-    /// A list of anything.
+    /// A list of any values.
     List,
-    /// An object of anything.
+    /// An object with any values.
     Object,
 }
 
 impl Kind {
-    /// Says what was expected instead of `value`; None where it fits.
+    /// Returns a text that says what was expected instead of `value`; `None` if the value is valid.
     pub(crate) fn refusal(self, value: &Value) -> Option<String> {
         let fits = match self {
             Kind::Flag => value.is_boolean(),
@@ -38,7 +38,7 @@ impl Kind {
         (!fits).then(|| self.describe())
     }
 
-    /// The type in words: `a whole number`.
+    /// Returns the name of the type: `a whole number`.
     pub(crate) fn describe(self) -> String {
         match self {
             Kind::Flag => "true or false".into(),
@@ -52,34 +52,34 @@ impl Kind {
     }
 }
 
-/// The files in which a key counts.
+/// Which settings files may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The user's and every project's: the key changes how things look, and nothing else.
+    /// The user's file, and every project's, because the key only changes the display.
     Display,
-    /// The user's, and a project's once it is trusted.
+    /// The user's file, and a project's if it is trusted.
     Trusted,
-    /// The user's. A project's value applies if it makes a limit stricter, whether the project is trusted or not.
+    /// The user's file. A project's value is in force if it is stricter, even if the project is not trusted.
     Tighten,
 }
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// `retry.enabled`.
+    /// A path such as `retry.enabled`.
     pub(crate) path: &'static str,
     pub(crate) kind: Kind,
-    /// Its default as JSON; empty for none.
+    /// The default as JSON; empty if there is none.
     pub(crate) default: &'static str,
     pub(crate) scope: Scope,
-    /// The part of the program that will read it and does not exist yet; None: it is read.
+    /// The part of the program that will use the key but does not exist yet; `None` if the key is implemented.
     pub(crate) waits_for: Option<&'static str>,
-    /// One line for people.
+    /// A description in one line.
     pub(crate) help: &'static str,
 }
 
 impl Key {
-    /// The default; null for none.
+    /// Returns the default, or null if there is none.
     pub(crate) fn default_value(&self) -> Value {
         serde_json::from_str(self.default).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, scope: Scope
     Key { path, kind, default, scope, waits_for: None, help }
 }
 
-/// A key that nothing reads yet.
+/// Returns a row for a key that is not implemented yet.
 const fn later(
     path: &'static str,
     kind: Kind,
@@ -101,7 +101,7 @@ const fn later(
     Key { path, kind, default, scope, waits_for: Some(part), help }
 }
 
-/// A key below an object of the table.
+/// Returns a row for a key of an object whose keys the user chooses.
 const fn entry(path: &'static str, kind: Kind) -> Key {
     key(path, kind, "", Scope::Trusted, "")
 }
@@ -115,12 +115,12 @@ use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};
 use Scope::{Display, Tighten, Trusted};
 
 const LEVELS: Kind = Word(&["off", "minimal", "low", "medium", "high", "xhigh"]);
-/// The modes of the sandbox, the loosest first.
+/// The modes of the sandbox, from the least to the most strict.
 pub(crate) const SANDBOX_MODES: [&str; 4] = ["off", "rules", "workspace", "read-only"];
 const DELIVERY: Kind = Word(&["one-at-a-time", "all"]);
 
 /// All keys, in the order of the reference page.
-// One row per key, whatever its width.
+// One key per row, even if the line is long.
 #[rustfmt::skip]
 pub(crate) static KEYS: &[Key] = &[
     key("defaultProvider", Text, "", Trusted, "Provider to use at the start. Unset: the provider of `defaultModel`, else the first one with a key."),
@@ -247,9 +247,9 @@ pub(crate) static KEYS: &[Key] = &[
     later("lsp.diagnosticsOnWrite", Flag, "true", Trusted, LANGUAGE_SERVERS, "Show the diagnostics of a language server after a write."),
 ];
 
-/// Keys in objects whose names the user chooses, or of which no name has a default; `*` is any name.
+/// Keys in objects whose names the user chooses, or in which names have no defaults; `*` stands for any name.
 static ENTRIES: &[Key] = &[
-    // Beside `passThrough`: variables for commands.
+    // Variables of commands, in addition to `passThrough`.
     entry("env.*", Text),
     entry("modelRoles.*", Text),
     entry("thinkingBudgets.minimal", Number),
@@ -259,10 +259,10 @@ static ENTRIES: &[Key] = &[
     entry("thinkingBudgets.xhigh", Number),
 ];
 
-/// A name that is no key, and that a project must not be the first to use.
+/// Reserved for a later key, so that no untrusted project can use the name first.
 const RESERVED: &str = "trust";
 
-/// Finds the row of a key.
+/// Returns the row of a key.
 pub(super) fn find(path: &str) -> Option<&'static Key> {
     let fits = |key: &&Key| match key.path.strip_suffix('*') {
         Some(parent) => path.strip_prefix(parent).is_some_and(|name| !name.is_empty() && !name.contains('.')),
@@ -271,7 +271,7 @@ pub(super) fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path).or_else(|| ENTRIES.iter().find(fits))
 }
 
-/// Returns true if `path` is `above`, or below it.
+/// Returns true if `path` is `above` or below it.
 fn is_within(path: &str, above: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -280,9 +280,9 @@ fn below(path: &str) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.path.len() > path.len() && is_within(key.path, path))
 }
 
-/// Lists of rules that only make the rest stricter: they count from every project, trusted or not.
+/// Lists of rules that can only restrict more; those of untrusted projects are in force too.
 pub(crate) const STRICTER: [&str; 2] = ["permissions.deny", "permissions.ask"];
-/// Lists of rules to which a project adds its own: it never replaces those of the user.
+/// Lists of rules to which a project adds its own, without replacing those of the user.
 pub(crate) const ADDED: [&str; 7] = [
     "permissions.deny",
     "permissions.ask",
@@ -293,8 +293,8 @@ pub(crate) const ADDED: [&str; 7] = [
     "sandbox.denyExec",
 ];
 
-/// Returns true if only a trusted project may set `path`: a key of that scope or what is below it, or a section of which every
-/// key has it.
+/// Returns true if only a trusted project may set `path`: it is a key of that scope or below one, or a section in which
+/// all keys have that scope.
 pub(crate) fn is_guarded(path: &str) -> bool {
     let section = path.split('.').next().unwrap_or_default();
     let mut keys = below(section).peekable();
@@ -317,14 +317,14 @@ pub(super) fn is_parent(path: &str) -> bool {
     below(path).next().is_some()
 }
 
-/// Returns true if the table holds a key, a section, or an object of anything around it.
+/// Returns true if the table contains `path` as a key, as a section, or as a member of an object with any members.
 pub(crate) fn is_known(path: &str) -> bool {
     let is_around = |key: &Key| key.kind == Object && !has_entries(key.path) && is_within(path, key.path);
     find(path).is_some() || is_parent(path) || KEYS.iter().any(is_around)
 }
 
-/// Finds the key whose name is nearest to `path`, unless all are far: the same but for the case of letters, the same
-/// last word, or few letters off.
+/// Returns the known key that is most similar to `path`: equal except for case, with the same last word, or a few edits
+/// away. Returns `None` if no key is similar.
 pub(crate) fn nearest(path: &str) -> Option<&'static str> {
     let path = path.to_lowercase();
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
@@ -333,11 +333,11 @@ pub(crate) fn nearest(path: &str) -> Option<&'static str> {
         let least = if last(&known) == last(&path) { 1 } else { usize::MAX };
         (least.min(strsim::osa_distance(&path, &known)), key.path)
     };
-    // More edits than a third of the name make another name.
+    // If more than a third of the letters differ, it is a different name.
     KEYS.iter().map(away).min().filter(|(edits, _)| *edits <= path.len().max(3) / 3).map(|(_, known)| known)
 }
 
-/// All defaults as an object.
+/// Returns all defaults as an object.
 pub(super) fn defaults() -> Map<String, Value> {
     let mut out = Map::new();
     for key in KEYS.iter().filter(|key| !key.default.is_empty()) {

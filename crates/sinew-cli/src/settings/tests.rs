@@ -43,11 +43,11 @@ fn each_default_has_the_type_of_its_key_and_is_the_default_of_the_crates() {
     assert_eq!(settings.resources(folders.clone()), ResourceOptions::new(folders));
 }
 
-/// Every key has a field, or is named as one that nothing reads yet: a value of another type is refused by the fields.
+/// Every key has a field, which rejects a value of another type, or is listed as not implemented.
 #[test]
 fn every_setting_is_read_or_named_to_have_no_effect() {
     for key in KEYS {
-        // What a key of objects holds is checked by those who read it.
+        // The contents of objects are checked by the code that uses them.
         if key.path == "permissions" {
             continue;
         }
@@ -124,7 +124,7 @@ fn a_project_does_not_lower_a_guard() {
     assert_eq!(settings.agent().run.max_turns, 1_000);
     assert_eq!(settings.symbol_preset, SymbolPreset::Ascii);
     assert!(!warned(text, Source::User, &[]).tools().bash_guard.enabled);
-    // Null takes back what the user set: of parents too.
+    // Null resets what the user set, for parent keys too.
     let text = r#"{"bashGuard": null, "fetch": null, "tui": null, "permissions": null, "theme": null}"#;
     let layer = read(text, "s.json", Source::Project).unwrap();
     assert_eq!(layer.refused.keys().collect::<Vec<_>>(), ["bashGuard", "fetch", "tui", "permissions"]);
@@ -300,7 +300,7 @@ fn a_project_adds_rules_and_replaces_none() {
     }
 }
 
-/// Words of keys, also such as look like paths.
+/// Generates words of keys, including some that look like paths.
 fn word() -> impl Strategy<Value = String> {
     let words = KEYS.iter().flat_map(|key| key.path.split('.').chain([key.path])).chain(["a.b", "", "x", "trust"]);
     proptest::sample::select(words.map(str::to_string).collect::<Vec<_>>())
@@ -324,7 +324,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever files hold, the typed settings can be read.
+    /// The typed settings can be built from any layers.
     #[test]
     fn no_layer_breaks_the_typed_settings(layers in prop::collection::vec((word(), any_value()), 0..6)) {
         let mut values = Values::default();

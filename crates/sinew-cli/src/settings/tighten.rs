@@ -1,20 +1,22 @@
-//! Settings of a project that limit what programs can do: they apply only if they make the limits stricter.
+//! Checks a project's settings that limit what programs can do: they are only in force if they are stricter.
 
 use serde_json::{Map, Value};
 
 use super::table::{self, Scope};
 use super::values;
 
-/// The words of settings that limit something, the loosest first. The empty word is a setting that nobody has set.
+/// The values of settings that limit something, from the least to the most strict. The empty text stands for a setting
+/// that is not set.
 const ORDERS: [(&str, &[&str]); 3] = [
     ("sandbox.mode", &["off", "", "rules", "workspace", "read-only"]),
     ("sandbox.network", &["on", "", "loopback", "off"]),
     ("approve.outside", &["ask", "deny"]),
 ];
-/// Settings that only loosen limits: they are the user's alone.
+/// Settings that can only loosen limits, so only the user may set them.
 const LOOSENING: [&str; 2] = ["sandbox.write", "sandbox.fallback"];
 
-/// Removes from the layer of a project what would loosen a limit of the layers below, and names what it removed.
+/// Removes the values from a project's layer that would loosen a limit of the lower layers, and returns warnings about
+/// them.
 pub(crate) fn tighten(below: &Map<String, Value>, layer: &mut Map<String, Value>) -> Vec<String> {
     let mut removed = Vec::new();
     for key in table::KEYS.iter().filter(|key| key.scope == Scope::Tighten || LOOSENING.contains(&key.path)) {

@@ -1,7 +1,7 @@
-//! The typed settings, and the options that the crates below take of them.
+//! The typed settings, and their conversion to the options of other crates.
 //!
-//! A key of the table is the path of a field here. There are no defaults: the table has them, and a key without one is an
-//! `Option`. Keys that nothing reads yet have no field.
+//! A key of the table is the path of a field here. Defaults are in the table; a key without a default is an `Option`.
+//! Keys that are not implemented yet have no field.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -85,7 +85,7 @@ pub(crate) struct Settings {
     pub(crate) quiet_startup: bool,
     pub(crate) verbose: bool,
     pub(crate) tui: Tui,
-    /// Rules of calls; null for none. The permissions check the rest of its shape.
+    /// Permission rules; null if there are none. The permissions check their contents.
     #[serde(default)]
     pub(crate) permissions: Value,
     pub(crate) sandbox: Sandbox,
@@ -110,7 +110,7 @@ pub(crate) struct Sandbox {
     pub(crate) fallback: bool,
 }
 
-/// A word of `sandbox.mode`.
+/// The values of `sandbox.mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SandboxMode {
@@ -120,7 +120,7 @@ pub(crate) enum SandboxMode {
     ReadOnly,
 }
 
-/// A word of `sandbox.network`.
+/// The values of `sandbox.network`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SandboxNetwork {
@@ -172,7 +172,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Returns true if the work tree is kept in view and indexed where that pays.
+    /// Returns true if the repository is watched, and indexed if that is worthwhile.
     pub(crate) fn is_indexed(&self) -> bool {
         self.index == IndexPolicy::Auto
     }
@@ -184,7 +184,7 @@ impl Search {
 pub(crate) struct Checkpoint {
     pub(crate) enabled: bool,
     pub(crate) max_file_bytes: u64,
-    /// In milliseconds.
+    /// The time limit in milliseconds.
     pub(crate) wait: u64,
 }
 
@@ -227,7 +227,7 @@ pub(crate) enum TuiMode {
     Linear,
 }
 
-/// The keys of the editor.
+/// The key bindings of the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TuiEditor {
@@ -235,7 +235,7 @@ pub(crate) enum TuiEditor {
     Vi,
 }
 
-/// The way in which the terminal notifies.
+/// How the terminal notifies the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TuiNotify {
@@ -247,7 +247,7 @@ pub(crate) enum TuiNotify {
     Off,
 }
 
-/// The part of the terminal that is laid out anew for a new size.
+/// The part of the terminal that is redrawn after a change of its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum TuiResize {
@@ -256,17 +256,17 @@ pub(crate) enum TuiResize {
     Rebuild,
 }
 
-/// The symbols of the screen.
+/// The set of symbols on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SymbolPreset {
     Unicode,
-    /// A font that has more of them has these too.
+    /// For fonts with more symbols; currently the same set.
     Nerd,
     Ascii,
 }
 
-/// The panel that Esc opens, pressed twice on an empty editor.
+/// The panel that opens when Esc is pressed twice in an empty editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum DoubleEscape {
@@ -287,7 +287,7 @@ pub(crate) struct Switch {
     pub(crate) enabled: bool,
 }
 
-/// The themes by the background that they are for.
+/// The names of the themes for dark and for light backgrounds.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct ThemeNames {
     pub(crate) dark: String,
@@ -375,7 +375,7 @@ struct BashGuard {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct BashInterceptor {
     enabled: bool,
-    /// `[{"pattern": "^cat ", "tool": "read"}]`; others are left out.
+    /// Such as `[{"pattern": "^cat ", "tool": "read"}]`; invalid rules are ignored.
     rules: Vec<Value>,
 }
 
@@ -393,18 +393,18 @@ struct Fetch {
     allow_private: Vec<String>,
 }
 
-/// The editor that speaks to us by the Agent Client Protocol.
+/// Settings for editors that use the Agent Client Protocol.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Acp {
     pub(crate) client_fs: ClientFs,
 }
 
-/// The files of tools in a session of an editor: its own, or those on the disk.
+/// Whether tools use the files of the editor or those on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ClientFs {
-    /// The editor's files, where it offers them.
+    /// The files of the editor, if it supports that.
     Auto,
     Off,
 }
@@ -448,7 +448,7 @@ enum RepeatMode {
     AfterGap,
 }
 
-/// Variables of commands.
+/// Environment variables of commands.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Env {
@@ -457,7 +457,7 @@ pub(crate) struct Env {
     variables: BTreeMap<String, String>,
 }
 
-/// Servers of the Model Context Protocol.
+/// MCP servers.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Mcp {
@@ -482,7 +482,7 @@ struct Rules {
     enable_foreign: bool,
 }
 
-// The words of types that belong to other crates.
+// The values of types that other crates define.
 
 #[derive(Deserialize)]
 #[serde(remote = "CacheRetention", rename_all = "kebab-case")]
@@ -555,7 +555,7 @@ enum PaceWord {
 }
 
 impl Settings {
-    /// The settings of the agent. Options of the command line are not among them.
+    /// Returns the settings of the agent, without the options of the command line.
     pub(crate) fn agent(&self) -> AgentSettings {
         let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let Settings { retry, compaction, branch_summary, thinking_budgets: budgets, .. } = self;
@@ -603,7 +603,7 @@ impl Settings {
         }
     }
 
-    /// The settings of the tools. The app adds what is no setting: keys of providers, active tools, `CI`.
+    /// Returns the settings of the tools. The app adds the rest: keys of providers, active tools, `CI`.
     pub(crate) fn tools(&self) -> sinew_tools::Settings {
         let shell = Engine::from_name(&self.shell_path);
         sinew_tools::Settings {
@@ -624,7 +624,7 @@ impl Settings {
                 patterns: self.bash_interceptor.patterns(),
             },
             bash_timeout_seconds: self.bash.timeout_seconds,
-            // `auto`, `bash` and `brush` are names, everything else is the path of a bash.
+            // `auto`, `bash` and `brush` are names; any other value is the path of a bash.
             engine: shell.unwrap_or_default(),
             bash: shell.is_none().then(|| self.shell_path.clone().into()),
             jobs: self.jobs.enabled,
@@ -640,12 +640,12 @@ impl Settings {
         }
     }
 
-    /// The settings of pictures.
+    /// Returns the settings of images.
     pub(crate) fn images(&self) -> ImageSettings {
         ImageSettings { auto_resize: self.images.auto_resize, block_images: self.images.block_images }
     }
 
-    /// The options of skills, commands, templates and rules in `folders`. Flags are not among them.
+    /// Returns the options of skills, commands, templates and rules in `folders`, without flags.
     pub(crate) fn resources(&self, folders: ResourceFolders) -> ResourceOptions {
         let skills = &self.skills;
         ResourceOptions {
@@ -660,7 +660,7 @@ impl Settings {
         }
     }
 
-    /// The settings of rules on a stream.
+    /// Returns the settings of rules that check answers while they are streamed.
     pub(crate) fn stream_rules(&self) -> StreamSettings {
         let rules = &self.stream_rules;
         StreamSettings {
@@ -672,17 +672,17 @@ impl Settings {
         }
     }
 
-    /// The moments at which session files are forced to the disk.
+    /// Returns when session files are flushed to disk.
     pub(crate) fn sync(&self) -> Sync {
         self.sessions.fsync
     }
 
-    /// The longest time that a connection may take; None: no limit.
+    /// Returns the time limit for a connection; `None` for no limit.
     pub(crate) fn connect_timeout(&self) -> Option<Duration> {
         limit(self.provider_timeouts.connect_ms)
     }
 
-    /// The longest pause of an answer; None: no limit.
+    /// Returns the time limit for a pause within an answer; `None` for no limit.
     pub(crate) fn idle_timeout(&self) -> Option<Duration> {
         limit(self.provider_timeouts.idle_ms)
     }

@@ -6,36 +6,36 @@ use serde_json::{Map, Value};
 use super::table;
 use super::typed::Settings;
 
-/// Layers on top of each other, without the defaults.
+/// The merged layers, without the defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Values {
     values: Map<String, Value>,
 }
 
 impl Values {
-    /// Puts a layer on top: objects merge deeply, everything else replaces.
+    /// Merges a layer that overrides the previous ones: objects are merged recursively, other values are replaced.
     pub(crate) fn merge(&mut self, layer: Map<String, Value>) {
         merge(&mut self.values, layer);
     }
 
-    /// Sets one key by its path, `retry.enabled`; null takes back what the layers below set.
+    /// Sets a key by its path, such as `retry.enabled`; null resets the values of lower layers.
     pub(crate) fn set(&mut self, path: &str, value: Value) {
         let mut layer = Map::new();
         insert(&mut layer, path, value);
         self.merge(layer);
     }
 
-    /// The values that were set.
+    /// Returns the values that were set.
     pub(crate) fn as_map(&self) -> &Map<String, Value> {
         &self.values
     }
 
-    /// The values that were set, as an object.
+    /// Returns the values that were set, as an object.
     pub(crate) fn into_map(self) -> Map<String, Value> {
         self.values
     }
 
-    /// The value of a key: the one that was set, else the default. Null where there is neither.
+    /// Returns the value of a key, or otherwise its default; null if there is neither.
     pub(crate) fn get(&self, path: &str) -> Value {
         match find(&self.values, path) {
             Some(value) => value.clone(),
@@ -48,7 +48,7 @@ impl Values {
         find(&self.values, path).is_some()
     }
 
-    /// The typed settings: defaults, and over them everything that was set and that the table knows.
+    /// Returns the typed settings: the defaults, overridden by the values of known keys.
     pub(crate) fn typed(&self) -> Settings {
         self.parse().expect("a layer holds no value of another type than the table's, and tests parse every default")
     }
@@ -60,14 +60,14 @@ impl Values {
     }
 }
 
-/// Finds a value that is not null.
+/// Returns a value, unless it is missing or null.
 pub(super) fn find<'a>(values: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let mut words = path.split('.');
     let first = words.next().and_then(|word| values.get(word));
     words.fold(first, |value, word| value?.get(word)).filter(|value| !value.is_null())
 }
 
-/// Puts a value at a path of which no part is there, or only objects are.
+/// Inserts a value at a path whose parents are missing or objects.
 pub(super) fn insert(values: &mut Map<String, Value>, path: &str, value: Value) {
     let mut words = path.rsplit('.');
     let mut layer = Map::new();
@@ -89,7 +89,8 @@ fn merge(below: &mut Map<String, Value>, above: Map<String, Value>) {
     }
 }
 
-/// Puts the keys of `above` that the table knows over defaults. Null changes nothing: it took back the layers below it.
+/// Overrides defaults with the known keys of `above`. Null has no effect here, because it has reset the lower layers
+/// already.
 fn overlay(below: &mut Map<String, Value>, above: &Map<String, Value>, prefix: &str) {
     for (key, value) in above.iter().filter(|(_, value)| !value.is_null()) {
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
@@ -100,7 +101,7 @@ fn overlay(below: &mut Map<String, Value>, above: &Map<String, Value>, prefix: &
                     overlay(place, inner, &path);
                 }
             }
-            // Nobody has checked the type of an unknown key.
+            // The type of an unknown key was not checked.
             _ if table::find(&path).is_some() => {
                 below.insert(key.clone(), value.clone());
             }

@@ -1,6 +1,7 @@
-//! Landlock: a thread gives away rights to files and the network, for itself and for all that it starts.
+//! Landlock: restricts a thread's access to files and the network, for itself and everything that it starts.
 //!
-//! Three system calls, by hand: the library for them brings more than this file for nothing that is needed here.
+//! Calls the three system calls directly, because the library for them is larger than this file and offers nothing else
+//! that is needed here.
 
 use std::io;
 use std::mem::size_of;
@@ -21,18 +22,18 @@ const TRUNCATE: u64 = 1 << 14;
 
 const READ: u64 = READ_FILE | READ_DIR;
 const WRITE: u64 = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE;
-/// The rights that a rule for a file may name.
+/// The rights that a rule for a file can contain.
 const OF_FILES: u64 = READ_FILE | WRITE_FILE | TRUNCATE;
-/// Bind and connect of TCP.
+/// Binding and connecting TCP sockets.
 const ALL_NET: u64 = 0b11;
-/// Abstract sockets and signals to processes outside.
+/// Abstract sockets of, and signals to, processes outside of the domain.
 const ALL_SCOPES: u64 = 0b11;
 
 /// The rights that remain.
 pub(crate) struct Rights {
-    /// Files, and folders with all below them.
+    /// Readable files, and directories with everything below them.
     pub(crate) read: Vec<PathBuf>,
-    /// Folders in which files are made, changed and removed, too.
+    /// Directories in which files may also be created, changed and deleted.
     pub(crate) write: Vec<PathBuf>,
     pub(crate) network: bool,
 }
@@ -50,12 +51,13 @@ struct PathBeneath {
     parent: i32,
 }
 
-/// Confines the calling thread to `rights`, as far as the kernel knows how; it is to be the only thread. Paths that do not
-/// exist are passed over. Gives the names that the rules are about, to be held as long as the rules are to count: a file of
-/// `/proc` is another one once nobody holds its name. None: the kernel has no Landlock, and nothing is confined.
+/// Restricts the calling thread, which must be the only one, to `rights`, as far as the kernel supports it. Paths that
+/// do not exist are skipped. Returns the opened paths of the rules, which must stay open as long as the rules are
+/// needed, because a file of `/proc` becomes a different one once it is closed. Returns `None` if the kernel does not
+/// support Landlock; nothing is restricted then.
 ///
 /// # Errors
-/// The kernel has Landlock and refuses: nothing is confined.
+/// Returns an error if the kernel supports Landlock and refuses; nothing is restricted then.
 pub(crate) fn confine(rights: &Rights) -> io::Result<Option<Vec<OwnedFd>>> {
     let Some(version) = version() else { return Ok(None) };
     let handled = match version {
@@ -67,11 +69,11 @@ pub(crate) fn confine(rights: &Rights) -> io::Result<Option<Vec<OwnedFd>>> {
     let net = if version >= 4 && !rights.network { ALL_NET } else { 0 };
     let scoped = if version >= 6 && !rights.network { ALL_SCOPES } else { 0 };
     let attributes = Ruleset { fs: handled, net, scoped };
-    // SAFETY: the kernel reads as many bytes as are named, and takes more than it knows where they are zero.
+    // SAFETY: the kernel reads the given number of bytes, and accepts more than it knows if they are zero.
     let ruleset = done(unsafe {
         libc::syscall(libc::SYS_landlock_create_ruleset, &raw const attributes, size_of::<Ruleset>(), 0)
     })?;
-    // SAFETY: the call has made it, and nobody else has it.
+    // SAFETY: the call has created the descriptor, and nothing else owns it.
     let ruleset = unsafe { OwnedFd::from_raw_fd(ruleset) };
     let mut held = Vec::new();
     let read = rights.read.iter().map(|path| (path, READ));
@@ -84,7 +86,7 @@ pub(crate) fn confine(rights: &Rights) -> io::Result<Option<Vec<OwnedFd>>> {
     Ok(Some(held))
 }
 
-/// The version of Landlock; None where the kernel, or the filter of a container, has none.
+/// Returns the version of Landlock; `None` if the kernel does not support it, or the filter of a container refuses it.
 pub(crate) fn version() -> Option<i32> {
     // SAFETY: with this flag no memory is read.
     done(unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<Ruleset>(), 0_usize, 1) }).ok()
@@ -115,7 +117,8 @@ mod tests {
 
     use super::*;
 
-    /// Does `work` on a thread that keeps these rights alone. False, with a word, where the kernel has no Landlock.
+    /// Runs `work` on a thread that only has these rights. Returns false, and prints a note, if the kernel does not
+    /// support Landlock.
     fn confined(rights: Rights, work: impl FnOnce() + Send) -> bool {
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
@@ -174,7 +177,7 @@ mod tests {
             }
             for (what, result) in refused {
                 let kind = result.expect_err(what).kind();
-                // A file that moves where it would have more rights is told to be copied.
+                // If moving a file would give it more rights, the kernel reports that it must be copied.
                 assert!(
                     matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::CrossesDevices),
                     "{what}: {kind}"

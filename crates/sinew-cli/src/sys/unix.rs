@@ -1,4 +1,4 @@
-//! Signals, modes of files and of the terminal.
+//! Signals, file modes and terminal modes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Listens from now on; resolves to the exit code of the first signal that asks the program to end.
+/// Starts to listen; resolves to the exit code of the first signal that asks the program to end.
 pub(crate) fn signals() -> impl Future<Output = u8> + Send + 'static {
     let wait = |kind: SignalKind| {
         let stream = signal(kind);
@@ -34,33 +34,34 @@ pub(crate) fn signals() -> impl Future<Output = u8> + Send + 'static {
     }
 }
 
-/// Lets nobody but the user read a file that `options` make.
+/// Makes the files that `options` create readable for the user only.
 pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
-/// The device of the terminal at standard input.
+/// Returns the device of the terminal at standard input.
 pub(crate) fn terminal_name() -> Option<String> {
     rustix::termios::ttyname(io::stdin(), Vec::new()).ok()?.into_string().ok()
 }
 
-/// Returns true if nothing came at standard input for `time`. A signal, or a descriptor that cannot be asked, is no silence.
+/// Returns true if nothing arrived at standard input for `time`. Returns false after a signal, or if the descriptor
+/// cannot be polled.
 pub(crate) fn silent(time: Duration) -> bool {
     let limit = Timespec::try_from(time).ok();
     matches!(poll(&mut [PollFd::new(&io::stdin(), PollFlags::IN)], limit.as_ref()), Ok(0))
 }
 
-/// The terminal as it was; put back when this is dropped.
+/// The previous mode of the terminal, which is restored when this is dropped.
 pub(crate) struct Shown(Termios);
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        // A terminal that is gone has nothing to show.
+        // The terminal may be closed.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
     }
 }
 
-/// Does not show what is typed from now on, and hands over each key as it comes, those that end programs too.
+/// Disables the echo of typed keys, and delivers each key immediately, including those that send signals.
 pub(crate) fn hide_typing() -> io::Result<Shown> {
     let before = tcgetattr(io::stdin())?;
     let mut hidden = before.clone();
@@ -70,34 +71,34 @@ pub(crate) fn hide_typing() -> io::Result<Shown> {
     Ok(shown)
 }
 
-/// The system's shell with a line for it.
+/// Returns the system's shell with a command line.
 pub(crate) fn shell(line: &str) -> Command {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(line);
     command
 }
 
-/// Puts the child into a group of its own, so that everything it starts ends with it.
+/// Puts the child into a new process group, so that everything it starts can be killed with it.
 pub(crate) fn group(child: &mut Command) {
     child.process_group(0);
 }
 
-/// Kills the group of a child.
+/// Kills the process group of a child.
 pub(crate) fn kill_group(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have ended this very moment.
+        // The group may have ended just now.
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
 }
 
-/// Closes the memory of this process, which has keys in it, to other programs of the user: none reads it or attaches to it,
-/// and no core file is written. Programs that it starts are as open as ever, but begin with a limit of 0 for core files, which
-/// `ulimit -c` raises. A debugger attaches as root.
+/// Protects the memory of this process, which contains keys, from other programs of the user: they cannot read it or
+/// attach to it, and no core file is written. Programs that it starts are not protected, but begin with a limit of 0
+/// for core files, which `ulimit -c` raises. A debugger can attach as root.
 ///
 /// # Errors
-/// The system refuses.
+/// Returns an error if the system refuses.
 pub(crate) fn close_memory() -> io::Result<()> {
-    // SAFETY: the calls take numbers, and a value of ours that lives during the call.
+    // SAFETY: the calls receive numbers, and a value that lives during the call.
     unsafe {
         let mut limit = std::mem::zeroed::<libc::rlimit>();
         if libc::getrlimit(libc::RLIMIT_CORE, &mut limit) != 0 {
@@ -115,7 +116,7 @@ pub(crate) fn close_memory() -> io::Result<()> {
     Ok(())
 }
 
-/// Fills `bytes` with random ones of the system.
+/// Fills `bytes` with random bytes from the system.
 pub(crate) fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
     File::open("/dev/urandom")?.read_exact(bytes)
 }

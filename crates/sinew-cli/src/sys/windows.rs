@@ -1,4 +1,4 @@
-//! Console events and modes; what Windows has no counterpart for says so.
+//! Console events and console modes; functions that Windows does not support return an error or do nothing.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -12,7 +12,7 @@ use windows_sys::Win32::System::Console::{
     ENABLE_ECHO_INPUT, ENABLE_LINE_INPUT, ENABLE_PROCESSED_INPUT, GetConsoleMode, SetConsoleMode,
 };
 
-/// Listens from now on; resolves to the exit code of the first event that asks the program to end.
+/// Starts to listen; resolves to the exit code of the first event that asks the program to end.
 pub(crate) fn signals() -> impl Future<Output = u8> + Send + 'static {
     let (interrupt, pause, close, shutdown) = (ctrl_c(), ctrl_break(), ctrl_close(), ctrl_shutdown());
     // Without a handler an event ends the process at once.
@@ -26,35 +26,35 @@ pub(crate) fn signals() -> impl Future<Output = u8> + Send + 'static {
     }
 }
 
-/// Leaves `options` as they are: files below the user's folder are the user's own by the access list that they inherit.
+/// Leaves `options` unchanged: files in the user's directory inherit an access list that only admits the user.
 pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// A console has no name.
+/// Returns `None`, because a console has no name.
 pub(crate) fn terminal_name() -> Option<String> {
     None
 }
 
-/// Returns false: a pipe cannot be waited for without reading it.
+/// Returns false, because waiting for a pipe requires reading it.
 pub(crate) fn silent(_: Duration) -> bool {
     false
 }
 
-/// The console's mode as it was; put back when this is dropped.
+/// The previous mode of the console, which is restored when this is dropped.
 pub(crate) struct Shown(u32);
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        // SAFETY: the handle is the process's own. A console that is gone has nothing to show.
+        // SAFETY: the handle belongs to the process. An error is ignored, because the console may be closed.
         unsafe { SetConsoleMode(io::stdin().as_raw_handle().cast(), self.0) };
     }
 }
 
-/// Does not show what is typed from now on, and hands over each key as it comes, those that end programs too.
+/// Disables the echo of typed keys, and delivers each key immediately, including those that send signals.
 pub(crate) fn hide_typing() -> io::Result<Shown> {
     let mut before = 0;
-    // SAFETY: the handle is the process's own, the mode can be written.
+    // SAFETY: the handle belongs to the process, and the mode is writable.
     if unsafe { GetConsoleMode(io::stdin().as_raw_handle().cast(), &mut before) } == 0 {
         return Err(io::Error::last_os_error());
     }
@@ -67,23 +67,23 @@ pub(crate) fn hide_typing() -> io::Result<Shown> {
     Ok(shown)
 }
 
-/// The system's shell with a line for it, which it reads by its own rules.
+/// Returns the system's shell with a command line, which it parses by its own rules.
 pub(crate) fn shell(line: &str) -> Command {
     let mut command = Command::new("cmd.exe");
     command.args(["/D", "/S", "/C"]).raw_arg(format!("\"{line}\""));
     command
 }
 
-/// Does nothing: a tree is found by who started whom.
+/// Does nothing, because a process tree is found by the parents of processes.
 pub(crate) fn group(_: &mut Command) {}
 
-/// Kills a child and all that it started.
+/// Kills a child and its descendants.
 pub(crate) fn kill_group(pid: u32) {
     const KILL: i32 = 9;
     sinew_process::kill_tree(pid, KILL);
 }
 
-/// Fails: the caller falls back on the seeds of hash maps, which are the system's random numbers too.
+/// Returns an error: the caller then uses the seeds of hash maps, which are random numbers from the system too.
 pub(crate) fn fill_random(_: &mut [u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

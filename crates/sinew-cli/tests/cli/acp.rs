@@ -1,4 +1,4 @@
-//! ACP mode: an editor on the other side of the pipes.
+//! ACP mode: the test acts as the editor, through pipes.
 
 use serde_json::{Value, json};
 use sinew_testkit::oauth::{Manners, OAuthServer};
@@ -6,7 +6,7 @@ use sinew_testkit::oauth::{Manners, OAuthServer};
 use crate::editor::Editor;
 use crate::stage::{Stage, call, messages, text};
 
-/// A script that asks for a tool and then says that it is done.
+/// Returns a script that calls a tool and then answers that it is done.
 fn calls(tool: &str, arguments: Value) -> Stage {
     Stage::scripted(&[call("On it.", tool, arguments), text("Done.")])
 }
@@ -61,7 +61,7 @@ fn a_cancelled_turn_ends_its_command_and_the_next_one_works_045() {
     assert_eq!(last["status"], "failed", "{last}");
     assert_eq!(editor.turn(&session, "go on"), "end_turn");
     assert!(editor.said(&session).ends_with("Done."));
-    // Where no turn runs there is nothing to cancel.
+    // Without a running turn there is nothing to cancel.
     editor.notify("session/cancel", json!({"sessionId": session}));
     editor.notify("session/cancel", json!({"sessionId": "nobody"}));
     assert_eq!(editor.end().0, Some(0));
@@ -143,7 +143,7 @@ fn an_editor_that_vanishes_leaves_a_saved_session_and_no_command_047() {
     stage.wait_for_end_of("project/pid");
 }
 
-/// A stage in which every command is asked about, and a script that runs `command` twice.
+/// Creates a stage that asks for permission for every command, and whose script runs `command` twice.
 fn asking(command: &str) -> Stage {
     let run = || call("On it.", "bash", json!({"command": command}));
     let stage = Stage::scripted(&[run(), text("A."), run(), text("B.")]);
@@ -164,7 +164,7 @@ fn a_command_runs_once_allowed_and_not_when_it_was_rejected_046() {
     let request = editor.asked("session/request_permission");
     let call = &request["params"]["toolCall"];
     assert_eq!((&call["title"], &call["kind"]), (&json!("echo x >> ran\nseq 3"), &json!("execute")), "{request}");
-    // The editor has heard of the call before.
+    // The editor received the call before.
     let told = editor.updates(&session).iter().any(|update| update["toolCallId"] == call["toolCallId"]);
     assert!(told, "{request}");
     let kinds: Vec<&Value> =
@@ -205,13 +205,13 @@ fn a_question_is_taken_back_when_its_turn_is_cancelled_045_046() {
     let taken = editor.until(|frame| frame["method"] == "$/cancel_request");
     assert_eq!(taken["params"]["requestId"], request["id"]);
     assert_eq!(editor.result(id)["stopReason"], "cancelled");
-    // A late word lets nothing run.
+    // A late answer must not run the command.
     editor.reply(&request, chosen("allow"));
     editor.ask("session/close", json!({"sessionId": session}));
     assert!(!stage.path("project/ran").exists());
 }
 
-/// Answers requests for files until the answer to `id` comes: `read` gives the texts, `write` hears of writes.
+/// Answers file requests until the answer to `id` arrives: `read` returns the texts; writes are collected and returned.
 fn lend(editor: &mut Editor, id: i64, read: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let mut written = Vec::new();
     loop {
@@ -247,7 +247,7 @@ fn unsaved_texts_are_what_tools_read_and_edit_048() {
         call("", "edit", json!({"path": "a.txt", "oldText": "unsaved", "newText": "edited"})),
         text("Done."),
     ]);
-    // The editor shows line ends of its own.
+    // The editor uses different line ends.
     stage.write("project/a.txt", "one\r\nsaved\r\n");
     let mut editor = Editor::scripted(&stage, serde_json::from_str(FILES).unwrap());
     let session = editor.open(&stage);
@@ -288,7 +288,7 @@ fn an_editor_that_is_silent_about_a_file_costs_a_moment_and_no_file_048() {
     stage.write("project/a.txt", "saved\n");
     let mut editor = Editor::scripted(&stage, serde_json::from_str(FILES).unwrap());
     let session = editor.open(&stage);
-    // Nobody answers `fs/read_text_file` and `fs/write_text_file`.
+    // The editor does not answer `fs/read_text_file` and `fs/write_text_file`.
     assert_eq!(editor.turn(&session, "go"), "end_turn");
     assert_eq!(std::fs::read_to_string(stage.path("project/a.txt")).unwrap(), "edited\n");
 }
@@ -301,7 +301,7 @@ fn answers_that_come_too_late_change_no_file_048() {
     let mut editor = Editor::scripted(&stage, serde_json::from_str(FILES).unwrap());
     let session = editor.open(&stage);
     let id = editor.prompt(&session, "go");
-    // Each question is answered once it has been taken back.
+    // Each request is answered after it was cancelled.
     for (method, late) in
         [("fs/read_text_file", json!({"content": "one\nunsaved\nlate\n"})), ("fs/write_text_file", json!({}))]
     {
@@ -312,7 +312,7 @@ fn answers_that_come_too_late_change_no_file_048() {
     }
     assert_eq!(editor.result(id)["stopReason"], "end_turn");
     assert_eq!(std::fs::read_to_string(stage.path("project/a.txt")).unwrap(), "one\nedited\n");
-    // Two silences are forgiven: the next turn asks again, and late answers are not taken for its own.
+    // After two timeouts the next turn sends requests again, and does not use late answers to earlier ones.
     let id = editor.prompt(&session, "again");
     let written = lend(&mut editor, id, |path| std::fs::read_to_string(path).ok());
     assert_eq!(written, [(stage.project().join("a.txt").display().to_string(), "one\ntwice\n".to_string())]);
@@ -354,7 +354,7 @@ fn a_loaded_session_shows_what_its_live_run_showed_043() {
     let params = json!({"sessionId": session, "cwd": stage.project(), "mcpServers": []});
     let loaded = editor.begin("session/load", params.clone());
     editor.result(loaded);
-    // All of it stands in front of the answer.
+    // All messages are replayed before the answer.
     let replayed = editor.updates(&session);
     let texts = |updates: &[Value]| {
         let chunks = updates.iter().filter(|update| update["sessionUpdate"] == "agent_message_chunk");
@@ -379,11 +379,11 @@ fn a_loaded_session_shows_what_its_live_run_showed_043() {
     let plan = |updates: &[Value]| updates.iter().rfind(|update| update["sessionUpdate"] == "plan").cloned();
     assert_eq!(plan(&replayed), plan(&live));
     assert_eq!(plan(&live).unwrap()["entries"][0]["content"], "a");
-    // It is open now, and there is no other of that name.
+    // The session is open now, and no other session has this id.
     assert_eq!(editor.fails("session/load", params)["code"], -32600);
     let nobody = json!({"sessionId": "nobody", "cwd": stage.project(), "mcpServers": []});
     assert_eq!(editor.fails("session/load", nobody)["code"], -32002);
-    // Resumed, it shows nothing.
+    // A resumed session is not replayed.
     editor.ask("session/close", json!({"sessionId": session}));
     let before = editor.updates(&session).len();
     editor.ask("session/resume", json!({"sessionId": session, "cwd": stage.project(), "mcpServers": []}));
@@ -484,7 +484,7 @@ fn servers_that_the_editor_brings_are_the_sessions_own() {
     ]);
     let mut editor = Editor::scripted(&stage, json!({}));
     let liar = concat!(env!("CARGO_MANIFEST_DIR"), "/../sinew-mcp/tests/peers/liar.py");
-    // A value is a value, whatever it looks like.
+    // Variables in a value are not expanded.
     let server = json!({"name": "their server", "command": "/usr/bin/env", "args": ["python3", "-u", liar, "modern"],
         "env": [{"name": "ODD", "value": "${NOT_SET}"}]});
     let params = |servers: Value| json!({"cwd": stage.project(), "mcpServers": servers});
@@ -493,7 +493,7 @@ fn servers_that_the_editor_brings_are_the_sessions_own() {
     assert_eq!(editor.turn(session, "Hi"), "end_turn");
     let results: Vec<String> = editor.updates(session).iter().map(Value::to_string).collect();
     assert!(results.iter().any(|update| update.contains("completed") && update.contains("hello")), "{results:#?}");
-    // Another session has nothing of it, and no file either.
+    // Another session does not have the server, and no file contains it.
     let other = editor.ask("session/new", params(json!([])));
     assert_eq!(editor.turn(other["sessionId"].as_str().unwrap(), "Hi"), "end_turn");
     let updates = editor.updates(other["sessionId"].as_str().unwrap());
@@ -515,7 +515,7 @@ fn a_server_of_the_editor_that_wants_a_login_says_so_032() {
     let told = editor.updates(session).iter().map(Value::to_string).collect::<String>();
     let expect = format!("sinew mcp login web --url {}", server.mcp_url());
     assert!(told.contains(&expect), "{told}");
-    // No browser and no login began.
+    // No browser was opened, and no login began.
     assert!(server.requests().iter().all(|request| request.path == "/mcp"));
     editor.end();
 }

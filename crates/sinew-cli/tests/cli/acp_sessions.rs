@@ -1,4 +1,4 @@
-//! ACP mode: many sessions at once, sessions after a restart, and editors that can do little.
+//! ACP mode: many sessions at once, sessions after a restart, and editors with few capabilities.
 
 use std::sync::{Arc, Barrier};
 
@@ -8,7 +8,7 @@ use sinew_testkit::provider::{Recorded, Reply, Server, Step};
 use crate::editor::Editor;
 use crate::stage::{Stage, call, chat, messages, text};
 
-/// The last words of the user in a request.
+/// Returns the last user message in a request.
 fn asked(request: &Recorded) -> String {
     let body = request.json();
     let mut users = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
@@ -18,7 +18,7 @@ fn asked(request: &Recorded) -> String {
     }
 }
 
-/// An answer of two pieces that repeats what was asked.
+/// Returns an answer in two pieces that repeats the user message.
 fn echo(request: &Recorded) -> Reply {
     let mut pieces = chat(&json!({"content": asked(request)}), "stop");
     pieces.steps.insert(
@@ -30,7 +30,7 @@ fn echo(request: &Recorded) -> Reply {
     pieces
 }
 
-/// The first piece of an answer, and then nothing more.
+/// Returns the first piece of an answer that does not continue.
 fn unfinished(text: &str) -> Reply {
     let chunk = json!({"choices": [{"index": 0, "delta": {"content": text}}]});
     let mut reply = Reply::stream(format!("data: {chunk}\n\n")).then(Step::Hold);
@@ -41,7 +41,7 @@ fn unfinished(text: &str) -> Reply {
 #[test]
 fn thirty_two_sessions_stream_at_once_and_nothing_mixes_047() {
     const SESSIONS: usize = 32;
-    // Nobody is answered before all have asked: they are all under way at once.
+    // No request is answered before all have arrived, so all are active at once.
     let together = Arc::new(Barrier::new(SESSIONS));
     let server = Server::start(move |request| {
         let asked = asked(request);
@@ -61,7 +61,7 @@ fn thirty_two_sessions_stream_at_once_and_nothing_mixes_047() {
     for (at, session) in (0..).zip(&sessions) {
         assert_eq!(editor.said(session), format!("You said: number {at}"));
     }
-    // One is closed in the middle of its answer: the others go on.
+    // Closing a session during its answer does not affect the others.
     let turns: Vec<i64> = sessions.iter().map(|session| editor.prompt(session, "wait")).collect();
     for session in &sessions {
         while !editor.said(session).ends_with("I begin. ") {
@@ -74,7 +74,7 @@ fn thirty_two_sessions_stream_at_once_and_nothing_mixes_047() {
     assert_eq!(editor.result(turns[1])["stopReason"], "cancelled");
     assert_eq!(editor.turn(&sessions[1], "again"), "end_turn");
     assert!(editor.said(&sessions[1]).ends_with("You said: again"));
-    // The editor is gone while thirty answers are under way: all of them end, and all sessions are saved.
+    // The editor disconnects during thirty answers: all of them end, and all sessions are saved.
     assert_eq!(editor.end(), (Some(0), String::new()));
     let files = stage.files();
     assert_eq!(files.len(), SESSIONS);
@@ -123,7 +123,7 @@ fn an_answer_under_way_is_cancelled_and_the_next_prompt_works_045() {
     let stage = Stage::served(&server);
     let mut editor = Editor::served(&stage, json!({}));
     let session = editor.open(&stage);
-    // At once, before anything came, and in the middle of a text.
+    // Cancels at once, before anything arrived, and in the middle of a text.
     for (said, comes) in [("silent", false), ("wait", true)] {
         let id = editor.prompt(&session, said);
         if comes {
@@ -151,7 +151,7 @@ fn an_editor_that_can_do_nothing_works_on_the_disk_and_permits_nothing_049() {
     ]);
     stage.write("home/agent/settings.json", &json!({"permissions": {"ask": ["bash(*)"]}}).to_string());
     let mut editor = Editor::of(stage.command(&["--mode", "acp", "--script", "script.jsonl"]));
-    // Not even a list of capabilities.
+    // The client sends no capabilities at all.
     editor.ask("initialize", json!({"protocolVersion": 1}));
     let session = editor.open(&stage);
     let id = editor.prompt(&session, "go");
@@ -168,7 +168,7 @@ fn an_editor_that_can_do_nothing_works_on_the_disk_and_permits_nothing_049() {
         }
     }
     assert_eq!(editor.result(id)["stopReason"], "end_turn");
-    // Files are those of the disk, and questions the one thing that every editor is asked.
+    // Files are read from disk, and permission requests are the only request that every editor supports.
     assert_eq!(asked, ["session/request_permission"; 2]);
     assert_eq!(std::fs::read_to_string(stage.path("project/a.txt")).unwrap(), "two\n");
     assert!(!stage.path("project/ran").exists());
@@ -221,7 +221,7 @@ fn sessions_of_one_folder_share_its_workspace_047() {
         let targets = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
         targets.filter(|target| target.to_string_lossy().contains("inotify")).count()
     };
-    // The first search of a session has the folder opened beside it, and the ones behind it use what is open.
+    // The first search of a session opens the workspace in the background, and later ones use it.
     while watches() == 0 {
         assert_eq!(editor.turn(&sessions[0], "go"), "end_turn");
     }
@@ -231,7 +231,7 @@ fn sessions_of_one_folder_share_its_workspace_047() {
             assert_eq!(watches(), 1);
         }
     }
-    // The workspace outlives the session that had it opened.
+    // The workspace stays open when the session that opened it is closed.
     editor.ask("session/close", json!({"sessionId": sessions[0]}));
     assert_eq!(editor.turn(&sessions[1], "go"), "end_turn");
     assert!(editor.updates(&sessions[1]).iter().any(|update| update.to_string().contains("needle")));

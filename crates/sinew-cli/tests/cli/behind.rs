@@ -1,4 +1,4 @@
-//! What goes on beside the screen: a run that is left alone, a session that is shared, a list of tasks in an editor.
+//! Work outside of the screen: a run that continues without a terminal, a shared session, a todo list in an editor.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::terminal::{Terminal, enter, has, left};
 
 const SIZE: (u16, u16) = (90, 30);
 
-/// A stage whose model runs a command that waits for a pipe, then writes a file, and is done.
+/// Creates a stage whose model runs a command that waits for a pipe, then writes a file and ends.
 fn waiting() -> Stage {
     let stage = Stage::scripted(&[
         call("", "bash", json!({"command": "touch begun; read -r line < go; echo over"})),
@@ -18,7 +18,7 @@ fn waiting() -> Stage {
     stage
 }
 
-/// Waits until the session says that, and gives its messages.
+/// Waits until the session contains that text, and returns its messages.
 fn until_said(stage: &Stage, text: &str) -> Vec<(String, String)> {
     let begun = std::time::Instant::now();
     loop {
@@ -49,10 +49,10 @@ fn a_run_goes_on_behind_the_shell_that_has_its_prompt_back() {
         terminal.until_shown("The run goes on without this terminal. Later: sinew -r ");
         let is_prompt = |row: &String| row.starts_with("sh>");
         terminal.until(|rows| rows.iter().rev().find(|row| !row.is_empty()).is_some_and(is_prompt));
-        // It stands still until the shell has the terminal.
+        // The program is stopped until the shell has the terminal.
         terminal.send("while jobs >list; ! grep -q Running list; do :; done; echo shell-$((1+1))\r");
         terminal.until(|rows| has(rows, "shell-2"));
-        // Nobody is there to allow the write.
+        // Nobody can allow the write.
         stage.write("project/go", "\n");
         let said = until_said(&stage, "All done.");
         assert!(said.iter().any(|(role, said)| role == "toolResult" && said.contains("over")), "{said:?}");
@@ -91,7 +91,7 @@ fn a_session_is_shared_by_the_command_of_the_settings_after_a_question() {
     terminal.until(|rows| has(rows, "ready"));
     enter(&mut terminal, "go");
     terminal.until(|rows| has(rows, "a secret plan") && has(rows, "ready"));
-    // No is what stands first.
+    // The first entry is No.
     enter(&mut terminal, "/share");
     terminal.until(|rows| has(rows, "→ No") && has(rows, "Publish the whole session"));
     terminal.send("\r");
@@ -107,7 +107,7 @@ fn a_session_is_shared_by_the_command_of_the_settings_after_a_question() {
     let page = std::fs::read_to_string(stage.path("project/page.html")).unwrap();
     assert!(page.contains("a secret plan"));
     assert_eq!(std::fs::read_to_string(stage.path("project/mode")).unwrap(), "700\n");
-    // One that fails, one that is not there, one that says nothing; and one that Esc ends.
+    // Commands that fail, do not exist, or print nothing; and one that Esc cancels.
     for (command, reason) in [
         ("echo no >&2; false", "failed (exit status: 1): no"),
         ("./nothing", "`./nothing` was not found: set share.command"),
@@ -133,7 +133,7 @@ fn a_session_is_shared_by_the_command_of_the_settings_after_a_question() {
 fn the_list_of_tasks_is_edited_copied_and_ended() {
     let init = json!({"ops": [{"op": "init", "list": [{"phase": "Build", "items": ["one", "two"]}]}]});
     let stage = Stage::scripted(&[call("", "todo", init), answer("Done.")]);
-    // An editor that is wrong at first, and mends it when it is asked again.
+    // The editor first writes an invalid text, and corrects it when it is opened again.
     stage.write(
         "project/edit",
         "#!/bin/sh\nif grep -q 'is no task' \"$1\"; then sed -i '/^oops/d' \"$1\"; else sed -i 's/two/three/; $aoops' \"$1\"; fi\n",

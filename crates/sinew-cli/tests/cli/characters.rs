@@ -28,7 +28,7 @@ fn symbols_of_ours_are_ascii_where_that_is_set_and_the_text_of_others_stays() {
     for row in ["* bash echo . out", "  … out", "Größe . so.", "a … b"] {
         assert!(has(&rows, row), "{row}: {rows:#?}");
     }
-    // It counts at once where it is changed.
+    // A change applies at once.
     enter_ascii(&mut terminal, "/settings session");
     terminal.until(|rows| has(rows, "Settings, until you leave"));
     terminal.send("symbolPreset");
@@ -42,7 +42,7 @@ fn symbols_of_ours_are_ascii_where_that_is_set_and_the_text_of_others_stays() {
     left_with_bytes(terminal);
 }
 
-/// Types a line behind an ASCII prompt, and sends it.
+/// Types a line after an ASCII prompt, and submits it.
 #[track_caller]
 fn enter_ascii(terminal: &mut Terminal, line: &str) {
     terminal.send(line);
@@ -52,7 +52,7 @@ fn enter_ascii(terminal: &mut Terminal, line: &str) {
 
 #[test]
 fn a_terminal_without_utf_8_gets_ascii_alone_and_one_notice() {
-    // The column behind the letter: two cells were taken, so it was read as two characters.
+    // The column after the letter: if it moved by two cells, the terminal read two characters.
     for (locale, column, is_ascii) in
         [("C", 3, true), ("C", 2, false), ("de_DE.ISO-8859-1", 3, true), ("de_DE.ISO-8859-1", 2, false)]
     {
@@ -74,10 +74,10 @@ fn a_terminal_without_utf_8_gets_ascii_alone_and_one_notice() {
         let notices = sent.matches("this terminal shows ASCII alone").count();
         assert_eq!(notices, usize::from(is_ascii), "{locale} {column}");
         let behind = sent.split_once("\x1b[K").unwrap().1;
-        // Only what was sent before the terminal had answered may hold more.
+        // Other characters may only occur before the terminal has answered.
         let begun = behind.find("this terminal shows").map_or(behind, |at| &behind[at..]);
         assert_eq!(begun.is_ascii(), is_ascii, "{locale} {column}: {begun:?}");
-        // The model has what was written.
+        // The model receives the original text.
         assert_eq!(stage.said()[0].1, "gö");
     }
 }

@@ -1,4 +1,4 @@
-//! A client of the RPC mode: it sends lines and waits for what comes.
+//! A client of the RPC mode, which sends lines and waits for responses and events.
 
 use std::ops::{Deref, DerefMut};
 use std::process::Command;
@@ -28,7 +28,7 @@ impl DerefMut for Client {
 }
 
 impl Client {
-    /// A client of a program with `script.jsonl`, once it is ready.
+    /// Starts a program with `script.jsonl`, and waits until it is ready.
     #[track_caller]
     pub(crate) fn scripted(stage: &Stage, args: &[&str]) -> Client {
         Client::of(stage.command(&[&["--mode", "rpc", "--script", "script.jsonl"], args].concat()))
@@ -42,7 +42,7 @@ impl Client {
         client
     }
 
-    /// Sends a command under an id of its own, which is given back.
+    /// Sends a command with a new id, and returns the id.
     pub(crate) fn begin(&mut self, kind: &str, mut fields: Value) -> Value {
         self.next += 1;
         let id = json!(format!("c{}", self.next));
@@ -52,14 +52,14 @@ impl Client {
         id
     }
 
-    /// Sends a command and gives its response.
+    /// Sends a command and returns its response.
     #[track_caller]
     pub(crate) fn ask(&mut self, kind: &str, fields: Value) -> Value {
         let id = self.begin(kind, fields);
         self.response(&id)
     }
 
-    /// Sends a command that must succeed and gives its data.
+    /// Sends a command that must succeed and returns its data.
     #[track_caller]
     pub(crate) fn data(&mut self, kind: &str, fields: Value) -> Value {
         let mut response = self.ask(kind, fields);
@@ -67,7 +67,7 @@ impl Client {
         response["data"].take()
     }
 
-    /// Sends a command that must fail and gives the reason.
+    /// Sends a command that must fail and returns the error.
     #[track_caller]
     pub(crate) fn fails(&mut self, kind: &str, fields: Value) -> String {
         let response = self.ask(kind, fields);
@@ -75,19 +75,19 @@ impl Client {
         response["error"].as_str().unwrap().to_string()
     }
 
-    /// The response to a command, whether it has come already or is still to come.
+    /// Returns the response to a command; waits if it has not arrived yet.
     #[track_caller]
     pub(crate) fn response(&mut self, id: &Value) -> Value {
         self.first(|frame| frame["type"] == "response" && frame["id"] == *id)
     }
 
-    /// The next event of a type.
+    /// Waits for the next event of a type.
     #[track_caller]
     pub(crate) fn event(&mut self, kind: &str) -> Value {
         self.until(|frame| frame["type"] == kind)
     }
 
-    /// Waits until so many events of a type have come since the start.
+    /// Waits until this number of events of a type has arrived since the start.
     #[track_caller]
     pub(crate) fn count(&mut self, kind: &str, count: usize) {
         while self.seen.iter().filter(|frame| frame["type"] == kind).count() < count {
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// Prompts and waits until nothing else will happen.
+    /// Sends a prompt and waits until the agent is idle.
     #[track_caller]
     pub(crate) fn prompt(&mut self, message: &str) -> Value {
         self.data("prompt", json!({"message": message}));

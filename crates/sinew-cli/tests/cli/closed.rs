@@ -1,4 +1,5 @@
-//! Keys, Sinew's own files and credentials in the environment are closed by default, and broken guard files stop the program.
+//! Keys, Sinew's own files and credentials in the environment are protected by default, and invalid files of rules or
+//! hooks stop the program.
 
 use serde_json::{Value, json};
 use sinew_testkit::provider::Server;
@@ -8,7 +9,8 @@ use crate::stage::{Ran, Stage, call, chat, finish, text};
 
 const KEY: &str = "sk-own-0123456789abcdef";
 
-/// A model that calls `tool` with the first mark that it is shown in place of `MARK`, and a place where a tool may send it.
+/// Returns a model that calls `tool` with the first replacement mark instead of `MARK`. `third` is a server to which a
+/// tool could send the value.
 fn steals(tool: &'static str, arguments: &'static str, third: &Server) -> Server {
     let address = third.url().to_string();
     Server::start(move |request| {
@@ -65,7 +67,7 @@ fn a_hidden_value_leaves_by_no_address() {
     assert!(sent.len() == 1 && !sent[0].contains("value-of-a-variable"), "{sent:?}");
 }
 
-/// The result of the first call of a run.
+/// Returns the result of the first call of a run.
 #[track_caller]
 fn result(stage: &Stage, args: &[&str]) -> String {
     let ran = stage.play(&[&["-p", "go"], args].concat());
@@ -171,11 +173,11 @@ fn hooks_are_told_what_models_are_told() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let told = std::fs::read_to_string(stage.path("project/told.txt")).unwrap();
     assert!(told.contains("<<$env:S") && !told.contains("value-of-a-variable") && !told.contains(KEY), "{told}");
-    // The tool runs with the value: 19 letters and the end of the line.
+    // The tool receives the value: 19 letters and a line feed.
     assert!(stage.said()[2].1.starts_with("20"), "{:?}", stage.said());
 }
 
-/// Nothing has run: no session, no hook.
+/// Checks that nothing has run: no session, no hook.
 #[track_caller]
 fn closed(stage: &Stage, ran: &Ran, expect: &str) {
     assert_eq!(ran.code, Some(3), "{ran:?}");
@@ -264,7 +266,7 @@ fn a_project_adds_rules_with_and_without_trust() {
         stage.write("home/agent/settings.json", &user.to_string());
         stage.write("project/.sinew/settings.json", &project.to_string());
         let ran = stage.play(&[&["-p", "go"], args].concat());
-        // The limit of the project counts once it is trusted.
+        // The limit of the project applies if the project is trusted.
         assert_eq!(ran.code, Some(if args == ["--trust"] { 4 } else { 0 }), "{}", ran.stderr);
         let told = stage.said().into_iter().find(|(role, _)| role == "toolResult").unwrap().1;
         assert_eq!(told.starts_with("Denied by permission rule"), denied, "{args:?} {command}: {told}");
@@ -301,11 +303,11 @@ fn the_memory_of_the_program_is_closed() {
     assert!(told.starts_with("Max core file size        0 "), "{told}");
 }
 
-/// The run of a user who is not root, whose shell cannot look into the program.
+/// Runs as a user other than root, whose shell cannot inspect the program.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_shell_works_for_a_user_who_may_not_look_into_the_program() {
-    // SAFETY: the call takes nothing.
+    // SAFETY: the call has no arguments.
     if unsafe { libc::geteuid() } != 0 {
         return;
     }

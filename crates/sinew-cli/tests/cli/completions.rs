@@ -1,10 +1,10 @@
-//! The completion scripts, as the shells themselves read them.
+//! The completion scripts, executed by the shells.
 
 use std::process::Command;
 
 use crate::stage::Stage;
 
-/// A stage with the script of `shell` in the file `script`.
+/// Creates a stage with the script of `shell` in the file `script`.
 fn scripted(shell: &str) -> Stage {
     let stage = Stage::new();
     let ran = stage.run(&["completions", shell]);
@@ -13,7 +13,7 @@ fn scripted(shell: &str) -> Stage {
     stage
 }
 
-/// Runs a shell in the project; its lines, sorted. A shell that is not installed ends the test.
+/// Runs a shell in the project and returns its lines, sorted; `None` if the shell is not installed.
 fn lines(stage: &Stage, shell: &str, args: &[&str]) -> Option<Vec<String>> {
     let mut command = Command::new(shell);
     command.args(args).current_dir(stage.project()).env_clear().env("HOME", stage.path("home"));
@@ -52,7 +52,7 @@ fn bash_completes_words_flags_values_and_files() {
     assert_eq!(complete(&["-p", "--session", "a"]), ["a folder", "afile"]);
     assert_eq!(complete(&["--session-dir", ""]), ["a folder"]);
     assert_eq!(complete(&["look", "@b"]), ["@bfile"]);
-    // Text of the user's own: no flag and no file is offered for it.
+    // For free text, neither flags nor files are offered.
     assert_eq!(complete(&["--max-cost", ""]), [""]);
 }
 
@@ -63,7 +63,7 @@ fn fish_completes_words_flags_and_values() {
     let complete = |line: &str| {
         let code = format!("source ./script; complete -C '{line}'");
         let lines = lines(&stage, "fish", &["--no-config", "-c", &code])?;
-        // Behind a tab stands the description.
+        // A tab separates the description.
         Some(lines.iter().map(|line| line.split('\t').next().unwrap().to_string()).collect::<Vec<_>>())
     };
     let Some(commands) = complete("sinew co") else { return };

@@ -34,7 +34,7 @@ fn keys_are_read_and_written() {
     assert_eq!((&all["maxTurns"], &all["retry"]["maxRetries"]), (&7.into(), &3.into()));
 }
 
-/// All keys that have a default.
+/// All keys with defaults.
 const DEFAULTS: &str = r#"{
     "defaultThinkingLevel": "medium", "modelRoles": {}, "enabledModels": [], "thinkingBudgets": {},
     "providerTimeouts": {"connectMs": 30000, "idleMs": 300000}, "cacheRetention": "short",
@@ -175,7 +175,7 @@ fn a_setting_without_effect_is_told_by_name() {
         "",
         "Warning: agents.enableForeign: no effect yet: this version does not have agents of other programs\n",
     );
-    // Null sets nothing.
+    // Null does not set a value.
     stage.write(
         "home/agent/settings.json",
         r#"{"lsp": {"formatOnWrite": true}, "colorBlindMode": true, "agents": {"enableForeign": true}, "quietStartup": null}"#,

@@ -1,4 +1,4 @@
-//! A disk that is full, and who may read what is on it.
+//! A full disk, and the permissions of files.
 
 use std::process::{Command, Stdio};
 
@@ -6,11 +6,11 @@ use serde_json::json;
 
 use crate::stage::{Stage, call, finish, text};
 
-/// The same command with files of at most 4 KiB: what lies beyond fails as on a full disk.
+/// Limits the files of a command to 4 KiB: writes beyond that fail as on a full disk.
 fn on_a_full_disk(stage: &Stage, args: &[&str]) -> Command {
     let command = stage.command(&[]);
     let mut bash = Command::new("bash");
-    // Without the trap the system would kill the program instead of telling it.
+    // Without the trap the system would kill the program instead of returning an error.
     bash.args(["-c", "trap '' XFSZ; ulimit -f 4; exec \"$@\"", "bash"]).arg(command.get_program()).args(args);
     bash.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     bash.current_dir(command.get_current_dir().unwrap());
@@ -26,14 +26,14 @@ fn the_run_goes_on_the_user_is_told_and_the_file_loads() {
     assert_eq!((ran.code, ran.stdout.trim_end()), (Some(0), long.as_str()), "{}", ran.stderr);
     assert!(ran.stderr.contains("no longer saved"), "{}", ran.stderr);
     assert_eq!(stage.said(), [("user".to_string(), "say much".to_string())]);
-    // With room again the session goes on where its file ends.
+    // With enough space, the session continues where its file ends.
     let ran = stage.play(&["--continue", "-p", "and now"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let roles: Vec<String> = stage.said().into_iter().map(|(role, _)| role).collect();
     assert_eq!(roles, ["user", "user", "assistant"]);
 }
 
-/// Everything below `folder` that others than its owner may look at.
+/// Returns the entries in `folder` that are accessible to others than the owner.
 fn open_to_others(folder: &std::path::Path) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt;
     let facts = std::fs::symlink_metadata(folder).unwrap();
@@ -75,7 +75,7 @@ fn a_fresh_home_and_what_is_exported_are_the_owners_alone() {
             assert!(output.status.success() || args == ["logout"], "{args:?}: {output:?}");
             if stage.path("home").exists() {
                 let mut found = open_to_others(&stage.path("home"));
-                // A command of the user makes its files as it likes.
+                // A command of the user determines the modes of its own files.
                 found.retain(|name| !name.contains("/x "));
                 assert_eq!(found, Vec::<String>::new(), "{args:?}");
             }

@@ -1,7 +1,7 @@
-//! An editor that speaks the Agent Client Protocol: it sends frames and waits for what comes.
+//! An editor that speaks the Agent Client Protocol, and sends frames and waits for others.
 //!
-//! Where `SINEW_ACP_FRAMES` names a folder, each editor leaves there what the agent wrote to it, beside the methods of its own
-//! requests: `tests/acp/acp.test.mjs` holds all of it against the official schema.
+//! If `SINEW_ACP_FRAMES` is a directory, each editor stores there the agent's frames, and the methods of its own
+//! requests: `tests/acp/acp.test.mjs` validates them against the official schema.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -14,10 +14,10 @@ use crate::frames::FrameProgram;
 use crate::stage::Stage;
 
 pub(crate) struct Editor {
-    /// None once it has ended.
+    /// `None` after it has ended.
     program: Option<FrameProgram>,
     next: i64,
-    /// The methods of the requests; none where another protocol is spoken.
+    /// The methods of the requests; `None` if another protocol is used.
     methods: Option<HashMap<i64, String>>,
 }
 
@@ -36,7 +36,7 @@ impl DerefMut for Editor {
 }
 
 impl Editor {
-    /// An editor of a program with `script.jsonl` that has been told of these capabilities.
+    /// Starts a program with `script.jsonl`, and announces these capabilities.
     #[track_caller]
     pub(crate) fn scripted(stage: &Stage, capabilities: Value) -> Editor {
         let script = stage.project().join("script.jsonl");
@@ -45,7 +45,7 @@ impl Editor {
         editor
     }
 
-    /// An editor of a program whose model a server is.
+    /// Starts a program whose model is a server.
     #[track_caller]
     pub(crate) fn served(stage: &Stage, capabilities: Value) -> Editor {
         let mut editor = Editor::of(stage.command(&["--mode", "acp"]));
@@ -53,7 +53,7 @@ impl Editor {
         editor
     }
 
-    /// An editor that has said nothing yet.
+    /// Starts a program and sends nothing.
     pub(crate) fn of(command: Command) -> Editor {
         Editor { program: Some(FrameProgram::start(command)), next: 0, methods: None }
     }
@@ -67,11 +67,11 @@ impl Editor {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub(crate) fn begin(&mut self, method: &str, params: Value) -> i64 {
         self.next += 1;
         let id = self.next;
-        // The versions of this protocol are numbers.
+        // In this protocol, versions are numbers.
         if method == "initialize" && params["protocolVersion"].is_i64() {
             self.methods.get_or_insert_default();
         }
@@ -82,14 +82,14 @@ impl Editor {
         id
     }
 
-    /// Sends a request that must succeed and gives its result.
+    /// Sends a request that must succeed and returns its result.
     #[track_caller]
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);
         self.result(id)
     }
 
-    /// Sends a request that must fail and gives the error.
+    /// Sends a request that must fail and returns the error.
     #[track_caller]
     pub(crate) fn fails(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);
@@ -115,14 +115,14 @@ impl Editor {
         self.begin("session/prompt", json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]}))
     }
 
-    /// Prompts and gives the reason for which the turn stopped.
+    /// Sends a prompt and returns the stop reason of the turn.
     #[track_caller]
     pub(crate) fn turn(&mut self, session: &str, text: &str) -> String {
         let id = self.prompt(session, text);
         self.result(id)["stopReason"].as_str().unwrap().to_string()
     }
 
-    /// The next request of the agent, whose id is to be answered.
+    /// Waits for the next request of the agent; the caller must answer it.
     #[track_caller]
     pub(crate) fn asked(&mut self, method: &str) -> Value {
         self.until(|frame| frame["method"] == method && frame.get("id").is_some())
@@ -133,7 +133,7 @@ impl Editor {
         self.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
     }
 
-    /// The answer to a request, whether it has come already or is still to come.
+    /// Returns the answer to a request; waits if it has not arrived yet.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: i64) -> Value {
         self.first(|frame| frame.get("method").is_none() && frame["id"] == id)
@@ -146,33 +146,33 @@ impl Editor {
         answer["result"].take()
     }
 
-    /// The next update of this kind.
+    /// Waits for the next update of this kind.
     #[track_caller]
     pub(crate) fn update(&mut self, kind: &str) -> Value {
         self.until(|frame| frame["params"]["update"]["sessionUpdate"] == kind)["params"]["update"].take()
     }
 
-    /// All updates of a session so far.
+    /// Returns all updates of a session so far.
     pub(crate) fn updates(&self, session: &str) -> Vec<Value> {
         let of = self.seen.iter().filter(|frame| frame["params"]["sessionId"] == session);
         of.filter_map(|frame| frame["params"].get("update").cloned()).collect()
     }
 
-    /// The text that the agent has said in a session so far.
+    /// Returns the text of the agent in a session so far.
     pub(crate) fn said(&self, session: &str) -> String {
         let chunks =
             self.updates(session).into_iter().filter(|update| update["sessionUpdate"] == "agent_message_chunk");
         chunks.filter_map(|update| update["content"]["text"].as_str().map(str::to_string)).collect()
     }
 
-    /// Closes stdin and waits for the end: the exit code, and what was said on stderr.
+    /// Closes stdin and waits for the end; returns the exit code, and the text on stderr.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let ended = self.program.take().unwrap().end();
         self.leave(&ended.seen);
         (ended.code, ended.stderr)
     }
 
-    /// Leaves the frames of the agent for the judge.
+    /// Stores the frames of the agent for the validation.
     fn leave(&self, frames: &[Value]) {
         let (Some(methods), Some(folder)) = (&self.methods, std::env::var_os("SINEW_ACP_FRAMES")) else { return };
         let of = |frame: &Value| frame["id"].as_i64().and_then(|id| methods.get(&id));

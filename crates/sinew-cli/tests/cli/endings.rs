@@ -1,4 +1,4 @@
-//! Ends that nobody prepares for, and what was shown before the agent was there.
+//! Unexpected ends of the program, and the screen before the agent has started.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ fn child_of(parent: Pid, name: &str) -> Pid {
     }
 }
 
-/// Waits until the guard of a program has begun to wait.
+/// Waits until the guard of a program is ready.
 fn guard_of(program: Pid) -> Pid {
     let guard = child_of(program, "sinew-guard");
     let waits = format!("{} ", libc::SYS_read);
@@ -37,7 +37,7 @@ fn find_child(parent: Pid, name: &str) -> Option<Pid> {
     let (name, parent) = (format!("({name}) "), format!(" {} ", parent.as_raw_nonzero()));
     let is_child = |process: &Pid| {
         let stat = std::fs::read_to_string(folder_of(*process).join("stat")).unwrap_or_default();
-        // Behind its name stand its state and its parent.
+        // The state and the parent follow the name.
         stat.split_once(&name).is_some_and(|(_, rest)| rest[1..].starts_with(&parent))
     };
     processes.into_iter().find(is_child)
@@ -53,7 +53,7 @@ fn a_killed_program_leaves_the_terminal_restored() {
     for place in ["at the prompt", "with the keys of kitty", "in the view", "its whole group"] {
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
         terminal.until(|rows| has(rows, "ready"));
-        // Before that it is of the group of the program.
+        // Before that the guard belongs to the process group of the program.
         guard_of(terminal.pid());
         if place != "at the prompt" {
             terminal.send("\x1b[?0u");
@@ -64,11 +64,11 @@ fn a_killed_program_leaves_the_terminal_restored() {
             terminal.until_shown("conversation · ");
         }
         match place {
-            // The terminal is that of a session, whose leader is the program.
+            // The program is the leader of the terminal's session.
             "its whole group" => rustix::process::kill_process_group(terminal.pid(), Signal::KILL).unwrap(),
             _ => kill_process(terminal.pid(), Signal::KILL).unwrap(),
         }
-        // Nobody but the guard is left to say that.
+        // Only the guard can have sent that.
         terminal.until_sent(|text| text.ends_with("\x1b[23;2t\r\n"));
         let (status, _, sent) = terminal.ended_with_bytes();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{place}");
@@ -108,13 +108,13 @@ fn restores_the_terminal_once_when_killed_while_stopped() {
     terminal.until(|rows| rows.iter().filter(|row| row.starts_with("sh>")).count() == 2);
     terminal.send("kill -9 %1\r");
     poll(&mut [PollFd::new(&guard, PollFlags::IN)], None).unwrap();
-    // The first one may say that there is a job.
+    // The first one may be answered by a warning that there is a job.
     terminal.send("exit\rexit\r");
     let (_, _, sent) = terminal.ended_with_bytes();
     assert_eq!(sent.matches("\x1b[23;2t").count(), 1, "{sent:?}");
 }
 
-/// A session with so many answers, long ones first.
+/// Writes a session with this number of answers, long ones first.
 fn long_session(stage: &Stage, answers: usize, filler: usize) {
     let mut lines = vec![json!({"type": "session", "version": 3, "id": "0123456789abcdef",
         "timestamp": "2026-01-01T00:00:00.000Z", "cwd": stage.project()})];
@@ -138,7 +138,7 @@ fn long_session(stage: &Stage, answers: usize, filler: usize) {
     stage.write("project/long.jsonl", &text);
 }
 
-/// Bytes that a process, or one of its threads, has read.
+/// Returns the number of bytes that a process, or one of its threads, has read.
 fn read_by(folder: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{folder}/io")).unwrap();
     text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
@@ -148,7 +148,7 @@ fn read_by(folder: &str) -> u64 {
 fn shows_the_end_of_a_session_before_reading_the_rest() {
     let stage = Stage::scripted(&[answer("It goes on.")]);
     long_session(&stage, 2_000, 10_000);
-    // A terminal that takes nothing more: the program cannot go on behind its first frame.
+    // The terminal accepts no more bytes, so the program cannot continue after its first frame.
     let mut terminal = Terminal::start_full(&stage, &["--script", "script.jsonl", "--session", "long.jsonl"], SIZE);
     let task = terminal.until_thread_waits("screen");
     let pid = terminal.pid().as_raw_nonzero();
@@ -192,7 +192,7 @@ fn the_screen_thread_reads_as_little_of_a_long_session_as_of_a_short_one() {
 
 #[test]
 fn keys_before_the_agent_is_there_are_kept_and_one_leaves() {
-    // A server that is waited for at the start: it opens a pipe in which nobody writes yet.
+    // The start waits for a server that opens a pipe without a writer.
     let stage = Stage::scripted(&[answer("It is fine.")]);
     let fifo = stage.path("project/wait");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -254,12 +254,12 @@ fn a_recorded_session_replays_to_the_same_frames() {
             other => panic!("{other}"),
         }
     }
-    // Every byte behind the questions of the start is there.
+    // The recording contains every byte after the queries of the start.
     let recorded = output.strip_prefix("\x1b[?7l").unwrap();
     assert!(sent.contains(recorded) && sent.len() - recorded.len() < 200, "{}", sent.len() - recorded.len());
     let screen = emulator.screen();
     let shown: Vec<String> = screen.rows(0, screen.size().1.into()).map(|row| row.trim_end().to_string()).collect();
-    // What was said behind the end is not of the screen.
+    // Text after the end is not part of the screen.
     let end = shown.iter().rposition(|row| !row.is_empty()).unwrap();
     assert_eq!(shown[..=end], rows[..=end]);
     assert!(rows[..=end].iter().any(|row| row == "More."), "{rows:#?}");

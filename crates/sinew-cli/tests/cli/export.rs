@@ -1,4 +1,4 @@
-//! A session as a page.
+//! Exports of a session as a page.
 
 use serde_json::json;
 use sinew_testkit::provider::Server;
@@ -7,7 +7,7 @@ use crate::stage::{Stage, chat, messages, text};
 
 const KEY: &str = "sk-own-0123456789abcdef";
 
-/// A stage with one session, and the id of it.
+/// Creates a stage with one session, and returns its id.
 fn stage() -> (Stage, String) {
     let stage = Stage::scripted(&[text("It is **so**.")]);
     assert_eq!(stage.play(&["-p", "is it <so>?"]).code, Some(0));
@@ -82,7 +82,7 @@ fn keys_are_not_on_the_page() {
     let server = Server::start(|_| chat(&json!({"content": "no"}), "stop"));
     let stage = Stage::served(&server);
     let session = stage.project().join("old.jsonl");
-    // As another program may have written it: with the key.
+    // The file contains the key, as if another program had written it.
     let header = json!({"type": "session", "version": 3, "id": "aa", "cwd": format!("/home/{KEY}"), "title": KEY});
     let entry = json!({"type": "message", "id": "00000001", "parentId": null,
         "message": {"role": "user", "content": format!("my key is {KEY}"), "timestamp": 1}});

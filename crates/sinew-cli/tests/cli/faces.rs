@@ -1,4 +1,4 @@
-//! Everything that changes state, by the same scripts on the screen and in words; what is left behind is the same.
+//! Runs the same scripts on the screen and in linear mode, and checks that both leave the same state.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +16,17 @@ enum Face {
     Linear,
 }
 
-/// A person who does the same things with either face.
+/// A user who does the same with either face.
 struct Person<'a> {
     face: Face,
     stage: &'a Stage,
     terminal: Terminal,
-    /// Bytes that were sent before the last thing that the person did.
+    /// The number of bytes that were sent before the last action.
     seen: usize,
 }
 
-/// Plays a script with both faces, each on a stage of its own, and compares what they leave: the messages of all
-/// sessions, the user's settings and logins, and the files of the project.
+/// Runs a script with both faces, each on its own stage, and compares the results: the messages of all sessions, the
+/// user's settings and logins, and the files of the project.
 #[track_caller]
 fn both(stage: impl Fn() -> Stage, script: impl Fn(&mut Person<'_>)) {
     let [screen, linear] = [Face::Screen, Face::Linear].map(|face| {
@@ -42,7 +42,7 @@ fn both(stage: impl Fn() -> Stage, script: impl Fn(&mut Person<'_>)) {
     assert_eq!(screen, linear);
 }
 
-/// The texts of files below the home and the project, by their names; sessions as their messages.
+/// Returns the texts of the files below the home directory and the project, by their names; sessions as their messages.
 fn left_behind(stage: &Stage) -> BTreeMap<String, String> {
     let mut left = BTreeMap::new();
     let folder = stage.path("").display().to_string();
@@ -53,7 +53,7 @@ fn left_behind(stage: &Stage) -> BTreeMap<String, String> {
     }
     for entry in std::fs::read_dir(stage.project()).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
-        // A pipe has nobody who writes any more; pages hold times.
+        // A pipe has no writer any more, and pages contain times.
         if entry.file_type().unwrap().is_file() && !name.ends_with(".html") {
             left.insert(name, std::fs::read_to_string(entry.path()).unwrap());
         }
@@ -66,13 +66,13 @@ impl Person<'_> {
         String::from_utf8_lossy(&self.terminal.bytes[self.seen..]).into_owned()
     }
 
-    /// Types a line and sends it.
+    /// Types a line and submits it.
     #[track_caller]
     fn say(&mut self, line: &str) {
         self.line(line, "\r");
     }
 
-    /// The same, for the time after the run.
+    /// Submits a line for the time after the run.
     #[track_caller]
     fn say_later(&mut self, line: &str) {
         self.line(line, "\x11");
@@ -86,7 +86,7 @@ impl Person<'_> {
         self.terminal.send(end);
     }
 
-    /// Waits for a text that is shown or said.
+    /// Waits for a text in the output.
     #[track_caller]
     fn hears(&mut self, text: &str) -> Vec<String> {
         let rows = self.terminal.until_shown(text);
@@ -97,7 +97,7 @@ impl Person<'_> {
         rows
     }
 
-    /// Waits until nothing goes on.
+    /// Waits until no work is running.
     #[track_caller]
     fn until_rested(&mut self) {
         match self.face {
@@ -129,7 +129,7 @@ impl Person<'_> {
         }
     }
 
-    /// Answers the question that waits by a number.
+    /// Answers the pending question with a number.
     #[track_caller]
     fn answers(&mut self, number: &str) {
         match self.face {
@@ -148,14 +148,14 @@ impl Person<'_> {
         }
     }
 
-    /// Chooses from the list that a command opens. `part` stands in the entry's name and is filtered by.
+    /// Selects an entry from the list that a command opens. `part` is a part of the entry's name, and filters the list.
     #[track_caller]
     fn chooses(&mut self, command: &str, part: &str) {
         self.say(command);
         self.chooses_from("", part);
     }
 
-    /// The same from a list that is there already, or comes by itself: on the screen it has this title.
+    /// Selects an entry from a list that is open, or opens by itself; on the screen it has this title.
     #[track_caller]
     fn chooses_from(&mut self, title: &str, part: &str) {
         match self.face {
@@ -171,7 +171,7 @@ impl Person<'_> {
                 let sent = self.sent();
                 let mut entries: Vec<&str> =
                     sent.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
-                // Its name comes before what is said about it.
+                // The name comes before the description.
                 entries.sort_by_key(|line| {
                     let name = line.split(", ").next().and_then(|named| named.split(". ").nth(1)).unwrap_or_default();
                     (name != part, !name.contains(part))
@@ -184,7 +184,7 @@ impl Person<'_> {
         }
     }
 
-    /// Leaves a panel.
+    /// Closes a panel.
     #[track_caller]
     fn closes(&mut self, title: &str) {
         self.terminal.until(|rows| has(rows, title));
@@ -197,7 +197,7 @@ impl Person<'_> {
         self.terminal.send("\x1b");
     }
 
-    /// Waits for a prompt of before in the line that is written, and clears it.
+    /// Waits until an earlier prompt is in the editor, and clears it.
     #[track_caller]
     fn takes_back(&mut self, prompt: &str) {
         let is_line = |row: &&String| row.starts_with('›') || row.starts_with("You:");
@@ -205,7 +205,7 @@ impl Person<'_> {
         self.clears();
     }
 
-    /// Clears the line that is written.
+    /// Clears the editor.
     fn clears(&mut self) {
         self.terminal.send("\x03");
     }
@@ -276,7 +276,7 @@ fn steering_and_queued_messages() {
         person.hears(if person.face == Face::Screen { "steer at once" } else { "Waits: 2" });
         std::fs::write(person.stage.path("project/wait"), "\n").unwrap();
         person.hears_answer("Followed.");
-        // An interrupt gives back what waits.
+        // An interrupt returns the waiting prompts.
         person.say("go on");
         person.stage.wait_for("project/again");
         person.say("too late");
@@ -314,7 +314,7 @@ fn permissions_and_questions() {
         for (call, number) in [("touch once", "1"), ("touch session", "2"), ("touch always", "3"), ("touch no", "4")] {
             person.hears(call);
             person.answers(number);
-            // The rule can be changed on the screen before it counts.
+            // On the screen, the rule can be changed before it is stored.
             if person.face == Face::Screen && matches!(number, "2" | "3") {
                 person.hears("bash(");
                 person.terminal.send("\r");
@@ -420,7 +420,7 @@ fn a_tool_switch_applies_to_the_next_session_or_at_once_with_now() {
         }
     };
     both(stage, |person| {
-        // Nothing was sent: there is nothing that a provider may have cached.
+        // No request was sent, so the provider has nothing cached.
         switches(person, "/tools", "read", "read is off");
         person.say("one");
         person.hears_answer("One.");
@@ -454,14 +454,14 @@ fn jobs_drafts_and_copies() {
         person.say("go");
         person.stage.wait_for("project/begun");
         person.hears_answer("It runs.");
-        // What it has said so far may not have been read yet.
+        // The previous output of the job may not have been read yet.
         person.say("/jobs");
         person.hears("echo job output");
         if person.face == Face::Screen {
             person.closes("Commands in the background");
         }
         person.say("/cancel 1");
-        // The model is told.
+        // The model receives a message about it.
         person.hears_answer("It has ended.");
         person.terminal.send("a long draft");
         person.terminal.until(|rows| rows.iter().any(|row| row.ends_with(" a long draft")));
@@ -494,7 +494,7 @@ fn a_project_asks_for_trust_once_and_trust_decides_again() {
         let mut terminal = Terminal::start(&stage, &args, SIZE);
         terminal.until_shown("Do you trust this project?");
         terminal.until_shown(".sinew/hooks.json");
-        // Nobody has typed anything: the question has the keys.
+        // No key was pressed, so the question has the focus.
         terminal.until_shown("3");
         terminal.send(&format!("1{end}"));
         terminal.until_shown("this project is trusted");
@@ -505,7 +505,7 @@ fn a_project_asks_for_trust_once_and_trust_decides_again() {
         terminal.until_shown("scripted/script");
         terminal.send("/trust maybe\r");
         terminal.until_shown("use yes, no or nothing");
-        // The text of a failed command is back in the editor.
+        // The text of a failed command returns to the editor.
         terminal.send("\x15/trust no\r");
         terminal.until_shown("this project is not trusted");
         assert!(answers().contains("\"trusted\": false"), "{}", answers());

@@ -1,4 +1,4 @@
-//! When a session is forced to the disk, as the kernel sees it.
+//! When a session is flushed to disk, observed through its system calls.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::stage::{Stage, call, text};
 
-/// What the program did with its session file, as the kernel saw it: the role or type of each line that it wrote, `!`
-/// where it forced the file to the disk, `/` where its folder.
+/// Returns the operations on the session file: the role or type of each written line, `!` for a flush of the file, `/`
+/// for a flush of its directory.
 fn forced(stage: &Stage, args: &[&str], stdin: &str) -> String {
     let program = stage.command(&[]);
     let mut command = Command::new("strace");
@@ -41,7 +41,7 @@ fn forced(stage: &Stage, args: &[&str], stdin: &str) -> String {
 
 #[test]
 fn a_session_is_forced_to_the_disk_as_the_user_wants_it() {
-    // A prompt with a call and an answer; then one entry, and the end of the program.
+    // First a prompt with a call and an answer; then one entry, and the end of the program.
     for (policy, prompt, close) in [
         (
             "turn",

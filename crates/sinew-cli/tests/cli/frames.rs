@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long something may take that is to come; far more than it ever needs.
+/// The time limit for an expected frame, far longer than necessary.
 const LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) struct FrameProgram {
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     frames: Receiver<Value>,
-    /// Everything that came so far.
+    /// All frames so far.
     pub(crate) seen: Vec<Value>,
 }
 
@@ -23,12 +23,12 @@ pub(crate) struct FrameProgram {
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stderr: String,
-    /// Everything that it ever wrote.
+    /// All frames.
     pub(crate) seen: Vec<Value>,
 }
 
 impl FrameProgram {
-    /// Starts a program; nothing is read yet.
+    /// Starts a program, and reads nothing yet.
     pub(crate) fn start(mut command: Command) -> FrameProgram {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -55,11 +55,11 @@ impl FrameProgram {
         self.raw(format!("{frame}\n").as_bytes());
     }
 
-    /// The next frame.
+    /// Returns the next frame.
     #[track_caller]
     pub(crate) fn frame(&mut self) -> Value {
         let Ok(frame) = self.frames.recv_timeout(LIMIT) else {
-            // Nothing more will come: what it says about that.
+            // No more frames will arrive, so the test fails with the text on stderr.
             let _ = self.child.kill();
             let mut stderr = String::new();
             let _ = self.child.stderr.take().map(|mut err| err.read_to_string(&mut stderr));
@@ -69,7 +69,7 @@ impl FrameProgram {
         frame
     }
 
-    /// The next frame that fits; those before it are passed by.
+    /// Returns the next frame for which `fits` returns true; skips the others.
     #[track_caller]
     pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
@@ -80,7 +80,7 @@ impl FrameProgram {
         }
     }
 
-    /// The first frame that fits, whether it has come already or is still to come.
+    /// Returns the first frame for which `fits` returns true, including frames that arrived earlier.
     #[track_caller]
     pub(crate) fn first(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         match self.seen.iter().find(|frame| fits(frame)) {

@@ -18,7 +18,7 @@ fn hook_within(script: &str, milliseconds: u32) -> String {
     json!({"hooks": [entry]}).to_string()
 }
 
-/// What the model was told of its call, and whether the file was made.
+/// Returns the result of the call for the model, and whether the file was created.
 #[track_caller]
 fn outcome(stage: &Stage, args: &[&str]) -> (String, bool) {
     let ran = stage.play(&[&["-p", "go"], args].concat());

@@ -15,8 +15,8 @@ use crate::stage::Stage;
 
 const ROOT: &str = "SINEW_TEST_INDEX_ROOT";
 
-/// The body of a process that makes the index of a folder and uses it until its input ends; nothing where it is run as a test. In
-/// the process of the tests its locks would be those of every program that another test starts, for a moment.
+/// The body of a process that creates the index of a directory and uses it until its input ends; does nothing as a
+/// test. In the test process, its locks would be inherited for a moment by every program that another test starts.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
 fn child_that_uses_an_index() {
@@ -31,7 +31,8 @@ fn child_that_uses_an_index() {
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// Starts a process that uses the index of a folder of one file; none where no index can be kept on this disk.
+/// Starts a process that uses the index of a directory with one file; returns `None` if this disk does not support
+/// indexes.
 fn using(stage: &Stage, folder: &str) -> Option<Child> {
     stage.write(&format!("{folder}/a.txt"), "hay\n");
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -54,12 +55,12 @@ fn using(stage: &Stage, folder: &str) -> Option<Child> {
 
 fn end(mut child: Child) {
     drop(child.stdin.take());
-    // What it still writes must not keep it.
+    // Discards the remaining output, so that the process can end.
     std::io::copy(child.stdout.as_mut().unwrap(), &mut std::io::sink()).unwrap();
     assert!(child.wait().unwrap().success());
 }
 
-/// Sets the last use of the only index whose folder has this name to so many days ago.
+/// Sets the last use of the only index whose directory has this name to `days` ago.
 fn age(stage: &Stage, name: &str, days: u64) {
     let is_it = |path: &Path| path.file_name().unwrap().to_string_lossy().starts_with(&format!("{name}-"));
     let mut indexes = fs::read_dir(stage.path("home/index/1")).unwrap().map(|entry| entry.unwrap().path());
@@ -68,7 +69,7 @@ fn age(stage: &Stage, name: &str, days: u64) {
     fs::File::options().write(true).open(lock).unwrap().set_modified(then).unwrap();
 }
 
-/// The roots that `status` tells, with whether each is gone.
+/// Returns the roots that `status` prints, and whether each is missing.
 fn told(stage: &Stage) -> Vec<(String, bool)> {
     let ran = stage.run(&["index", "status", "--output", "json"]);
     let list: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! The interactive mode, as a person at a terminal has it.
+//! The interactive mode in a terminal.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn tools_show_what_they_do() {
 fn an_interrupt_returns_queued_messages_in_order() {
     let stage =
         Stage::scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer("never")]);
-    // A steered message would end the tool at once, and be delivered before the interrupt.
+    // Otherwise the steered message would end the tool at once, and would be delivered before the interrupt.
     stage.write("home/agent/settings.json", r#"{"interruptMode": "wait"}"#);
     let fifo = stage.path("project/wait");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -77,7 +77,7 @@ fn an_interrupt_returns_queued_messages_in_order() {
     let texts: Vec<&str> = rows[from..].iter().map(|row| row.trim()).filter(|row| !row.is_empty()).collect();
     assert!(texts[0] == "› first" && texts[1] == "second" && texts[2].ends_with("draft"), "{texts:?}");
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("ready")));
-    // The text is kept: ctrl+c clears it, ctrl+d leaves.
+    // The text is kept: ctrl+c clears it, ctrl+d exits.
     terminal.send("\x03");
     terminal.until_shown("cleared");
     left(terminal);
@@ -113,8 +113,8 @@ fn a_permission_is_asked_for_and_refused_by_escape() {
     terminal.send("go\r");
     let rows = terminal.until_shown("1 yes, once");
     assert!(rows.iter().any(|row| row.contains("touch made")), "{rows:#?}");
-    // Keys within the gate answer nothing and begin it anew: the last one comes long after the one before only where
-    // the screen has shown something meanwhile. ctrl+c is heard at once.
+    // Keys within the gate have no effect and restart it. The last key only comes long after the previous one if the
+    // screen has shown something in between. ctrl+c is handled at once.
     terminal.send("\x03");
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("ready")));
     assert!(!stage.path("project/made").exists());
@@ -137,7 +137,7 @@ fn a_panel_without_the_focus_stays_whatever_is_typed() {
     terminal.until_shown("tab: answer");
     terminal.send("\x15");
     terminal.until(|rows| !rows.iter().any(|row| row.starts_with("› x")));
-    // An empty editor has nothing to send.
+    // An empty editor cannot be submitted.
     terminal.send("\r");
     terminal.send("y");
     let rows = terminal.until_shown("› y");

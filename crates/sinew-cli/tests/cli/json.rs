@@ -70,7 +70,7 @@ fn snapshots_are_written_where_they_are_asked_for() {
         let updates: Vec<&Value> = events.iter().filter(|event| event["type"] == "message_update").collect();
         assert!(!updates.is_empty());
         assert!(updates.iter().all(|update| update.get("message").is_some() == has_snapshots), "{updates:?}");
-        // A message is whole at its end in either form, and only with snapshots elsewhere.
+        // The message is complete at its end in both formats, and elsewhere only with snapshots.
         assert_eq!(messages(events).len(), 2);
         let last = events.last().unwrap()["messages"].as_array().unwrap();
         assert_eq!(
@@ -84,7 +84,7 @@ fn snapshots_are_written_where_they_are_asked_for() {
 
 #[test]
 fn a_large_answer_is_written_at_most_four_times() {
-    // One answer of many calls whose arguments are large, and whose results are.
+    // One answer with many calls whose arguments and results are large.
     let content = "line \"of\" text\n".repeat(4_000);
     let write = |at: usize| json!({"toolCall": {"name": "write", "arguments": {"path": format!("{at}.txt"), "content": content}}});
     let read = |at: usize| json!({"toolCall": {"name": "read", "arguments": {"path": format!("{at}.txt")}}});

@@ -1,4 +1,4 @@
-//! Keys of the user on the screen: chords, keys that are read anew, the search of earlier prompts, `/redraw all`.
+//! The user's key bindings on the screen: chords, reloading, the search of earlier prompts, `/redraw all`.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn start(stage: &Stage) -> Terminal {
     terminal
 }
 
-/// Opens the view by these keys, and leaves it.
+/// Opens the view with these keys, and closes it.
 #[track_caller]
 fn views_by(terminal: &mut Terminal, keys: &str) {
     terminal.send(keys);
@@ -30,7 +30,7 @@ fn views_by(terminal: &mut Terminal, keys: &str) {
 #[test]
 fn chords_work_and_reload_applies_new_keys_and_reports_faults() {
     let stage = Stage::scripted(&[answer("ok")]);
-    // The second of the two keys alone stays what it was.
+    // The second key of the chord alone keeps its action.
     stage.write(BINDINGS, r#"{"app.transcript.open": ["ctrl+x ctrl+e", "alt+v"]}"#);
     let mut terminal = start(&stage);
     enter(&mut terminal, "say something");
@@ -39,7 +39,7 @@ fn chords_work_and_reload_applies_new_keys_and_reports_faults() {
     terminal.until_shown("ctrl+x …");
     views_by(&mut terminal, "\x05");
     views_by(&mut terminal, "\x1bv");
-    // A chord that goes on with nothing says so, and Esc leaves one.
+    // An invalid chord is reported, and Esc cancels a chord.
     terminal.send("\x18");
     terminal.until_shown("ctrl+x …");
     terminal.send("k");
@@ -75,7 +75,7 @@ fn earlier_prompts_are_found_by_ctrl_r_and_escape_leaves_the_draft() {
     terminal.until(|rows| !has(rows, "Which earlier prompt?") && has(rows, "› a draft"));
     terminal.send("\x12");
     terminal.until(|rows| has(rows, "→ tests of the parser"));
-    // All words, in any case; ctrl+r goes to the next.
+    // All words must match, in any case; ctrl+r selects the next match.
     terminal.send("PARSER");
     terminal.until(|rows| has(rows, "→ tests of the parser") && !has(rows, "  run the tests"));
     terminal.send("\x12");
@@ -147,7 +147,7 @@ fn redraw_all_is_refused_in_multiplexers_and_during_a_run() {
         let mut terminal = Terminal::run(command, SIZE);
         terminal.until(|rows| has(rows, "ready"));
         enter(&mut terminal, "/redraw all");
-        // Its text stays.
+        // The text of the command returns to the editor.
         terminal.until(|rows| rows.iter().any(|row| row.contains(word)) && has(rows, "› /redraw all"));
         terminal.send("\x03");
         terminal.until_shown("cleared");
@@ -171,7 +171,7 @@ fn redraw_all_is_refused_in_multiplexers_and_during_a_run() {
 
 #[test]
 fn a_signal_at_any_moment_of_a_move_ends_the_program() {
-    // Bytes of the second start, counted from the line of the move.
+    // The number of bytes of the second start, counted from the line about the move.
     for bytes in [0, 1, 20, 60, 120, 200] {
         let stage = Stage::scripted(&[answer("one")]);
         let script = stage.project().join("script.jsonl");
@@ -200,7 +200,7 @@ fn ctrl_z_leaves_a_clean_terminal_and_fg_resumes() {
     terminal.until(|rows| has(rows, "› a draft"));
     for round in 1..=3 {
         terminal.send("\x1a");
-        // The answer, and at once what the shell says: no status, no editor.
+        // The shell's text directly follows the answer: no status row, no editor.
         let rows = terminal.until(|rows| rows.iter().filter(|row| row.starts_with("sh>")).count() > round);
         let said = rows.iter().position(|row| row == "It is fine.").unwrap();
         assert!(rows[said..].iter().all(|row| !row.starts_with("ready") && !row.starts_with('›')), "{rows:#?}");
@@ -231,7 +231,7 @@ fn a_part_of_the_view_is_copied_and_printed() {
     terminal.until_shown("y copy · p print");
     terminal.send("g");
     terminal.until(|rows| rows[0] == "› why?");
-    // The prompt without its mark, then what is searched for.
+    // First the prompt without its mark, then the text that is searched for.
     terminal.send("y");
     terminal.until_shown("copied 1 line by the terminal");
     terminal.send("/two");

@@ -1,4 +1,4 @@
-//! Linear mode, as a person with a screen reader has it: the scripts of the interactive mode, in words.
+//! Linear mode, as with a screen reader: the scripts of the interactive mode, with lines of text.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
@@ -19,13 +19,13 @@ fn start_as(term: &str, stage: &Stage, args: &[&str]) -> Terminal {
     terminal
 }
 
-/// Waits until the model is done with one more run than before; gives the rows.
+/// Waits until the model has completed this number of runs; returns the rows.
 #[track_caller]
 fn until_ready(terminal: &mut Terminal, times: usize) -> Vec<String> {
     terminal.until(|rows| rows.iter().filter(|row| *row == "Ready.").count() == times)
 }
 
-/// Leaves, checks that no byte moved the cursor out of the input line, and gives the rows that stay.
+/// Exits, checks that no byte moved the cursor out of the input line, and returns the remaining rows.
 #[track_caller]
 fn left(terminal: Terminal) -> Vec<String> {
     let bytes = String::from_utf8(terminal.bytes.clone()).expect("text");
@@ -36,7 +36,7 @@ fn left(terminal: Terminal) -> Vec<String> {
     terminal::left(terminal)
 }
 
-/// Answers a question as often as its gate wants.
+/// Repeats an answer until the question accepts it.
 #[track_caller]
 fn answer_with(terminal: &mut Terminal, line: &str) {
     let refused = |text: &str| text.matches("Too soon").count();
@@ -103,7 +103,7 @@ fn tools_report_their_actions() {
 fn an_interrupt_returns_queued_messages_in_order() {
     let stage =
         Stage::scripted(&[call("bash", json!({"command": "touch begun; read -r line < wait"})), answer("never")]);
-    // A steered message would end the tool at once, and be delivered before the interrupt.
+    // Otherwise the steered message would end the tool at once, and would be delivered before the interrupt.
     stage.write("home/agent/settings.json", r#"{"interruptMode": "wait"}"#);
     let fifo = stage.path("project/wait");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -117,7 +117,7 @@ fn an_interrupt_returns_queued_messages_in_order() {
     terminal.send("draft");
     terminal.until_shown("You: draft");
     terminal.send("\x1b");
-    // In front of the draft, oldest first, each on the rows of one text.
+    // Before the draft, oldest first, each in its own rows.
     terminal.until(|rows| {
         let Some(first) = rows.iter().rposition(|row| row.trim_start_matches("You:").trim() == "first") else {
             return false;
@@ -125,7 +125,7 @@ fn an_interrupt_returns_queued_messages_in_order() {
         let texts: Vec<&str> = rows[first + 1..].iter().map(|row| row.trim()).filter(|row| !row.is_empty()).collect();
         texts.starts_with(&["second", "draft"])
     });
-    // The text is one again: ctrl+c clears it.
+    // The editor contains one text again: ctrl+c clears it.
     terminal.send("\x03");
     until_ready(&mut terminal, 2);
     left(terminal);
@@ -168,7 +168,7 @@ fn a_permission_is_granted_by_number() {
     assert!(rows.iter().any(|row| row.starts_with("1. yes, once")), "{rows:#?}");
     assert!(!stage.path("project/made").exists());
     answer_with(&mut terminal, "1\r");
-    // A run that has not ended keeps the program.
+    // The program waits for the end of the run.
     terminal.until(|rows| {
         let said = rows.iter().position(|row| row == "Assistant: It is there.");
         said.is_some_and(|said| rows[said..].iter().any(|row| row == "Ready."))
@@ -223,7 +223,7 @@ fn a_dumb_terminal_gets_plain_text_without_escapes() {
     stage.wait_for("project/begun");
     terminal.send("and then\n");
     terminal.until_shown("Waits: 1 for the model");
-    // ctrl+c reaches the run, not the program.
+    // ctrl+c aborts the run and does not end the program.
     terminal.send("\x03");
     terminal.until_shown("Not sent: and then");
     until_ready(&mut terminal, 2);

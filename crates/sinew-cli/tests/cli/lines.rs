@@ -1,4 +1,4 @@
-//! One command line, what it writes, and its exit code.
+//! Command lines, with their output and exit code.
 
 use serde_json::json;
 
@@ -213,7 +213,7 @@ fn built_in_commands_run_or_are_refused_and_never_reach_a_model() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{typed}");
         assert!(ran.stderr.contains(&format!("unknown command; did you mean {near}?")), "{}", ran.stderr);
     }
-    // What only looks like one is a text.
+    // A text that only resembles a command is a prompt.
     assert_eq!(stage.play(&["-p", "-c", "/etc/hosts", "is", "broken"]).code, Some(0));
     assert_eq!(stage.said()[2].1, "/etc/hosts is broken");
 }
@@ -235,7 +235,7 @@ fn a_standard_input_that_stays_silent_is_left_out() {
     let stage = Stage::scripted(&[text("ok")]);
     let mut command = stage.command(&["--script", "script.jsonl", "-p", "hi"]);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    // It stays open until the end of the test.
+    // Standard input stays open until the end of the test.
     let open = child.stdin.take().unwrap();
     let mut told = String::new();
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
@@ -254,7 +254,7 @@ fn an_answer_that_is_asked_for_again_stands_on_stdout_once() {
     let ran = stage.play(&["-p", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "All of it.\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("trying again in 1 s (1 of 3)"), "{}", ran.stderr);
-    // What came of an answer that is not asked for again is all that there is.
+    // Without a retry, the partial answer is the final output.
     stage.write("home/agent/settings.json", r#"{"retry": {"enabled": false}}"#);
     let ran = stage.play(&["-p", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), "All of it, and m\n"), "{}", ran.stderr);
@@ -297,7 +297,7 @@ fn piped_input_stands_before_the_message() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "ok\n"), "{}", ran.stderr);
     let stage = Stage::scripted(&[expect("alone")]);
     assert_eq!(stage.piped(&[], "alone").code, Some(0));
-    // The words of the shell's roles are words where a user writes them.
+    // The names of the shell's roles are ordinary words on the command line.
     let stage = Stage::scripted(&[expect("brush my hair")]);
     assert_eq!(stage.play(&["brush", "my hair"]).code, Some(0));
     let stage = Stage::scripted(&[expect("supervise the build")]);
@@ -381,7 +381,7 @@ fn help_names_what_works() {
     for later in ["--theme", "--extension"] {
         assert!(!help.contains(later), "{later}");
     }
-    // Switching off what is not there is no error.
+    // Disabling features that do not exist is not an error.
     let stage = Stage::scripted(&[text("B")]);
     assert_eq!(stage.play(&["-p", "--no-mcp", "--no-themes", "--no-extensions", "go"]).code, Some(0));
 }

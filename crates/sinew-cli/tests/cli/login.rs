@@ -1,4 +1,4 @@
-//! `sinew login` and `sinew logout`: what a user sees, and what is kept.
+//! `sinew login` and `sinew logout`: their output, and the stored data.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ pub(crate) fn kept(stage: &Stage) -> Value {
 #[track_caller]
 fn piped(stage: &Stage, args: &[&str], stdin: &str) -> Ran {
     let mut child = stage.command(args).stdin(Stdio::piped()).spawn().unwrap();
-    // It may not want to read.
+    // The program may not read its input.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
     let output = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -48,7 +48,7 @@ fn a_key_of_another_program_is_kept_and_used_and_forgotten() {
     assert_eq!(kept(&stage), json!({"local": {"type": "api_key", "key": KEY}}));
     let ran = stage.run(&["-p", "--model", "local/m", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hi\n"), "{ran:?}");
-    // A new key replaces it.
+    // A new key replaces the old one.
     assert_eq!(piped(&stage, &["login", "local"], "another-key-0123").code, Some(0));
     assert_eq!(kept(&stage)["local"]["key"], "another-key-0123");
     let ran = stage.run(&["logout"]);
@@ -88,13 +88,14 @@ fn what_cannot_be_kept_is_refused() {
     command.env("OPENAI_API_KEY", "of-the-environment");
     let ran = crate::stage::finish(command);
     assert!(ran.code == Some(0) && ran.stderr.contains("Warning: OPENAI_API_KEY is set"), "{ran:?}");
-    // A file that cannot be read is left as it is.
+    // An invalid file is not changed.
     stage.write("home/agent/auth.json", "{oops");
     assert_eq!(piped(&stage, &["login", "openai"], KEY).code, Some(3));
     assert_eq!(std::fs::read_to_string(stage.agent().join("auth.json")).unwrap(), "{oops");
 }
 
-/// Types into a terminal that `sinew login` sits at, once it has asked. Gives the exit code, and what the terminal shows.
+/// Runs `sinew login` in a terminal and types keys after its question. Returns the exit code, and the output of the
+/// terminal.
 #[cfg(target_os = "linux")]
 fn typed(stage: &Stage, args: &[&str], keys: &str) -> (Option<i32>, String) {
     use std::os::unix::fs::OpenOptionsExt;
@@ -103,13 +104,13 @@ fn typed(stage: &Stage, args: &[&str], keys: &str) -> (Option<i32>, String) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).and_then(|()| unlockpt(&master)).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-    // Where this process leads a session without a terminal, opening one would make it that of the session.
+    // Otherwise the terminal could become the controlling one of this process.
     let mut options = std::fs::OpenOptions::new();
     let slave = options.read(true).write(true).custom_flags(libc::O_NOCTTY).open(name).unwrap();
     let mut command = stage.command(args);
     command.stdin(slave.try_clone().unwrap());
     let mut child = command.spawn().unwrap();
-    // It holds the terminal too.
+    // The command has the terminal open too.
     drop(command);
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
@@ -133,7 +134,7 @@ fn typed(stage: &Stage, args: &[&str], keys: &str) -> (Option<i32>, String) {
         echo.contains(rustix::termios::LocalModes::ECHO | rustix::termios::LocalModes::ICANON),
         "the terminal is as before"
     );
-    // What was shown ends where no program holds the terminal any more.
+    // The output ends when no program has the terminal open any more.
     drop(slave);
     let mut shown = Vec::new();
     let _ = master.read_to_end(&mut shown);
@@ -156,7 +157,7 @@ fn a_typed_key_is_not_shown() {
     assert_eq!(kept(&stage), before);
 }
 
-/// A stage with a provider `local` that has this `oauth` block.
+/// Creates a stage with a provider `local` that has this `oauth` block.
 pub(crate) fn with_oauth(oauth: &Value) -> Stage {
     let stage = Stage::new();
     let provider = json!({"baseUrl": "http://127.0.0.1:1/v1", "api": "openai-completions", "models": [{"id": "m"}], "oauth": oauth});
@@ -181,7 +182,7 @@ fn is_logged_in(stage: &Stage, ran: &Ran) {
     assert_eq!(kept(stage), json!({}));
 }
 
-/// A server of logins by code, which knows `AB-12`.
+/// Starts a server for logins with a code, which knows `AB-12`.
 pub(crate) fn device_server() -> Server {
     Server::start(|request| {
         let form = String::from_utf8_lossy(&request.body).into_owned();

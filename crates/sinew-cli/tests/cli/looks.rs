@@ -1,4 +1,4 @@
-//! The looks of the transcript: thoughts, calls that stand together, the user's text, colours.
+//! The display of the transcript: thoughts, combined calls, the user's text, colours.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::terminal::{Terminal, enter, has, left, left_with_bytes};
 
 const SIZE: (u16, u16) = (80, 50);
 
-/// A stage whose model thinks, reads three files in two answers and runs a command.
+/// Creates a stage whose model thinks, reads three files in two answers and runs a command.
 fn stage(settings: &Value) -> Stage {
     let read = |path: &str| json!({"toolCall": {"name": "read", "arguments": {"path": path}}});
     let seq = json!({"toolCall": {"name": "bash", "arguments": {"command": "seq 30"}}});
@@ -33,7 +33,7 @@ fn start(stage: &Stage, environment: &[(&str, &str)]) -> Terminal {
     terminal
 }
 
-/// Colours among the sequences that set looks.
+/// Returns the colours in the sequences that set styles.
 fn colours(sent: &str) -> Vec<&str> {
     let looks = sent.split("\x1b[").skip(1).filter_map(|part| part.split_once('m')).map(|(codes, _)| codes);
     let looks = looks.filter(|codes| codes.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'));
@@ -51,13 +51,13 @@ fn reads_stand_together_and_thoughts_have_no_marks() {
         assert!(rows.iter().any(|shown| shown == row), "{row} {rows:#?}");
     }
     assert!(has(&rows, "  ⋯ 10 more lines · ctrl+o"), "{rows:#?}");
-    // From here on all of it.
+    // From here on all of the output is shown.
     terminal.send("\x1bo");
     terminal.until_shown("all output is shown from here on");
     terminal.send("!seq 31\r");
     terminal.until(|rows| has(rows, "  31") && has(rows, "ready"));
     left(terminal);
-    // The session shows the same when one goes on with it.
+    // The resumed session looks the same.
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "-c"], (80, 90));
     let rows = terminal.until(|rows| has(rows, "Done.") && has(rows, "ready"));
     for row in ["Read a.txt first.", "● read 3 files: a.txt, b.txt, c.txt · 6 lines", "● bash seq 30", "  30"] {
@@ -69,7 +69,7 @@ fn reads_stand_together_and_thoughts_have_no_marks() {
 
 #[test]
 fn a_command_that_runs_shows_its_output_time_and_lines() {
-    // It goes on when a pipe is written, and no sooner than a second after its begin.
+    // The command continues when the pipe is written to, at least a second after its start.
     let command = "seq 900; read -r line < go; echo over; exit 3";
     let call = json!({"toolCall": {"name": "bash", "arguments": {"command": command}}});
     for by_user in [false, true] {
@@ -163,7 +163,7 @@ fn a_command_of_the_user_writes_the_right_part_of_the_status() {
     let stage = stage(
         &json!({"tui": {"statusCommand": "cat > given; printf '\\033[31mmine\\033[2J %s\\nmore\\n' \"$(wc -l < given)\""}}),
     );
-    // A project has no say in it.
+    // The setting of a project is ignored.
     stage.write("project/.sinew/settings.json", r#"{"tui": {"statusCommand": "echo theirs"}}"#);
     let answers = stage.agent().join("trust.json");
     sinew_cli::trust::Project::look(&stage.project(), &[]).remember(&answers, false).unwrap();
@@ -178,7 +178,7 @@ fn a_command_of_the_user_writes_the_right_part_of_the_status() {
         assert!(given.get(key).is_some(), "{key}: {given}");
     }
     assert_eq!((&given["width"], given["tokens"]["total"].as_u64().is_some()), (&json!(80), true), "{given}");
-    // One that fails is told of once, and the usual facts are shown.
+    // A failure is reported once, and the default facts are shown.
     stage.write("home/agent/settings.json", &json!({"tui": {"statusCommand": "exit 3"}}).to_string());
     let mut terminal = start(&stage, &[]);
     terminal.until_shown("tui.statusCommand: it failed (exit status: 3)");
@@ -186,7 +186,7 @@ fn a_command_of_the_user_writes_the_right_part_of_the_status() {
     left(terminal);
 }
 
-/// The value of a key in a settings file.
+/// Returns the value of a key in a settings file.
 fn kept(stage: &Stage, file: &str, key: &str) -> Value {
     let text = std::fs::read_to_string(stage.path(file)).unwrap_or_else(|_| "{}".into());
     serde_json::from_str::<Value>(&text).unwrap().pointer(key).cloned().unwrap_or_default()
@@ -209,7 +209,7 @@ fn settings_tell_their_layer_and_are_kept_in_the_one_that_is_chosen() {
         terminal.send(&"\x7f".repeat(key.len()));
         terminal.until(|rows| has(rows, "→ defaultProvider"));
     }
-    // Two rows of the status, in the project's file.
+    // Two status rows, stored in the project's file.
     terminal.send("\t");
     terminal.until(|rows| has(rows, "Settings, kept in the file of the project"));
     terminal.send("statusRows");
@@ -223,7 +223,7 @@ fn settings_tell_their_layer_and_are_kept_in_the_one_that_is_chosen() {
     terminal.send("\x1b");
     let folder = stage.project().display().to_string();
     terminal.until(|rows| rows.contains(&folder) && !has(rows, "Settings"));
-    // Until the end only; what is read at the start cannot be.
+    // Only until the exit; settings that are read at the start cannot be changed in this way.
     enter(&mut terminal, "/settings session");
     terminal.until(|rows| has(rows, "Settings, until you leave"));
     for (key, expect) in [("maxTurns", "● 7 · session"), ("tui.statusRows", "● 1 · session")] {
@@ -248,7 +248,7 @@ fn in_words_a_folded_thought_is_its_first_line() {
         let mut terminal = Terminal::start(&stage, &["--linear", "--script", "script.jsonl"], SIZE);
         terminal.until_shown("Ready.");
         terminal.send("look\r");
-        // Ctrl+d leaves only where no run goes on.
+        // Ctrl+d only exits if no run is active.
         terminal
             .until_sent(|text| text.split_once("Assistant: Done.").is_some_and(|(_, rest)| rest.contains("Ready.")));
         terminal.send("\x04");

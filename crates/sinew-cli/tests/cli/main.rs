@@ -1,4 +1,4 @@
-//! The real program: what it writes, how it ends, what it leaves.
+//! The real program: its output, its exit codes, and the files that it writes.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod acp;

@@ -1,10 +1,10 @@
-//! The manual page, as two formatters read it.
+//! The manual page, checked with two formatters.
 
 use std::process::Command;
 
 use crate::stage::Stage;
 
-/// Runs a formatter on the page; its output and its complaints. None where it is not installed.
+/// Runs a formatter on the page; returns its output and its warnings. Returns `None` if it is not installed.
 #[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
 fn format(stage: &Stage, program: &str, args: &[&str]) -> Option<(String, String)> {
     let mut command = Command::new(program);
@@ -13,7 +13,7 @@ fn format(stage: &Stage, program: &str, args: &[&str]) -> Option<(String, String
     let ran = match command.output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let name = std::thread::current().name().unwrap_or_default().to_string();
-            // Past the harness, which keeps what a test that passes prints.
+            // Written directly, because the test harness hides the output of tests that pass.
             let line = format!("skipped: {name}: {program} is not installed\n");
             std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
             return None;
@@ -32,7 +32,7 @@ fn paged() -> Stage {
     stage
 }
 
-/// The words of a text, without the marks of bold print: a character, a backspace, the character again.
+/// Returns the words of a text, without the marks of bold print: a character, a backspace, the character again.
 fn words(text: &str) -> String {
     let mut plain = String::new();
     for char in text.chars() {
@@ -64,7 +64,7 @@ fn the_page_says_all_that_the_help_says() {
     let (lists, paragraphs) = help.split_once("\nSinew looks for an API key").unwrap();
     let mut seen = 0;
     for line in lists.lines().filter(|line| line.starts_with("  ")) {
-        // Some flags stand on a line of their own above their meaning.
+        // Some flags are on a separate line above their description.
         for part in line.trim().splitn(2, "   ").map(words) {
             seen += 1;
             assert!(page.contains(&part), "{part}");

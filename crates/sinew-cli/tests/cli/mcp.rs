@@ -1,11 +1,11 @@
-//! Servers of the Model Context Protocol, as the program uses them. They are programs in Python that need nothing else.
+//! MCP servers, used by the program. They are Python programs without dependencies.
 
 use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::stage::{Ran, Stage, call, chat, strict, text};
 
-/// A server that is wrong in a way that its argument names.
+/// A server that misbehaves in a way that its argument selects.
 const LIAR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sinew-mcp/tests/peers/liar.py");
 
 fn entry(mode: &str) -> Value {
@@ -16,7 +16,7 @@ fn with_servers(stage: &Stage, servers: &Value) {
     stage.write("home/agent/mcp.json", &json!({ "mcpServers": servers }).to_string());
 }
 
-/// The lines of a type of `--mode json`.
+/// Returns the lines of a type in the output of `--mode json`.
 fn events(ran: &Ran, kind: &str) -> Vec<Value> {
     let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|event| event["type"] == kind).collect()
@@ -44,13 +44,13 @@ fn a_tool_is_found_called_and_seen_by_its_own_name_005_020() {
     assert_eq!(ends[1]["result"]["details"]["server"], "liar");
     let states: Vec<String> =
         events(&ran, "mcp_status").iter().map(|event| event["state"].as_str().unwrap().to_string()).collect();
-    // A run that ends at once may end before the second is told.
+    // A run that ends at once may end before the second state is reported.
     assert!(
         !states.is_empty()
             && ["starting", "connected"].starts_with(&states.iter().map(String::as_str).collect::<Vec<_>>()),
         "{states:?}"
     );
-    // The session names the tool that was meant, and what stood in front.
+    // The session contains the name of the called tool, and the tools in the cached prefix.
     let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
     assert!(file.contains(r#""selectedToolNames":["tool_search","call_tool"]"#), "{file}");
     assert!(file.contains(r#""toolName":"mcp_liar_echo""#) && !file.contains(r#""toolName":"call_tool""#), "{file}");
@@ -90,7 +90,7 @@ fn requests_share_their_front_whatever_servers_do_017() {
     let server = strict(vec![
         tool("1", "tool_search", json!({"query": "echo"})),
         tool("2", "call_tool", inner("one")),
-        // One that cannot be started.
+        // A server that cannot be started.
         tool("3", "call_tool", json!({"name": "mcp_dying_echo", "arguments": {}})),
         tool("4", "call_tool", inner("two")),
         chat(&json!({"content": "done"}), "stop"),
@@ -99,7 +99,7 @@ fn requests_share_their_front_whatever_servers_do_017() {
     let stage = Stage::served(&server);
     with_servers(&stage, &json!({"liar": entry("modern"), "dying": entry("dies-twice")}));
     assert_eq!(stage.run(&["-p", "go"]).code, Some(0));
-    // Another process, which knows the servers from its cache.
+    // Another process, which has the servers' lists from the cache.
     let ran = stage.run(&["-p", "--continue", "thanks"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "bye\n"), "{}", ran.stderr);
     let requests: Vec<Value> = server.requests().iter().map(|request| request.json()).collect();
@@ -114,7 +114,7 @@ fn requests_share_their_front_whatever_servers_do_017() {
         let (before, after) = (pair[0]["messages"].as_array().unwrap(), pair[1]["messages"].as_array().unwrap());
         assert_eq!(before[..], after[..before.len()]);
     }
-    // The model reads its calls as it made them.
+    // The model receives its calls as it made them.
     let last = requests[5]["messages"].to_string();
     assert!(last.contains(r#""name":"call_tool""#) && !last.contains(r#""name":"mcp_liar_echo""#), "{last}");
 }
@@ -123,7 +123,7 @@ fn requests_share_their_front_whatever_servers_do_017() {
 fn the_first_request_waits_for_no_server_014() {
     let server = strict(vec![chat(&json!({"content": "hi"}), "stop")]);
     let stage = Stage::served(&server);
-    // Five that never answer, and one that leaves a file when it is started.
+    // Five servers that never answer, and one that creates a file when it is started.
     let mut servers = json!({"marks": {"command": "sh", "args": ["-c", "touch started; sleep 1000"]}});
     for index in 0..5 {
         servers[format!("dead{index}")] = json!({"command": "sleep", "args": ["1000"]});
@@ -173,7 +173,7 @@ fn servers_of_a_project_start_once_it_is_trusted_002() {
 fn no_server_outlives_the_program_001() {
     let stage = Stage::scripted(&calls_a_deferred_tool());
     let mark = stage.path("pid");
-    // It forks twice and leaves its group; its own keeper still ends it.
+    // It forks twice and leaves its process group; its keeper still ends it.
     let shell = format!(
         "setsid sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000' & exec python3 -u {LIAR} modern",
         mark.display()
@@ -184,7 +184,7 @@ fn no_server_outlives_the_program_001() {
     stage.wait_for_end_of("pid");
 }
 
-/// Twenty servers that fork twice and leave their groups, and one whose start is under way for ever.
+/// Twenty servers that fork twice and leave their process groups, and one whose start never completes.
 #[test]
 fn nothing_of_many_servers_outlives_a_program_that_is_killed_001_t8() {
     let stage = Stage::scripted(&[text("Hello.")]);
@@ -238,7 +238,7 @@ fn commands_show_and_change_the_files_and_keep_comments_035() {
     let steps: Vec<&str> = steps.filter(|step| !step.starts_with("note: ")).collect();
     assert_eq!(steps, ["server/discover: answered", "tools/list: answered", "tools/list: answered"], "{traced}");
     assert!(ok(&["get", "liar"]).contains("protocol   2026-07-28\n"));
-    // What it offers is known from now on.
+    // The list of the server is cached from now on.
     let listed: Value = serde_json::from_str(&ok(&["list", "--output", "json"])).unwrap();
     assert_eq!((&listed[1]["name"], &listed[1]["tools"]), (&json!("liar"), &json!(["echo", "odd"])));
     ok(&["disable", "liar"]);
@@ -253,7 +253,7 @@ fn commands_show_and_change_the_files_and_keep_comments_035() {
     assert!(ok(&["list", "--trust"]).starts_with("here"));
 }
 
-/// A server that writes what a terminal would obey, wherever it may write.
+/// A server that writes terminal sequences wherever it can.
 const ESCAPES: &str = r#"
 import json, sys
 BAD = "\x1b]52;c;eA==\x07\x1b]8;;http://x\x1b\\\x1b[31m\u202ebad\u2066"

@@ -1,4 +1,4 @@
-//! `sinew mcp serve` behind Landlock: what the kernel refuses although every check would let it pass.
+//! `sinew mcp serve` with Landlock: the kernel refuses accesses that all checks of the program would allow.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,15 +22,15 @@ fn call(client: &mut Editor, name: &str, arguments: Value) -> (String, bool) {
     (result["content"][0]["text"].as_str().unwrap().to_string(), result["isError"].as_bool().unwrap())
 }
 
-/// Whether every thread of a process, and none, has given up new privileges, which Landlock asks for.
+/// Returns for each thread of a process whether it has given up new privileges, which Landlock requires.
 fn given_up(pid: u32) -> Vec<bool> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
-    // A thread may end meanwhile.
+    // A thread may have ended meanwhile.
     let states = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
     states.map(|state| state.contains("NoNewPrivs:\t1")).collect()
 }
 
-/// Whether the kernel confines a server that reads. Says that the test was skipped where it does not.
+/// Returns true if the kernel restricts the server's reads; otherwise prints that the test was skipped.
 #[expect(clippy::disallowed_methods, reason = "past the harness; a test has no keys to hide")]
 fn is_confined(client: &Editor) -> bool {
     let confined = given_up(client.child.id()).into_iter().all(|given_up| given_up);
@@ -51,7 +51,7 @@ fn what_the_checks_would_let_pass_is_refused_by_the_kernel_037() {
     if !is_confined(&client) {
         return;
     }
-    // Another folder at the place of the root: its path is right, and the checks go by paths.
+    // Another directory at the path of the root: the path is correct, and the checks compare paths.
     std::fs::rename(stage.project(), stage.path("aside")).unwrap();
     stage.write("project/a.txt", "another needle\n");
     for (name, arguments) in [
@@ -80,17 +80,17 @@ fn a_confined_server_works_as_an_open_one_037_041() {
     assert!(!call(&mut client, "write", json!({"path": "new/b.txt", "content": "one\n"})).1);
     assert!(!call(&mut client, "edit", json!({"path": "new/b.txt", "oldText": "one", "newText": "two"})).1);
     assert_eq!(std::fs::read_to_string(stage.path("project/new/b.txt")).unwrap(), "two\n");
-    // The index of the workspace is written beside all that.
+    // The index of the workspace is written too.
     let index = stage.path("home/index");
     let is_kept = || has_file(&index, "use.lock");
     while !is_kept() {
         call(&mut client, "grep", json!({"pattern": "needle"}));
     }
-    // Threads that came later are confined as the first one.
+    // Threads that were started later are restricted like the first one.
     is_confined(&client);
     let (code, stderr) = client.end();
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    // Commands are the user's own.
+    // Commands run with the user's permissions.
     let mut open = serve(&stage, &["--allow", "bash"]);
     assert!(!call(&mut open, "bash", json!({"command": "true"})).1);
     assert!(given_up(open.child.id()).iter().all(|given_up| !given_up));

@@ -1,4 +1,4 @@
-//! `sinew mcp login` and `logout`, and what a session does at a server that wants a login.
+//! `sinew mcp login` and `logout`, and sessions with a server that requires a login.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -7,7 +7,7 @@ use sinew_testkit::oauth::{Manners, OAuthServer, browse};
 
 use crate::stage::{Ran, Stage, call, text};
 
-/// A stage with `web`, and a script that calls a tool of it.
+/// Creates a stage with the server `web`, and a script that calls one of its tools.
 fn stage(server: &OAuthServer, tool: &str) -> Stage {
     let stage = Stage::scripted(&[
         call("A", "tool_search", json!({"query": tool})),
@@ -19,7 +19,7 @@ fn stage(server: &OAuthServer, tool: &str) -> Stage {
     stage
 }
 
-/// Runs `sinew mcp login …` with a browser that says yes.
+/// Runs `sinew mcp login …` with a browser that accepts the login.
 #[track_caller]
 fn log_in(stage: &Stage, args: &[&str]) -> Ran {
     let mut child = stage.command(&[&["mcp", "login"], args].concat()).spawn().unwrap();
@@ -40,7 +40,7 @@ fn log_in(stage: &Stage, args: &[&str]) -> Ran {
     Ran { code: child.wait().unwrap().code(), stdout, stderr: said }
 }
 
-/// No token is in a text.
+/// Checks that a text contains no token.
 #[track_caller]
 fn assert_no_secret(server: &OAuthServer, what: &str, text: &str) {
     for secret in server.secrets() {
@@ -99,7 +99,7 @@ fn a_session_goes_on_without_a_server_that_wants_a_login_032() {
     let needs = |event: &Value| event["type"] == "mcp_status" && event["state"] == "needs_auth";
     assert!(events.into_iter().any(|event| needs(&event)), "{}", ran.stdout);
     assert!(ran.stdout.contains("sinew mcp login web"), "{}", ran.stdout);
-    // Nobody looked for a way to log in, nobody registered, and no browser was sent anywhere.
+    // No login metadata was requested, no client was registered, and no browser was opened.
     assert!(server.requests().iter().all(|request| request.path == "/mcp"));
 }
 

@@ -1,11 +1,11 @@
-//! Tools of servers that come into a conversation by a search, on each of the three wires.
+//! Tools of servers that a search adds to a conversation, with each of the three provider protocols.
 
 use serde_json::{Value, json};
 use sinew_testkit::provider::Reply;
 
 use crate::stage::{Stage, chat, strict};
 
-/// A server whose tool is described by the words in a file.
+/// A server whose tool has the description in a file.
 const SERVER: &str = r#"
 import json, sys
 for line in sys.stdin:
@@ -31,7 +31,7 @@ fn sse(events: &[Value]) -> Reply {
     Reply::stream(events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>())
 }
 
-/// An answer of Anthropic: a call, or a text.
+/// Returns an answer of the Anthropic API: a call, or a text.
 fn messages(call: Option<(&str, &str, Value)>) -> Reply {
     let (block, delta, reason) = match &call {
         Some((id, name, arguments)) => (
@@ -51,7 +51,7 @@ fn messages(call: Option<(&str, &str, Value)>) -> Reply {
     ])
 }
 
-/// An answer of OpenAI's Responses. Its search is an item of its own.
+/// Returns an answer of the OpenAI Responses API, in which a search is an item of its own.
 fn responses(call: Option<(&str, &str, Value)>) -> Reply {
     let item = match &call {
         Some((id, "tool_search", arguments)) => json!({
@@ -83,8 +83,8 @@ fn completions(call: Option<(&str, &str, Value)>) -> Reply {
 
 type Answer = fn(Option<(&str, &str, Value)>) -> Reply;
 
-/// The requests of a session in which a tool is searched and called, and which is opened again when the server
-/// describes the tool differently.
+/// Returns the requests of a session in which a tool is searched and called, and which is opened again after the server
+/// changed the description of the tool.
 fn requests(api: &str, answer: Answer) -> Vec<Value> {
     let name = if api == "openai-completions" { "call_tool" } else { "mcp_s_echo" };
     let given = match name {
@@ -119,7 +119,7 @@ fn requests(api: &str, answer: Answer) -> Vec<Value> {
     requests
 }
 
-/// Each request begins with the messages of the one before, byte for byte but for marks of caches.
+/// Checks that each request begins with the messages of the previous one, byte for byte except for cache marks.
 fn share_their_messages(requests: &[Value], key: &str) {
     fn unmarked(value: &mut Value) {
         match value {
@@ -149,7 +149,7 @@ fn named<'a>(tools: &'a Value, name: &str) -> Option<&'a Value> {
 fn a_search_loads_tools_by_references_on_the_wire_of_anthropic_020() {
     let requests = requests("anthropic-messages", messages);
     share_their_messages(&requests, "messages");
-    // What is not deferred is the front, and stays as it was; what is deferred stands behind it.
+    // Tools that are not deferred form the prefix, which must not change; deferred tools follow them.
     let front = |request: &Value| {
         let tools = request["tools"].as_array().unwrap().iter();
         tools.filter(|tool| tool["defer_loading"] != true).cloned().collect::<Vec<_>>()
@@ -160,7 +160,7 @@ fn a_search_loads_tools_by_references_on_the_wire_of_anthropic_020() {
         let tool = named(&request["tools"], "mcp_s_echo").unwrap();
         assert_eq!((&tool["defer_loading"], &tool["description"]), (&json!(true), &json!("Says it again.")));
     }
-    // One that this provider would refuse is reached through another one.
+    // A tool that this provider would refuse is called through another tool.
     assert!(named(&requests[1]["tools"], "mcp_s_odd").is_none());
     let found = &requests[1]["messages"][2]["content"];
     let reference = |name: &str| json!({"type": "tool_reference", "tool_name": name});

@@ -1,4 +1,4 @@
-//! `sinew mcp serve`: by hand, and by the clients of the TypeScript and Python SDKs.
+//! `sinew mcp serve`, with our own client, and with the clients of the TypeScript and Python SDKs.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::editor::Editor;
 use crate::stage::Stage;
 
-/// A project with a file to find, beside a folder with a secret, and a link that leads there.
+/// Creates a project with a file to find, next to a directory with a secret, and a link to that directory.
 fn stage() -> Stage {
     let stage = Stage::new();
     stage.write("project/src/main.rs", "fn main() {\n    needle();\n}\n");
@@ -20,7 +20,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// A client that has shaken hands.
+/// Starts a client and performs the handshake.
 #[track_caller]
 fn client(stage: &Stage, args: &[&str]) -> Editor {
     let mut client = Editor::of(stage.command(&[&["mcp", "serve"], args].concat()));
@@ -30,7 +30,7 @@ fn client(stage: &Stage, args: &[&str]) -> Editor {
     client
 }
 
-/// Calls a tool: its text, and whether it failed.
+/// Calls a tool; returns the text, and whether it failed.
 #[track_caller]
 fn call(client: &mut Editor, name: &str, arguments: Value) -> (String, bool) {
     let result = client.ask("tools/call", json!({"name": name, "arguments": arguments}));
@@ -94,12 +94,12 @@ fn what_lies_outside_of_the_roots_is_refused_for_every_tool_037() {
     }
     assert_eq!(std::fs::read_to_string(stage.path("outside/secret.txt")).unwrap(), "needle\n");
     assert!(!stage.path("outside/new.txt").exists());
-    // A search from above does not follow the link either.
+    // A search from a parent directory does not follow the link either.
     let (text, _) = call(&mut client, "grep", json!({"pattern": "needle"}));
     assert!(!text.contains("secret"), "{text}");
 }
 
-/// Says that it is over, also where an assertion fails.
+/// Sets the flag when it is dropped, even if an assertion fails.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -108,8 +108,8 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// While a folder and a link that leads out take turns at one name, nothing of what lies outside is shown; before and after
-/// the root is in view.
+/// While a directory and a link out of the root alternate at one name, no file outside is returned. Before and after
+/// that, files in the root are found.
 #[test]
 fn names_that_change_meanwhile_lead_nowhere_037() {
     let stage = stage();
@@ -197,7 +197,7 @@ fn the_end_of_the_input_ends_the_server_and_what_runs_for_it_036() {
     stage.wait_for_end_of("project/pid");
 }
 
-/// A server at an address.
+/// A server that listens on an address.
 struct Served {
     child: Child,
     stderr: BufReader<ChildStderr>,
@@ -223,7 +223,7 @@ impl Served {
         Served { child, stderr, address }
     }
 
-    /// The head and the body of the answer to a request with this token.
+    /// Sends a request with this token; returns the head and the body of the answer.
     fn post(&self, token: &str, body: &Value) -> (String, String) {
         let (address, body) = (&self.address, body.to_string());
         let mut stream = TcpStream::connect(address).unwrap();
@@ -240,7 +240,7 @@ impl Served {
         (head.to_string(), body.to_string())
     }
 
-    /// Asks the program to end: its exit code, and all that it said since its address.
+    /// Sends a signal to end the program; returns its exit code, and its output after the address.
     fn end(mut self) -> (Option<i32>, String) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -307,7 +307,7 @@ fn the_typescript_sdk_uses_the_server_over_http_038() {
     assert!(output.status.success() && out.ends_with("all is well\n"), "{out}\n{err}");
 }
 
-/// Runs a client of an SDK against the server.
+/// Runs the client of an SDK with the server.
 #[track_caller]
 fn check_peer(mut command: Command) {
     let stage = stage();
@@ -317,14 +317,15 @@ fn check_peer(mut command: Command) {
     assert!(output.status.success() && out.ends_with("all is well\n"), "{out}\n{err}");
 }
 
-/// A file below the folder of servers and clients that `npm test` installs. None, with a word, where it is missing.
+/// Returns a path in the directory of servers and clients that `npm test` installs. If it is missing, prints a note and
+/// returns `None`.
 #[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
 fn installed(path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("SINEW_MCP_SERVERS").map(PathBuf::from);
     let found = folder.map(|folder| folder.join(path)).filter(|path| path.exists());
     if found.is_none() {
         let name = std::thread::current().name().unwrap_or_default().to_string();
-        // Past the harness, which keeps what a test that passes prints.
+        // Written directly, because the test harness hides the output of tests that pass.
         let line = format!("skipped: {name}: {path} is not installed (SINEW_MCP_SERVERS)\n");
         std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Servers in a session that runs: resources, prompts, and what a client of the RPC mode can do with them.
+//! MCP servers in a running session: resources, prompts, and the commands of RPC clients.
 
 use serde_json::{Value, json};
 use sinew_testkit::oauth::{Manners, OAuthServer, browse};
@@ -13,7 +13,7 @@ fn with_library(stage: &Stage) {
     stage.write("home/agent/mcp.json", &json!({"mcpServers": {"library": library}}).to_string());
 }
 
-/// The results of the tools of a run, in order: text, and whether it is an error.
+/// Returns the results of the tools in a run, in order: the text, and whether it is an error.
 fn results(stdout: &str) -> Vec<(String, bool)> {
     let events = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let ends = events.filter(|event| event["type"] == "tool_execution_end");
@@ -49,7 +49,7 @@ fn resources_are_found_by_search_and_read_by_the_tool_read() {
     assert!(results[4].0.contains("application/octet-stream, 2 KB: artifact://"), "{results:?}");
     assert_eq!(results[5], ("MCP error -32002: no such note".into(), true));
     assert_eq!(results[6], ("There is no MCP server \"nobody\". Servers: library.".into(), true));
-    // The same tool as without servers, for the model.
+    // For the model it is the same tool as without servers.
     assert!(ran.stdout.contains("\"mimeType\":\"image/"), "{}", ran.stdout);
 }
 
@@ -65,7 +65,7 @@ fn a_prompt_of_a_server_is_a_command_and_what_it_writes_is_text() {
     assert_eq!(said[0], ("user".to_string(), written.to_string()));
     let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
     assert!(!file.contains("TOP SECRET"), "a mention of a server attaches nothing");
-    // Known now: it is listed, and what is wrong with a call of it is told.
+    // The prompt is known now: it is listed, and errors in calls of it are reported.
     let mut client = Client::scripted(&stage, &[]);
     let commands = client.data("get_commands", json!({}));
     let listed =
@@ -99,7 +99,7 @@ fn a_client_lists_switches_and_reads_servers_anew_017() {
     assert!(std::fs::read_to_string(&file).unwrap().contains("\"enabled\": false"));
     let list = client.data("mcp_set", json!({"name": "library", "enabled": true}));
     assert_eq!(state(&list), (json!("idle"), json!(1)));
-    // Another server in the file, and one that is wrong.
+    // The file now names another server, and an invalid one.
     stage.write("home/agent/mcp.json", r#"{"mcpServers": {"two": {"command": "x"}, "bad": {}}}"#);
     let list = client.data("mcp_reload", json!({}));
     let rows: Vec<(&str, &str)> = list["servers"]
@@ -109,7 +109,7 @@ fn a_client_lists_switches_and_reads_servers_anew_017() {
         .map(|row| (row["name"].as_str().unwrap(), row["state"].as_str().unwrap()))
         .collect();
     assert_eq!(rows, [("two", "idle"), ("bad", "invalid")]);
-    // What stands in front of the session's requests is what it was.
+    // The cached prefix of the session's requests has not changed.
     assert_eq!(client.data("get_state", json!({}))["dumpTools"], before);
     assert!(client.fails("mcp_set", json!({"name": "nobody", "enabled": true})).contains("no server named nobody"));
     assert!(client.fails("mcp_reload", json!({"name": "nobody"})).contains("There is no MCP server \"nobody\"."));
@@ -128,7 +128,7 @@ fn a_change_with_now_counts_in_this_session_and_tells_what_it_loses_017() {
         tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_string()).collect()
     };
     let alone = names(&mut client);
-    // Nothing was sent that could be cached.
+    // No request was sent, so the provider has nothing cached.
     stage.write("home/agent/mcp.json", &entry);
     let list = client.data("mcp_reload", json!({"now": true}));
     assert_eq!((&list["lostTokens"], &list["servers"][0]["state"]), (&json!(0), &json!("idle")));
@@ -136,7 +136,7 @@ fn a_change_with_now_counts_in_this_session_and_tells_what_it_loses_017() {
     client.prompt("hi");
     let context = client.data("get_session_stats", json!({}))["contextUsage"]["tokens"].clone();
     assert!(context.as_u64().unwrap() > 0);
-    // Its one tool is small and known now.
+    // Its only tool is small, and is known now.
     let list = client.data("mcp_reload", json!({"name": "library", "now": true}));
     assert_eq!((&list["lostTokens"], &list["warnings"]), (&context, &json!([])));
     let direct = names(&mut client);
@@ -144,7 +144,7 @@ fn a_change_with_now_counts_in_this_session_and_tells_what_it_loses_017() {
     assert_eq!(client.data("mcp_reload", json!({"name": "library", "now": true}))["lostTokens"], Value::Null);
     client.prompt("again");
     client.end();
-    // The session has it when it is opened again, until somebody says otherwise.
+    // The reopened session has the tool until a command changes that.
     let mut client = Client::scripted(&stage, &["--continue"]);
     assert_eq!(names(&mut client), direct);
     let list = client.data("mcp_set", json!({"name": "library", "enabled": false}));
@@ -160,7 +160,7 @@ fn a_client_calls_a_tool_on_the_path_of_all_calls_005() {
     with_library(&stage);
     let mut client = Client::scripted(&stage, &["--deny", "mcp_library_lend({\"book\":\"the forbidden one\"*)"]);
     let lend = |book: &str| json!({"server": "library", "tool": "lend", "arguments": {"book": book}});
-    // Nothing is known of the server yet: the call starts it.
+    // The server has not been started yet: the call starts it.
     let lent = client.data("mcp_call", lend("Emma"));
     assert_eq!((&lent["tool"], &lent["isError"]), (&json!("mcp_library_lend"), &json!(false)));
     assert_eq!(lent["content"], json!([{"type": "text", "text": "lent Emma"}]));
@@ -169,11 +169,11 @@ fn a_client_calls_a_tool_on_the_path_of_all_calls_005() {
     assert_eq!((&start["toolName"], &start["args"]), (&json!("mcp_library_lend"), &json!({"book": "Emma"})));
     let end = client.first(|frame| frame["type"] == "tool_execution_end");
     assert_eq!((&end["toolCallId"], &end["isError"]), (&start["toolCallId"], &json!(false)));
-    // Rules see the real name and all arguments.
+    // Rules receive the real name and all arguments.
     let refused = client.data("mcp_call", lend("the forbidden one"));
     assert_eq!(refused["isError"], true, "{refused}");
     assert!(!refused.to_string().contains("lent"), "{refused}");
-    // No part of the conversation.
+    // The call is not part of the conversation.
     assert_eq!(client.data("get_messages", json!({}))["messages"], json!([]));
     for (fields, expect) in [
         (json!({"server": "nobody", "tool": "lend"}), "There is no MCP server \"nobody\"."),
@@ -223,7 +223,7 @@ fn the_share_of_servers_in_a_context_is_told_by_server() {
     let ran = stage.play(&["-p", "--continue", "/context"]);
     let row = format!("library: about 0 in front, {definition} loaded, 0 saved");
     assert!(ran.stdout.contains(&row), "{}{}", ran.stdout, ran.stderr);
-    // Without servers nothing is said of them.
+    // Without servers the output does not mention them.
     let ran = stage.play(&["-p", "--no-mcp", "/context"]);
     assert!(!ran.stdout.contains("servers"), "{}", ran.stdout);
 }
@@ -241,7 +241,7 @@ fn a_client_logs_its_user_in_and_out_031_032() {
     assert_eq!(client.data("mcp_list", json!({}))["servers"][0]["tools"], 2);
     assert_eq!(client.data("mcp_logout", json!({"name": "web"})), json!({"loggedOut": true, "revoked": true}));
     assert_eq!(client.data("mcp_logout", json!({"name": "web"})), json!({"loggedOut": false, "revoked": false}));
-    // A user who says no is told as the state of the server.
+    // If the user declines, the state of the server says so.
     server.change(|manners| manners.denied = true);
     let url = client.data("mcp_login", json!({"name": "web"}))["url"].as_str().unwrap().to_string();
     let _ = browse(&url);
@@ -290,7 +290,7 @@ fn slash_commands_change_servers_too() {
         assert_ne!(ran.code, Some(0), "{command}");
         assert!(ran.stderr.contains(expect), "{command}: {}", ran.stderr);
     }
-    // From outside of a session as well.
+    // The command outside of a session does the same.
     let ran = stage.run(&["mcp", "reload"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "library              1 tools\n"), "{}", ran.stderr);
     assert_eq!(stage.run(&["mcp", "reload", "nobody"]).code, Some(2));

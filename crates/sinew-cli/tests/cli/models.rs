@@ -1,4 +1,4 @@
-//! Models: which there are, which is chosen, and what nobody may see of their keys.
+//! Models: lists, selection, and the protection of their keys.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::stage::{Stage, chat, finish};
 use crate::terminal::{Terminal, enter, has, left};
 
-/// A stage whose only provider is `gate`, which has to be asked for its models.
+/// Creates a stage whose only provider is `gate`, whose models must be requested.
 fn gated(server: &Server) -> Stage {
     let stage = Stage::new();
     let provider = json!({"baseUrl": format!("{}/v1", server.url()), "auth": "none", "discovery": {"type": "openai"}});
@@ -118,7 +118,7 @@ fn another_key_steps_in_for_one_that_is_refused() {
         (Reply::json(429, &json!({"error": {"code": "insufficient_quota", "message": "pay"}})), "usage_limit"),
     ] {
         let refused = std::sync::Mutex::new(None);
-        // Whichever key comes first is refused from then on.
+        // The server refuses the key that arrives first from then on.
         let server = Server::start(move |request| {
             let key = request.header("authorization").unwrap().to_string();
             let mut refused = refused.lock().unwrap();
@@ -138,7 +138,7 @@ fn another_key_steps_in_for_one_that_is_refused() {
         assert_eq!((rests.len(), &rests[0]["provider"], &rests[0]["reason"]), (1, &json!("local"), &json!(reason)));
         assert_eq!(server.requests().len(), 2);
         assert!(!ran.stdout.contains("key-one") && !ran.stdout.contains("key-two"));
-        // With that key alone the run ends, and says what the server said.
+        // If that is the only key, the run ends with the server's message.
         let first = server.requests()[0].header("authorization").unwrap().to_string();
         let same = if first.ends_with("one") { &keys[0] } else { &keys[1] };
         stage.write("home/agent/auth.json", &json!({"local": [same]}).to_string());
@@ -148,7 +148,7 @@ fn another_key_steps_in_for_one_that_is_refused() {
     }
 }
 
-/// All text below `folder`, but for the files that the key was written into.
+/// Returns all text below `folder`, except the files that contain the key on purpose.
 fn everything(folder: &Path, except: &[PathBuf]) -> String {
     let mut text = String::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -201,7 +201,7 @@ fn a_key_is_seen_by_its_server_alone() {
             assert_eq!(ran.code, Some(1), "{from}: {}", ran.stderr);
             let sent = server.requests();
             assert_eq!(sent[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()), "{from}");
-            // The tool ran, and what it printed went to the server.
+            // The tool ran, and its output was sent to the server.
             assert_eq!(sent.len(), 2, "{from}");
             assert!(String::from_utf8_lossy(&sent[1].body).contains("<>"), "{from}");
             let except = [stage.agent().join("auth.json"), stage.agent().join("models.json")];
@@ -272,7 +272,7 @@ fn keys_change_the_model_both_ways_and_for_a_single_prompt() {
         terminal.send(key);
         terminal.until(|rows| shows(rows, &format!("local/{model} answers from now on"), model));
     }
-    // Another one for the next prompt.
+    // Selects another model for the next prompt.
     terminal.send("\x1bp");
     terminal.until(|rows| has(rows, "Which model answers the next prompt"));
     terminal.send("local/c");
@@ -290,7 +290,7 @@ fn keys_change_the_model_both_ways_and_for_a_single_prompt() {
     assert_eq!(asked, ["c", "b"]);
 }
 
-/// The variables that say where a provider answers, with the path of its first request.
+/// The variables with the base URL of a provider, and the path of its first request.
 const ADDRESSES: [(&str, &str, &str, &str); 5] = [
     ("ANTHROPIC_BASE_URL", "", "anthropic/claude-opus-99:high", "/v1/messages"),
     ("OPENAI_BASE_URL", "/v1", "openai/gpt-99:high", "/v1/responses"),
@@ -315,7 +315,7 @@ fn a_variable_moves_a_provider_and_an_unlisted_model_is_asked_whole() {
         let asked = asked.unwrap_or_else(|| panic!("{variable}: {}", ran.stderr));
         assert_eq!(asked.path.split('?').next(), Some(expect), "{variable}");
         assert_eq!(ran.stderr.matches("is not in the table").count(), 1, "{variable}: {}", ran.stderr);
-        // The picture and the level leave the machine.
+        // The request contains the image and the thinking level.
         let body = asked.json();
         let said = body.to_string();
         assert!(said.contains("iVBORw0KGgo") && !said.contains("image omitted"), "{variable}: {said}");
@@ -326,7 +326,7 @@ fn a_variable_moves_a_provider_and_an_unlisted_model_is_asked_whole() {
     }
 }
 
-/// A picture of one dot.
+/// An image of one pixel.
 const PIXEL: &[u8] = &[
     0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0x00, 0x00, 0x00, 0x0D, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00, 0x00,
     0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00, 0x00, 0x1F, 0x15, 0xC4, 0x89, 0x00, 0x00, 0x00, 0x0D, 0x49,

@@ -14,7 +14,7 @@ fn start(stage: &Stage) -> Terminal {
     terminal
 }
 
-/// A start without key, network or home folder.
+/// Starts without keys, network and home directory.
 fn newcomer() -> (Stage, Terminal) {
     let stage = Stage::new();
     let mut terminal = Terminal::start(&stage, &["--offline"], SIZE);
@@ -22,7 +22,7 @@ fn newcomer() -> (Stage, Terminal) {
     (stage, terminal)
 }
 
-/// Marks the entry that begins so, and takes it.
+/// Selects the entry that begins with this text, and presses Enter.
 #[track_caller]
 fn take(terminal: &mut Terminal, filter: &str, entry: &str) {
     terminal.send(filter);
@@ -30,7 +30,7 @@ fn take(terminal: &mut Terminal, filter: &str, entry: &str) {
     terminal.send("\r");
 }
 
-/// The seconds for which the run has been going on, as the status row tells them.
+/// Returns the elapsed seconds of the run in the status row.
 fn seconds(rows: &[String]) -> Option<u32> {
     let row = rows.iter().find(|row| row.contains("s  ") && row.contains("script"))?;
     row.split_whitespace().find_map(|word| word.strip_suffix('s')?.parse().ok())
@@ -43,7 +43,7 @@ fn a_new_user_plays_the_demo_and_leaves() {
     terminal.until(|rows| has(rows, "→ Play the demo"));
     terminal.send("\r");
     let rows = terminal.until(|rows| has(rows, "  1 ") && seconds(rows).is_some());
-    // The panel takes keys once nobody has typed for a while.
+    // The panel receives keys after a pause in typing.
     let (asked, later) = (seconds(&rows), |rows: &[String]| seconds(rows).map(|seconds| seconds.saturating_sub(2)));
     terminal.until(|rows| later(rows) >= asked);
     terminal.send("1");
@@ -155,7 +155,7 @@ fn the_tree_shows_what_its_filter_lets_through_and_takes_labels() {
     assert!(!has(&rows, "  ●   ls: "), "{rows:#?}");
     terminal.send("\x0f");
     terminal.until(|rows| has(rows, "Go to which place? · your prompts") && has(rows, "→ ● › first"));
-    // A label, which Esc leaves as it is.
+    // Opens the field for a label, which Esc closes without a change.
     terminal.send("L");
     terminal.until(|rows| has(rows, "Label"));
     terminal.send("begin");
@@ -186,7 +186,7 @@ fn enter_runs_an_exact_command_and_completes_a_partial_one() {
     assert!(!rows.iter().any(|row| row.contains("in a panel: leave it")), "{rows:#?}");
     terminal.send("\r");
     terminal.until_shown("in a panel: leave it");
-    // With its popup open.
+    // The popup is open.
     terminal.send("/todo");
     terminal.until(|rows| has(rows, "→ todo"));
     terminal.send("\r");
@@ -210,7 +210,7 @@ fn files_and_paths_are_completed() {
     terminal.until(|rows| has(rows, "› see @source/main.rs source/"));
     terminal.send("\t");
     terminal.until(|rows| has(rows, "→ main.rs") && has(rows, "  other.rs"));
-    // Esc closes the popup and nothing else.
+    // Esc only closes the popup.
     terminal.send("\x1b");
     let rows = terminal.until(|rows| !has(rows, "→ main.rs"));
     assert!(has(&rows, "› see @source/main.rs source/"), "{rows:#?}");
@@ -247,7 +247,7 @@ fn a_code_block_is_copied_as_its_source() {
     terminal.until(|rows| has(rows, "ls -l") && has(rows, "ready"));
     enter(&mut terminal, "/copy 1");
     terminal.until_shown("copied 1 line by the terminal");
-    // `ls -l` and a line end.
+    // `ls -l` and a line end, in base64.
     assert!(String::from_utf8_lossy(&terminal.bytes).contains("\x1b]52;c;bHMgLWwK\x1b\\"));
     left(terminal);
 }
@@ -256,7 +256,7 @@ fn a_code_block_is_copied_as_its_source() {
 fn what_no_terminal_takes_is_copied_into_a_file() {
     let long = format!("{}\nThe end.", "a line that is long enough\n".repeat(3_000));
     let short = "It is short.".to_string();
-    // A terminal without a cursor takes no copy at all, and no escape either.
+    // A terminal without cursor movement supports neither copies nor escape sequences.
     for (answer, term, why) in [
         (&long, "xterm-256color", "81009 bytes are more than terminals take"),
         (&short, "dumb", "this terminal has no clipboard"),
@@ -367,7 +367,7 @@ fn jobs_are_listed_with_their_output_and_ended() {
     enter(&mut terminal, "/jobs");
     terminal.until(|rows| has(rows, "  │ job output"));
     terminal.send("\x18");
-    // The panel tells the new state by itself.
+    // The panel updates the state by itself.
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ echo job output") && row.contains("cancelled")));
     terminal.send("\x1b");
     terminal.until(|rows| has(rows, "It has ended.") && has(rows, "ready"));
@@ -384,7 +384,7 @@ fn a_jump_goes_to_the_next_place_of_a_character_and_back() {
     terminal.until(|rows| has(rows, "› one Xtwo three"));
     terminal.send("\x1dz");
     terminal.until_shown("there is no z behind");
-    // ctrl+alt+], as terminals with Kitty's protocol send it.
+    // ctrl+alt+] in Kitty's keyboard protocol.
     terminal.send("\x1b[93;7u");
     terminal.until(|rows| has(rows, "to which character?"));
     terminal.send("nY");

@@ -1,4 +1,4 @@
-//! The clipboard of a real X server on its way into a prompt, and drafts on their way out, with `xclip` as the other program.
+//! Pastes from the clipboard of a real X server, and copies of drafts to it, with `xclip` as the other program.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use sinew::image::{Channels, ImageFormat, Picture};
 use crate::stage::{Stage, text};
 use crate::terminal::{Terminal, has, left};
 
-/// An X server of its own on a display that it chose itself.
+/// An X server on a display that it selected itself.
 struct Display {
     server: Child,
     name: String,
@@ -43,7 +43,7 @@ impl Display {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("xclip is on PATH");
         child.stdin.take().unwrap().write_all(bytes).unwrap();
         assert!(child.wait().unwrap().success());
-        // It goes to the background before the display knows; the runner's own limit ends a test that never sees it.
+        // It runs in the background before it owns the clipboard. The time limit of the test runner applies.
         while self.taken(target) != bytes {}
     }
 
@@ -58,7 +58,7 @@ impl Display {
 
 impl Drop for Display {
     fn drop(&mut self) {
-        // It may be over already.
+        // The server may have ended already.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }

@@ -1,4 +1,4 @@
-//! Pictures in terminals that draw them in text, and lines about them everywhere else.
+//! Images in terminals that draw them in text, and lines about them in all other terminals.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use sinew::image::{Channels, ImageFormat, Picture, probe};
 use crate::stage::{Stage, call, text};
 use crate::terminal::{Terminal, enter, has, left_with_bytes};
 
-/// The character of the cells in which a picture is drawn.
+/// The placeholder character of cells with an image.
 const CELL: char = '\u{10EEEE}';
 
-/// A stage with pictures `p0.png`, `p1.png`, … of these sizes in the project.
+/// Creates a stage with the images `p0.png`, `p1.png`, … of these sizes in the project.
 fn stage(sizes: &[(u32, u32)], answers: &[serde_json::Value]) -> Stage {
     let stage = Stage::scripted(answers);
     for (number, (width, height)) in sizes.iter().enumerate() {
@@ -26,7 +26,7 @@ fn stage(sizes: &[(u32, u32)], answers: &[serde_json::Value]) -> Stage {
     stage
 }
 
-/// A terminal that says that it is this program.
+/// Starts a terminal that reports this program name.
 fn terminal(stage: &Stage, name: &str) -> Terminal {
     let mut command = stage.command(&["--script", "script.jsonl"]);
     command.env("TERM", "xterm-kitty").env("COLORTERM", "truecolor");
@@ -36,15 +36,15 @@ fn terminal(stage: &Stage, name: &str) -> Terminal {
     terminal
 }
 
-/// The rows that a picture takes on the screen.
+/// Returns the number of screen rows with images.
 fn rows_of_pictures(rows: &[String]) -> usize {
     rows.iter().filter(|row| row.starts_with(CELL)).count()
 }
 
-/// Something done with a picture: the letter of the action, and the picture's number.
+/// An operation on an image: the letter of the action, and the id of the image.
 type Action = (String, String);
 
-/// What a terminal was told of pictures: the files by their numbers, and in order what was done.
+/// Returns the image operations sent to a terminal: the files by their ids, and the actions in order.
 fn told(bytes: &str) -> (HashMap<String, Vec<u8>>, Vec<Action>) {
     let (mut files, mut done) = (HashMap::<String, String>::new(), Vec::new());
     let mut open = String::new();
@@ -68,11 +68,11 @@ fn a_picture_is_sent_once_and_deleted_at_the_end() {
     let stage = stage(&[(100, 64)], &said);
     let mut terminal = terminal(&stage, "kitty(0.42.1)");
     enter(&mut terminal, "what is @p0.png");
-    // Cells of 8×16 where the terminal tells of none.
+    // The terminal does not report the size of a cell, so 8×16 is used.
     terminal.until(|rows| {
         has(rows, "@ p0.png [image 100×64 image/png]") && rows_of_pictures(rows) == 4 && has(rows, "ready")
     });
-    // Another size, another epoch, and the same picture again: all of it without its data.
+    // Another size, a full redraw, and the same image again send no image data.
     terminal.resize(50, 20);
     terminal.send("\x0c");
     enter(&mut terminal, "and @p0.png");
@@ -84,7 +84,7 @@ fn a_picture_is_sent_once_and_deleted_at_the_end() {
     let actions: Vec<&str> = done.iter().map(|(action, _)| action.as_str()).collect();
     assert_eq!(actions, ["t", "p", "p", "d"]);
     assert!(done.iter().all(|(_, other)| other == id));
-    // The number is the colour of the cells.
+    // The id is the colour of the cells.
     let id: u32 = id.parse().unwrap();
     let [_, red, green, blue] = id.to_be_bytes();
     assert!(bytes.contains(&format!("38;2;{red};{green};{blue}m{CELL}")), "{id}");
@@ -99,7 +99,7 @@ fn keeps_the_newest_pictures_and_scales_large_ones_down() {
     for (prompt, answer, shown) in [("see @p0.png @p1.png @p2.png", "Three.", 2), ("and @p3.png", "Four.", 3)] {
         enter(&mut terminal, prompt);
         terminal.until(|rows| has(rows, answer) && has(rows, "ready"));
-        // They are made ready beside everything else.
+        // Images are prepared in the background.
         terminal.until_sent(|text| text.matches("a=p,").count() == shown);
     }
     let (_, bytes) = left_with_bytes(terminal);
@@ -132,7 +132,7 @@ fn shows_a_picture_read_by_a_tool() {
     assert_eq!(told(&left_with_bytes(terminal).1).1.len(), 3);
 }
 
-/// The rows of pictures that iTerm2 was told to draw: the cells that each takes, and its file.
+/// Returns the image rows that iTerm2 was told to draw: the number of cells, and the file.
 fn drawn(bytes: &str) -> Vec<(usize, Vec<u8>)> {
     let sequences = bytes.split("\x1b]1337;File=").skip(1).map(|part| part.split("\x1b\\").next().unwrap());
     let row = |sequence: &str| {
@@ -153,7 +153,7 @@ fn draws_a_picture_by_rows_and_redraws_covered_rows() {
         terminal.until(|rows| has(rows, "@ p0.png [image 100×64 image/png]") && has(rows, "A pattern."));
         terminal.until(|rows| has(rows, "ready"));
         terminal.until_sent(|sent| drawn_count(sent) == 4);
-        // A panel covers all of it; what stood there is drawn again behind it.
+        // A panel covers the image, which is drawn again after it is closed.
         enter(&mut terminal, "/settings");
         terminal.until(|rows| has(rows, "Settings"));
         terminal.send("\x1b");
@@ -193,7 +193,7 @@ fn sends_pictures_through_tmux_when_passthrough_is_enabled() {
             has(rows, "A pattern.") && has(rows, "ready") && (rows_of_pictures(rows) == 1) == (expect > 0)
         });
         let (_, bytes) = left_with_bytes(terminal);
-        // Given, placed, deleted at the end: each within a sequence for tmux.
+        // Sent, placed, and deleted at the end: each in a sequence for tmux.
         assert_eq!(bytes.matches("\x1bPtmux;\x1b\x1b_Ga=").count(), expect, "{passes} {around}");
         assert_eq!(bytes.matches("\x1b_Ga=").count(), expect, "{passes} {around}");
     }

@@ -1,4 +1,4 @@
-//! What programs count on: one object, a schema, limits, rules and another model.
+//! The interface for programs: one object, a schema, limits, rules and a fallback model.
 
 use serde_json::{Value, json};
 use sinew_testkit::provider::{Reply, Server};
@@ -31,7 +31,7 @@ fn one_object_says_it_all() {
         ["input", "output", "cacheRead", "cacheWrite"].iter().map(|name| usage[name].as_u64().unwrap()).sum();
     assert!(sum > 0 && usage["total"] == sum, "{object}");
     assert!(object.get("error").is_none() && object.get("structuredOutput").is_none(), "{object}");
-    // What goes into a pipe before the words is the same.
+    // Text from a pipe before the words has the same result.
     assert_eq!(stage.piped(&["--output=json", "--no-session"], "go").code, Some(0));
 }
 
@@ -88,7 +88,7 @@ fn an_answer_that_does_not_fit_a_schema_is_asked_for_twice_more() {
         let corrections: Vec<String> =
             stage.said().into_iter().filter(|(role, text)| role == "user" && text != "go").map(|said| said.1).collect();
         assert!(corrections.iter().all(|text| text.contains("does not fit the JSON Schema")), "{corrections:?}");
-        // As text it is the value alone.
+        // In text mode the output is the value alone.
         let ran = stage.play(&["-p", "--no-session", "--output-schema", "schema.json", "go"]);
         let stdout = if code == 0 { "{\"files\":[\"a\"]}\n" } else { "" };
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), stdout), "{ran:?}");
@@ -118,7 +118,7 @@ fn the_model_is_told_the_schema_and_what_is_wrong() {
     assert!(ran.stderr.contains("/properties/a: \"pattern\" is not supported"), "{ran:?}");
 }
 
-/// A stage whose models `local/a` and `local/b` cost a dollar per request at `server`.
+/// Creates a stage whose models `local/a` and `local/b` cost a dollar per request at `server`.
 fn priced(server: &Server) -> Stage {
     let stage = Stage::served(server);
     let cost = json!({"input": 125_000.0, "output": 0.0, "cacheRead": 0.0, "cacheWrite": 0.0});
@@ -151,7 +151,7 @@ fn no_request_is_sent_once_the_money_is_spent() {
         assert_eq!((ran.code, &object["exitReason"]), (Some(4), &json!("cost_limit")), "{ran:?}");
         assert_eq!(object["cost"].as_f64(), Some(requests as f64), "{ran:?}");
         assert!(object["error"].as_str().unwrap().contains(&format!("--max-cost allows ${limit}")), "{ran:?}");
-        // The session is whole: the next run goes on with it.
+        // The session is complete, so the next run can continue it.
         let ran = stage.run(&["-p", "-c", "--max-turns", "1", "on"]);
         assert_eq!(ran.code, Some(4), "{ran:?}");
     }
@@ -183,7 +183,7 @@ fn another_model_answers_where_the_first_cannot() {
         assert_eq!(models, [&vec![json!("a"); asked][..], &[json!("b")]].concat(), "{status}");
         let roles: Vec<String> = stage.said().into_iter().map(|(role, _)| role).collect();
         assert!(roles.ends_with(&["assistant".into()]), "{roles:?}");
-        // Without it the failure is one, and a model that fails for itself has no other.
+        // Without the flag the failure is final, and a model cannot be its own fallback.
         for args in [&["-p", "go"][..], &["-p", "--fallback-model", "local/a", "go"]] {
             assert_eq!(stage.run(args).code, Some(1), "{args:?}");
         }

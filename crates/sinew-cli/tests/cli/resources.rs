@@ -1,11 +1,11 @@
-//! Skills, commands, templates and rules, seen from outside.
+//! Skills, commands, templates and rules in the whole program.
 
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, call, chat, finish, messages, strict, text};
 use crate::wire::shared;
 
-/// The system prompt of the only request to a server.
+/// Returns the system prompt of the only request to a server.
 fn system(stage: &Stage, server: &sinew_testkit::provider::Server, args: &[&str]) -> String {
     let ran = stage.run(&[args, &["-p", "go"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -158,7 +158,7 @@ fn a_rule_stops_an_answer_in_the_real_program() {
     let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
     assert!(file.contains("\"ttsr_injection\"") && file.contains("Not that word."), "{file}");
     assert_eq!(messages(&stage.files()[0]).last().unwrap().1, "I am good");
-    // Once is enough, also in another process.
+    // It is only shown once, even by another process.
     stage.write("project/script.jsonl", &text("a forbidden word").to_string());
     let ran = stage.play(&["-p", "--continue", "again"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "a forbidden word\n"), "{}", ran.stderr);
@@ -217,7 +217,7 @@ fn requests_share_their_prefix_with_rules_skills_and_mentions() {
     );
 }
 
-/// A picture that no compression makes small.
+/// Returns an image that cannot be compressed.
 fn noise() -> Vec<u8> {
     let mut state = 1_u32;
     let mut pixel = || {
@@ -226,7 +226,7 @@ fn noise() -> Vec<u8> {
         state ^= state << 5;
         state.to_le_bytes()[0]
     };
-    // A bitmap of 900 by 900 points, 24 bits each.
+    // A bitmap of 900×900 pixels with 24 bits each.
     let (side, data) = (900_u32, 900 * 900 * 3_u32);
     let mut bytes = b"BM".to_vec();
     bytes.extend([54 + data, 0, 54, 40, side, side].iter().flat_map(|number| number.to_le_bytes()));
@@ -241,7 +241,7 @@ fn a_mention_is_read_when_its_prompt_runs() {
     let stage =
         Stage::scripted(&[call("A", "write", json!({"path": "notes.txt", "content": "NEW\n"})), text("written")]);
     stage.write("project/notes.txt", "OLD\n");
-    // The mention also lets the file be written over.
+    // After the mention the file may be overwritten.
     assert_eq!(stage.play(&["-p", "change @notes.txt"]).code, Some(0));
     let edit = call("B", "edit", json!({"path": "notes.txt", "oldText": "NEW", "newText": "NEWER"}));
     stage.write("project/script.jsonl", &format!("{edit}\n{}\n", text("done")));

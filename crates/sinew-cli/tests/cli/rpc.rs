@@ -1,4 +1,4 @@
-//! RPC mode: what is said, in which order it is answered, and how it ends.
+//! RPC mode: its output, the order of answers, and its end.
 
 use serde_json::{Value, json};
 
@@ -84,13 +84,13 @@ fn lines_that_are_no_commands_are_refused_and_the_next_one_is_read() {
         assert_eq!((&response["command"], &response["success"]), (&json!("parse"), &json!(false)), "{response}");
         assert!(response.get("id").is_none() && response["error"].as_str().is_some_and(|text| !text.is_empty()));
     }
-    // Blank lines are nothing, and a line may end as Windows ends it.
+    // Blank lines are ignored, and lines may end with CR LF.
     client.raw(b"\n\n  \r\n{\"id\":1,\"type\":\"abort_bash\"}\r\n");
     assert_eq!(client.frame()["id"], 1);
-    // Half of an emoji, as JavaScript writes it, is a character that stands for it.
+    // Half of an emoji, as JavaScript can write it, becomes the replacement character.
     client.raw(b"{\"id\":\"\\ud83d!\",\"type\":\"abort_bash\"}\n");
     assert_eq!(client.frame()["id"], "\u{fffd}!");
-    // U+2028 ends no line, and comes back as it was.
+    // U+2028 does not end a line, and is returned unchanged.
     let id = "a\u{2028}b\u{2029}c\u{85}";
     client.raw(format!("{{\"id\":\"{id}\",\"type\":\"abort_bash\"}}\n").as_bytes());
     assert_eq!(client.frame()["id"], id);

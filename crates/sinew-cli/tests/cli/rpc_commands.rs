@@ -1,4 +1,4 @@
-//! RPC mode: every command, with what it takes and what it gives.
+//! RPC mode: every command, with its fields and its result.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().map(|object| object.keys().map(String::as_str).collect()).unwrap_or_default()
 }
 
-/// A command, what it takes, and the keys of what it gives; none: it gives nothing.
+/// A command, its fields, and the keys of its result; `None` if it has no result.
 type Row = (&'static str, Value, Option<&'static [&'static str]>);
 
 fn table(user: &str) -> Vec<Row> {
@@ -122,7 +122,7 @@ fn every_command_gives_what_the_table_says() {
         }
     }
     assert_eq!(client.data("switch_session", json!({"sessionPath": file})), json!({"cancelled": false}));
-    // Nothing to choose from, and a model that cannot think.
+    // There is no other model, and this one does not support thinking.
     assert_eq!(client.data("cycle_model", json!({})), Value::Null);
     assert!(client.ask("cycle_thinking_level", json!({})).get("data").is_some());
     let ended = client.end();
@@ -166,7 +166,7 @@ fn a_command_that_cannot_be_done_says_why() {
         let told = client.fails(name, fields);
         assert!(told.contains(reason), "{name}: {told}");
     }
-    // A file that is no session was not touched, and the session goes on.
+    // A file that is not a session was not changed, and the session continues.
     assert!(stage.path("project/script.jsonl").is_file());
     client.prompt("go");
     assert_eq!(client.end().code, Some(0));
@@ -244,7 +244,7 @@ fn commands_of_the_user_are_kept_and_the_model_reads_of_them() {
     assert_eq!(run, json!({"output": "out", "exitCode": 3, "cancelled": false, "truncated": false}));
     client.data("bash", json!({"command": "echo aside", "excludeFromContext": true}));
     client.prompt("one");
-    // One that runs while the model works is kept behind its run. The shell is the same.
+    // A command during a run is recorded after the run. It uses the same shell.
     client.data("prompt", json!({"message": "two"}));
     client.event("tool_execution_start");
     let waiting = client.begin("bash", json!({"command": "echo $X"}));
@@ -259,7 +259,7 @@ fn commands_of_the_user_are_kept_and_the_model_reads_of_them() {
         &["bashExecution"],
     ];
     assert_eq!(roles, expect.concat());
-    // A command without an end is ended, and what waits for the shell with it.
+    // A command that never ends is aborted, together with the commands that wait for the shell.
     let first = client.begin("bash", json!({"command": "echo part; sleep 1000"}));
     let second = client.begin("bash", json!({"command": "echo never"}));
     client.data("abort_bash", json!({}));
@@ -335,7 +335,7 @@ fn the_list_of_tasks_is_the_users_too() {
     client.event("agent_settled");
     let id = client.data("get_state", json!({}))["sessionId"].clone();
     assert_eq!(client.end().code, Some(0));
-    // A resume finds it without what is done.
+    // The resumed session does not contain completed items.
     let mut client = Client::scripted(&stage, &["--resume", id.as_str().unwrap()]);
     let phases = client.data("get_state", json!({}))["todoPhases"].clone();
     assert_eq!(phases, json!([{"name": "p", "tasks": [task("a", "in_progress")]}]));

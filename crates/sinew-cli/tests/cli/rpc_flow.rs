@@ -1,4 +1,4 @@
-//! RPC mode under pressure: slow readers, ends in every state, and the same events as in JSON mode.
+//! RPC mode under load: slow readers, ends in every state, and the same events as in JSON mode.
 
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::stage::{Stage, call, messages, silent, text};
 
-/// Resident memory of a process, in bytes.
+/// Returns the resident memory of a process in bytes.
 fn memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -19,7 +19,7 @@ fn memory(pid: u32) -> u64 {
 
 #[test]
 fn a_client_that_reads_nothing_costs_no_memory_and_misses_nothing() {
-    // Twenty messages of a megabyte, as fast as they can come.
+    // Twenty messages of one megabyte, without pauses.
     let big = json!({"type": "turn", "chunk": 4096, "content": [{"text": "x".repeat(1 << 20)}]});
     let stage = Stage::scripted(&vec![big; 20]);
     let mut command = stage.command(&["--mode", "rpc", "--script", "script.jsonl"]);
@@ -30,7 +30,7 @@ fn a_client_that_reads_nothing_costs_no_memory_and_misses_nothing() {
         writeln!(stdin, "{}", json!({"id": at, "type": kind, "message": "go"})).unwrap();
     }
     writeln!(stdin, "{}", json!({"id": "late", "type": "set_follow_up_mode", "mode": "one-at-a-time"})).unwrap();
-    // It has come as far as it can when nothing of it moves any more.
+    // The program is blocked when it uses no processor time any more.
     let (begun, mut most) = (Instant::now(), 0);
     let ticks = || {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
@@ -47,14 +47,14 @@ fn a_client_that_reads_nothing_costs_no_memory_and_misses_nothing() {
         std::thread::yield_now();
     }
     assert!(most < 150 << 20, "{most} bytes");
-    // Nothing has kept it from hearing signals, had one come; now everything arrives.
+    // Signals are still handled in this state; now all output is read.
     let mut out = String::new();
     let mut stdout = child.stdout.take().unwrap();
     let reader = std::thread::spawn(move || {
         stdout.read_to_string(&mut out).unwrap();
         out
     });
-    // The run is over before stdin ends.
+    // Waits for the end of the run before stdin is closed.
     while stage.files().first().is_none_or(|file| messages_in(file) < 40) {
         assert!(begun.elapsed() < Duration::from_secs(120));
         std::thread::yield_now();
@@ -68,7 +68,7 @@ fn a_client_that_reads_nothing_costs_no_memory_and_misses_nothing() {
     assert_eq!(frames.iter().filter(|frame| frame["type"] == "response").count(), 21);
 }
 
-/// How many messages a session file has, however large they are.
+/// Returns the number of messages in a session file of any size.
 fn messages_in(file: &std::path::Path) -> usize {
     let bytes = std::fs::read(file).unwrap_or_default();
     bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{\"type\":\"message\"")).count()
@@ -126,7 +126,7 @@ fn a_reader_that_goes_away_is_no_error() {
     drop(stdin);
 }
 
-/// A state of the program: a script, and what brings it there.
+/// A state of the program: a script, and the commands that lead to the state.
 struct State {
     name: &'static str,
     script: Vec<Value>,
@@ -239,12 +239,12 @@ fn the_events_are_those_of_json_mode() {
         json!({"type": "fault", "kind": "http", "status": 503}),
         text("B"),
     ];
-    // Tools that run side by side may end in any order.
+    // Tools that run at the same time may end in any order.
     let settings = r#"{"retry": {"baseDelayMs": 1}, "toolExecution": "sequential"}"#;
     let stage = Stage::scripted(&script);
     stage.write("project/a", "one\n");
     stage.write("home/agent/settings.json", settings);
-    // Each event whole, and each fact once.
+    // With and without snapshots.
     for form in [&["--json-snapshots"][..], &[]] {
         same_events(&stage, form);
     }
@@ -257,12 +257,12 @@ fn same_events(stage: &Stage, form: &[&str]) {
     let has_snapshots =
         json_mode.iter().any(|event| event["type"] == "message_update" && event.get("message").is_some());
     assert_eq!(has_snapshots, !form.is_empty());
-    // A question can be asked in RPC mode alone.
+    // Only RPC mode supports questions.
     let mut client = Client::scripted(stage, &[form, &["--exclude-tools", "ask"]].concat());
     client.data("prompt", json!({"message": "go"}));
     let rpc_mode = client.end_after("agent_settled").seen;
-    // JSON mode has a header, keeps the end of each run until it knows whether another one follows, and leaves out what
-    // its own end says; RPC mode has responses.
+    // JSON mode has a header, writes the end of a run when it knows whether another one follows, and omits the event
+    // that its own end implies; RPC mode has responses.
     let framing = ["session", "ready", "response", "agent_settled", "agent_end"];
     let plain = |frames: Vec<Value>| -> Vec<Value> {
         let kept = frames.into_iter().filter(|frame| !framing.contains(&frame["type"].as_str().unwrap()));
@@ -279,7 +279,7 @@ fn same_events(stage: &Stage, form: &[&str]) {
     }
 }
 
-/// The same frame without what differs from run to run.
+/// Removes the values from a frame that differ from run to run.
 fn without_times(mut frame: Value) -> Value {
     match &mut frame {
         Value::Object(fields) => {
@@ -292,7 +292,7 @@ fn without_times(mut frame: Value) -> Value {
     frame
 }
 
-/// The same frames with one delta for each run of deltas: how many there are depends on the clock.
+/// Joins consecutive deltas, because their number depends on the clock.
 fn merged(frames: Vec<Value>) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     for frame in frames {

@@ -1,4 +1,4 @@
-//! RPC mode: from session to session, and about in the tree of one.
+//! RPC mode: switching sessions, and moving in the tree of a session.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ fn a_new_session_begins_empty_and_the_old_one_is_found_again() {
     client.prompt("second");
     let second = file(&mut client);
     assert_eq!(header(&second)["parentSession"], header(&first)["id"]);
-    // To itself, to the other one by path and by id, and back.
+    // Switches to itself, to the other one by path and by id, and back.
     client.data("switch_session", json!({"sessionPath": second}));
     assert_eq!(texts(&mut client), ["second", "answer"]);
     client.data("switch_session", json!({"sessionPath": first}));
@@ -62,7 +62,7 @@ fn a_new_session_begins_empty_and_the_old_one_is_found_again() {
     let said = |file| messages(file).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
     assert_eq!(said(&first), ["first", "answer", "third", "answer"]);
     assert_eq!(said(&second), ["second", "answer", "fourth", "answer"]);
-    // Neither is locked any more.
+    // Both files are unlocked now.
     assert_eq!(stage.play(&["-p", "--session", first.to_str().unwrap(), "go"]).code, Some(0));
 }
 
@@ -112,7 +112,7 @@ fn a_fork_at_an_entry_ends_before_it_and_a_clone_where_the_session_stands() {
         let state = client.data("get_state", json!({}));
         assert_eq!((state["sessionId"] != id, &state["sessionName"]), (true, &json!("kept")), "{flags:?}");
         assert_eq!(state["sessionFile"].is_null(), answer.is_null());
-        // A first message leaves nothing.
+        // A branch before the first message is empty.
         let points = client.data("get_fork_messages", json!({}))["messages"].clone();
         client.data("fork", json!({"entryId": points[0]["entryId"]}));
         assert_eq!(texts(&mut client).len(), 0);
@@ -132,7 +132,7 @@ fn what_waits_is_given_back_and_never_said() {
     let sleep = json!({"command": "touch begun; sleep 1000"});
     let stage = Stage::scripted(&[call("A", "bash", sleep), text("B")]);
     let mut client = Client::scripted(&stage, &[]);
-    // A steered message would end the command and be said at once.
+    // Otherwise a steered message would abort the command and be delivered at once.
     client.data("set_interrupt_mode", json!({"mode": "wait"}));
     client.data("prompt", json!({"message": "one"}));
     stage.wait_for("project/begun");

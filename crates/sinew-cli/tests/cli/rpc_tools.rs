@@ -36,13 +36,13 @@ fn a_clients_tool_runs_with_updates_and_its_result_reaches_the_model() {
     client.send(&json!({"type": "host_tool_update", "id": first["id"], "partialResult": "half"}));
     let update = client.event("tool_execution_update");
     assert_eq!(update["partialResult"]["content"][0]["text"], "half");
-    // Nobody waits for these.
+    // These ids are unknown.
     for id in [json!("none"), json!(7), json!(null)] {
         client.send(&json!({"type": "host_tool_result", "id": id, "result": "stray"}));
         client.send(&json!({"type": "host_tool_update", "id": id, "partialResult": {"content": 7}}));
         client.send(&json!({"type": "extension_ui_response", "id": id, "value": "stray"}));
     }
-    // In any order: the results stand in that of the calls.
+    // The answers may arrive in any order; the results are in the order of the calls.
     let blocks = json!({"content": [{"type": "text", "text": "B"}], "details": {"k": 1}});
     client.send(&json!({"type": "host_tool_result", "id": second["id"], "result": blocks, "isError": true}));
     client.event("tool_execution_end");
@@ -61,7 +61,7 @@ fn the_next_list_replaces_the_tools_and_the_next_turn_has_them() {
     let called = |name: &str| json!([{"toolCall": {"name": name, "arguments": {}}}]);
     let stage = Stage::scripted(&[
         expect(&["a"], called("a")),
-        // What was set while the first turn ran.
+        // The tools that were set during the first turn.
         json!({"type": "turn", "expect": {"tools": ["c"]}, "content": called("c")}),
         json!({"type": "turn", "expect": {"tools": ["c", "read"]}, "content": [{"text": "end"}]}),
     ]);
@@ -83,7 +83,7 @@ fn the_next_list_replaces_the_tools_and_the_next_turn_has_them() {
     let end = client.event("agent_end");
     assert_eq!(end["messages"].as_array().unwrap().last().unwrap()["stopReason"], "stop", "{end}");
     client.event("agent_settled");
-    // They are the client's, not the session's.
+    // The tools belong to the client, and stay when the session changes.
     client.data("new_session", json!({}));
     assert_eq!(active(&client.data("get_tools", json!({}))), ["read", "c"]);
     assert_eq!(client.data("set_host_tools", json!({"tools": []})), json!({"names": []}));
@@ -132,7 +132,7 @@ fn an_abort_takes_back_a_call_that_nobody_answered() {
     assert_eq!(cancel["targetId"], call["id"]);
     client.count("agent_end", 1);
     client.response(&abort);
-    // Too late.
+    // This result arrives too late.
     client.send(&json!({"type": "host_tool_result", "id": call["id"], "result": "A"}));
     assert_eq!(results(&mut client), [("Operation aborted".to_string(), true)]);
     client.prompt("again");
@@ -184,7 +184,7 @@ fn questions_reach_the_user_and_answers_the_model() {
     client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": "n"}));
     client.event("agent_settled");
     client.data("prompt", json!({"message": "again"}));
-    // The client's own clock was faster: the recommended answer counts.
+    // The client's timer ended first, so the recommended answer is used.
     let asked = client.event("extension_ui_request");
     client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "cancelled": true, "timedOut": true}));
     let asked = client.event("extension_ui_request");

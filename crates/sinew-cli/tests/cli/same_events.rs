@@ -1,4 +1,4 @@
-//! One script in print, JSON, RPC and ACP: the same things happen in the same order, and the same session is kept.
+//! Runs one script in print, JSON, RPC and ACP mode: the order of events and the session file are the same.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// The events of a run in words that every mode has.
+/// The events of a run in a form that is independent of the mode.
 #[derive(Debug, Default, PartialEq)]
 struct Story(Vec<String>);
 
@@ -37,7 +37,7 @@ impl Story {
     }
 }
 
-/// The story of the events of JSON and RPC.
+/// Converts the events of JSON and RPC mode.
 fn of_events(events: &[Value]) -> Story {
     let mut story = Story::default();
     for event in events {
@@ -57,7 +57,8 @@ fn of_events(events: &[Value]) -> Story {
     story
 }
 
-/// The story of the updates of an editor. A call is told of when the model writes it, and runs later: it counts from then on.
+/// Converts the updates of an editor. A call is announced when the model writes it, and runs later; only the latter
+/// counts.
 fn of_updates(updates: &[Value]) -> Story {
     let mut story = Story::default();
     let mut said = String::new();
@@ -88,7 +89,7 @@ fn of_updates(updates: &[Value]) -> Story {
     story
 }
 
-/// The messages of the session that was kept, without times and numbers of their own.
+/// Returns the messages of the session file, without times and ids.
 fn kept(stage: &Stage) -> Vec<Value> {
     let files = stage.files();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -96,7 +97,7 @@ fn kept(stage: &Stage) -> Vec<Value> {
     let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).unwrap().get("message").cloned());
     messages
         .map(|mut message| {
-            // Tokens are those of the prompt, in which tools and folder differ.
+            // The number of tokens depends on the prompt, in which tools and directory differ.
             for own in ["timestamp", "duration", "details", "usage"] {
                 message.as_object_mut().unwrap().remove(own);
             }
@@ -112,7 +113,7 @@ fn one_script_is_the_same_story_in_every_mode_044() {
     let lines: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let story = of_events(&lines);
     let words: Vec<&str> = story.0.iter().map(|line| line.split_once(' ').unwrap().0).collect();
-    // Two calls of one answer run side by side; one may end before the other.
+    // The two calls of one answer run at the same time, and may end in any order.
     assert_eq!(words.len(), 9, "{story:#?}");
     assert_eq!((story.0[0].as_str(), story.0.last().unwrap().as_str()), ("said Both.", "said Done."));
     let sorted = |story: &Story| {
@@ -135,7 +136,7 @@ fn one_script_is_the_same_story_in_every_mode_044() {
     assert_eq!(editor.end().0, Some(0));
     assert_eq!(sorted(&of_updates(&updates)), sorted(&story), "{updates:#?}");
 
-    // Print says the same to a person: the texts, a line for each call, a line for each that failed.
+    // Print mode writes the same for people: the texts, a line for each call, a line for each failure.
     let print_stage = stage();
     let mut command = print_stage.command(&["--script", "script.jsonl", "-p", "--verbose", "go"]);
     command.env("NO_COLOR", "1");

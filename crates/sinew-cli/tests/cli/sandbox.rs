@@ -1,4 +1,4 @@
-//! The sandbox of the agent: the kernel holds what flags, settings and rules say, for commands and for tools.
+//! The sandbox of the agent: the kernel enforces flags, settings and rules, for commands and for tools.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::stage::{Stage, call, text};
 
-/// A folder that is not below a directory for temporary files, which programs in a sandbox may write.
+/// Creates a directory outside of the directories for temporary files, to which programs in a sandbox may write.
 fn elsewhere() -> TempDir {
     let home = std::env::home_dir().unwrap_or_default();
     let candidates = [Path::new(env!("CARGO_TARGET_TMPDIR")), Path::new("/srv"), Path::new("/opt"), &home];
@@ -20,7 +20,7 @@ fn elsewhere() -> TempDir {
     folder.expect("a writable folder that is not for temporary files")
 }
 
-/// The result of one call in a run with these flags.
+/// Returns the result of one call in a run with these flags.
 #[track_caller]
 fn result(stage: &Stage, tool: &str, arguments: Value, args: &[&str]) -> String {
     let lines = [call("A", tool, arguments), text("B")].map(|line| line.to_string());
@@ -96,7 +96,7 @@ fn a_rule_that_denies_files_closes_them_to_every_program() {
         bash(&stage, command, &["--deny", "write(kept/**)"]);
         assert_eq!(std::fs::read_to_string(stage.path("project/kept/file")).unwrap(), "1234", "{command}");
     }
-    // A rule about another file closes nothing else.
+    // A rule about another file has no effect here.
     assert!(bash(&stage, "X=env; cat .$X", &["--deny", "write(other)"]).contains("1234"));
 }
 
@@ -136,7 +136,7 @@ fn a_sandbox_that_cannot_be_made_ends_the_program_before_anything_runs() {
     }
 }
 
-/// Ways to write below the project. Each works without plan mode.
+/// Methods to write below the project. Each succeeds without plan mode.
 const WRITES: [&str; 14] = [
     "touch made",
     "echo x > file",
@@ -202,7 +202,7 @@ fn plan_mode_offers_no_tool_that_writes_and_survives_resume() {
 
 const PLAN: &str = "# Make the file\nFirst a file, then nothing.";
 
-/// A client of RPC whose model hands in a plan and then makes a file.
+/// Starts an RPC client whose model submits a plan and then creates a file.
 fn planning(stage: &Stage) -> Client {
     let plan = json!({"plan": PLAN, "steps": ["make the file"]});
     let lines = [
@@ -248,7 +248,7 @@ fn the_doctor_names_what_is_enforced_and_what_is_wrong() {
     {
         assert!(ran.stdout.contains(expect), "{expect}: {}", ran.stdout);
     }
-    // Nobody has stored a key here.
+    // No key is configured.
     assert!(ran.code == Some(1) && ran.stdout.contains("problem  models"), "{}", ran.stdout);
     stage.write("home/agent/settings.json", r#"{"sandbox": {"mode": "container"}}"#);
     let ran = stage.run(&["doctor", "--output", "json"]);

@@ -1,4 +1,4 @@
-//! The terminal itself: how it is found and left, what slow and silent ones get, and that all modes tell the same.
+//! The terminal: its restoration, slow and silent terminals, and the same results in all modes.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn a_signal_at_any_byte_of_the_start_leaves_a_clean_terminal() {
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
         terminal.until_sent(|text| text.len() >= bytes);
         kill_process(terminal.pid(), signal).unwrap();
-        // Before it listens to signals it has set nothing either.
+        // Before it handles signals, it has not changed the terminal either.
         let (status, rows) = terminal.ended();
         let by_signal = std::os::unix::process::ExitStatusExt::signal(&status);
         let as_expected = status.code() == Some(code) || by_signal == Some(signal.as_raw());
@@ -45,7 +45,7 @@ fn keyboard_flags_are_balanced_on_each_screen() {
     terminal.until_sent(|text| text.contains("\x1b[>5u"));
     terminal.send("\x1b[103;5u");
     terminal.until(|rows| has(rows, "› another draft"));
-    // The view has a screen and flags of its own.
+    // The view has its own screen and keyboard flags.
     terminal.send("\x1b[111;5u");
     terminal.until_shown("conversation · ");
     terminal.send("q");
@@ -88,7 +88,7 @@ fn a_blocked_terminal_stops_neither_the_agent_nor_the_keys() {
     let stage = Stage::scripted(&[first, answer("It is done.")]);
     let mut terminal = start(&stage);
     terminal.send("go\r");
-    // Nobody reads what is written; the run goes on to its tool.
+    // The output is not read; the run continues with its tool.
     stage.wait_for("project/made");
     terminal.send("typed meanwhile");
     let rows = terminal.until(|rows| has(rows, "It is done.") && has(rows, "ready") && has(rows, "› typed meanwhile"));
@@ -102,7 +102,7 @@ fn a_blocked_terminal_stops_neither_the_agent_nor_the_keys() {
     left(terminal);
 }
 
-/// Answers a question of linear mode as often as its gate wants; `before` questions were answered already.
+/// Repeats an answer in linear mode until it is accepted; `before` is the number of earlier answers.
 #[track_caller]
 fn answer_with(terminal: &mut Terminal, line: &str, before: usize) {
     let count = |text: &str, word: &str| text.matches(word).count();
@@ -126,7 +126,7 @@ fn session_rules_cover_their_pattern_and_always_rules_are_saved() {
     terminal.send("go\r");
     terminal.until_shown("2. yes, and in this session: bash(touch a)");
     answer_with(&mut terminal, "2\r", 0);
-    // The same call is not asked about again, another one is.
+    // The same call needs no second permission, but another one does.
     terminal.until_shown("3. yes, and always, kept in");
     terminal.until_shown("2. yes, and in this session: bash(touch b)");
     assert!(stage.path("project/a").exists() && !stage.path("project/b").exists());
@@ -140,12 +140,12 @@ fn session_rules_cover_their_pattern_and_always_rules_are_saved() {
     let kept: Value =
         serde_json::from_str(&std::fs::read_to_string(stage.agent().join("settings.json")).unwrap()).unwrap();
     assert_eq!(kept["permissions"]["allow"], json!(["bash(touch b)"]));
-    // And holds at the next start.
+    // The rule is in force at the next start.
     let ran = stage.play(&["-p", "--no-session", "again"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// The script of the differential run.
+/// Returns the script for the comparison.
 fn script() -> Vec<Value> {
     vec![
         call("bash", json!({"command": "echo one; echo two"})),
@@ -243,7 +243,7 @@ fn all_output_of_a_tool_is_in_the_view_and_the_transcript_is_as_before() {
 #[test]
 fn a_session_is_handed_over_planned_and_moved() {
     let stage = Stage::scripted(&[answer("one"), answer("two")]);
-    // Found from the other folder too.
+    // The absolute path is valid in the other directory too.
     let script = stage.project().join("script.jsonl");
     let mut terminal = Terminal::start(&stage, &["--script", script.to_str().unwrap()], SIZE);
     terminal.until(|rows| has(rows, "ready"));
@@ -264,14 +264,14 @@ fn a_session_is_handed_over_planned_and_moved() {
     std::fs::create_dir(stage.path("other")).unwrap();
     stage.write("other/here.txt", "the other folder");
     enter(&mut terminal, "/move ../other");
-    // The second start, below what the first one said last.
+    // The second start is below the last row of the first one.
     terminal.until(|rows| {
         let begun = rows.iter().position(|row| row.starts_with("scripted/script") && row.ends_with("/other"));
         begun.is_some_and(|at| rows[at..].iter().any(|row| row.starts_with("ready")))
     });
     terminal.send("!cat here.txt\r");
     terminal.until(|rows| rows.iter().any(|row| row == "  the other folder"));
-    // The script begins anew with the program.
+    // The script restarts with the program.
     enter(&mut terminal, "go on");
     let rows = terminal.until(|rows| {
         let asked = rows.iter().position(|row| row == "› go on");
@@ -285,7 +285,7 @@ fn a_session_is_handed_over_planned_and_moved() {
     left(terminal);
 }
 
-/// Logs in at `local` by the panel; `confirm` does what a person does with what the panel shows.
+/// Logs in at `local` with the panel; `confirm` does what the panel asks the user to do.
 #[track_caller]
 fn logs_in(oauth: &Value, confirm: impl FnOnce(&mut Terminal)) {
     let stage = with_oauth(oauth);
@@ -317,7 +317,7 @@ fn a_login_by_browser_takes_the_address_that_the_browser_ended_at() {
     logs_in(&oauth, |terminal| {
         let rows =
             terminal.until(|rows| has(rows, "Open this address in a browser:") && has(rows, "Where the browser"));
-        // The address may take several rows.
+        // The URL may use several rows.
         let from = rows.iter().position(|row| row.starts_with("Open this")).unwrap() + 1;
         let to = rows.iter().position(|row| row.starts_with("Where the browser")).unwrap();
         let address: String = rows[from..to].iter().map(|row| row.trim()).collect();
@@ -352,7 +352,7 @@ fn nothing_of_a_session_is_seen_in_the_next_one() {
     terminal.until_shown("bash(touch made)");
     terminal.send("\r");
     terminal.until(|rows| has(rows, "The first.") && has(rows, "ready"));
-    // A draft that was put aside, and one in the editor.
+    // A stashed draft, and one in the editor.
     terminal.send("aside");
     terminal.until(|rows| has(rows, "› aside"));
     terminal.send("\x13");
@@ -371,7 +371,7 @@ fn nothing_of_a_session_is_seen_in_the_next_one() {
     let rows = terminal.until(|rows| has(rows, "ready"));
     assert!(!has(&rows, "› aside") && !has(&rows, "› a draft"), "{rows:#?}");
     assert_eq!(stage.files().len(), 2);
-    // Neither is lost.
+    // Both drafts still exist.
     terminal.send("\x1b[A\x1b[A");
     terminal.until(|rows| has(rows, "› a draft") || has(rows, "› aside"));
     terminal.send("\x03");

@@ -1,4 +1,4 @@
-//! What providers and session files never see.
+//! Values that providers and session files must never contain.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -10,14 +10,14 @@ use crate::stage::{Ran, Stage, chat, finish};
 
 const KEY: &str = "sk-own-0123456789abcdef";
 
-/// The first mark of a request.
+/// Returns the first replacement mark in a request.
 fn mark(request: &Recorded) -> Option<String> {
     let body = String::from_utf8(request.body.clone()).unwrap();
     let at = body.find("<<$env:S")?;
     Some(body[at..at + 16].to_string())
 }
 
-/// A server that asks for a command with the first mark it is shown in it, then says the mark.
+/// Starts a server that requests a command with the first replacement mark in it, and then answers with the mark.
 fn curious() -> Server {
     Server::start(|request| {
         let asked = request.json()["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
@@ -50,10 +50,11 @@ fn stage(server: &Server, settings: Value) -> Stage {
     stage
 }
 
-/// No request and no session file has `value`, though the tool had it; the key of a provider not even that.
+/// Checks that no request and no session file contains `value`, although the tool received it; tools do not even
+/// receive the key of a provider.
 #[track_caller]
 fn kept(stage: &Stage, server: &Server, ran: &Ran, value: &str) {
-    // A key of a provider is shown to nobody.
+    // The key of a provider is never shown.
     let shown = if value == KEY { mark(&server.requests()[0]).unwrap() } else { value.to_string() };
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), format!("it is {shown}!\n").as_str()), "{}", ran.stderr);
     assert_eq!(std::fs::read_to_string(stage.path("project/out.txt")).unwrap(), shown);
@@ -143,7 +144,7 @@ fn an_entry_of_the_project_counts_before_the_users_and_both_before_variables() {
     assert!(said.contains(&format!("it is <P> <V> {}", mark(request).unwrap())), "{said}");
 }
 
-/// What a key is found in, wherever it comes from: its source, and how the stage is made.
+/// A source of a key, and how its stage is created.
 struct Source {
     name: &'static str,
     variables: &'static [(&'static str, &'static str)],
@@ -193,8 +194,8 @@ const SOURCES: &[Source] = &[
 ];
 
 impl Source {
-    /// A stage whose script says the key in every way that there is: raw in thoughts, texts and arguments, and in what
-    /// a command prints.
+    /// Creates a stage whose script contains the key in every way: unmasked in thoughts, texts and arguments, and in
+    /// the output of a command.
     fn stage(&self) -> Stage {
         let read = "cat key.txt; echo; cat key.txt >&2; false";
         let stage = Stage::scripted(&[
@@ -246,7 +247,7 @@ fn no_key_of_a_provider_is_printed_in_any_mode() {
 fn no_key_of_a_provider_stands_in_a_page() {
     for source in SOURCES {
         let stage = source.stage();
-        // The session is of a run that did not know the key.
+        // The session is from a run that did not know the key.
         assert_eq!(stage.play(&["-p", "I have", KEY]).code, Some(0));
         if source.files.iter().all(|(name, _)| !name.ends_with("auth.json")) && !source.name.contains(".env") {
             assert!(std::fs::read_to_string(&stage.files()[0]).unwrap().contains(KEY), "{}", source.name);
@@ -259,7 +260,7 @@ fn no_key_of_a_provider_stands_in_a_page() {
     }
 }
 
-/// Prints the environment of this command, of the shell, and of every process above it, with their command lines.
+/// Prints the environment of this command, of the shell, and of every parent process, with their command lines.
 #[cfg(target_os = "linux")]
 const LOOK: &str = r#"p=$$; { env; while [ "$p" -gt 1 ] && [ -r /proc/$p/environ ]; do
     tr '\0' '\n' < /proc/$p/environ; tr '\0' ' ' < /proc/$p/cmdline; echo; p=$(awk '/^PPid/ {print $2}' /proc/$p/status)

@@ -1,5 +1,5 @@
-//! Texts between Enter and the conversation, held at each moment of their way by something real: a pipe that nobody writes,
-//! a hook that waits, a server that does not answer.
+//! Texts between Enter and the conversation. Each step is blocked by a real cause: a pipe without a writer, a hook that
+//! waits, a server that does not answer.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use crate::terminal::{Terminal, enter, has, left};
 const SIZE: (u16, u16) = (80, 24);
 const TEXT: &str = "what was typed";
 
-/// Waits until somebody wants to read the pipe, and lets them find it empty; there is no file of its name from now on.
+/// Waits for a reader of the pipe, and lets it read the end of the input; the file is deleted.
 fn go_on(pipe: &Path) {
     let end = File::options().write(true).open(pipe).unwrap();
     std::fs::remove_file(pipe).unwrap();
     drop(end);
 }
 
-/// A hook that waits at a point until somebody writes into `project/go`, and has made `project/asked` before.
+/// Installs a hook that creates `project/asked` at a point, and then waits until `project/go` is written.
 fn waits_at(stage: &Stage, point: &str) -> PathBuf {
     let hook = json!({"event": point, "shell": true, "command": "touch asked; read -r line < go; echo '{}'"});
     stage.write("home/agent/hooks.json", &json!({"hooks": [hook]}).to_string());
     stage.pipe("project/go")
 }
 
-/// Waits until the screen fits, with the text in one place at each frame.
+/// Waits until `fits` returns true for the screen, and checks that the text is in exactly one place in each frame.
 #[track_caller]
 fn until(terminal: &mut Terminal, fits: impl Fn(&[String]) -> bool) -> Vec<String> {
     terminal.until(|rows| {
@@ -41,14 +41,14 @@ fn is_in_editor(rows: &[String]) -> bool {
     rows.iter().rev().find(|row| !row.is_empty()).is_some_and(|row| *row == format!("› {TEXT}"))
 }
 
-/// Types the text, and sends it with a key right behind.
+/// Types the text, and submits it together with a following key.
 fn send(terminal: &mut Terminal, key: &str) {
     terminal.send(TEXT);
     terminal.until(is_in_editor);
     terminal.send(&format!("\r{key}"));
 }
 
-/// The text is in the editor alone: in no session, and not sent later.
+/// Checks that the text is only in the editor: it is in no session, and is not sent later.
 #[track_caller]
 fn is_back(stage: &Stage, mut terminal: Terminal) {
     until(&mut terminal, |rows| is_in_editor(rows) && has(rows, "ready"));
@@ -133,7 +133,7 @@ fn an_interrupt_between_a_prompt_and_its_run_keeps_the_prompt() {
         stage.wait_for("project/asked");
         until(&mut terminal, |rows| has(rows, &format!("send  {TEXT}")));
         terminal.send(key);
-        // The run has begun, and ends before it has asked the model.
+        // The run has begun, and ends before it has sent a request.
         until(&mut terminal, |rows| {
             has(rows, &format!("› {TEXT}")) && has(rows, "■ interrupted") && has(rows, "ready")
         });
@@ -146,11 +146,11 @@ fn an_interrupt_between_a_prompt_and_its_run_keeps_the_prompt() {
 
 #[test]
 fn an_interrupt_in_the_same_read_as_enter_loses_nothing() {
-    // Escape as a key of its own: the letter behind it is none of its sequence.
+    // Escape encoded as a separate key, so that the following letter is not part of its sequence.
     for key in ["\x1b[27u", "\x03"] {
         let stage = Stage::scripted(&[json!({"type": "turn", "content": [{"text": "never"}], "delayMs": 600_000})]);
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
-        // The next frame may have come with the first one.
+        // The next frame may have arrived together with the first one.
         terminal.until_sent(|text| text.contains("starting"));
         send(&mut terminal, &format!("{key}~"));
         let is_sent = |rows: &[String]| has(rows, &format!("› {TEXT}")) && has(rows, "■ interrupted");
@@ -171,7 +171,7 @@ fn an_interrupt_in_the_same_read_as_enter_loses_nothing() {
 fn texts_sent_in_one_read_arrive_in_order() {
     let answers: Vec<_> = (1..=8).map(|number| answer(&format!("Answer {number}."))).collect();
     let stage = Stage::scripted(&answers);
-    // Each of them is read for a while, the first ones longest.
+    // Reading each session takes a while, the first ones longest.
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
     let keys: String = (1..=8).map(|number| format!("prompt {number}\x11")).collect();
@@ -237,7 +237,7 @@ fn a_copy_of_a_session_begins_at_the_place_that_was_gone_to() {
     }
     enter(&mut terminal, "/tree");
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ ") && row.contains("The second.")));
-    // To the answer before.
+    // Moves to the answer before.
     terminal.send("\x1b[A\x1b[A");
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ ") && row.contains("The first.")));
     terminal.send("\r");
@@ -272,7 +272,7 @@ fn a_locked_history_file_does_not_block_keys() {
         terminal.until(|rows| has(rows, said) && has(rows, "ready"));
     }
     held.unlock().unwrap();
-    // What was not written yet is found, newest first.
+    // Prompts that were not written yet are found, newest first.
     terminal.send("\x12");
     terminal.until(|rows| {
         let at = |text: &str| rows.iter().position(|row| row.contains(text) && !row.starts_with("› "));

@@ -1,4 +1,4 @@
-//! Which session goes on, and what is in its file.
+//! Which session is resumed, and the contents of its file.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ fn roles(said: &[(String, String)]) -> Vec<&str> {
     said.iter().map(|(_, text)| text.as_str()).collect()
 }
 
-/// A stage whose every request is answered.
+/// Creates a stage whose requests are all answered.
 fn answering() -> Stage {
     Stage::scripted(&[json!({"type": "script", "onExhausted": "repeat"}), text("ok")])
 }

@@ -1,4 +1,4 @@
-//! What is left when a run does not come to its end.
+//! The state after a run that was terminated.
 
 use std::io::Read;
 use std::process::Child;
@@ -23,7 +23,7 @@ fn ends_with(signal: Signal, code: i32) {
     let mut child = waiting(&stage, &told, &[]);
     kill_process(Pid::from_child(&child), signal).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(code));
-    // The connection is closed, and nobody waited for the server, which never answers.
+    // The connection was closed without waiting for the server, which never answers.
     server.wait_released(1);
     let said = stage.said();
     assert_eq!(said[0], ("user".to_string(), "remember me".to_string()));
@@ -49,7 +49,7 @@ fn nothing_that_ignores_a_signal_holds_the_end() {
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
     for mark in ["pid", "hook"] {
-        // On a slow machine the end may come before the hook has begun.
+        // On a slow machine the end may come before the hook has started.
         if stage.path("project").join(mark).exists() {
             stage.wait_for_end_of(&format!("project/{mark}"));
         }

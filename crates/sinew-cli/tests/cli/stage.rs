@@ -1,4 +1,4 @@
-//! A home, a project and a way to run the program in them.
+//! A home directory, a project and a way to run the program in them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl Stage {
         stage
     }
 
-    /// A stage whose project has this script as `script.jsonl`.
+    /// Creates a stage whose project has this script as `script.jsonl`.
     pub(crate) fn scripted(lines: &[Value]) -> Stage {
         let stage = Stage::new();
         let text: Vec<String> = lines.iter().map(Value::to_string).collect();
@@ -35,7 +35,7 @@ impl Stage {
         stage
     }
 
-    /// A stage whose only model is `local/m` at a server that speaks Chat Completions.
+    /// Creates a stage whose only model is `local/m` at a server for Chat Completions.
     pub(crate) fn served(server: &Server) -> Stage {
         let stage = Stage::new();
         let provider = json!({
@@ -58,7 +58,7 @@ impl Stage {
         self.path("home/agent")
     }
 
-    /// As the program sees it.
+    /// Returns the path of the project, as the program sees it.
     pub(crate) fn project(&self) -> PathBuf {
         let path = self.path("project");
         path.canonicalize().unwrap_or(path)
@@ -70,7 +70,7 @@ impl Stage {
         std::fs::write(path, text).unwrap();
     }
 
-    /// Makes a pipe in place of a file: whoever opens it waits for the other end.
+    /// Creates a pipe instead of a file: opening it blocks until the other end is open.
     #[cfg(target_os = "linux")]
     pub(crate) fn pipe(&self, name: &str) -> PathBuf {
         let path = self.path(name);
@@ -79,7 +79,7 @@ impl Stage {
         path
     }
 
-    /// Waits until a file is there.
+    /// Waits until a file exists.
     #[track_caller]
     pub(crate) fn wait_for(&self, name: &str) {
         let begun = std::time::Instant::now();
@@ -89,13 +89,13 @@ impl Stage {
         }
     }
 
-    /// Waits until the process is over whose number a file holds.
+    /// Waits for the end of the process whose id is in a file.
     #[track_caller]
     pub(crate) fn wait_for_end_of(&self, name: &str) {
         let pid = std::fs::read_to_string(self.path(name)).unwrap();
         let stat = format!("/proc/{}/stat", pid.trim());
         let begun = std::time::Instant::now();
-        // A zombie is dead: nobody has looked yet, and perhaps nobody ever will.
+        // A zombie counts as ended, because it may never be waited for.
         while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
             assert!(begun.elapsed() < std::time::Duration::from_secs(120), "{name}, {pid}, still runs");
             std::thread::yield_now();
@@ -107,7 +107,7 @@ impl Stage {
         command.args(args).current_dir(self.project()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.path("user")).env("SINEW_HOME", self.path("home"));
-        // No test asks a server that happens to run here.
+        // Tests must not contact a server that happens to run on this machine.
         command.env("OLLAMA_BASE_URL", "http://127.0.0.1:1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -118,7 +118,7 @@ impl Stage {
         finish(self.command(args))
     }
 
-    /// Runs with `script.jsonl`.
+    /// Runs the program with `script.jsonl`.
     #[track_caller]
     pub(crate) fn play(&self, args: &[&str]) -> Ran {
         self.run(&[&["--script", "script.jsonl"], args].concat())
@@ -132,7 +132,7 @@ impl Stage {
         read(child.wait_with_output().unwrap())
     }
 
-    /// The session files, oldest first.
+    /// Returns the session files, oldest first.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut folders = vec![self.agent().join("sessions")];
@@ -149,7 +149,7 @@ impl Stage {
         found
     }
 
-    /// The messages of the only session: role and text.
+    /// Returns the messages of the only session: role and text.
     #[track_caller]
     pub(crate) fn said(&self) -> Vec<(String, String)> {
         let files = self.files();
@@ -158,7 +158,7 @@ impl Stage {
     }
 }
 
-/// The messages of a session file: role and text.
+/// Returns the messages of a session file: role and text.
 pub(crate) fn messages(file: &Path) -> Vec<(String, String)> {
     let text = std::fs::read_to_string(file).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -195,7 +195,7 @@ pub(crate) fn call(said: &str, name: &str, arguments: Value) -> Value {
     json!({"type": "turn", "content": [{"text": said}, {"toolCall": {"name": name, "arguments": arguments}}]})
 }
 
-/// A stream of Chat Completions.
+/// Returns a Chat Completions stream.
 pub(crate) fn chat(delta: &Value, reason: &str) -> Reply {
     let chunks = [
         json!({"choices": [{"index": 0, "delta": delta}]}),
@@ -206,8 +206,7 @@ pub(crate) fn chat(delta: &Value, reason: &str) -> Reply {
     Reply::stream(body + "data: [DONE]\n\n")
 }
 
-/// A server that answers the requests with these replies, as far as their order of messages is one that real servers
-/// take.
+/// Starts a server that returns these replies, if the order of messages is one that real servers accept.
 pub(crate) fn strict(replies: Vec<Reply>) -> Server {
     let replies = std::sync::Mutex::new(replies.into_iter());
     Server::start(move |request| {
@@ -216,7 +215,7 @@ pub(crate) fn strict(replies: Vec<Reply>) -> Server {
     })
 }
 
-/// A server that says when a request has come and never answers.
+/// Starts a server that reports requests and never answers.
 pub(crate) fn silent() -> (Server, mpsc::Receiver<()>) {
     let (tell, told) = mpsc::channel();
     let server = Server::start(move |_| {

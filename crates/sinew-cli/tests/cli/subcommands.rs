@@ -1,4 +1,4 @@
-//! Commands that need no agent, and words that only look like them.
+//! Commands that need no agent, and prompts that resemble them.
 
 use crate::stage::{Stage, text};
 
@@ -12,7 +12,7 @@ fn a_setting_goes_back_to_its_default() {
     assert_eq!(stage.run(&["config", "get", "retry.maxRetries"]).stdout, "3\n");
     let left = std::fs::read_to_string(stage.path(file)).unwrap();
     assert!(left.contains("// mine") && left.contains("\"maxTurns\": 7") && !left.contains("retry"), "{left}");
-    // A setting that nobody has set stays unset.
+    // Unsetting a setting that is not set changes nothing.
     assert_eq!(stage.run(&["config", "unset", "fetch.enabled"]).code, Some(0));
     assert_eq!(std::fs::read_to_string(stage.path(file)).unwrap(), left);
     let wrong = stage.run(&["config", "unset", "maxTurn"]);
@@ -63,7 +63,7 @@ fn a_misspelt_command_is_answered_with_the_nearest_one() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{words:?}");
         assert!(ran.stderr.contains(near), "{}", ran.stderr);
     }
-    // A sentence is a message, whatever its first word is.
+    // A sentence is a prompt, even if its first word resembles a command.
     for words in [&["login", "fails"][..], &["helpe", "me"], &["verify"], &["logs", "are", "empty"]] {
         let ran = stage.play(&[&["-p"], words].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "one\n"), "{words:?}: {}", ran.stderr);

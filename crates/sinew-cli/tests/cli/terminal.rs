@@ -1,4 +1,4 @@
-//! The program on a pseudo-terminal, and the screen that a person would see.
+//! The program on a pseudo-terminal, and the resulting screen.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,8 +13,8 @@ use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::stage::Stage;
 
-/// A terminal with the program in it. Every wait is for something on the screen; a program that never shows it ends, or the
-/// test is stopped by its runner.
+/// A terminal with the program. Every wait is for a text on the screen; if the program never shows it, the wait fails
+/// when the program ends, or the test runner stops the test.
 pub(crate) struct Terminal {
     master: File,
     slave: OwnedFd,
@@ -23,18 +23,18 @@ pub(crate) struct Terminal {
     emulator: vt100::Parser,
     /// All bytes that the program has sent.
     pub(crate) bytes: Vec<u8>,
-    /// How many of them were looked through for questions.
+    /// The number of bytes that were searched for queries.
     answered: usize,
-    /// It may erase what stands above the screen.
+    /// True if it may erase the scrollback.
     erases: bool,
 }
 
-/// Returns true if a row begins so.
+/// Returns true if a row begins with this text.
 pub(crate) fn has(rows: &[String], start: &str) -> bool {
     rows.iter().any(|row| row.starts_with(start))
 }
 
-/// Types a line, waits until it is there, and sends it.
+/// Types a line, waits until it is shown, and submits it.
 #[track_caller]
 pub(crate) fn enter(terminal: &mut Terminal, line: &str) {
     terminal.send(line);
@@ -42,13 +42,13 @@ pub(crate) fn enter(terminal: &mut Terminal, line: &str) {
     terminal.send("\r");
 }
 
-/// Leaves by ctrl+d, and gives the rows that stay.
+/// Exits with ctrl+d, and returns the remaining rows.
 #[track_caller]
 pub(crate) fn left(terminal: Terminal) -> Vec<String> {
     left_with_bytes(terminal).0
 }
 
-/// Leaves, and gives the rows that stay and all that was sent.
+/// Exits, and returns the remaining rows and all bytes that were sent.
 #[track_caller]
 pub(crate) fn left_with_bytes(mut terminal: Terminal) -> (Vec<String>, String) {
     terminal.send("\x04");
@@ -62,14 +62,14 @@ impl Terminal {
         Terminal::start_as("xterm-256color", stage, args, size)
     }
 
-    /// Starts the program on a terminal of this name.
+    /// Starts the program on a terminal with this name.
     pub(crate) fn start_as(term: &str, stage: &Stage, args: &[&str], size: (u16, u16)) -> Terminal {
         let mut command = stage.command(args);
         command.env("TERM", term);
         Terminal::run(command, size)
     }
 
-    /// Starts a shell with job control, whose prompt is `sh> `, and in it the program.
+    /// Starts a shell with job control, whose prompt is `sh> `, and runs the program in it.
     pub(crate) fn start_in_shell(stage: &Stage, args: &[&str], size: (u16, u16)) -> Terminal {
         let program = stage.command(args);
         let mut command = stage.command(&[]);
@@ -85,14 +85,14 @@ impl Terminal {
         terminal
     }
 
-    /// Starts the program on a terminal that takes nothing more until it is read.
+    /// Starts the program on a terminal that accepts no output until it is read.
     pub(crate) fn start_full(stage: &Stage, args: &[&str], size: (u16, u16)) -> Terminal {
         let mut command = stage.command(args);
         command.env("TERM", "xterm-256color");
         Terminal::run_on(command, size, true)
     }
 
-    /// Starts a command on a terminal of its own.
+    /// Starts a command on a new terminal.
     pub(crate) fn run(command: std::process::Command, size: (u16, u16)) -> Terminal {
         Terminal::run_on(command, size, false)
     }
@@ -102,7 +102,7 @@ impl Terminal {
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
-        // Where this process leads a session without a terminal, opening one would make it that of the session.
+        // Otherwise the terminal could become the controlling one of this process.
         let mut options = File::options();
         let options = options.read(true).write(true).custom_flags(libc::O_NOCTTY);
         let slave: OwnedFd = options.open(name.to_str().unwrap()).unwrap().into();
@@ -115,10 +115,11 @@ impl Terminal {
         }
         let end = || slave.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
-        // SAFETY: all calls are allowed between fork and exec: they allocate nothing.
+        // SAFETY: all calls are allowed between fork and exec: they do not allocate.
         unsafe {
             command.pre_exec(|| {
-                // A terminal starts its programs with the usual signals; tests that run in the background of a script ignore some.
+                // Programs expect default signal handlers, but some signals are ignored if a script runs the tests in
+                // the background.
                 for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
                     libc::signal(signal, libc::SIG_DFL);
                 }
@@ -132,13 +133,13 @@ impl Terminal {
         Terminal { master: master.into(), slave, found, child, emulator, bytes: Vec::new(), answered: 0, erases: false }
     }
 
-    /// The same, and it answers no question.
+    /// Disables the answers to queries.
     pub(crate) fn silent(mut self) -> Terminal {
         self.answered = usize::MAX;
         self
     }
 
-    /// The same, and it may erase what stands above the screen.
+    /// Allows to erase the scrollback.
     pub(crate) fn erasing(mut self) -> Terminal {
         self.erases = true;
         self
@@ -148,12 +149,12 @@ impl Terminal {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Reads until the screen fits; gives its rows without blanks at their ends.
+    /// Reads until `fits` returns true for the screen; returns its rows without trailing blanks.
     #[track_caller]
     pub(crate) fn until(&mut self, fits: impl Fn(&[String]) -> bool) -> Vec<String> {
         loop {
             let rows = self.rows();
-            // Within a frame the cursor is hidden, and the screen shows a part of what it will.
+            // The cursor is hidden while a frame is incomplete.
             if !self.emulator.screen().hide_cursor() && fits(&rows) {
                 return rows;
             }
@@ -170,7 +171,7 @@ impl Terminal {
         self.until(|rows| rows.iter().any(|row| row.contains(text)))
     }
 
-    /// Reads until all that the program has sent fits.
+    /// Reads until `fits` returns true for all bytes that the program has sent.
     #[track_caller]
     pub(crate) fn until_sent(&mut self, fits: impl Fn(&str) -> bool) {
         while !fits(&String::from_utf8_lossy(&self.bytes)) {
@@ -191,7 +192,7 @@ impl Terminal {
         rustix::process::Pid::from_child(&self.child)
     }
 
-    /// The thread of this name, below `/proc`.
+    /// Returns the directory in `/proc` of the thread with this name.
     #[track_caller]
     pub(crate) fn thread(&self, name: &str) -> String {
         let process = format!("{0}/task", self.child.id());
@@ -203,14 +204,14 @@ impl Terminal {
         tasks.find(is_named).unwrap_or_default()
     }
 
-    /// Waits until a thread is there and sleeps in `poll`.
+    /// Waits until a thread exists and sleeps in `poll`.
     #[track_caller]
     pub(crate) fn until_thread_waits(&self, name: &str) -> String {
         loop {
             let task = self.thread(name);
             let call = std::fs::read_to_string(format!("/proc/{task}/syscall")).unwrap_or_default();
             let number = call.split(' ').next().and_then(|number| number.parse::<i64>().ok());
-            // Not every machine has the older call.
+            // Some architectures lack the older call.
             let polls = [
                 libc::SYS_ppoll,
                 #[cfg(target_arch = "x86_64")]
@@ -223,20 +224,20 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end of the program, and checks that the terminal is as it was found.
+    /// Waits for the end of the program, and checks that it has restored the terminal.
     #[track_caller]
     pub(crate) fn ended(self) -> (ExitStatus, Vec<String>) {
         let (status, rows, _) = self.ended_with_bytes();
         (status, rows)
     }
 
-    /// The same, with all that the program has sent.
+    /// Does the same, and also returns all output of the program.
     #[track_caller]
     pub(crate) fn ended_with_bytes(mut self) -> (ExitStatus, Vec<String>, String) {
         let status = self.child.wait().unwrap();
         let now = tcgetattr(&self.slave).unwrap();
         assert_eq!((now.local_modes, now.input_modes), (self.found.local_modes, self.found.input_modes));
-        // What is left is there already: nobody writes any more.
+        // The remaining output is available already, because the program has ended.
         let mut left = [rustix::event::PollFd::from_borrowed_fd(self.master.as_fd(), rustix::event::PollFlags::IN)];
         while rustix::event::poll(&mut left, Some(&rustix::event::Timespec::default())).unwrap() > 0 {
             let mut buffer = [0; 8192];
@@ -266,10 +267,10 @@ impl Terminal {
 
     fn take(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        // Up to here the emulator has read.
+        // The emulator has read the bytes before this index.
         let mut read = self.bytes.len() - bytes.len();
-        // Answers of a terminal that knows little: where the cursor is, and that it is a terminal. A question may come in
-        // two reads.
+        // Answers the queries of a terminal with few features: its type and the cursor position. A query may be split
+        // over two reads.
         for at in self.answered.min(self.bytes.len())..self.bytes.len() {
             if self.answered == usize::MAX {
                 break;
@@ -290,7 +291,7 @@ impl Terminal {
     }
 }
 
-/// Returns the first control or sequence that the program may never send.
+/// Returns the first control character or sequence that the program must never send.
 fn not_allowed(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c.is_control()) {
@@ -309,7 +310,7 @@ fn not_allowed(text: &str) -> Option<String> {
                     'u' => matches!(body, "?" | "<" | ">5"),
                     'q' => body == ">0",
                     'p' => matches!(body, "?2026$" | "?2027$" | "?2031$"),
-                    // tmux changes its grid a while before it tells: it is asked for its size before frames that move rows.
+                    // tmux changes its grid before it reports the size, so it is queried before frames that move rows.
                     't' => matches!(body, "16" | "18" | "22;0" | "22;2" | "23;0" | "23;2"),
                     'h' | 'l' => {
                         matches!(body, "?7" | "?25" | "?1004" | "?1049" | "?2004" | "?2026" | "?2027" | "?2031")
@@ -324,13 +325,13 @@ fn not_allowed(text: &str) -> Option<String> {
                     ["0;", "2;", "8;", "9;", "10;?", "11;?", "52;", "99;", "133;", "777;", "1337;File=inline=1;size="];
                 (end, known.iter().any(|known| rest[2..end].starts_with(known)))
             }
-            // A picture of Kitty's protocol, in text.
+            // An image in Kitty's protocol, within the text.
             [0x1b, b'_', ..] => {
                 let end = rest[2..].find('\x1b').map_or(rest.len(), |end| end + 2);
                 let known = ["Ga=t,f=100,q=2,", "Gm=", "Ga=p,U=1,q=2,", "Ga=d,d=I,q=2,"];
                 (end, known.iter().any(|known| rest[2..end].starts_with(known)))
             }
-            // A sequence for the terminal around a tmux, whose ESC are written twice.
+            // A sequence for the terminal around tmux, with doubled ESC.
             [0x1b, b'P', ..] if rest[1..].starts_with("Ptmux;") => {
                 let end = rest.find("\x1b\x1b\\\x1b\\").map_or(rest.len(), |end| end + 5);
                 let inner = rest[7..end].strip_suffix("\x1b\\").unwrap_or(&rest[7..end]).replace("\x1b\x1b", "\x1b");

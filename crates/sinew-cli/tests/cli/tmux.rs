@@ -1,4 +1,5 @@
-//! A real tmux with the program in a shell in it. A control client types, reads the screen and hears of each change.
+//! A real tmux with a shell that runs the program. A control client types, reads the screen and is notified of each
+//! change.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -10,10 +11,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::stage::Stage;
 
-/// The time after which a wait has failed: far more than a busy machine needs.
+/// The time limit of a wait, far longer than a busy machine needs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The options of the server: rows as many as they are asked for, and a history that keeps them all.
+/// The options of the server: exact sizes, and an unlimited history.
 const OPTIONS: &str = "\
 set -g history-limit 100000
 set -g default-terminal tmux-256color
@@ -21,17 +22,17 @@ set -g status off
 set -g set-titles off
 ";
 
-/// A tmux server with one pane, in which a shell runs whose prompt is `sh> `.
+/// A tmux server with one pane, in which a shell with the prompt `sh> ` runs.
 pub(crate) struct Tmux {
     socket: tempfile::TempDir,
     client: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// The line that starts the program.
+    /// The command line that starts the program.
     pub(crate) program: String,
 }
 
-/// The rows of the screen, and where the cursor is on it, counted from 0.
+/// The rows of the screen, and the position of the cursor, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) rows: Vec<String>,
@@ -84,10 +85,11 @@ impl Tmux {
             output,
             program: format!("sh -c 'echo $$ >pid; exec \"$@\"' sh {}", line.join(" ")),
         };
-        // The client is attached, which it tells by a block. From here on the size is what it is told to be.
+        // The client reports with a block that it is attached. From here on the size is set explicitly.
         tmux.block();
         tmux.resize((columns, rows));
-        // Short lines: a shell hears nothing of a size that changes below its programs, and writes long ones wrongly.
+        // Short lines only: a shell is not notified if the size changes while its programs run, and wraps long lines
+        // wrongly then.
         tmux.send(
             "PS1='sh''> '; stty -g >tty.before; e() { echo code-$1; stty -g | cmp - tty.before && echo same-tty; }\r",
         );
@@ -95,7 +97,7 @@ impl Tmux {
         tmux
     }
 
-    /// Starts the program in it, and waits until it can be used.
+    /// Starts the program in the shell, and waits until it is ready.
     #[track_caller]
     pub(crate) fn start(stage: &Stage, args: &[&str], size: (u16, u16)) -> Tmux {
         let mut tmux = Tmux::shell(stage, args, size);
@@ -108,7 +110,7 @@ impl Tmux {
         self.run_program_until(|shown| shown.has("ready"));
     }
 
-    /// Starts the program below an empty screen, and waits for what it shows.
+    /// Starts the program below an empty screen, and waits for its output.
     #[track_caller]
     pub(crate) fn run_program_until(&mut self, fits: impl Fn(&Shown) -> bool) {
         self.send("clear\r");
@@ -118,7 +120,7 @@ impl Tmux {
         self.until(fits);
     }
 
-    /// Types bytes as they are: text, controls and sequences.
+    /// Types bytes unchanged: text, controls and sequences.
     pub(crate) fn send(&mut self, keys: &str) {
         let bytes: Vec<String> = keys.bytes().map(|byte| format!("{byte:02x}")).collect();
         for bytes in bytes.chunks(200) {
@@ -126,7 +128,7 @@ impl Tmux {
         }
     }
 
-    /// Types a line, waits until it stands in the editor, and sends it.
+    /// Types a line, waits until it is in the editor, and submits it.
     #[track_caller]
     pub(crate) fn enter(&mut self, line: &str) {
         self.send(line);
@@ -134,7 +136,7 @@ impl Tmux {
         self.send("\r");
     }
 
-    /// Waits until the screen fits.
+    /// Waits until `fits` returns true for the screen.
     #[track_caller]
     pub(crate) fn until(&mut self, fits: impl Fn(&Shown) -> bool) -> Shown {
         let end = Instant::now() + PATIENCE;
@@ -150,7 +152,7 @@ impl Tmux {
         }
     }
 
-    /// The screen now, and whether no frame is under way.
+    /// Returns the current screen, and whether no frame is incomplete.
     fn shown(&mut self) -> (Shown, bool) {
         let format = "#{cursor_flag} #{cursor_y} #{cursor_x}";
         let state = self.command(&format!("display-message -p '{format}'"));
@@ -159,7 +161,7 @@ impl Tmux {
         (Shown { rows, cursor: (numbers[1], numbers[2]) }, numbers[0] == 1)
     }
 
-    /// All rows above the screen and on it, wrapping undone.
+    /// Returns all rows of the scrollback and the screen, with wrapped rows joined.
     pub(crate) fn history(&mut self) -> Vec<String> {
         let rows = self.command("capture-pane -p -J -S - -E -");
         rows.iter().map(|row| row.trim_end().to_owned()).collect()
@@ -169,8 +171,8 @@ impl Tmux {
         self.command(&format!("resize-window -x {columns} -y {rows}"));
     }
 
-    /// Changes the size, and waits until the row of the state is laid out for it. A frame that is on its way when the size
-    /// changes once more is read for the wrong one, and nobody can know.
+    /// Changes the size, and waits until the status row is laid out for it. Without waiting, a frame that is being
+    /// transferred during the next change would be interpreted with the wrong size, which no program can prevent.
     #[track_caller]
     pub(crate) fn resize_and_wait(&mut self, size: (u16, u16)) -> Shown {
         self.resize(size);
@@ -178,7 +180,7 @@ impl Tmux {
         self.until(|shown| shown.rows.len() == usize::from(size.1) && shown.rows.iter().any(fits))
     }
 
-    /// Waits until the title of the pane fits.
+    /// Waits until `fits` returns true for the title of the pane.
     #[track_caller]
     pub(crate) fn until_title(&mut self, fits: impl Fn(&str) -> bool) {
         let end = Instant::now() + PATIENCE;
@@ -192,25 +194,26 @@ impl Tmux {
         }
     }
 
-    /// Pastes a file as a person does, with marks where the program wants them.
+    /// Pastes a file as a user does, in bracketed paste mode if the program has enabled that.
     pub(crate) fn paste(&mut self, file: &std::path::Path) {
         self.command(&format!("load-buffer '{}'", file.display()));
         self.command("paste-buffer -p");
     }
 
-    /// The rows of the screen with sequences for their colours.
+    /// Returns the rows of the screen with sequences for their colours.
     pub(crate) fn styled(&mut self) -> Vec<String> {
         self.command("capture-pane -p -e")
     }
 
-    /// Leaves the program by ctrl+d, and gives all rows that are left, the shell's first.
+    /// Exits the program with ctrl+d, and returns all remaining rows, starting with those of the shell.
     #[track_caller]
     pub(crate) fn left(mut self) -> Vec<String> {
         self.send("\x04");
         self.ended(0)
     }
 
-    /// Waits until the shell has the terminal back: the program ended with `code`, the terminal is as it was found.
+    /// Waits until the shell has the terminal again, and checks that the program has exited with `code` and has
+    /// restored the terminal.
     #[track_caller]
     pub(crate) fn ended(mut self, code: u8) -> Vec<String> {
         let is_prompt = |row: &&String| !row.is_empty();
@@ -224,14 +227,14 @@ impl Tmux {
         history
     }
 
-    /// Runs a command of tmux and gives the lines of its answer.
+    /// Runs a tmux command and returns the lines of its answer.
     #[track_caller]
     fn command(&mut self, command: &str) -> Vec<String> {
         writeln!(self.input, "{command}").unwrap();
         self.block()
     }
 
-    /// Reads up to the end of the next answer, past what is told meanwhile.
+    /// Reads up to the end of the next answer, and skips notifications.
     #[track_caller]
     fn block(&mut self) -> Vec<String> {
         let is_begin = |line: &str| line.starts_with("%begin ");
@@ -253,7 +256,7 @@ impl Tmux {
         }
     }
 
-    /// Waits until the server tells something; false where it has not by then.
+    /// Waits until the server sends a notification; returns false if none has arrived by `end`.
     fn is_told(&self, end: Instant) -> bool {
         let left = end.saturating_duration_since(Instant::now());
         let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
@@ -273,13 +276,13 @@ impl Tmux {
 impl Drop for Tmux {
     fn drop(&mut self) {
         let socket = self.socket.path().join("socket");
-        // What was not left is ended with its terminal.
+        // Programs that are still running end with their terminal.
         let _ = Command::new("tmux").arg("-S").arg(socket).arg("kill-server").stderr(Stdio::null()).status();
         let _ = self.client.wait();
     }
 }
 
-/// Lets whoever waits for this pipe go on.
+/// Opens and closes this pipe, so that its reader continues.
 pub(crate) fn release(stage: &Stage, pipe: &str) {
     let mut pipe = File::options().write(true).open(stage.path(pipe)).unwrap();
     pipe.write_all(b"\n").unwrap();

@@ -1,4 +1,4 @@
-//! Scripts of a person in a real tmux, at three sizes, with sizes that change while an answer comes.
+//! Scripts of a user in a real tmux, at three sizes, with changes of the size during an answer.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use crate::tmux::{Shown, Tmux, release};
 type Size = (u16, u16);
 
 const SIZES: [Size; 3] = [(80, 24), (200, 50), (40, 12)];
-/// Narrower, wider, lower and higher than those.
+/// A narrower, a wider, a lower and a higher size.
 const OTHERS: [Size; 4] = [(61, 20), (118, 33), (37, 17), (150, 10)];
 
-/// Rows that belong to the screen alone, and must not be left above it.
+/// Texts of rows that must only be on the screen, and not in the scrollback.
 const CHROME: &[&str] = &["ready", "thinking", "working", "at work", "waits for you", "⋯", "→", "type to filter"];
 
-/// Words that are numbered from `from` on, in paragraphs of about 70 columns.
+/// Returns words that are numbered from `from` on, in paragraphs of about 70 columns.
 fn words(from: usize, count: usize) -> String {
     let word = |at: usize| match at % 12 {
         11 => format!("w{at}.\n\n"),
@@ -26,7 +26,8 @@ fn words(from: usize, count: usize) -> String {
     (from..from + count).map(word).collect()
 }
 
-/// Checks that rows have the words up to `count` once each, in order, and nothing of the screen's own rows.
+/// Checks that rows contain the words up to `count` once each, in order, and none of the rows that must only be on the
+/// screen.
 #[track_caller]
 fn assert_once(rows: &[String], count: usize) {
     let is_word = |word: &&str| word.strip_prefix('w').is_some_and(|number| number.parse::<usize>().is_ok());
@@ -38,7 +39,7 @@ fn assert_once(rows: &[String], count: usize) {
     assert!(own.is_empty(), "{own:?} in {rows:#?}");
 }
 
-/// A reply that streams two halves of an answer, and waits for a pipe between them.
+/// Returns a reply that streams two halves of an answer, and waits for a pipe between them.
 fn halves(first: &str, second: &str, pipe: std::path::PathBuf) -> Reply {
     let chunk = |delta: Value| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta}]}));
     let end = chat(&json!({"content": second}), "stop").steps;
@@ -47,8 +48,8 @@ fn halves(first: &str, second: &str, pipe: std::path::PathBuf) -> Reply {
     reply
 }
 
-/// A stage whose model answers in two halves of `count` words each, the second when `project/go` is released; later
-/// prompts are answered with `more`.
+/// Creates a stage whose model answers in two halves of `count` words each, the second after `project/go` is released;
+/// later prompts are answered with `more`.
 fn in_halves(count: usize, more: &'static str) -> (Server, Stage) {
     let pipe = std::sync::Arc::new(std::sync::OnceLock::<std::path::PathBuf>::new());
     let (first, known) = (std::sync::atomic::AtomicBool::new(true), std::sync::Arc::clone(&pipe));
@@ -65,7 +66,7 @@ fn is_ready(shown: &Shown) -> bool {
     shown.has("ready")
 }
 
-/// Waits until the screen is laid out for a width: the row of the state fits it and the editor stands below it.
+/// Waits until the screen is laid out for a width: the status row has that width, and the editor is below it.
 #[track_caller]
 fn until_laid_out(tmux: &mut Tmux, prompt: &str) {
     tmux.until(|shown| {
@@ -112,8 +113,8 @@ fn many_resizes_at_once_end_in_a_correct_screen() {
         tmux.resize_and_wait(size);
         release(&stage, "project/go");
         let shown = tmux.until(|shown| shown.contains("w287.") && is_ready(shown));
-        // The screen is right again; above it rows that were not final may stand twice, where a reply came too late or
-        // the screen was too low for them. None is lost.
+        // The screen is correct again. In the scrollback, rows that were not final may occur twice, if a reply came too
+        // late or the screen was too low for them. No row is lost.
         let rows = tmux.left();
         let said = |rows: &[String]| rows.iter().flat_map(|row| row.split(' ')).map(str::to_owned).collect::<Vec<_>>();
         let missing: Vec<String> = (0..288)
@@ -138,7 +139,7 @@ fn a_resize_under_a_popup_a_panel_or_the_viewer_loses_nothing() {
             tmux.until(|shown| shown.contains("w143."));
             tmux.send(open);
             tmux.until(|shown| shown.contains(shows));
-            // Each of them has room for all live rows, also where those of before wrap.
+            // Each size has enough space for all live rows, even if earlier ones wrap.
             for other in [(61, 24), (118, 33), (80, 24)] {
                 match shows.starts_with("conversation") {
                     true => tmux.resize(other),
@@ -159,7 +160,7 @@ fn a_resize_under_a_popup_a_panel_or_the_viewer_loses_nothing() {
     }
 }
 
-/// Plays a script at each size.
+/// Runs a script at each size.
 #[track_caller]
 fn at_each_size(stage: impl Fn() -> Stage, args: &[&str], script: impl Fn(Tmux, &Stage)) {
     for size in SIZES {
@@ -168,7 +169,7 @@ fn at_each_size(stage: impl Fn() -> Stage, args: &[&str], script: impl Fn(Tmux, 
     }
 }
 
-/// A command that says something, waits for a pipe, and says more.
+/// Returns a command that prints a text, waits for a pipe, and prints another one.
 fn waiting() -> Value {
     call("bash", json!({"command": "seq -f 'line %g' 60; touch begun; read -r line <> go; echo last line"}))
 }
@@ -186,7 +187,7 @@ fn a_command_shows_its_tail_while_the_size_changes() {
         tmux.enter("go");
         stage.wait_for("project/begun");
         tmux.until(|shown| shown.has("◌ bash") && shown.is("  line 60"));
-        // Each of them has room for all live rows, so that none is pushed out.
+        // Each size has enough space for all live rows, so that none scrolls out.
         for other in [(61, 22), (118, 33), (50, 26)] {
             tmux.resize_and_wait(other);
             tmux.until(|shown| shown.has("◌ bash") && shown.is("  line 60"));
@@ -240,7 +241,7 @@ fn esc_and_ctrl_c_close_open_views_and_then_end_the_run() {
                 tmux.enter("go");
                 stage.wait_for("project/begun");
                 tmux.until(|shown| shown.is("  line 60"));
-                // The run goes on behind a panel and the view that are closed.
+                // The run continues while a panel and the view are open and closed.
                 for (open, shows, close) in [("/model\r", "Which model", key), ("\x0f", "conversation · ", viewer)] {
                     tmux.send(open);
                     tmux.until(|shown| shown.contains(shows));
@@ -251,7 +252,7 @@ fn esc_and_ctrl_c_close_open_views_and_then_end_the_run() {
                 tmux.until(|shown| shown.is("› draft"));
                 tmux.send(key);
                 if key == "\x03" {
-                    // The first one takes the draft, into the history.
+                    // The first one moves the draft to the history.
                     tmux.until(|shown| shown.is("›") && shown.has("◌ bash"));
                     tmux.send(key);
                 }
@@ -289,7 +290,7 @@ fn asks_for_a_permission_at_each_size() {
         }
         tmux.resize((66, 22));
         tmux.until(|shown| shown.has("waits for you") && shown.contains("wide"));
-        // Enter alone allows nothing.
+        // Enter alone does not allow the call.
         tmux.send("\r");
         tmux.resize((67, 23));
         tmux.until(|shown| shown.has("waits for you"));
@@ -310,14 +311,14 @@ fn a_stop_during_an_answer_keeps_the_text_once() {
         tmux.until(|shown| shown.contains("w143."));
         tmux.send("\x1a");
         tmux.until(|shown| shown.contains("Stopped"));
-        // A size that changes meanwhile is seen by nobody.
+        // The program is stopped during this change of the size.
         tmux.resize((70, 21));
         tmux.send("fg\r");
         until_laid_out(&mut tmux, "›");
         release(&stage, "project/go");
         tmux.until(|shown| shown.contains("w287.") && is_ready(shown));
         let rows = tmux.left();
-        // What stood on the screen stays above the shell's rows, and what was not final is shown again.
+        // The previous screen stays above the rows of the shell, and rows that were not final are shown again.
         let last = rows.iter().rposition(|row| row.ends_with("fg")).expect("the shell's row");
         assert!(rows[..last].iter().any(|row| row.starts_with("› tell me")), "{rows:#?}");
         assert_once(&rows, 288);
@@ -338,7 +339,7 @@ fn the_end_of_the_pane_ends_the_program_and_keeps_the_session() {
             drop(tmux);
             stage.wait_for_end_of("project/pid");
             assert_eq!(stage.said()[0], ("user".to_string(), "go".to_string()));
-            // The draft is offered again.
+            // The draft is restored.
             let mut tmux = Tmux::start(stage, &["--script", "script.jsonl", "--continue"], (80, 24));
             tmux.until(|shown| shown.is("› a draft"));
             tmux.send("\x03");
@@ -394,7 +395,7 @@ fn works_without_colour_cursor_movement_or_utf_8() {
             tmux.run_program_until(|shown| shown.has("ready") || shown.has("Ready."));
             tmux.send("go\r");
             let last = if in_words { "Ready." } else { "ready" };
-            // In words the start was told to be ready too: a run that has not ended keeps the program.
+            // The linear mode printed that it was ready at the start too; the program waits for the end of the run.
             tmux.until(|shown| {
                 let said = shown.rows.iter().position(|row| row.ends_with("It is done."));
                 said.is_some_and(|said| shown.rows[said..].iter().any(|row| row.starts_with(last)))
@@ -410,7 +411,7 @@ fn works_without_colour_cursor_movement_or_utf_8() {
     }
 }
 
-/// Returns true if a row sets a colour, as tmux writes its cells.
+/// Returns true if a row contains a colour sequence, as tmux writes its cells.
 fn has_colour(row: &str) -> bool {
     let codes = row.split("\x1b[").skip(1).filter_map(|part| part.split_once('m').map(|(codes, _)| codes));
     codes

@@ -1,4 +1,4 @@
-//! Tools that start the program again as the keeper of a shell.
+//! Tools of the whole program, whose shells run under the same binary in another role.
 
 use serde_json::json;
 
@@ -40,8 +40,8 @@ fn settings_name_paths_in_the_home_of_the_user() {
     let settings = json!({"shellPath": "~/own-bash", "sessionDir": "~/kept"});
     stage.write("home/agent/settings.json", &settings.to_string());
     stage.write("user/text", "#!/bin/sh\n: > \"$HOME/used\"\nexec bash \"$@\"\n");
-    // Written by a process of its own: what this process has open for writing, a child that another test starts at that
-    // moment has open too, and the system runs no file that anybody may still write.
+    // Written by a separate process: a file that this process has open for writing is inherited for a moment by
+    // children that other tests start, and the system refuses to execute a file that is open for writing.
     let mut install = std::process::Command::new("install");
     install.args(["-m", "755", "text", "own-bash"]).current_dir(stage.path("user"));
     assert!(install.status().unwrap().success());
@@ -140,7 +140,7 @@ fn edits_of_one_file_in_one_turn_all_land() {
 #[test]
 fn an_edit_that_can_only_fail_is_ended_while_it_comes() {
     let long = "x".repeat(4_000);
-    // What fails would take five seconds to come whole.
+    // A failing call would take five seconds to arrive completely.
     let edit = |path: &str, old: &str, delay: u32| {
         let arguments = json!({"path": path, "oldText": old, "newText": long});
         json!({"type": "turn", "chunkDelayMs": delay, "chunk": 16, "content": [
@@ -169,6 +169,6 @@ fn an_edit_that_can_only_fail_is_ended_while_it_comes() {
         let arguments = entry.pointer("/message/content/0/arguments")?.as_object()?;
         Some(arguments.keys().cloned().collect::<Vec<_>>().join(" "))
     });
-    // The new text was not waited for where it came in vain.
+    // The new text of failing calls was not waited for.
     assert_eq!(calls.collect::<Vec<_>>(), ["path oldText", "path oldText", "path oldText newText"]);
 }

@@ -1,11 +1,11 @@
-//! What a project may do before and after it is trusted.
+//! The effects of a project's files before and after the user trusts it.
 
 use serde_json::json;
 use sinew_cli::trust::Project;
 
 use crate::stage::{Ran, Stage, call, text};
 
-/// What `bash` printed in the run's only call.
+/// Returns the output of `bash` in the only call of the run.
 #[track_caller]
 fn printed(stage: &Stage) -> String {
     let said = stage.said();
@@ -81,7 +81,7 @@ fn an_answer_is_remembered_until_a_file_changes() {
     ran("", false);
 }
 
-/// Runs with `.env` files and tells what `echo` of variables of the script sees.
+/// Runs with `.env` files, and returns the output of `echo` with variables in the script.
 fn with_env(home: &str, project: &str, args: &[&str]) -> (Ran, String) {
     let names = ["GEMINI_API_KEY", "SINEW_HOME", "PATH", "LD_PRELOAD", "OPENAI_BASE_URL", "https_proxy", "MINE"];
     let shown: Vec<String> = names.iter().map(|name| format!("{name}=${{env:{name}}}")).collect();
@@ -105,7 +105,7 @@ fn a_project_sets_keys_and_proxies_and_nothing_else() {
     assert!(ran.stderr.contains("not trusted: .env not used"), "{}", ran.stderr);
     let (ran, seen) = with_env("", hostile, &["--trust"]);
     ended_well(&ran);
-    // A key is there, and nobody is shown it.
+    // The key exists, but is masked.
     assert!(seen.contains("GEMINI_API_KEY=<<$env:S") && !seen.contains("key-of-project"), "{seen}");
     assert!(seen.contains("http://proxy:1") && !seen.contains("=/evil"), "{seen}");
 }
@@ -117,7 +117,7 @@ fn the_file_of_the_user_sets_what_is_unset() {
     ended_well(&ran);
     assert!(seen.contains("MINE=mine") && !seen.contains("=/evil"), "{seen}");
     assert!(seen.contains("GEMINI_API_KEY=<<$env:S") && !seen.contains("user-key"), "{seen}");
-    // What the project would change is set already, so that there is nothing to trust.
+    // The variable is set already, so there is nothing to trust.
     let (ran, _) = with_env("GEMINI_API_KEY=user-key\n", "GEMINI_API_KEY=project-key\nX=1\n", &[]);
     assert_eq!(ran.stderr, "");
 }
@@ -129,7 +129,7 @@ fn files_without_an_end_or_a_line_do_not_hold_the_start() {
     let (ran, _) = with_env(&"A=1\n".repeat(4 << 20), "", &[]);
     ended_well(&ran);
     assert!(ran.stderr.contains(".env: it is larger than 1 MB; nothing of it is used"), "{}", ran.stderr);
-    // Each of them holds a reader that waits for more, or fills its memory.
+    // Reading each of these blocks, or never ends.
     for name in [
         ".git/HEAD",
         ".sinew/settings.json",
@@ -147,7 +147,7 @@ fn files_without_an_end_or_a_line_do_not_hold_the_start() {
         let path = stage.project().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        // A file that guards and cannot be read ends the program before anything runs.
+        // An unreadable file of rules or hooks ends the program before anything runs.
         let guards = [".sinew/settings.json", ".sinew/hooks.json"].contains(&name);
         let ended = |ran: &Ran| assert_eq!(ran.code, Some(if guards { 3 } else { 0 }), "{name}: {}", ran.stderr);
         ended(&stage.play(&["-p", "--trust", "go"]));
@@ -171,7 +171,7 @@ fn links_out_of_a_project_are_read_only_where_it_is_trusted() {
     ];
     let secret = "---\ndescription: the-text-of-the-user\nalwaysApply: true\n---\nthe-text-of-the-user\n";
     for name in names {
-        // The file itself, and the folder around it.
+        // The file itself, and the directory that contains it.
         for folder in [false, true] {
             if folder && !name.contains('/') {
                 continue;
@@ -200,7 +200,7 @@ fn links_out_of_a_project_are_read_only_where_it_is_trusted() {
             assert_eq!(asked(&["--trust"]), (String::new(), true), "{name} {folder}");
             Project::look(&stage.project(), &[]).remember(&stage.agent().join("trust.json"), true).unwrap();
             assert_eq!(asked(&[]), (String::new(), true), "{name} {folder}");
-            // It leads elsewhere now: nobody was asked about that.
+            // The link has another target now, about which the user was not asked.
             std::fs::remove_file(&link).unwrap();
             let other = stage.path("other");
             std::fs::rename(stage.path("private"), &other).unwrap();

@@ -1,4 +1,4 @@
-//! `/undo`, `/redo` and `sinew undo`: what a turn changed is undone, whoever changed it, and nothing else.
+//! `/undo`, `/redo` and `sinew undo`: the changes of a turn are undone, whichever program made them, and nothing else.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::stage::{Stage, call, text};
 use crate::terminal::{Terminal, has, left};
 
-/// The files below a folder with their contents; directories have none.
+/// Returns the files in a directory with their contents; `None` for directories.
 fn tree(folder: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -28,7 +28,7 @@ fn tree(folder: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
     found
 }
 
-/// A project of three files, with a script outside of it.
+/// Creates a project of three files, with a script outside of it.
 fn stage() -> Stage {
     let stage = Stage::new();
     for (name, text) in [("a", "one\n"), ("b", "two\n"), ("d/c", "deep\n")] {
@@ -37,7 +37,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// Plays turns of a script, in the session that was continued last.
+/// Runs the turns of a script, in the session that was continued last.
 #[track_caller]
 fn play(stage: &Stage, lines: &[Value], prompt: &str) -> String {
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
@@ -51,7 +51,7 @@ fn play(stage: &Stage, lines: &[Value], prompt: &str) -> String {
 #[track_caller]
 fn turn(stage: &Stage, calls: &[(&str, Value)]) {
     let mut lines: Vec<Value> = calls.iter().map(|(tool, arguments)| call("", tool, arguments.clone())).collect();
-    // The end of a job asks the model once more.
+    // The end of a job causes another request.
     lines.extend([text("done"), text("and the job")]);
     play(stage, &lines, "go");
 }
@@ -215,7 +215,7 @@ fn writes_through_a_memory_map_are_undone() {
     assert_eq!(tree(&stage.project()), before);
 }
 
-/// A stage with the script of a turn that changes two files and creates one.
+/// Creates a stage with the script of a turn that changes two files and creates one.
 fn scripted() -> (Stage, BTreeMap<String, Option<Vec<u8>>>) {
     let stage = stage();
     let before = tree(&stage.project());
@@ -235,7 +235,7 @@ fn script_of(stage: &Stage) -> String {
     stage.path("script.jsonl").to_str().unwrap().to_string()
 }
 
-/// Presses a digit in a panel, which may leave the keys to the editor until tab is pressed.
+/// Presses a digit in a panel, after tab if the editor has the focus.
 #[track_caller]
 fn choose(terminal: &mut Terminal, digit: &str) {
     let rows = terminal.until(|rows| rows.iter().any(|row| row.contains("tab: ")));

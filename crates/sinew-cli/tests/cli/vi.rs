@@ -1,4 +1,4 @@
-//! The keys of vi in the editor.
+//! The vi keys in the editor.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn vi_writes_changes_and_sends_by_its_own_keys() {
     terminal.until(|rows| has(rows, "› one two three"));
     terminal.send("\x1b");
     terminal.until(|rows| has(rows, "ready · normal"));
-    // A command that is not complete is told of.
+    // An incomplete command is shown.
     terminal.send("02d");
     terminal.until(|rows| has(rows, "ready · normal 2d"));
     terminal.send("w");
@@ -41,7 +41,7 @@ fn vi_writes_changes_and_sends_by_its_own_keys() {
     terminal.send("\r");
     terminal.until(|rows| has(rows, "Fine.") && has(rows, "ready · insert"));
     assert_eq!(stage.said()[0].1, "one four three");
-    // What was sent comes back in one step, and history by k.
+    // A submitted text is undone in one step, and k selects earlier prompts.
     terminal.send("\x1b");
     terminal.until(|rows| has(rows, "ready · normal"));
     terminal.send("k");
@@ -55,7 +55,7 @@ fn vi_writes_changes_and_sends_by_its_own_keys() {
     left(terminal);
 }
 
-/// Goes into insert mode, types a line and sends it.
+/// Enters insert mode, types a line and submits it.
 #[track_caller]
 fn enter_insert(terminal: &mut Terminal, line: &str) {
     terminal.send("i");

@@ -1,4 +1,4 @@
-//! What reaches a server.
+//! The bytes of requests to a server.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn tool_call() -> Value {
     json!({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
 }
 
-/// How many bytes of `later` are those of `earlier`, and where the messages of `earlier` end.
+/// Returns the number of leading bytes that `later` shares with `earlier`, and the end of the messages of `earlier`.
 pub(crate) fn shared(earlier: &[u8], later: &[u8]) -> (usize, usize) {
     let same = earlier.iter().zip(later).take_while(|(a, b)| a == b).count();
     let whole: Value = serde_json::from_slice(earlier).unwrap();
@@ -29,7 +29,7 @@ fn consecutive_requests_share_their_prefix_byte_for_byte() {
     let stage = Stage::served(&server);
     let ran = stage.run(&["-p", "what is here?"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "one file\n"), "{}", ran.stderr);
-    // The third request comes from another process, which knows the conversation from its file.
+    // The third request comes from another process, which reads the conversation from its file.
     let ran = stage.run(&["-p", "--continue", "thanks"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "bye\n"), "{}", ran.stderr);
     let requests = server.requests();

@@ -22,15 +22,15 @@ pub(super) struct Application {
     pub(super) ipc: Option<OwnedFd>,
     pub(super) ruleset: Option<OwnedFd>,
     pub(super) filter: Vec<Instruction>,
-    /// The rules for `connect`, where a supervisor answers it.
+    /// The rules for `connect`, if a supervisor answers it.
     pub(super) connections: Option<Connections>,
 }
 
 impl Application {
-    /// Applies the sandbox. The calling process has one thread, and exec or `_exit` follows. Descriptors from `lowest` on are
-    /// closed by exec. The descriptor of the notifications is sent over `channel`.
+    /// Applies the sandbox. The calling process must have a single thread, and must call exec or `_exit` next. Exec
+    /// closes the descriptors from `lowest` on. The descriptor for the notifications is sent over `channel`.
     ///
-    /// It allocates nothing and takes no lock, so that it can run between fork and exec.
+    /// It does not allocate or lock, so that it can run between fork and exec.
     ///
     /// # Errors
     /// Returns an error if the system refuses a part. The process must not run the program then.
@@ -39,7 +39,7 @@ impl Application {
             return Ok(());
         }
         let mut folder = [0u8; libc::PATH_MAX as usize];
-        // SAFETY: the buffer is ours and as long as said.
+        // SAFETY: the buffer belongs to this function and has the given length.
         let length = unsafe { libc::syscall(libc::SYS_getcwd, folder.as_mut_ptr(), folder.len()) };
         for namespace in [&self.user, &self.mount, &self.network, &self.ipc].into_iter().flatten() {
             set_namespace(namespace.as_fd())?;
@@ -55,7 +55,7 @@ impl Application {
         if let Some(ruleset) = &self.ruleset {
             restrict_self(ruleset.as_fd())?;
         }
-        // SAFETY: descriptors are only marked, so that none that is in use goes away.
+        // SAFETY: the call only marks descriptors, so that none that is in use is closed.
         unsafe { libc::syscall(libc::SYS_close_range, lowest, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
         self.install_filter(channel)
     }
@@ -66,7 +66,8 @@ impl Application {
             filter: self.filter.as_ptr().cast_mut().cast(),
         };
         let flags = if self.connections.is_some() { libc::SECCOMP_FILTER_FLAG_NEW_LISTENER } else { 0 };
-        // SAFETY: the program lives during the call, its instructions have the kernel's layout, and it is as long as said.
+        // SAFETY: the program lives during the call, and its instructions have the kernel's layout and the given
+        // length.
         let listener =
             unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) };
         if listener < 0 {
@@ -85,15 +86,15 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     let kept = if rustix::process::geteuid().is_root() { KEPT_BY_ROOT } else { 0 };
     for capability in 0..64 {
         if kept & (1 << capability) == 0 {
-            // SAFETY: the call takes numbers only. It fails for a capability that the kernel does not know, and for a process
-            // that may not drop any and so has none.
+            // SAFETY: the call only receives numbers. It fails for a capability that the kernel does not know, and for
+            // a process that may not drop any and so has none.
             unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         }
     }
-    // SAFETY: the call takes numbers only, and fails only where the kernel knows no ambient set.
+    // SAFETY: the call only receives numbers, and only fails if the kernel does not support ambient sets.
     unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
     let [low, high] = [kept as u32, (kept >> 32) as u32];
-    // Version 3 of the interface, the calling process; then the effective, permitted and inheritable halves.
+    // Version 3 of the interface, and the calling process; then the effective, permitted and inheritable halves.
     let header = [0x2008_0522u32, 0];
     let wanted = [low, low, 0, high, high, 0];
     let set = |sets: &[u32; 6]| {
@@ -103,19 +104,19 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     if set(&wanted) == 0 {
         return Ok(());
     }
-    // A root that lacks some of them keeps none.
+    // If root lacks some of them, it keeps none.
     match set(&[0; 6]) {
         0 => Ok(()),
         _ => Err(last_errno()),
     }
 }
 
-/// Sends a descriptor over a socket. Allocates nothing.
+/// Sends a descriptor over a socket. Does not allocate.
 fn send_descriptor(channel: BorrowedFd<'_>, descriptor: BorrowedFd<'_>) -> rustix::io::Result<()> {
     let mut byte = [b'l'];
     let mut space = [0u64; 4];
-    // SAFETY: the pointers are to our own buffers, as long as said, and live during the call. The first header lies in the
-    // buffer, which has room for one descriptor.
+    // SAFETY: the pointers refer to our own buffers, which have the given lengths and live during the call. The first
+    // header is in the buffer, which has space for one descriptor.
     let sent = unsafe {
         let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
         let mut message: libc::msghdr = std::mem::zeroed();

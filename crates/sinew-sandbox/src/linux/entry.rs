@@ -1,4 +1,4 @@
-//! One command in a sandbox.
+//! Runs one command in a sandbox.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -15,12 +15,12 @@ use super::notify::{receive_listener, serve};
 use super::sandbox::Prepared;
 use crate::Refusal;
 
-/// One command in a sandbox, from its start to its end. Dropping it ends it as [`Entry::finish`] does.
+/// One command in a sandbox, from its start to its end. Dropping it has the effect of [`Entry::finish`].
 #[derive(Debug)]
 pub struct Entry {
     prepared: Arc<Prepared>,
     refusals: Arc<Mutex<Vec<Refusal>>>,
-    /// The command counts among those that run.
+    /// True while the command counts as running.
     is_running: Mutex<bool>,
 }
 
@@ -29,10 +29,11 @@ impl Entry {
         Entry { prepared, refusals: Arc::default(), is_running: Mutex::new(true) }
     }
 
-    /// Makes a command run in the sandbox. Its descriptors beside the three standard ones are closed when it starts.
+    /// Makes a command run in the sandbox. Its descriptors other than the three standard ones are closed when it
+    /// starts.
     ///
-    /// Unix sockets are supervised by a thread that ends with the last process of the command. Drop the [`Command`] after it was
-    /// started, so that the thread notices a command that did not start.
+    /// A thread supervises Unix sockets, and ends with the last process of the command. Drop the [`Command`] after it
+    /// was started, so that the thread notices a command that did not start.
     ///
     /// # Errors
     /// Returns an error if the system refuses a socket or a thread.
@@ -59,13 +60,14 @@ impl Entry {
             let channel = channel.as_ref().map(AsFd::as_fd);
             prepared.application.apply(3, channel).map_err(io::Error::from)
         };
-        // SAFETY: applying a sandbox calls the system only and allocates nothing.
+        // SAFETY: applying a sandbox only makes system calls, and does not allocate.
         unsafe { command.pre_exec(apply) };
         Ok(())
     }
 
-    /// Applies the sandbox to the calling process, which was forked and has one thread; exec must follow. Descriptors from
-    /// `lowest` on are closed by exec. It allocates nothing. It fails if Unix sockets are supervised: use [`Entry::attach`].
+    /// Applies the sandbox to the calling process, which was forked and has a single thread; exec must follow. Exec
+    /// closes the descriptors from `lowest` on. Does not allocate. Fails if Unix sockets are supervised: use
+    /// [`Entry::attach`] then.
     ///
     /// # Errors
     /// Returns an error if the system refuses a part. The process must not run the program then.
@@ -73,28 +75,28 @@ impl Entry {
         Ok(self.prepared.application.apply(lowest, None)?)
     }
 
-    /// Returns the sandbox for another process that starts the program.
+    /// Returns the sandbox in a form that can be sent to the process that starts the program.
     #[must_use]
     pub fn handoff(&self) -> Handoff<'_> {
         self.prepared.application.handoff()
     }
 
-    /// Notes calls that another process has refused.
+    /// Records a call that another process has refused.
     pub fn note(&self, refusal: Refusal) {
         self.refusals.lock().push(refusal);
     }
 
-    /// Ends the command: protected paths that it created are taken back. Returns what was refused, each once.
+    /// Ends the command, and moves away protected paths that it created. Returns the refusals, without duplicates.
     ///
-    /// Call it when no process of the command is left that writes.
+    /// Call it when the command has no process left that may write.
     #[must_use]
     pub fn finish(self) -> Vec<Refusal> {
         self.end();
         self.take_refusals()
     }
 
-    /// A shell that lives on begins its next command: what changed is covered. What programs created since
-    /// [`Entry::pause`] is taken back if some were left.
+    /// Begins the next command of a shell that continues to run: covers paths that changed. If programs continued after
+    /// [`Entry::pause`], moves away protected paths that they created since.
     ///
     /// # Errors
     /// Returns an error if the system refuses a mount.
@@ -110,8 +112,9 @@ impl Entry {
         Ok(())
     }
 
-    /// A command of a shell that lives on has ended. Protected paths that it created are taken back. With `has_programs` some of
-    /// its programs go on. Returns what was refused since the last time, each once.
+    /// Ends a command of a shell that continues to run, and moves away protected paths that the command created.
+    /// `has_programs` says that some of its programs continue. Returns the refusals since the last call, without
+    /// duplicates.
     #[must_use]
     pub fn pause(&self, has_programs: bool) -> Vec<Refusal> {
         let mut is_running = self.is_running.lock();

@@ -1,7 +1,7 @@
-//! The filter of system calls, generated from one table.
+//! Generates the filter of system calls from one table.
 //!
-//! One program answers with three actions (allow, an error, a notification) and compares arguments by their low 32 bits, as the
-//! kernel reads them. Calls of other architectures and of the x32 interface fail with `ENOSYS`.
+//! A single program has three actions (allow, an error, a notification), and compares the low 32 bits of arguments, as
+//! the kernel reads them. Calls of other architectures and of the x32 interface fail with `ENOSYS`.
 
 /// One instruction of the filter, as the kernel reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) struct Instruction {
     pub(super) value: u32,
 }
 
-/// The answer to a call.
+/// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Fail(i32),
@@ -38,7 +38,7 @@ enum Test {
     MaskedEquals(u8, u32, u32),
 }
 
-/// A rule: if the call has this number and all tests hold, the action is the answer.
+/// A rule: if the call has this number and all tests are true, the action is the result.
 #[derive(Debug, Clone)]
 struct Rule {
     call: Call,
@@ -54,7 +54,7 @@ pub(super) enum Architecture {
 }
 
 impl Architecture {
-    /// The one that this program runs on, if filters are known for it.
+    /// Returns the architecture of this program, if filters are supported for it.
     pub(super) fn of_program() -> Option<Architecture> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Architecture::X86_64),
@@ -63,7 +63,7 @@ impl Architecture {
         }
     }
 
-    /// The number by which the kernel names it.
+    /// Returns the kernel's number of the architecture.
     pub(super) fn audit(self) -> u32 {
         match self {
             Architecture::X86_64 => 0xc000_003e,
@@ -72,7 +72,7 @@ impl Architecture {
     }
 }
 
-/// A system call by its numbers; -1 where the architecture does not have it.
+/// The numbers of a system call; -1 if the architecture does not have it.
 #[derive(Debug, Clone, Copy)]
 struct Call {
     x86_64: i32,
@@ -93,8 +93,8 @@ const SOCKET: Call = call(41, 198);
 const SOCKETPAIR: Call = call(53, 199);
 const CONNECT: Call = call(42, 203);
 
-/// Calls that always fail: namespaces, mounts, descriptors and memory of other processes, rings, tracing of the kernel, keys,
-/// modules, other kernels, devices of the machine.
+/// Calls that always fail: namespaces, mounts, descriptors and memory of other processes, io_uring, tracing of the
+/// kernel, keys, modules, other kernels, devices of the machine.
 const REFUSED: [Call; 41] = [
     call(272, 97),  // unshare
     call(308, 268), // setns
@@ -139,7 +139,7 @@ const REFUSED: [Call; 41] = [
     call(134, -1),  // uselib
 ];
 
-/// Calls that change another process named by the first argument; 0 is the caller itself.
+/// Calls that change another process, which the first argument names; 0 is the caller itself.
 const OF_OTHERS: [Call; 7] = [
     PRLIMIT,
     call(142, 118), // sched_setparam
@@ -150,7 +150,7 @@ const OF_OTHERS: [Call; 7] = [
     call(279, 239), // move_pages
 ];
 
-/// Calls that look into another process.
+/// Calls that inspect another process.
 const TRACING: [Call; 4] = [
     call(101, 117), // ptrace
     call(310, 270), // process_vm_readv
@@ -176,17 +176,17 @@ const RAW: u32 = 3;
 /// The system calls that a filter refuses in addition to the fixed ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct FilterOptions {
-    /// Signals, scheduling and memory of other processes.
+    /// Refuses signals, scheduling and memory of other processes.
     pub(super) others: bool,
-    /// `ptrace` and its relatives, where Landlock does not limit them.
+    /// Refuses `ptrace` and similar calls, if Landlock does not limit them.
     pub(super) tracing: bool,
-    /// Address families that a private network namespace does not cover.
+    /// Refuses address families that a private network namespace does not cover.
     pub(super) families: bool,
-    /// All internet sockets, where there is no private network namespace.
+    /// Refuses all internet sockets, because there is no private network namespace.
     pub(super) internet: bool,
-    /// Unix datagram sockets. Each message of one can have another address.
+    /// Refuses Unix datagram sockets, because each message can have a different address.
     pub(super) datagrams: bool,
-    /// `connect` is answered by a supervisor.
+    /// Lets a supervisor answer `connect`.
     pub(super) connect: bool,
 }
 
@@ -194,12 +194,12 @@ fn rules(options: &FilterOptions) -> Vec<Rule> {
     let fail = |call, tests: &[Test], errno| Rule { call, tests: tests.to_vec(), action: Action::Fail(errno) };
     let mut rules: Vec<Rule> = REFUSED.iter().map(|call| fail(*call, &[], EPERM)).collect();
     rules.push(fail(CLONE, &[Test::HasAny(0, NAMESPACES)], EPERM));
-    // Its flags are behind a pointer. Programs fall back to `clone` after this error, and only after this one.
+    // The flags are behind a pointer, which a filter cannot read. Programs only fall back to `clone` after this error.
     rules.push(fail(CLONE3, &[], ENOSYS));
     rules.extend([TIOCSTI, TIOCLINUX].map(|request| fail(IOCTL, &[Test::Equals(1, request)], EPERM)));
     if options.others {
         rules.extend(OF_OTHERS.map(|call| fail(call, &[Test::Differs(0, 0)], EPERM)));
-        // 2 and 3 name all processes of a user.
+        // 2 and 3 select all processes of a user.
         rules.push(fail(SETPRIORITY, &[Test::Equals(0, 2)], EPERM));
         rules.push(fail(IOPRIO_SET, &[Test::Equals(0, 3)], EPERM));
         rules.extend([SETPRIORITY, IOPRIO_SET].map(|call| fail(call, &[Test::Differs(1, 0)], EPERM)));
@@ -219,7 +219,7 @@ fn rules(options: &FilterOptions) -> Vec<Rule> {
         for kind in [DATAGRAM, RAW] {
             let tests = [Test::Equals(0, UNIX), Test::MaskedEquals(1, 0xf, kind)];
             rules.push(fail(SOCKET, &tests, EACCES));
-            // The supervisor makes another pair that has no address per message.
+            // The supervisor returns another pair, whose messages cannot have addresses.
             let pair = if options.connect { Action::Notify } else { Action::Fail(EACCES) };
             rules.push(Rule { call: SOCKETPAIR, tests: tests.to_vec(), action: pair });
         }
@@ -236,11 +236,11 @@ const JUMP_GREATER_EQUAL: u16 = 0x35;
 const JUMP_ANY: u16 = 0x45;
 const AND: u16 = 0x54;
 const RETURN: u16 = 0x06;
-/// Offsets in the data that a filter reads.
+/// The offsets of fields in the data that a filter reads.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
-/// Numbers from here on are calls of the x32 interface.
+/// The first number of calls of the x32 interface.
 const X32: u32 = 0x4000_0000;
 
 /// Generates the filter.

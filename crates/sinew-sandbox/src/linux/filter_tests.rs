@@ -1,11 +1,11 @@
-//! Interprets filters for every system call.
+//! Checks the filters by interpreting them for every system call.
 
 use super::*;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const NOTIFY: u32 = libc::SECCOMP_RET_USER_NOTIF;
 
-/// Runs a filter on a call.
+/// Runs a filter for a call.
 fn answer(program: &[Instruction], architecture: u32, number: u32, arguments: [u64; 6]) -> u32 {
     let mut data = [0u8; 64];
     data[..4].copy_from_slice(&number.to_le_bytes());
@@ -75,7 +75,7 @@ fn arguments_decide() {
         (CLONE, [0x0002_0000 | 17, 0, 0, 0, 0, 0], fails(EPERM)),
         (IOCTL, [0, 0x5401, 0, 0, 0, 0], ALLOW),
         (IOCTL, [0, 0x5412, 0, 0, 0, 0], fails(EPERM)),
-        // The kernel looks at the low half only.
+        // The kernel only reads the low half.
         (IOCTL, [0, 0x1_0000_5412, 0, 0, 0, 0], fails(EPERM)),
         (PRLIMIT, [0, 7, 0, 0, 0, 0], ALLOW),
         (PRLIMIT, [1, 7, 0, 0, 0, 0], fails(EPERM)),

@@ -1,18 +1,18 @@
-//! The files by which a git repository can start programs.
+//! Finds the files through which a git repository can start programs.
 
 use std::path::{Path, PathBuf};
 
 /// Files of a repository: those that git reads its configuration and hooks from.
 #[derive(Debug, Default)]
 pub(super) struct GitFiles {
-    /// Paths that must not change, whether or not they exist.
+    /// Paths that must not change, even if they do not exist yet.
     pub(super) paths: Vec<PathBuf>,
 }
 
-/// The deepest chain of included files that is followed.
+/// The maximum depth of included files.
 const DEEPEST: usize = 5;
 
-/// Collects the files of the repository whose work tree is `tree`. Nothing if `tree` has no `.git`.
+/// Collects the files of the repository with the work tree `tree`. Does nothing if `tree` has no `.git`.
 pub(super) fn files_of(tree: &Path, home: Option<&Path>, found: &mut GitFiles) {
     let dot_git = tree.join(".git");
     let Ok(data) = dot_git.symlink_metadata() else { return };
@@ -49,7 +49,7 @@ fn own_files(git_dir: &Path, tree: &Path, home: Option<&Path>, found: &mut GitFi
     }
 }
 
-/// Collects the files of submodules. The name of one may have slashes, so that it lies deeper.
+/// Collects the files of submodules. Their names may contain slashes, so they can be in subdirectories.
 fn modules(folder: &Path, tree: &Path, home: Option<&Path>, depth: usize, found: &mut GitFiles) {
     if depth > DEEPEST {
         return;
@@ -69,7 +69,7 @@ fn subdirectories(folder: &Path) -> Vec<PathBuf> {
     entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-/// Collects what a configuration file includes, and its hooks' directory.
+/// Collects the files that a configuration file includes, and the directory of its hooks.
 fn named_in(config: &Path, tree: &Path, home: Option<&Path>, depth: usize, found: &mut GitFiles) {
     let Ok(text) = std::fs::read_to_string(config) else { return };
     let folder = config.parent().unwrap_or(tree);

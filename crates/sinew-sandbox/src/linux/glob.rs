@@ -5,18 +5,18 @@ use std::path::{Component, Path, PathBuf};
 
 use sinew_base::{Error, Result};
 
-/// The most alternatives that the braces of one glob may have.
+/// The maximum number of alternatives in the braces of one glob.
 const MOST_ALTERNATIVES: usize = 1024;
 
-/// A glob below a directory.
+/// A glob relative to a directory.
 #[derive(Debug, Clone)]
 pub(super) struct Glob {
-    /// The directory below which paths match.
+    /// The directory to which paths are relative.
     pub(super) base: PathBuf,
     alternatives: Vec<Vec<Vec<u8>>>,
 }
 
-/// Returns true if `text` has a character that makes it a glob.
+/// Returns true if `text` contains a wildcard character.
 pub(super) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
@@ -55,7 +55,7 @@ impl Glob {
     }
 }
 
-/// Replaces each text by one text per alternative of the first braces, and goes on behind them.
+/// Replaces each text by one text per alternative of the first braces, and then expands the following braces.
 fn expand_braces(text: &[u8], done: &mut Vec<Vec<u8>>) {
     let close = |open: usize| {
         let mut depth = 0;
@@ -101,7 +101,7 @@ fn expand_braces(text: &[u8], done: &mut Vec<Vec<u8>>) {
 fn segments_match(segments: &[Vec<u8>], names: &[&[u8]]) -> bool {
     match segments.split_first() {
         None => names.is_empty(),
-        // A `**` at the end means everything below, and not the directory itself.
+        // A `**` at the end matches everything below the directory, but not the directory itself.
         Some((first, [])) if first == b"**" => !names.is_empty(),
         Some((first, rest)) if first == b"**" => {
             (0..=names.len()).any(|skipped| segments_match(rest, &names[skipped..]))
@@ -112,8 +112,8 @@ fn segments_match(segments: &[Vec<u8>], names: &[&[u8]]) -> bool {
     }
 }
 
-/// Matches one name. The last `*` is tried again with one more byte where the rest does not match, so that the time is at most
-/// the product of both lengths.
+/// Matches one name. If the rest does not match, the last `*` is extended by one byte, so that the time is at most the
+/// product of both lengths.
 fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut read, mut retry) = (0, 0, None);
     while read < name.len() {
@@ -144,7 +144,8 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// Returns the length of the class at the start of `pattern` if it has `byte`. A class that is not closed is a plain `[`.
+/// Returns the length of the class at the start of `pattern` if it contains `byte`. A class that is not closed is a
+/// plain `[`.
 fn class_matches(pattern: &[u8], byte: u8) -> Option<usize> {
     let negated = matches!(pattern.get(1), Some(b'!' | b'^'));
     let start = 1 + usize::from(negated);

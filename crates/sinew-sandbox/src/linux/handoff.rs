@@ -1,4 +1,4 @@
-//! A sandbox as bytes and descriptors, for another process that applies it to its child.
+//! Encodes a sandbox as bytes and descriptors, for another process that applies it to its child.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,15 +11,15 @@ use super::filter::Instruction;
 use super::notify::{Connections, receive_listener, serve};
 use crate::{Network, Refusal};
 
-/// The version of the bytes. Both sides come from one build.
+/// The version of the encoding. Both sides come from the same build.
 const VERSION: u8 = 1;
 
-/// A sandbox on its way to another process.
+/// An encoded sandbox for another process.
 #[derive(Debug)]
 pub struct Handoff<'a> {
     /// The bytes that [`receive`] decodes.
     pub bytes: Vec<u8>,
-    /// The descriptors that the other process gets with consecutive numbers, in this order.
+    /// The descriptors that the other process must receive with consecutive numbers, in this order.
     pub descriptors: Vec<BorrowedFd<'a>>,
 }
 
@@ -89,15 +89,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A sandbox that another process has prepared.
+/// A sandbox from another process.
 #[derive(Debug)]
 pub struct Received {
     application: Application,
 }
 
-/// Decodes a sandbox whose descriptors begin at the number `first`. It owns them from then on, and exec closes them.
+/// Decodes a sandbox whose descriptors begin at the number `first`. Takes ownership of the descriptors, and marks them
+/// as closed on exec.
 ///
-/// Returns `None` if the bytes are of another version.
+/// Returns `None` if the bytes have another version.
 #[must_use]
 pub fn receive(bytes: &[u8], first: i32) -> Option<Received> {
     let mut reader = Reader { bytes };
@@ -108,9 +109,10 @@ pub fn receive(bytes: &[u8], first: i32) -> Option<Received> {
     let mut descriptor = |is_there: u8| {
         (is_there == 1).then(|| {
             next += 1;
-            // SAFETY: the caller has these numbers from the process that made the bytes, and passes them on to us.
+            // SAFETY: the caller received these descriptors from the process that encoded the bytes, and passes their
+            // ownership on.
             let descriptor = unsafe { OwnedFd::from_raw_fd(next - 1) };
-            // A descriptor that is not open fails where it is used, before the program starts.
+            // If a descriptor is not open, its first use fails, before the program starts.
             let _ = rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC);
             descriptor
         })
@@ -144,29 +146,30 @@ fn connections(reader: &mut Reader<'_>) -> Option<Connections> {
 }
 
 impl Received {
-    /// Returns true if [`Received::serve`] is needed while programs run.
+    /// Returns true if [`Received::serve`] must run while programs run.
     #[must_use]
     pub fn has_supervisor(&self) -> bool {
         self.application.connections.is_some()
     }
 
-    /// Applies the sandbox to the calling process, which has one thread, before exec. Descriptors from `lowest` on are closed by
-    /// exec. With a supervisor, `channel` is the end of a socket whose other end [`Received::serve`] has.
+    /// Applies the sandbox to the calling process, which must have a single thread, before exec. Exec closes the
+    /// descriptors from `lowest` on. With a supervisor, `channel` is one end of a socket whose other end is passed to
+    /// [`Received::serve`].
     ///
-    /// It allocates nothing, so that it can run between fork and exec, also in memory that is shared with the parent.
+    /// Does not allocate, so that it can run between fork and exec, even in memory that is shared with the parent.
     ///
     /// # Errors
     /// Returns an error if the system refuses a part. The process must not run the program then.
     pub fn apply_in_child(&self, lowest: i32, channel: Option<i32>) -> io::Result<()> {
-        // SAFETY: the caller names a descriptor that is open during the call.
+        // SAFETY: the caller passes a descriptor that is open during the call.
         let channel = channel.map(|number| unsafe { BorrowedFd::borrow_raw(number) });
         self.application.apply(lowest, channel).map_err(|errno| io::Error::from_raw_os_error(errno.raw_os_error()))
     }
 
-    /// Answers calls of the programs until none is left. It blocks its thread.
+    /// Answers calls of the programs until no program is left. Blocks the calling thread.
     ///
     /// # Errors
-    /// Returns an error if the channel breaks.
+    /// Returns an error if the channel fails.
     pub fn serve(&self, channel: BorrowedFd<'_>, on_refusal: &mut dyn FnMut(Refusal)) -> io::Result<()> {
         let Some(connections) = &self.application.connections else { return Ok(()) };
         if let Some(listener) = receive_listener(channel)? {

@@ -1,4 +1,4 @@
-//! Judges files that the program itself opens, by the policy of a sandbox.
+//! Applies the policy of a sandbox to files that the program itself opens.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -14,19 +14,19 @@ use super::rules::Rules;
 use super::sandbox::{Prepared, Sandbox};
 use crate::FileUse;
 
-/// Judges files by a policy, as it applied to the file system when [`Sandbox::judge`] was called.
+/// Checks files against a policy, with the state of the file system at the time of [`Sandbox::judge`].
 ///
-/// A program that opens files itself, outside of its sandbox, asks it about each file that it has opened.
+/// A program that opens files itself, outside of its sandbox, must check each file that it has opened.
 #[derive(Debug)]
 pub struct Judge {
     prepared: Arc<Prepared>,
     layout: Layout,
-    /// Device and file number of the hidden files that have more than one name.
+    /// The device and inode numbers of hidden files that have several names.
     hidden: HashSet<(u64, u64)>,
 }
 
 impl Sandbox {
-    /// Returns a judge of files. It looks at the directories of globs that have changed.
+    /// Returns a judge of files. Reads the directories of globs that have changed.
     ///
     /// # Errors
     /// Returns an error if the sandbox is closed.
@@ -43,8 +43,8 @@ impl Sandbox {
 }
 
 impl Judge {
-    /// Returns why the policy does not allow a use of a file. `path` is absolute and free of links, `data` belongs to the file that
-    /// was opened; absent if it does not exist yet.
+    /// Returns the reason why the policy refuses a use of a file; `None` if it allows it. `path` must be absolute and
+    /// without links. `data` belongs to the opened file; `None` if it does not exist yet.
     #[must_use]
     pub fn refusal(&self, path: &Path, data: Option<&Metadata>, file_use: FileUse) -> Option<&'static str> {
         let rules = self.prepared.rules();
@@ -70,13 +70,13 @@ impl Judge {
         None
     }
 
-    /// Returns true if a cover of `path`, or of a directory above it, fits.
+    /// Returns true if `fits` returns true for a cover of `path` or of a parent directory.
     fn is_covered(&self, path: &Path, fits: impl Fn(Cover) -> bool) -> bool {
         path.ancestors().any(|above| self.layout.covers.get(above).is_some_and(|cover| fits(*cover)))
     }
 }
 
-/// Returns true if an entry names `path` or a directory above it.
+/// Returns true if an entry contains `path` or a parent directory.
 fn is_denied(entries: &[Entry], path: &Path) -> bool {
     entries.iter().any(|entry| match entry {
         Entry::Path(denied) => path.starts_with(denied) || path.starts_with(place(denied)),
@@ -87,7 +87,7 @@ fn is_denied(entries: &[Entry], path: &Path) -> bool {
 }
 
 impl Rules {
-    /// Returns true if the mode of the policy leaves `path` writable.
+    /// Returns true if the mode of the policy allows writing to `path`.
     fn allows_writing(&self, path: &Path) -> bool {
         self.mode == crate::Mode::Rules || self.writable.iter().any(|area: &PathBuf| path.starts_with(area))
     }

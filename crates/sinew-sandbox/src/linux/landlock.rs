@@ -6,11 +6,11 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 
-/// Rights of files in the kernel's interface.
+/// The rights of files in the kernel's interface.
 const WRITE_FILE: u64 = 1 << 1;
 const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
-/// All rights that change something: writing, removing and making entries, linking between directories, truncating, and
+/// All rights to change something: writing, removing and creating entries, linking between directories, truncating, and
 /// controlling devices.
 const CHANGES: u64 = WRITE_FILE | 0b1_1111_1111_0000 | REFER | TRUNCATE | IOCTL_DEV;
 const REFER: u64 = 1 << 13;
@@ -25,7 +25,7 @@ const SCOPE_SIGNALS: u64 = 1 << 1;
 pub(super) struct Abi(pub(super) u32);
 
 impl Abi {
-    /// The kernel's version; 0 if it has no Landlock.
+    /// Returns the kernel's version; 0 if it does not support Landlock.
     pub(super) fn of_kernel() -> Abi {
         // SAFETY: with a null pointer and this flag the call only returns a number.
         let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, 1) };
@@ -42,13 +42,13 @@ impl Abi {
         }
     }
 
-    /// Signals to processes outside the domain can be refused.
+    /// Returns true if signals to processes outside of the domain can be refused.
     pub(super) fn scopes_signals(self) -> bool {
         self.0 >= 6
     }
 }
 
-/// A set of rules that nobody has applied yet.
+/// A set of rules that was not applied yet.
 #[derive(Debug)]
 pub(super) struct Ruleset {
     pub(super) fd: OwnedFd,
@@ -69,7 +69,8 @@ struct PathRule {
 }
 
 impl Ruleset {
-    /// Rules that refuse every change of files, and with version 6 signals and abstract sockets to the outside.
+    /// Creates rules that refuse every change of files; from version 6 on, also signals and abstract sockets to the
+    /// outside.
     ///
     /// # Errors
     /// Returns an error if the kernel refuses.
@@ -113,14 +114,14 @@ impl Ruleset {
 /// # Errors
 /// Returns an error if the kernel refuses.
 pub(super) fn restrict_self(ruleset: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    // SAFETY: the call takes numbers only.
+    // SAFETY: the call only receives numbers.
     match unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) } {
         0 => Ok(()),
         _ => Err(last_errno()),
     }
 }
 
-/// The number of the last error. Allocates nothing.
+/// Returns the last error of the system. Does not allocate.
 pub(super) fn last_errno() -> rustix::io::Errno {
     rustix::io::Errno::from_raw_os_error(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
 }

@@ -1,4 +1,4 @@
-//! The paths that a sandbox covers: computed from the rules and what exists.
+//! Computes the paths that a sandbox covers, from its rules and the file system.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
@@ -9,36 +9,37 @@ use super::paths::{Entry, place};
 use super::rules::Rules;
 use super::scan::{Match, Scan, walk};
 
-/// A mount that covers a path. Of two for one path the greater one wins.
+/// A mount that covers a path. If a path has two, the greater one is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cover {
     /// The directory itself, so that it cannot be renamed.
     Guard,
     /// The path itself, read-only.
     ReadOnly,
-    /// An empty file that nobody may open.
+    /// An empty file that cannot be opened.
     HiddenFile,
-    /// An empty directory that nobody may open.
+    /// An empty directory that cannot be opened.
     HiddenDirectory,
 }
 
 /// The paths that a sandbox covers.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Layout {
-    /// Parents come before what they have.
+    /// Sorted, so that parents precede their contents.
     pub(super) covers: BTreeMap<PathBuf, Cover>,
     /// Denied and protected paths that do not exist.
     pub(super) missing: BTreeSet<PathBuf>,
-    /// Denied and protected paths that are links, with their targets' text.
+    /// Denied and protected paths that are links, with the targets as written in the links.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
-    /// A hidden file has a name that was not found.
+    /// True if a hidden file has another name that was not found.
     pub(super) has_unknown_names: bool,
-    /// A write-protected file has a parent that cannot be guarded.
+    /// True if a write-protected file has a parent that cannot be guarded.
     pub(super) has_open_parents: bool,
 }
 
 impl Layout {
-    /// Computes the layout. Walks the directories of globs, and with `is_first` the roots for repositories.
+    /// Computes the layout. Walks the directories of globs; with `is_first` it also searches the roots for
+    /// repositories.
     pub(super) fn new(rules: &Rules, scan: &mut Scan, repositories: &mut BTreeSet<PathBuf>, is_first: bool) -> Layout {
         let mut layout = Layout::default();
         for path in paths(&rules.deny_read).chain(&rules.deny_exec) {
@@ -67,7 +68,7 @@ impl Layout {
         layout
     }
 
-    /// Hides a path, and what it leads to if it is a link.
+    /// Hides a path, and its target if it is a link.
     fn hide(&mut self, path: &Path) {
         let place = place(path);
         let Ok(data) = place.symlink_metadata() else { return };
@@ -81,7 +82,7 @@ impl Layout {
         self.cover(place, cover);
     }
 
-    /// Makes a path read-only, and what it leads to if it is a link.
+    /// Makes a path read-only, and its target if it is a link.
     fn protect(&mut self, path: &Path, rules: &Rules) {
         let place = place(path);
         let is_open = rules.mode == crate::Mode::Rules || rules.area_of(&place).is_some();
@@ -137,7 +138,7 @@ impl Layout {
         }
     }
 
-    /// Covers the other names of files with more than one.
+    /// Covers the other names of files that have several.
     fn hide_other_names(&mut self, rules: &Rules) {
         let mut wanted: HashMap<(u64, u64), (Cover, u64)> = HashMap::new();
         for (path, cover) in &self.covers {
@@ -187,7 +188,7 @@ impl Layout {
     }
 }
 
-/// Returns the entries that are no globs.
+/// Returns the entries that are not globs.
 fn paths(entries: &[Entry]) -> impl Iterator<Item = &PathBuf> {
     entries.iter().filter_map(|entry| match entry {
         Entry::Path(path) => Some(path),

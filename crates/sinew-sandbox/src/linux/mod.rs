@@ -5,7 +5,7 @@ mod entry;
 mod filter;
 mod git;
 mod glob;
-/// A sandbox on its way to another process that applies it to its child.
+/// Sends a sandbox to another process that applies it to its child.
 pub mod handoff;
 mod judge;
 mod landlock;

@@ -1,4 +1,4 @@
-//! The mounts of a sandbox as steps.
+//! Converts the mounts of a sandbox to steps.
 
 use std::ffi::CString;
 use std::os::unix::fs::FileTypeExt;
@@ -9,22 +9,22 @@ use super::namespace::{Step, text};
 use super::rules::Rules;
 use crate::{Mode, Network};
 
-/// The devices that programs see in `/dev`. The rest is hidden: root could read a disk by its device.
+/// The devices that programs see in `/dev`. The others are hidden, because root could read a disk through its device.
 const DEVICES: [&str; 9] = ["null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm"];
 
-/// Devices by which root reads the memory.
+/// Devices through which root can read the memory.
 const MEMORY_DEVICES: [&str; 4] = ["/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore"];
 
 fn literal(value: impl Into<Vec<u8>>) -> CString {
-    // Only names of this file, which have no NUL, come here.
+    // Only names in this file are passed, and they contain no NUL.
     CString::new(value).unwrap_or_default()
 }
 
-/// Returns the steps that make the mounts of a new sandbox, except for its covers.
+/// Returns the steps that create the mounts of a new sandbox, except for its covers.
 pub(super) fn base(rules: &Rules, network: Network, mask: &Path) -> Vec<Step> {
     let mut steps = vec![Step::MakePrivate];
     match network {
-        // With an address and without a supervisor that refuses it, a connection would wait for minutes.
+        // With an address, and without a supervisor that refuses connections, they would wait for minutes.
         Network::Off if rules.mode != Mode::Rules => steps.push(Step::LoopbackAddress),
         Network::Loopback => steps.push(Step::LoopbackUp),
         Network::Off | Network::On => {}
@@ -45,7 +45,7 @@ pub(super) fn base(rules: &Rules, network: Network, mask: &Path) -> Vec<Step> {
     steps
 }
 
-/// Hides the devices that the user can open, except for those that every program may use.
+/// Returns the steps that hide the devices that the user can open, except for those that every program may use.
 fn hidden_devices(mask: &Path) -> Vec<Step> {
     let entries = std::fs::read_dir("/dev").into_iter().flatten().filter_map(Result::ok);
     let hide = |entry: std::fs::DirEntry| {
@@ -85,7 +85,8 @@ fn bind(from: &Path, to: &Path, read_only: bool) -> Step {
     Step::Bind { from: text(from), to: text(to), read_only }
 }
 
-/// Returns the steps that mount the covers for which `is_wanted` holds. `mask` is an empty file that nobody may open.
+/// Returns the steps that mount the covers for which `is_wanted` returns true. `mask` is an empty file that cannot be
+/// opened.
 pub(super) fn covers(layout: &Layout, mask: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<Step> {
     let wanted = layout.covers.iter().filter(|(path, _)| is_wanted(path));
     let step = |(path, cover): (&PathBuf, &Cover)| match cover {

@@ -1,4 +1,4 @@
-//! Namespaces that are made once and kept by descriptors, without a process that lives in them.
+//! Namespaces that are created once and kept open by descriptors, without a process in them.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -16,37 +16,39 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::landlock::{Ruleset, last_errno};
 
-/// One change of the mounts of a namespace. A child of a process with threads carries it out, so nothing of it allocates.
+/// A change to the mounts of a namespace. It is executed in a child of a process with several threads, so it must not
+/// allocate.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Mounts that others make later do not appear.
+    /// Stops the propagation of later mounts from outside.
     MakePrivate,
-    /// Keeps a copy of the mounts at a path for [`Step::Attach`]. A path that does not exist is left out.
+    /// Stores a copy of the mounts at a path for [`Step::Attach`]. Does nothing if the path does not exist.
     Copy { path: CString, slot: usize },
     /// Makes every mount read-only.
     MakeAllReadOnly,
-    /// Mounts a kept copy.
+    /// Mounts a stored copy.
     Attach { slot: usize, path: CString },
-    /// Mounts an empty directory of the memory. A path that does not exist is left out.
+    /// Mounts an empty tmpfs. Does nothing if the path does not exist.
     Memory { path: CString, mode: CString },
-    /// Mounts a path onto another one, or onto itself. A path that does not exist any more is left out.
+    /// Binds a path to another one, or to itself. Does nothing if the path does not exist any more.
     Bind { from: CString, to: CString, read_only: bool },
-    /// Mounts an empty directory that nobody may open. A path that does not exist any more is left out.
+    /// Mounts an empty directory that cannot be opened. Does nothing if the path does not exist any more.
     HideDirectory { path: CString },
-    /// Switches the loopback interface on.
+    /// Enables the loopback interface.
     LoopbackUp,
-    /// Gives the loopback interface its address and leaves it off. Programs that list the interfaces expect one.
+    /// Sets the address of the loopback interface without enabling it, because programs that list the interfaces expect
+    /// one.
     LoopbackAddress,
-    /// Lets programs change what lies below a path. A path that does not exist is left out.
+    /// Lets programs change everything below a path. Does nothing if the path does not exist.
     Allow { path: CString },
 }
 
-/// Returns a path as the system calls take it. A path with a NUL cannot exist; it becomes an empty one, which is never found.
+/// Converts a path for system calls. A path with a NUL cannot exist; it becomes an empty one, which is never found.
 pub(super) fn text(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
 }
 
-/// The namespaces to make.
+/// The namespaces to create.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) user: bool,
@@ -65,7 +67,7 @@ pub(super) struct Namespaces {
     root: OwnedFd,
 }
 
-/// A step that failed, by its number, and the system's error. The number is `usize::MAX` before the first step.
+/// A step that failed, by its index, and the system's error. The index is `usize::MAX` before the first step.
 #[derive(Debug)]
 pub(super) struct StepError {
     pub(super) step: usize,
@@ -84,11 +86,11 @@ impl From<Errno> for StepError {
     }
 }
 
-/// The step that a child reports when all were carried out.
+/// The index that a child reports after all steps have succeeded.
 const DONE: u32 = u32::MAX - 1;
 
 impl Namespaces {
-    /// Makes namespaces and carries out the steps in them.
+    /// Creates namespaces and executes the steps in them.
     ///
     /// # Errors
     /// Returns an error if the system refuses the namespaces or a step.
@@ -102,7 +104,7 @@ impl Namespaces {
         let maps = if wanted.user { Some(Maps::of_caller()?) } else { None };
         let mut slots = room(steps);
         let child = Child::fork(|socket| {
-            // SAFETY: the call takes a number only.
+            // SAFETY: the call only receives a number.
             if unsafe { libc::unshare(flags) } != 0 {
                 return Err((u32::MAX, last_errno()));
             }
@@ -130,7 +132,7 @@ impl Namespaces {
         })
     }
 
-    /// Carries out further steps. Programs may run in the namespaces meanwhile.
+    /// Executes further steps. Programs may run in the namespaces at the same time.
     ///
     /// # Errors
     /// Returns an error if the system refuses a step.
@@ -143,7 +145,7 @@ impl Namespaces {
         child.receive()
     }
 
-    /// Moves the calling process, which has one thread, into the namespaces.
+    /// Moves the calling process, which must have a single thread, into the namespaces.
     fn join(&self) -> rustix::io::Result<()> {
         for namespace in [self.user.as_ref(), Some(&self.mount)].into_iter().flatten() {
             set_namespace(namespace.as_fd())?;
@@ -160,7 +162,7 @@ impl Namespaces {
     }
 }
 
-/// Carries out `work` in a child that then ends. The child allocates nothing.
+/// Runs `work` in a child, which exits afterwards. The child does not allocate.
 ///
 /// # Errors
 /// Returns the error of `work`.
@@ -174,18 +176,18 @@ pub(super) fn try_in_child(work: impl FnOnce() -> rustix::io::Result<()>) -> io:
 /// # Errors
 /// Returns an error if the system refuses.
 pub(super) fn set_namespace(namespace: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    // SAFETY: the call takes numbers only.
+    // SAFETY: the call only receives numbers.
     match unsafe { libc::setns(namespace.as_raw_fd(), 0) } {
         0 => Ok(()),
         _ => Err(last_errno()),
     }
 }
 
-/// The numbers of users and groups in a new user namespace: the same as outside.
+/// The mapping of users and groups in a new user namespace: ids are the same as outside.
 struct Maps {
     users: String,
     groups: String,
-    /// An ordinary user must give up `setgroups` before it may write a map of groups.
+    /// True if `setgroups` must be disabled before groups can be mapped, as for users other than root.
     denies_setgroups: bool,
 }
 
@@ -215,7 +217,7 @@ impl Maps {
     }
 }
 
-/// Returns a map that keeps all numbers that the caller's own map has.
+/// Returns a map that keeps all ids of the caller's own map.
 fn identity(map: &str) -> String {
     let line = |line: &str| {
         let mut parts = line.split_whitespace();
@@ -225,7 +227,7 @@ fn identity(map: &str) -> String {
     map.lines().filter_map(line).collect()
 }
 
-/// A child that works for its parent and ends. It is killed and collected when this is dropped.
+/// A child that works for its parent and exits. Dropping this kills the child and waits for it.
 struct Child {
     pid: i32,
     socket: OwnedFd,
@@ -235,18 +237,18 @@ impl Child {
     fn fork(work: impl FnOnce(BorrowedFd<'_>) -> Result<(), (u32, Errno)>) -> io::Result<Child> {
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        // SAFETY: the child calls the system only, allocates nothing, and leaves by `_exit`.
+        // SAFETY: the child only makes system calls, does not allocate, and ends with `_exit`.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                // Also after a panic the child does not go on as a second copy of the parent.
+                // Even after a panic, the child must not continue as a second copy of the parent.
                 let end = EndOfProcess;
                 block_signals();
                 match work(theirs.as_fd()) {
                     Ok(()) => report(theirs.as_fd(), DONE, None),
                     Err((step, errno)) => report(theirs.as_fd(), step, Some(errno)),
                 }
-                // The parent opens the namespaces by this process.
+                // The parent opens the namespaces through this process.
                 wait_for_byte(theirs.as_fd());
                 drop(end);
                 unreachable!("the process has ended")
@@ -277,7 +279,7 @@ impl Child {
     }
 
     fn go_on(&self) {
-        // A child that is gone is noticed where its report is read.
+        // If the child has ended, reading its report fails.
         let _ = rustix::net::send(&self.socket, b"g", rustix::net::SendFlags::NOSIGNAL);
     }
 }
@@ -285,7 +287,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         let mut status = 0;
-        // SAFETY: the number is that of our child, which nobody else waits for.
+        // SAFETY: the id is that of our child, which no other code waits for.
         unsafe {
             libc::kill(self.pid, libc::SIGKILL);
             while libc::waitpid(self.pid, &mut status, 0) == -1 && last_errno() == Errno::INTR {}
@@ -294,7 +296,7 @@ impl Drop for Child {
 }
 
 fn block_signals() {
-    // SAFETY: the set is ours and initialised before it is used.
+    // SAFETY: the set belongs to this function, and is initialised before it is used.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
@@ -303,12 +305,12 @@ fn block_signals() {
     }
 }
 
-/// Ends the process when it is dropped.
+/// Exits the process when it is dropped.
 struct EndOfProcess;
 
 impl Drop for EndOfProcess {
     fn drop(&mut self) {
-        // SAFETY: the call takes a number only.
+        // SAFETY: the call only receives a number.
         unsafe { libc::_exit(0) }
     }
 }
@@ -317,7 +319,7 @@ fn report(socket: BorrowedFd<'_>, step: u32, errno: Option<Errno>) {
     let mut record = [0u8; 8];
     record[..4].copy_from_slice(&step.to_le_bytes());
     record[4..].copy_from_slice(&errno.map_or(0, Errno::raw_os_error).to_le_bytes());
-    // A parent that is gone needs no report.
+    // If the parent has ended, no report is needed.
     let _ = rustix::net::send(socket, &record, rustix::net::SendFlags::NOSIGNAL);
 }
 
@@ -326,7 +328,7 @@ fn wait_for_byte(socket: BorrowedFd<'_>) {
     while rustix::io::read(socket, &mut byte) == Err(Errno::INTR) {}
 }
 
-/// Returns room for the copies of the steps. It is made before the fork.
+/// Allocates space for the copies of the steps, before the fork.
 fn room(steps: &[Step]) -> Vec<Option<OwnedFd>> {
     let slots = steps.iter().filter_map(|step| match step {
         Step::Copy { slot, .. } => Some(slot + 1),
@@ -373,9 +375,9 @@ fn carry_out_step(step: &Step, slots: &mut [Option<OwnedFd>], ruleset: Option<&R
             request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
         }),
         Step::LoopbackAddress => change_loopback(libc::SIOCSIFADDR as _, |request| {
-            // The family, the port and 127.0.0.1, as an address for IPv4 has them.
+            // The family, the port and 127.0.0.1, in the layout of an IPv4 address.
             let bytes = [0, 0, 127, 0, 0, 1].map(u8::cast_signed);
-            // SAFETY: the field is the one that this request has, and all zeros are a valid value of it.
+            // SAFETY: this request uses this field, and all zeros are a valid value of it.
             let address = unsafe { &mut request.ifr_ifru.ifru_addr };
             address.sa_family = libc::AF_INET as libc::sa_family_t;
             for (to, from) in address.sa_data.iter_mut().zip(bytes) {
@@ -389,7 +391,7 @@ fn carry_out_step(step: &Step, slots: &mut [Option<OwnedFd>], ruleset: Option<&R
     }
 }
 
-/// Turns the error of a path that does not exist into `None`.
+/// Converts the error that a path does not exist to `None`.
 fn existing<T>(result: rustix::io::Result<T>) -> rustix::io::Result<Option<T>> {
     match result {
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -397,7 +399,7 @@ fn existing<T>(result: rustix::io::Result<T>) -> rustix::io::Result<Option<T>> {
     }
 }
 
-/// Copies the mounts at a path. A link at its end is not followed.
+/// Copies the mounts at a path. If the path is a link, it is not followed.
 fn copy(path: &CStr) -> rustix::io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC

@@ -1,7 +1,8 @@
-//! The supervisor of `connect`: decides by what the path leads to, and connects itself. It also makes pairs of datagram sockets:
-//! pairs of sequenced packets, which keep messages apart too and cannot be sent to other addresses.
+//! The supervisor of `connect`: checks the target of the call, and makes the connection itself. It also creates pairs
+//! of datagram sockets, as pairs of sequenced packets, which preserve message boundaries too and cannot send to other
+//! addresses.
 //!
-//! It never lets a call continue: another thread of the program could change the address after it was judged.
+//! It never lets a call continue, because another thread of the program could change the address after the check.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,18 +22,18 @@ use crate::{Network, Refusal, RefusalKind};
 #[derive(Debug, Clone)]
 pub(super) struct Connections {
     pub(super) network: Network,
-    /// Programs have a network namespace of their own, and so abstract sockets of their own.
+    /// True if programs have their own network namespace, and therefore their own abstract sockets.
     pub(super) is_private: bool,
     pub(super) limits_sockets: bool,
-    /// Sockets that are allowed.
+    /// The sockets that are allowed.
     pub(super) sockets: Vec<PathBuf>,
-    /// Directories in which sockets are allowed that are newer than the sandbox.
+    /// Directories in which sockets are allowed if they are newer than the sandbox.
     pub(super) areas: Vec<PathBuf>,
-    /// The time of the sandbox, in seconds and nanoseconds.
+    /// The creation time of the sandbox, in seconds and nanoseconds.
     pub(super) created: (i64, u32),
 }
 
-/// A call that waits for its answer.
+/// A call that waits for its result.
 struct Call {
     id: u64,
     thread: i32,
@@ -41,18 +42,18 @@ struct Call {
 }
 
 impl Call {
-    /// The descriptor of `connect`.
+    /// Returns the descriptor of `connect`.
     fn socket(&self) -> i32 {
         self.arguments[0] as i32
     }
 
-    /// The place of the address of `connect`, and its length.
+    /// Returns the position of the address of `connect`, and its length.
     fn address(&self) -> (u64, usize) {
         (self.arguments[1], self.arguments[2] as u32 as usize)
     }
 }
 
-/// The longest address.
+/// The maximum length of an address in bytes.
 const LONGEST_ADDRESS: usize = 128;
 
 /// Answers calls until no process is left that can make one.
@@ -75,7 +76,7 @@ pub(super) fn serve(listener: OwnedFd, connections: &Connections, on_refusal: &m
         match decide(listener.as_fd(), &call, connections) {
             Ok(connect) if !connect.can_wait => answer(listener.as_fd(), call.id, connect.run()),
             Ok(connect) => {
-                // Other programs are not to wait for this one.
+                // Connects on another thread, so that other programs do not wait for this one.
                 let id = call.id;
                 let waiting = listener.try_clone().and_then(|listener| {
                     std::thread::Builder::new()
@@ -95,12 +96,12 @@ pub(super) fn serve(listener: OwnedFd, connections: &Connections, on_refusal: &m
 }
 
 fn receive(listener: BorrowedFd<'_>) -> Option<Call> {
-    // SAFETY: all zeros are what the kernel asks for, and the structure lives during the call.
+    // SAFETY: the kernel requires zeros, and the structure lives during the call.
     let notification = unsafe {
         let mut notification: libc::seccomp_notif = std::mem::zeroed();
         match libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV as _, &raw mut notification) {
             0 => notification,
-            // The caller is gone.
+            // The caller has ended.
             _ => return None,
         }
     };
@@ -115,7 +116,7 @@ fn receive(listener: BorrowedFd<'_>) -> Option<Call> {
 fn answer(listener: BorrowedFd<'_>, id: u64, result: rustix::io::Result<()>) {
     let error = result.err().map_or(0, |errno| -errno.raw_os_error());
     let mut response = libc::seccomp_notif_resp { id, val: 0, error, flags: 0 };
-    // SAFETY: the structure lives during the call. A caller that is gone needs no answer.
+    // SAFETY: the structure lives during the call. A caller that has ended needs no result.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw mut response) };
 }
 
@@ -124,7 +125,7 @@ fn is_waiting(listener: BorrowedFd<'_>, id: u64) -> bool {
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _, &raw const id) == 0 }
 }
 
-/// Makes a pair of sockets for the program in place of a pair of datagram sockets.
+/// Creates a pair of sockets for the program instead of a pair of datagram sockets.
 fn make_pair(listener: BorrowedFd<'_>, call: &Call) -> rustix::io::Result<()> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     let [_, kind, _, place, ..] = call.arguments;
@@ -147,18 +148,18 @@ fn make_pair(listener: BorrowedFd<'_>, call: &Call) -> rustix::io::Result<()> {
     }
     let ours = libc::iovec { iov_base: numbers.as_mut_ptr().cast(), iov_len: size_of_val(&numbers) };
     let theirs = libc::iovec { iov_base: place as usize as *mut libc::c_void, iov_len: size_of_val(&numbers) };
-    // SAFETY: our buffer is as long as said. The other address is the program's, which the kernel checks.
+    // SAFETY: our buffer has the given length. The other address belongs to the program, and the kernel checks it.
     match unsafe { libc::process_vm_writev(call.thread, &raw const ours, 1, &raw const theirs, 1, 0) } {
         8 => Ok(()),
         _ => Err(Errno::FAULT),
     }
 }
 
-/// A connection that is allowed.
+/// An allowed connection.
 struct Connect {
     socket: OwnedFd,
     address: Vec<u8>,
-    /// Keeps the socket's file while the address names it.
+    /// Keeps the socket's file open while the address refers to it.
     _file: Option<OwnedFd>,
     can_wait: bool,
 }
@@ -166,7 +167,7 @@ struct Connect {
 impl Connect {
     fn run(self) -> rustix::io::Result<()> {
         let length = self.address.len() as libc::socklen_t;
-        // SAFETY: the address is ours and as long as said. The kernel checks what it has.
+        // SAFETY: the address belongs to us and has the given length. The kernel checks its contents.
         match unsafe { libc::connect(self.socket.as_raw_fd(), self.address.as_ptr().cast(), length) } {
             0 => Ok(()),
             _ => Err(last_errno()),
@@ -188,7 +189,7 @@ fn decide(listener: BorrowedFd<'_>, call: &Call, connections: &Connections) -> R
     let domain = rustix::net::sockopt::socket_domain(&socket).map_err(plain)?;
     let connect = |address, file| Connect { socket, address, _file: file, can_wait };
     let family = address.get(..2).map_or(0, |family| u16::from_ne_bytes([family[0], family[1]]));
-    // No family ends a connection.
+    // This address family ends a connection.
     if i32::from(family) == libc::AF_UNSPEC {
         return Ok(connect(address, None));
     }
@@ -217,7 +218,7 @@ fn decide(listener: BorrowedFd<'_>, call: &Call, connections: &Connections) -> R
     }
 }
 
-/// Judges the address of a Unix socket, and returns an address that means the same file for this process.
+/// Checks the address of a Unix socket, and returns an address of the same file for this process.
 fn unix_address(call: &Call, address: &[u8], connections: &Connections) -> Result<(Option<OwnedFd>, Vec<u8>), Refused> {
     let refuse = |target: String| (Errno::ACCESS, Some(Refusal { kind: RefusalKind::Socket, target: Some(target) }));
     let Some(path) = unix_path(address) else {
@@ -243,7 +244,7 @@ fn unix_path(address: &[u8]) -> Option<&Path> {
     (!path.is_empty()).then(|| Path::new(OsStr::from_bytes(path)))
 }
 
-/// Opens a path as the program sees it, links in it included.
+/// Opens a path as the program sees it, including links.
 fn open_for(call: &Call, path: &Path) -> rustix::io::Result<OwnedFd> {
     let of_thread = |name: &str| format!("/proc/{}/{name}", call.thread);
     let root = rustix::fs::open(of_thread("root"), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -268,7 +269,7 @@ fn is_allowed(file: &OwnedFd, connections: &Connections) -> rustix::io::Result<b
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     let data = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, wanted)?;
     if !FileType::from_raw_mode(data.stx_mode.into()).is_socket() {
-        // The connection fails by itself.
+        // The connection will fail anyway.
         return Ok(true);
     }
     let device = rustix::fs::makedev(data.stx_dev_major, data.stx_dev_minor);
@@ -293,7 +294,7 @@ fn read_address(call: &Call) -> rustix::io::Result<Vec<u8>> {
     let mut address = vec![0; length];
     let ours = libc::iovec { iov_base: address.as_mut_ptr().cast(), iov_len: address.len() };
     let theirs = libc::iovec { iov_base: place as usize as *mut libc::c_void, iov_len: length };
-    // SAFETY: our buffer is as long as said. The other address is the program's, which the kernel checks.
+    // SAFETY: our buffer has the given length. The other address belongs to the program, and the kernel checks it.
     let count = unsafe { libc::process_vm_readv(call.thread, &raw const ours, 1, &raw const theirs, 1, 0) };
     match usize::try_from(count) {
         Ok(count) if count == length => Ok(address),
@@ -302,17 +303,17 @@ fn read_address(call: &Call) -> rustix::io::Result<Vec<u8>> {
     }
 }
 
-/// Takes a copy of the program's descriptor.
+/// Duplicates the program's descriptor.
 fn take_socket(call: &Call) -> rustix::io::Result<OwnedFd> {
-    /// A descriptor of a thread, from Linux 6.9 on.
+    /// Requests a descriptor of a thread, which requires Linux 6.9.
     const OF_THREAD: u32 = libc::O_EXCL as u32;
     let open = |process: i32, flags: u32| {
-        // SAFETY: the call takes numbers only.
+        // SAFETY: the call only receives numbers.
         let result = unsafe { libc::syscall(libc::SYS_pidfd_open, process, flags) };
         descriptor(result)
     };
     let process = open(call.thread, OF_THREAD).or_else(|_| open(leader(call.thread).unwrap_or(call.thread), 0))?;
-    // SAFETY: the call takes numbers only.
+    // SAFETY: the call only receives numbers.
     descriptor(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), call.socket(), 0) })
 }
 

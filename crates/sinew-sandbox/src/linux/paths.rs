@@ -1,4 +1,4 @@
-//! Entries of a policy as paths.
+//! Converts entries of a policy to paths.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -15,10 +15,11 @@ pub(super) enum Entry {
     Glob(Glob),
 }
 
-/// Replaces a leading `~`, `$HOME` or `${HOME}` by the home directory.
+/// Replaces a leading `~`, `$HOME` or `${HOME}` with the home directory.
 ///
 /// # Errors
-/// Returns an error if the entry is empty, has a NUL, names another user's home, or needs a home directory that is unknown.
+/// Returns an error if the entry is empty, contains a NUL, names another user's home, or needs a home directory that is
+/// unknown.
 fn expand_home(entry: &str, surroundings: &Surroundings) -> Result<PathBuf> {
     if entry.is_empty() || entry.contains('\0') {
         return Err(Error::invalid(format!("Sandbox.create: {entry:?} is not a path")));
@@ -37,7 +38,7 @@ fn expand_home(entry: &str, surroundings: &Surroundings) -> Result<PathBuf> {
     }
 }
 
-/// Resolves `.` and `..` without looking at the file system.
+/// Resolves `.` and `..` without accessing the file system.
 fn normalize(path: &Path) -> PathBuf {
     let mut result = PathBuf::new();
     for component in path.components() {
@@ -52,18 +53,18 @@ fn normalize(path: &Path) -> PathBuf {
     result
 }
 
-/// Returns the absolute path of an entry that is no glob.
+/// Returns the absolute path of an entry that is not a glob.
 ///
 /// # Errors
-/// Returns an error if the entry is no path.
+/// Returns an error if the entry is not a valid path.
 pub(super) fn absolute(entry: &str, base: &Path, surroundings: &Surroundings) -> Result<PathBuf> {
     Ok(normalize(&base.join(expand_home(entry, surroundings)?)))
 }
 
-/// Returns the paths and globs that an entry means: one for each of `bases` if it is relative.
+/// Returns the paths and globs of an entry: one for each of `bases` if it is relative.
 ///
 /// # Errors
-/// Returns an error if the entry is no path, or no glob.
+/// Returns an error if the entry is not a valid path or glob.
 pub(super) fn entries(entry: &str, bases: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<Entry>> {
     let expanded = expand_home(entry, surroundings)?;
     let mut found = Vec::new();
@@ -74,7 +75,7 @@ pub(super) fn entries(entry: &str, bases: &[PathBuf], surroundings: &Surrounding
         } else if entry.contains('/') {
             Entry::Glob(Glob::new(&resolve_base(&path))?)
         } else {
-            // A name with wildcards and without directories matches at any depth.
+            // A glob without directories matches at any depth.
             Entry::Glob(Glob::new(&base.join("**").join(&expanded))?)
         });
         if expanded.is_absolute() {
@@ -99,7 +100,7 @@ fn resolve_base(path: &Path) -> PathBuf {
     resolved.join(rest.as_path())
 }
 
-/// Returns the place of a path: the links in its directories are resolved, and the last name is kept, whether it exists or not.
+/// Resolves the links in the directories of a path, and keeps its last name, which need not exist.
 pub(super) fn place(path: &Path) -> PathBuf {
     let mut missing: Vec<OsString> = Vec::new();
     let mut at = path;

@@ -1,4 +1,4 @@
-//! A policy with its paths resolved.
+//! Resolves the paths of a policy.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
@@ -30,7 +30,7 @@ const SECRETS: [&str; 15] = [
     "snap/chromium",
 ];
 
-/// Names that a root and a repository have protected by default, beside the files of git.
+/// Names in roots and repositories that are protected by default, in addition to the files of git.
 const PROTECTED: [&str; 12] = [
     ".sinew",
     ".claude",
@@ -52,14 +52,15 @@ pub(super) struct Rules {
     pub(super) mode: Mode,
     /// The directories whose entries are protected, and to which relative entries are relative.
     pub(super) roots: Vec<PathBuf>,
-    /// The writable paths that exist, temporary directories included. Empty in [`Mode::Rules`], where all paths are writable.
+    /// The writable paths that exist, temporary directories included. Empty in [`Mode::Rules`], where all paths are
+    /// writable.
     pub(super) writable: Vec<PathBuf>,
     pub(super) home: Option<PathBuf>,
     pub(super) deny_read: Vec<Entry>,
     pub(super) deny_write: Vec<Entry>,
     pub(super) deny_exec: Vec<PathBuf>,
     pub(super) protected: Vec<Entry>,
-    /// The default protection is on: repositories are looked for.
+    /// True if the default protection is enabled, which searches for repositories.
     pub(super) protects_repositories: bool,
     pub(super) sockets: Vec<PathBuf>,
 }
@@ -68,8 +69,8 @@ impl Rules {
     /// Resolves the entries of a policy.
     ///
     /// # Errors
-    /// Returns an error that names the entry if a root is missing, a link, `/` or the home directory, or if entries contradict
-    /// each other.
+    /// Returns an error that names the entry if a root is missing, a link, `/` or the home directory, or if entries
+    /// contradict each other.
     pub(super) fn new(policy: &Policy, surroundings: &Surroundings) -> Result<Rules> {
         check_combination(policy)?;
         let home = surroundings.home.as_deref().and_then(|home| home.canonicalize().ok());
@@ -109,7 +110,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// A root that is denied as a whole is a contradiction.
+    /// Rejects a policy that denies a whole root, because that is a contradiction.
     fn check_roots(&self, policy: &Policy) -> Result<()> {
         if policy.mode != Mode::Workspace {
             return Ok(());
@@ -128,7 +129,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the globs of what is denied and protected. Those of [`Rules::deny_read`] come first.
+    /// Returns the globs of denied and protected entries. Those of [`Rules::deny_read`] come first.
     pub(super) fn globs(&self) -> impl Iterator<Item = &Glob> {
         self.deny_read.iter().chain(&self.deny_write).chain(&self.protected).filter_map(|entry| match entry {
             Entry::Glob(glob) => Some(glob),
@@ -141,7 +142,7 @@ impl Rules {
         PROTECTED.iter().map(|name| tree.join(name))
     }
 
-    /// Returns the writable directory that has `path`: in [`Mode::Rules`] a root or the home directory.
+    /// Returns the writable directory that contains `path`: in [`Mode::Rules`] a root or the home directory.
     pub(super) fn area_of(&self, path: &Path) -> Option<&Path> {
         let areas = match self.mode {
             Mode::Rules => self.roots.iter().chain(&self.home),
@@ -218,7 +219,7 @@ fn writable(policy: &Policy, roots: &[PathBuf], write: Vec<Entry>, surroundings:
     paths
 }
 
-/// Looks up the programs of `denyExec`: every file of a name on `PATH`.
+/// Finds the programs of `denyExec`: every file with such a name in `PATH`.
 fn programs(names: &[String], bases: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<PathBuf>> {
     let mut programs = Vec::new();
     for name in names {

@@ -27,7 +27,7 @@ use super::strength::{Granted, status};
 use super::take_back::{Holding, take_back};
 use crate::{Enforcement, Mode, Network, Policy, Refusal, Status, Surroundings};
 
-/// A compiled policy. Clones share it, and threads may use it at the same time.
+/// A compiled policy. Clones share it, and it can be used from several threads at the same time.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     status: Arc<Status>,
@@ -43,12 +43,12 @@ impl PartialEq for Sandbox {
 impl Eq for Sandbox {}
 
 impl Sandbox {
-    /// Compiles a policy, makes its namespaces and masks, and tries them once. It reads the directories of globs, and in the roots
-    /// it looks for repositories.
+    /// Compiles a policy, creates its namespaces and masks, and tests them once. Reads the directories of globs, and
+    /// searches the roots for repositories.
     ///
     /// # Errors
-    /// Returns an error that names the entry if the policy contradicts itself or a root is missing, a link or too wide; and if a
-    /// promise of [`Policy::required`] cannot be enforced on this system.
+    /// Returns an error that names the entry if the policy contradicts itself, or if a root is missing, a link or too
+    /// wide; and if a promise of [`Policy::required`] cannot be enforced on this system.
     pub fn prepare(policy: &Policy, surroundings: &Surroundings) -> Result<Sandbox> {
         let Some(architecture) = Architecture::of_program() else {
             return Err(Error::new(
@@ -62,13 +62,13 @@ impl Sandbox {
         Ok(Sandbox { status, prepared: Arc::new(Mutex::new(Some(Arc::new(prepared.0)))) })
     }
 
-    /// Returns what is enforced, by what, and what is missing.
+    /// Returns what is enforced, by which mechanism, and what is missing.
     #[must_use]
     pub fn status(&self) -> &Status {
         &self.status
     }
 
-    /// Prepares one command: masks that were lost are mounted again, and what globs match by now is covered.
+    /// Prepares one command: mounts lost masks again, and covers paths that globs match now.
     ///
     /// # Errors
     /// Returns an error if the sandbox is closed, or if the system refuses a mount.
@@ -80,12 +80,12 @@ impl Sandbox {
         Ok(Entry::new(prepared))
     }
 
-    /// Returns what commands enter; absent after [`Sandbox::close`].
+    /// Returns the part that commands enter; `None` after [`Sandbox::close`].
     pub(super) fn prepared(&self) -> Option<Arc<Prepared>> {
         self.prepared.lock().clone()
     }
 
-    /// Closes the sandbox. Commands that run keep theirs; new ones are refused. Closing it again does nothing.
+    /// Closes the sandbox. Running commands keep theirs; new ones are refused. Closing it again has no effect.
     pub fn close(&self) {
         *self.prepared.lock() = None;
     }
@@ -116,7 +116,7 @@ fn check_required(policy: &Policy, status: &Status, refused: Option<&str>) -> Re
 pub(super) struct Prepared {
     pub(super) application: Application,
     namespaces: Option<Namespaces>,
-    /// Why the system refuses namespaces.
+    /// The reason why the system refuses namespaces.
     refused: Option<String>,
     rules: Rules,
     temp: PathBuf,
@@ -128,9 +128,9 @@ struct State {
     scan: Scan,
     repositories: BTreeSet<PathBuf>,
     layout: Layout,
-    /// Paths whose covers were mounted.
+    /// The paths whose covers were mounted.
     mounted: BTreeSet<PathBuf>,
-    /// Commands that run.
+    /// The number of running commands.
     running: usize,
     holding: Holding,
 }
@@ -182,7 +182,7 @@ impl Prepared {
             }
             application.ruleset = ruleset.map(|ruleset| ruleset.fd);
             if try_application(&application).is_err() && application.connections.is_some() {
-                // Another sandbox around this one answers calls already.
+                // An outer sandbox answers calls already.
                 granted.notification = false;
                 application.connections = None;
                 application.filter = generate(architecture, &filter_options(policy, granted));
@@ -204,12 +204,12 @@ impl Prepared {
         Ok((Prepared { application, namespaces, refused, rules, temp, state: Mutex::new(state) }, status))
     }
 
-    /// A command begins. What appeared at protected paths is the user's if no command ran, and is covered.
+    /// Begins a command. If no command is running, new protected paths were created by the user, and are covered.
     pub(super) fn arrive(&self) -> Result<()> {
         let mut state = self.state.lock();
         if state.running > 0 {
             let State { layout, holding, .. } = &mut *state;
-            // The commands that run report it when they end: their own check finds nothing more.
+            // These refusals are dropped: the check at the end of the running commands finds only later paths.
             take_back(layout, holding);
         }
         self.cover(&mut state)?;
@@ -217,7 +217,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// A command ends.
+    /// Ends a command, and moves away protected paths that commands created. Returns one refusal for each.
     pub(super) fn leave(&self) -> Vec<Refusal> {
         let mut state = self.state.lock();
         state.running -= 1;
@@ -225,7 +225,7 @@ impl Prepared {
         take_back(layout, holding)
     }
 
-    /// Takes back what commands created so far.
+    /// Moves away protected paths that commands created so far. Returns one refusal for each.
     pub(super) fn take_back(&self) -> Vec<Refusal> {
         let State { layout, holding, .. } = &mut *self.state.lock();
         take_back(layout, holding)
@@ -235,13 +235,13 @@ impl Prepared {
         &self.rules
     }
 
-    /// Returns the paths that the rules cover now.
+    /// Returns the paths that the rules cover in the current file system.
     pub(super) fn layout(&self) -> Layout {
         let State { scan, repositories, .. } = &mut *self.state.lock();
         Layout::new(&self.rules, scan, repositories, false)
     }
 
-    /// Covers what changed.
+    /// Covers paths that changed.
     pub(super) fn refresh(&self) -> Result<()> {
         self.cover(&mut self.state.lock())
     }
@@ -265,7 +265,7 @@ impl Prepared {
     }
 }
 
-/// Makes an empty file that nobody may open. The mounts of it stay when it is deleted.
+/// Creates an empty file that cannot be opened. Its mounts remain when the file is deleted.
 fn mask(temp: &Path) -> Result<NamedTempFile> {
     let make = || {
         let file = tempfile::Builder::new().prefix(".sinew-mask-").tempfile_in(temp)?;
@@ -275,7 +275,7 @@ fn mask(temp: &Path) -> Result<NamedTempFile> {
     make().map_err(|cause| Error::io(format!("Sandbox: failed to make a mask in {temp:?}"), &cause))
 }
 
-/// Makes the namespaces, or returns why the system refuses them.
+/// Creates the namespaces, or returns the reason why the system refuses them.
 fn make_namespaces(
     policy: &Policy,
     rules: &Rules,
@@ -287,7 +287,7 @@ fn make_namespaces(
     let mut steps = mounts::base(rules, policy.network(), mask.path());
     steps.extend(mounts::covers(layout, mask.path(), |_| true));
     let wanted = |user| Wanted { user, network: policy.network() != Network::On, ipc: policy.mode != Mode::Rules };
-    // Root can do without a user namespace where the system refuses it.
+    // Root does not need a user namespace if the system refuses it.
     Namespaces::create(wanted(true), &steps, ruleset)
         .or_else(|error| match rustix::process::geteuid().is_root() {
             true => Namespaces::create(wanted(false), &steps, ruleset),
@@ -345,7 +345,7 @@ fn application(
     })
 }
 
-/// Applies a sandbox to a child that then ends.
+/// Applies a sandbox to a child, which then exits.
 fn try_application(application: &Application) -> io::Result<()> {
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;

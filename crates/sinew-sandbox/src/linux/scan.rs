@@ -1,4 +1,5 @@
-//! Finds what the globs of a policy match, and repositories. A directory that did not change since it was read is not read again.
+//! Finds the matches of a policy's globs, and repositories. Directories that have not changed since the last scan are
+//! not read again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -9,16 +10,16 @@ use std::time::{Duration, SystemTime};
 
 use super::glob::Glob;
 
-/// A directory that changed less than this before it was read may change again under the same time stamp.
+/// If a directory changed less than this before it was read, another change may have the same time stamp.
 const UNSTABLE: Duration = Duration::from_millis(50);
 
-/// Directories without files of a user.
+/// Directories without files of users.
 const SKIPPED: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// The reason why a path was found.
+/// Why a path was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Match {
-    /// A glob matches, by its number.
+    /// A glob matches; contains its index.
     Glob(usize),
     /// It is the `.git` of a repository.
     Repository,
@@ -32,7 +33,7 @@ struct Directory {
     matches: Vec<(OsString, Match)>,
 }
 
-/// The directories that were read, and what matched in them.
+/// The directories that were read, and the matches in them.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     globs: Vec<Glob>,
@@ -44,8 +45,9 @@ impl Scan {
         Scan { globs, directories: HashMap::new() }
     }
 
-    /// Returns what matches below the bases of the globs and below `roots`: one walk for all globs together. Links match and are
-    /// not followed. A directory that cannot be read is empty: programs of the same user cannot read it either.
+    /// Returns the matches below the bases of the globs and below `roots`, with one walk for all globs. Links can
+    /// match, but are not followed. A directory that cannot be read counts as empty, because programs of the same user
+    /// cannot read it either.
     pub(super) fn matches(&mut self, roots: &[PathBuf]) -> Vec<(Match, PathBuf)> {
         let bases: BTreeSet<PathBuf> =
             self.globs.iter().map(|glob| glob.base.clone()).chain(roots.iter().cloned()).collect();
@@ -93,7 +95,7 @@ impl Scan {
     }
 }
 
-/// Calls `visit` with the path and the file number of every entry below `base`. Nothing is kept.
+/// Calls `visit` with the path and the inode number of every entry below `base`. Stores nothing.
 pub(super) fn walk(base: &Path, visit: &mut dyn FnMut(&Path, u64)) {
     let mut waiting = vec![base.to_path_buf()];
     while let Some(path) = waiting.pop() {

@@ -1,4 +1,4 @@
-//! The strength of each promise, from what the system granted.
+//! Computes the strength of each promise from the mechanisms that the system granted.
 
 use super::landlock::Abi;
 use super::layout::{Cover, Layout};
@@ -6,12 +6,12 @@ use super::paths::Entry;
 use super::rules::Rules;
 use crate::{Mode, Network, Policy, PromiseStatus, Status};
 
-/// The mechanisms that the system granted when they were tried.
+/// The mechanisms that worked in a test.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Granted {
     pub(super) namespaces: bool,
     pub(super) landlock: Abi,
-    /// `connect` can be answered by a supervisor.
+    /// True if a supervisor can answer `connect`.
     pub(super) notification: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Takes back what commands created at protected paths.
+//! Moves away protected paths that commands created.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,7 +10,8 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use super::layout::Layout;
 use crate::{Refusal, RefusalKind};
 
-/// The directory for what was taken back. It is made when something is, and stays: the files are the user's.
+/// The directory for files that were moved away. It is created when it is first needed, and is not deleted, because the
+/// files belong to the user.
 #[derive(Debug)]
 pub(super) struct Holding {
     temp: PathBuf,
@@ -34,7 +35,8 @@ impl Holding {
     }
 }
 
-/// Moves away what exists at the missing paths of a layout, and restores its links. Returns one refusal for each path.
+/// Moves away everything that exists at the missing paths of a layout, and restores its links. Returns one refusal for
+/// each path.
 pub(super) fn take_back(layout: &Layout, holding: &mut Holding) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     let mut refuse = |path: &Path, result: io::Result<()>| {
@@ -64,13 +66,13 @@ pub(super) fn take_back(layout: &Layout, holding: &mut Holding) -> Vec<Refusal> 
     refusals
 }
 
-/// Returns the first directory of a path that has become a link. The path had none when it was resolved.
+/// Returns the first directory of a path that has become a link. The path contained no links when it was resolved.
 fn first_link(path: &Path) -> Option<PathBuf> {
     let parents: Vec<&Path> = path.ancestors().skip(1).collect();
     parents.into_iter().rev().find(|parent| parent.is_symlink()).map(Path::to_path_buf)
 }
 
-/// Opens the directory of a path; a link on the way is an error.
+/// Opens the directory of a path; fails if a directory of the path is a link.
 fn open_parent(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -91,7 +93,7 @@ fn move_away(path: &Path, holding: &mut Holding) -> io::Result<()> {
         Err(rustix::io::Errno::XDEV) => {}
         other => return Ok(other?),
     }
-    // The same path by the open directory, which no program can replace by a link.
+    // The same path through the open directory, which no program can replace with a link.
     let from = PathBuf::from(format!("/proc/self/fd/{}", parent.as_raw_fd())).join(name);
     copy(&from, &to)?;
     match from.symlink_metadata()?.is_dir() {
@@ -100,7 +102,7 @@ fn move_away(path: &Path, holding: &mut Holding) -> io::Result<()> {
     }
 }
 
-/// Copies files, directories and links; other kinds have no contents to keep.
+/// Copies files, directories and links; other types have no contents to keep.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let data = from.symlink_metadata()?;
     if data.is_symlink() {
@@ -136,7 +138,7 @@ mod tests {
         std::fs::create_dir(root.join(".claude")).unwrap();
         std::fs::write(root.join(".claude/s"), "kept").unwrap();
         std::fs::write(root.join("hooks"), "evil").unwrap();
-        // A directory of the path became a link to another place, which must stay as it is.
+        // A directory of the path became a link to another directory, which must not change.
         std::fs::create_dir(root.join("other")).unwrap();
         std::fs::write(root.join("other/config.toml"), "other").unwrap();
         std::os::unix::fs::symlink("other", root.join(".cargo")).unwrap();

@@ -1,4 +1,4 @@
-//! Plays one row after another: folders, setup, sandbox, attempt, check.
+//! Runs the rows of a table: directories, setup, sandbox, attempt, check.
 #![allow(dead_code, reason = "every test file uses a part")]
 
 use std::fs::File;
@@ -12,10 +12,10 @@ use serde_json::Value;
 use sinew_sandbox::{Mode, Network, Policy, Protect, Sandbox, Surroundings};
 use tempfile::TempDir;
 
-/// The ordinary user of the tests: nobody.
+/// The ordinary user of the tests: `nobody`.
 const USER: u32 = 65534;
 
-/// Rows of attacks and uses.
+/// The rows of attacks and uses.
 pub(crate) struct Table {
     kit: Vec<(String, String)>,
     rows: Vec<Value>,
@@ -46,7 +46,7 @@ pub(crate) enum Outcome {
     Skipped,
 }
 
-/// A folder that is not below a directory for temporary files, which programs may write.
+/// Creates a directory outside of the directories for temporary files, to which programs may write.
 pub(crate) fn folder() -> TempDir {
     let candidates = [env!("CARGO_TARGET_TMPDIR"), "/srv", "/opt"];
     let is_temporary = |path: &Path| path.starts_with("/tmp") || path.starts_with("/var/tmp");
@@ -71,7 +71,7 @@ pub(crate) fn run_as_user(folder: &Path, test: &str, variable: &str) {
     assert!(status.success(), "{test} as an ordinary user");
 }
 
-/// The folders of one row.
+/// The directories of one row.
 struct Places {
     root: PathBuf,
     out: PathBuf,
@@ -97,7 +97,7 @@ impl Places {
     fn bash(&self, args: &[&str]) -> Command {
         let mut command = Command::new("bash");
         command.args(args).current_dir(&self.root).env("HOME", &self.home).env("TMPDIR", &self.temp);
-        // The ordinary user of the tests has no shell of his own, which tmux would start.
+        // The ordinary user of the tests has no login shell, which tmux would start.
         command.env("SHELL", "/bin/sh");
         command.stdin(Stdio::null());
         command
@@ -123,7 +123,7 @@ impl Player {
         Player { folder: folder.to_path_buf(), kit }
     }
 
-    /// Plays the rows whose name contains `only`, some at a time. Rows come back in their order.
+    /// Runs the rows whose name contains `only`, several at a time. Results are in the order of the rows.
     pub(crate) fn play(&self, table: &Table, only: &str, with_sandbox: bool) -> Vec<(String, Outcome)> {
         let rows: Vec<&Value> = table.rows.iter().filter(|row| row["id"].as_str().unwrap().contains(only)).collect();
         let next = AtomicUsize::new(0);
@@ -143,7 +143,7 @@ impl Player {
         outcomes.into_iter().map(|(at, outcome)| (rows[at]["id"].as_str().unwrap().to_string(), outcome)).collect()
     }
 
-    /// Plays a row, with or without a sandbox.
+    /// Runs a row, with or without a sandbox.
     fn play_row(&self, row: &Value, with_sandbox: bool) -> Outcome {
         let id = row["id"].as_str().unwrap();
         let is_root = rustix::process::geteuid().is_root();
@@ -211,7 +211,7 @@ fn attempt(places: &Places, sandbox: Option<&Sandbox>, line: &str, inherited: Op
     command.stdout(log.try_clone().unwrap()).stderr(log);
     if let Some(file) = &inherited {
         let number = file.as_raw_fd();
-        // SAFETY: the call takes numbers only.
+        // SAFETY: the call only receives numbers.
         unsafe {
             command.pre_exec(move || match libc::dup2(number, 9) {
                 9 => Ok(()),

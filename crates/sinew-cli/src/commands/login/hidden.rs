@@ -1,4 +1,4 @@
-//! A line of the terminal that is not shown while it is typed.
+//! Reads a line from the terminal without echo.
 
 use std::io::BufRead;
 
@@ -8,21 +8,21 @@ use crate::failure::Failure;
 use crate::output::tell;
 use crate::sys::hide_typing;
 
-/// Characters of a line at most.
+/// The maximum length of a line in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// Says `prompt` and reads a line: what is pasted at once is not shown either. The keys that end programs end it too,
-/// so that the terminal is put back first.
+/// Prints `prompt` and reads a line without echo, even if it is pasted at once. Keys that send signals cancel it, so
+/// that the terminal is restored first.
 ///
 /// # Errors
-/// The terminal cannot be asked, or the user has ended it.
+/// Returns an error if there is no terminal, or if the user cancelled.
 pub(super) async fn line(prompt: &str) -> Result<String, Failure> {
     let hidden = hide_typing();
     let shown = hidden.map_err(|error| Failure::failed(format!("failed to read from the terminal: {error}")))?;
     tell(prompt);
     let (send, typed) = oneshot::channel();
     std::thread::spawn(move || {
-        // Whoever waited may have gone.
+        // The receiver may have been dropped.
         let _ = send.send(typed_line(std::io::stdin().lock()));
     });
     let typed = typed.await.ok().flatten();
@@ -30,7 +30,7 @@ pub(super) async fn line(prompt: &str) -> Result<String, Failure> {
     typed.ok_or_else(|| Failure { code: 130, ..Failure::failed("login: cancelled; nothing was stored") })
 }
 
-/// Reads what is typed until Enter; None where it was ended instead.
+/// Reads input until Enter; returns `None` if it was cancelled.
 fn typed_line(input: impl BufRead) -> Option<String> {
     let mut line = Vec::new();
     for byte in input.bytes() {

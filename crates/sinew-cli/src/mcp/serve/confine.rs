@@ -1,4 +1,4 @@
-//! The rights of the server to files, held by the kernel: a fault in the checks of `roots` leads no further than this.
+//! Restricts the server's access to files by the kernel, so that a bug in the checks of `roots` has no further effect.
 
 use std::os::fd::OwnedFd;
 
@@ -10,26 +10,26 @@ use super::roots::Roots;
 use crate::failure::Failure;
 use crate::sys::landlock::{Rights, confine};
 
-/// Facts about this process that a search asks for: its processors, and the mounts and watches that a workspace needs.
+/// System files that a search reads: about the processors, and the mounts and watches that a workspace needs.
 const FACTS: [&str; 4] =
     ["/proc/self/mountinfo", "/proc/self/cgroup", "/proc/sys/fs/inotify/max_user_watches", "/sys/fs/cgroup"];
 
-/// Limits of the server.
+/// The permissions of the server.
 pub(super) struct Limits {
-    /// Files below the roots may be changed.
+    /// True if files below the roots may be changed.
     pub(super) edit: bool,
-    /// The network is needed.
+    /// True if the network is needed.
     pub(super) network: bool,
-    /// Searches keep an index.
+    /// True if searches use an index.
     pub(super) index: bool,
 }
 
-/// Confines this process, which has one thread yet: it reads below the roots, and the ignore rules that hold there; it writes
-/// below the roots where that is allowed, and its index. Nothing is confined where the kernel has no Landlock. What is given
-/// back is to be held until the end.
+/// Restricts this process, which must still have a single thread. It may read below the roots, and the ignore rules
+/// that apply there; it may write below the roots if that is allowed, and in its index. Does nothing if the kernel does
+/// not support Landlock. The caller must keep the returned descriptors until the end.
 ///
 /// # Errors
-/// The kernel has Landlock and refuses.
+/// Returns an error if the kernel supports Landlock and refuses the restrictions.
 pub(super) fn run(roots: &Roots, sinew: &Sinew, limits: &Limits) -> Result<Vec<OwnedFd>, Failure> {
     let mut read: Vec<_> = FACTS.iter().map(Into::into).collect();
     for root in roots.all() {
@@ -39,7 +39,7 @@ pub(super) fn run(roots: &Roots, sinew: &Sinew, limits: &Limits) -> Result<Vec<O
     let mut write = if limits.edit { roots.all() } else { Vec::new() };
     if let Some(cache) = sinew.index_cache.as_ref().filter(|_| limits.index) {
         let index = cache.join("index");
-        // Where it cannot be made nothing is kept in it either.
+        // If the directory cannot be created, there is no index either.
         let _ = std::fs::create_dir_all(cache).and_then(|()| private_folder(&index));
         write.push(index);
     }

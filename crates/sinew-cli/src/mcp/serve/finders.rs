@@ -1,4 +1,4 @@
-//! `fuzzy_find` and `html_to_markdown`, which the agent itself has in other forms: `@` mentions, and `fetch`.
+//! The tools `fuzzy_find` and `html_to_markdown`. The agent has `@` mentions and `fetch` instead.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use sinew_tools::Searches;
 
 use super::roots::Roots;
 
-/// Names of one result.
+/// The maximum number of names in a result.
 const MOST: usize = 100;
 
 type Work = dyn Fn(Map<String, Value>, &CancelToken) -> Result<ServedOutput, String> + Send + Sync;
@@ -51,7 +51,7 @@ impl ServedTool for Finder {
             match done {
                 Ok(output) => output.unwrap_or_else(ServedOutput::error),
                 Err(failure) => match failure.try_into_panic() {
-                    // The server makes an answer of it.
+                    // The server converts the panic to an error.
                     Ok(panic) => std::panic::resume_unwind(panic),
                     Err(_) => ServedOutput::error("The call was ended."),
                 },
@@ -68,7 +68,7 @@ struct FindArguments {
     limit: Option<usize>,
 }
 
-/// Finds files by the letters of their path.
+/// Returns the tool that finds files by the letters of their path.
 pub(super) fn fuzzy_find(searches: Arc<Searches>, roots: Roots) -> Arc<dyn ServedTool> {
     let input = json!({
         "type": "object",
@@ -97,7 +97,7 @@ pub(super) fn fuzzy_find(searches: Arc<Searches>, roots: Roots) -> Arc<dyn Serve
         roots.check(&real)?;
         let options = FindOptions { max_results: limit.unwrap_or(20).min(MOST), ..FindOptions::new(&real, query) };
         let found = searches.fuzzy_find(&options, cancel).map_err(|error| error.message().to_string())?;
-        // Somebody may have put another folder there since it was looked at.
+        // The directory may have been replaced since it was checked.
         roots.check(&found.root)?;
         let total = found.total_matches;
         let paths: Vec<String> = found
@@ -128,7 +128,7 @@ struct HtmlArguments {
     clean: bool,
 }
 
-/// Turns HTML into Markdown.
+/// Returns the tool that converts HTML to Markdown.
 pub(super) fn html_to_markdown() -> Arc<dyn ServedTool> {
     let input = json!({
         "type": "object",

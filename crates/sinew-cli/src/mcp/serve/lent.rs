@@ -1,4 +1,4 @@
-//! Tools of the agent as tools of the protocol: the same texts and limits.
+//! Serves tools of the agent over the protocol, with the same texts and limits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use tokio::sync::RwLock;
 
 use super::roots::Roots;
 
-/// Calls that change something run alone; the others run side by side.
+/// Calls that change something run alone; the others run at the same time.
 pub(super) type Gate = Arc<RwLock<()>>;
 
 struct Lent {
@@ -24,7 +24,7 @@ struct Lent {
     calls: AtomicU64,
 }
 
-/// Lends a tool for files below `roots`.
+/// Serves a tool for files below `roots`.
 pub(super) fn tool(tool: Arc<dyn Tool>, roots: Roots, gate: Gate) -> Arc<dyn ServedTool> {
     Arc::new(Lent { tool, roots, gate, calls: AtomicU64::new(1) })
 }
@@ -89,7 +89,7 @@ impl ServedTool for Lent {
 }
 
 impl Lent {
-    /// Looks at the paths that a call names: one, or a list of them.
+    /// Checks the paths that a call names: a single one, or a list.
     fn check_paths(&self, arguments: &Value) -> Result<(), String> {
         (self.tool.semantics().subjects)(arguments).iter().try_for_each(|subject| match subject {
             Subject::Path { path, .. } | Subject::OtherPath(path) => self.roots.check_named(path),

@@ -1,9 +1,9 @@
-//! `sinew mcp serve`: the core's tools for other agents, over standard input and output or over HTTP.
+//! Implements `sinew mcp serve`: serves Sinew's tools to other agents, over standard input and output or over HTTP.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `roots` | which files the tools may open |
-//! | `confine` | the same, held by the kernel |
+//! | `roots` | checks which files the tools may open |
+//! | `confine` | the same restriction by the kernel |
 //! | `lent` | tools of the agent as tools of the protocol |
 //! | `finders` | the two tools that only this server has |
 //! | `pipes` | standard input and output |
@@ -33,13 +33,13 @@ use crate::startup::Startup;
 use roots::Roots;
 use web::Place;
 
-/// The values that `--allow` may have: tools that change files, and commands.
+/// The values of `--allow`: tools that change files, and commands.
 const EDITS: &str = "edit";
 const COMMANDS: &str = "bash";
 const ALLOWED: [&str; 2] = [EDITS, COMMANDS];
 
-/// Returns the place of a tool in the list of a client, and the value of `--allow` that it needs. `None` if it is not
-/// served: it acts on the session, on the network or on earlier calls.
+/// Returns the position of a tool in the list for clients, and the value of `--allow` that it needs. Returns `None` if
+/// it is not served, because it uses the session, the network or earlier calls.
 fn served(tool: &dyn Tool) -> Option<(u8, Option<&'static str>)> {
     let Semantics { kind, presentation, .. } = tool.semantics();
     match (kind, presentation.output) {
@@ -51,11 +51,11 @@ fn served(tool: &dyn Tool) -> Option<(u8, Option<&'static str>)> {
     }
 }
 
-/// Serves until standard input ends, or over HTTP until a signal comes; gives the exit code.
+/// Serves until standard input ends, or over HTTP until a signal arrives; returns the exit code.
 ///
 /// # Errors
-/// A root is no folder, a flag names an unknown tool, the address cannot be listened at, or the client on standard input does
-/// not speak the protocol.
+/// Returns an error if a root is not a directory, a flag names an unknown tool, the server cannot listen on the
+/// address, or the client on standard input does not speak the protocol.
 pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure> {
     output::warn(warnings);
     startup.check_settings()?;
@@ -63,7 +63,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
     let place = Place::find(startup)?;
     let allowed = allowed(startup)?;
     let searches = Arc::new(searches(startup, &roots));
-    // Commands of `bash` are the user's own, which no folder holds.
+    // Commands of `bash` run with the user's permissions, which no directory limits.
     #[cfg(target_os = "linux")]
     let _held = match allowed.contains(&COMMANDS) {
         true => Vec::new(),
@@ -74,7 +74,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
         }
     };
     let failed = |error: std::io::Error| Failure::failed(format!("failed to serve tools: {error}"));
-    // One thread for the protocol: the tools work on threads of their own.
+    // The protocol needs one thread, because tools run on their own threads.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {
         let host = host(startup, roots.first(), &searches);
@@ -85,7 +85,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
         let Some(place) = place else {
             let (input, out) = pipes::open();
             let served = serve(tools, options, input, out.stream).await;
-            // A shell that cannot be ended is ended by its keeper.
+            // If a shell does not stop, its keeper terminates it.
             let _ = close().await;
             out.written.await;
             return served.map(|()| 0).map_err(failed);
@@ -94,12 +94,12 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
         let _ = close().await;
         served
     });
-    // Standard input is read on a thread that nobody can wake.
+    // The thread that reads standard input cannot be woken up.
     runtime.shutdown_background();
     served
 }
 
-/// The values of `--allow`.
+/// Returns the values of `--allow`.
 fn allowed(startup: &Startup) -> Result<Vec<&str>, Failure> {
     let given = startup.args.tools.allow.iter().flat_map(|list| list.split(','));
     let allowed: Vec<&str> = given.map(str::trim).collect();
@@ -109,7 +109,7 @@ fn allowed(startup: &Startup) -> Result<Vec<&str>, Failure> {
     }
 }
 
-/// The tools that the flags leave, in a fixed order.
+/// Returns the tools that the flags enable, in a fixed order.
 fn tools(
     startup: &Startup,
     host: &Arc<Host>,
@@ -126,11 +126,11 @@ fn tools(
             needs.is_none_or(|needs| allowed.contains(&needs)).then_some((place, tool))
         })
         .collect();
-    // What shows content comes before what does not.
+    // Tools that return contents are listed before the others.
     lent.sort_by_key(|(place, tool)| (*place, !tool.semantics().effects.reads_files));
     let lent = lent.into_iter().map(|(_, tool)| lent::tool(tool, roots.clone(), Arc::clone(&gate)));
     let mut tools: Vec<Arc<dyn ServedTool>> = lent.collect();
-    // Behind `find`, which it is like.
+    // Listed after `find`, which is similar.
     let at = tools.len().min(2);
     tools.insert(at, finders::fuzzy_find(Arc::clone(searches), roots.clone()));
     tools.push(finders::html_to_markdown());
@@ -143,13 +143,13 @@ fn tools(
     Ok(tools)
 }
 
-/// Searches that keep the roots and nothing above them in view.
+/// Returns a search service that indexes the roots, and no directory above them.
 fn searches(startup: &Startup, roots: &Roots) -> Searches {
     let sinew = Arc::new(startup.new_sinew());
     Searches::new(sinew, if startup.settings.search.is_indexed() { roots.all() } else { Vec::new() })
 }
 
-/// The host of the tools: as in a session, without anybody to ask, a network or a session's files.
+/// Builds the host of the tools: as in a session, but without questions, network and session files.
 fn host(startup: &Startup, cwd: PathBuf, searches: &Arc<Searches>) -> Arc<Host> {
     let Startup { environment, settings, .. } = startup;
     Host::new(HostOptions {

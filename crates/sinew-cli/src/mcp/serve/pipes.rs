@@ -1,4 +1,4 @@
-//! Standard input and output as streams: each is moved by a thread of its own, and keys of providers do not pass.
+//! Standard input and output as streams: a thread transfers each, and masks keys of providers in the output.
 
 use std::io::Read;
 
@@ -9,13 +9,13 @@ use tokio::sync::oneshot;
 
 use crate::output;
 
-/// Bytes that wait between a thread and the protocol.
+/// The size in bytes of the buffer between a thread and the protocol.
 const BUFFER: usize = 64 * 1024;
 
-/// The way out.
+/// Standard output.
 pub(super) struct Out {
     pub(super) stream: DuplexStream,
-    /// Resolves once everything is written, after `stream` is dropped.
+    /// Resolves when everything is written, after `stream` was dropped.
     pub(super) written: Written,
 }
 
@@ -28,13 +28,13 @@ impl IntoFuture for Written {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            // A writer that failed has nobody who reads.
+            // If the writer failed, the other end is closed.
             let _ = self.0.await;
         })
     }
 }
 
-/// Opens both. To be called within a runtime.
+/// Opens both streams. Must be called within a runtime.
 pub(super) fn open() -> (DuplexStream, Out) {
     let (ours, mut theirs) = tokio::io::duplex(BUFFER);
     let runtime = Handle::current();
@@ -44,7 +44,7 @@ pub(super) fn open() -> (DuplexStream, Out) {
         loop {
             let count = match input.read(&mut bytes) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                // A standard input that cannot be read has ended.
+                // An error of standard input counts as its end.
                 Ok(0) | Err(_) => return,
                 Ok(count) => count,
             };
@@ -69,7 +69,7 @@ pub(super) fn open() -> (DuplexStream, Out) {
                 }
             });
         }
-        // Nobody may wait any more.
+        // The receiver may have been dropped.
         let _ = done.send(());
     });
     (ours, Out { stream, written: Written(told) })

@@ -1,4 +1,5 @@
-//! The folders below which files may be opened. What counts is the file that was opened, not the path that was named.
+//! The directories below which files may be opened. The file that was actually opened is checked, not the path in the
+//! call.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,15 +9,15 @@ use sinew_tools::{PathCheck, PathPolicy};
 use crate::failure::Failure;
 use crate::startup::Startup;
 
-/// Folders without links; at least one.
+/// The resolved paths of the directories; at least one.
 #[derive(Clone)]
 pub(super) struct Roots(Arc<Vec<PathBuf>>);
 
 impl Roots {
-    /// The folders of `--root`, else the working folder.
+    /// Returns the directories of `--root`, or otherwise the working directory.
     ///
     /// # Errors
-    /// One of them is no folder.
+    /// Returns an error if one of them is not a directory.
     pub(super) fn find(startup: &Startup) -> Result<Roots, Failure> {
         let Startup { args, paths, .. } = startup;
         let mut roots = Vec::new();
@@ -34,20 +35,20 @@ impl Roots {
         Ok(Roots(Arc::new(roots)))
     }
 
-    /// The folder in which relative paths begin.
+    /// Returns the directory for relative paths.
     pub(super) fn first(&self) -> PathBuf {
         self.0[0].clone()
     }
 
-    /// All of them.
+    /// Returns all directories.
     pub(super) fn all(&self) -> Vec<PathBuf> {
         self.0.to_vec()
     }
 
-    /// Checks that a path without links lies below a root.
+    /// Checks that a resolved path is below a root.
     ///
     /// # Errors
-    /// It does not: the reason, for the model.
+    /// Returns the reason for the model if it is not.
     pub(super) fn check(&self, path: &Path) -> Result<(), String> {
         match self.0.iter().any(|root| path.starts_with(root)) {
             true => Ok(()),
@@ -55,11 +56,11 @@ impl Roots {
         }
     }
 
-    /// Checks that the path of a call lies below a root, as far as it exists: whether a file elsewhere exists is nobody's
-    /// business either.
+    /// Checks that the path of a call is below a root, resolving the part of it that exists. The error does not reveal
+    /// whether a file outside of the roots exists.
     ///
     /// # Errors
-    /// It does not.
+    /// Returns an error if the path is outside of all roots.
     pub(super) fn check_named(&self, name: &str) -> Result<(), String> {
         let path = self.0[0].join(name);
         let existing = path.ancestors().find_map(|part| part.canonicalize().ok());
@@ -70,7 +71,7 @@ impl Roots {
         self.0.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// A word for the model of the client.
+    /// Returns instructions for the client's model.
     pub(super) fn instructions(&self) -> String {
         format!("Tools for files below {}. Relative paths begin in {}.", self.named(), self.0[0].display())
     }

@@ -1,4 +1,4 @@
-//! `--http`: the address to listen at, and the token without which nobody is served.
+//! Implements `--http`: the address to listen on, and the token that every request requires.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -13,22 +13,23 @@ use crate::output::{stderr, tell};
 use crate::startup::Startup;
 use crate::sys::signals;
 
-/// Characters of a token that nobody guesses.
+/// The minimum number of characters in a token, so that it cannot be guessed.
 const TOKEN_LENGTH: usize = 16;
 
-/// The place to serve at, and for whom.
+/// The address to serve on, and the token.
 pub(super) struct Place {
     address: SocketAddr,
     token: String,
-    /// The token was made here: nobody knows it yet.
+    /// True if the token was generated here and must be shown to the user.
     is_new: bool,
 }
 
 impl Place {
-    /// Reads the flags; None where tools are served on standard input and output.
+    /// Reads the flags; returns `None` if tools are served on standard input and output.
     ///
     /// # Errors
-    /// The flags name no address, or no token.
+    /// Returns an error if the address is invalid, if the variable of `--token-env` has no valid token, or if that flag
+    /// is used without `--http`.
     pub(super) fn find(startup: &Startup) -> Result<Option<Place>, Failure> {
         let McpArgs { http, token_env, .. } = &startup.args.mcp;
         let Some(http) = http else {
@@ -51,10 +52,10 @@ impl Place {
         Ok(Some(Place { address, token: token.to_string(), is_new: false }))
     }
 
-    /// Serves until a signal ends the program; gives the exit code.
+    /// Serves until a signal ends the program; returns the exit code.
     ///
     /// # Errors
-    /// The address cannot be listened at.
+    /// Returns an error if the server cannot listen on the address.
     pub(super) async fn serve(self, service: Service) -> Result<u8, Failure> {
         let Place { address, token, is_new } = self;
         let signalled = signals();
@@ -66,7 +67,7 @@ impl Place {
         }
         tell(&format!("Serving at http://{bound}{PATH}"));
         if is_new {
-            // The one time that it is shown: it is known to nobody, so that it is hidden by nobody.
+            // Shown only once. The token is not registered as a secret yet, so it is not masked.
             stderr(&format!("Token (shown once): {token}\n"));
         }
         tokio::select! {
@@ -77,7 +78,7 @@ impl Place {
     }
 }
 
-/// Reads `[HOST:]PORT`; the empty text is a free port. Without a host only this machine can reach it.
+/// Parses `[HOST:]PORT`; an empty text means a free port. Without a host only this machine can connect.
 fn read_address(text: &str) -> Result<SocketAddr, String> {
     let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     if text.is_empty() {

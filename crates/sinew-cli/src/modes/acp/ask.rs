@@ -1,4 +1,4 @@
-//! Questions and permissions, on their way to the person at the editor.
+//! Sends questions and permission requests to the user of the editor.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use super::wire::Wire;
 const ALLOW: &str = "allow";
 const ALLOW_SESSION: &str = "allow_session";
 const REJECT: &str = "reject";
-/// The answer of a form to its one question.
+/// The name of the only field in a form.
 const ANSWER: &str = "answer";
 
-/// Asks the person at the editor. Nothing waits for less than their answer: a question ends with the turn that asks it.
+/// Asks the user of the editor. There is no time limit: a question ends with the turn that asks it.
 pub(super) struct Asker {
     wire: Wire,
     ids: Arc<CallIds>,
-    /// The session, once it is open: nobody is asked before.
+    /// The session, set when it is open; questions before that are not asked.
     pub(super) session: std::sync::OnceLock<(acp::SessionId, PumpHandle)>,
-    /// The editor shows forms.
+    /// True if the editor supports forms.
     forms: bool,
 }
 
@@ -33,10 +33,10 @@ impl Asker {
         Asker { wire, ids, session: std::sync::OnceLock::new(), forms }
     }
 
-    /// Lets the person choose; none where they chose nothing, or nobody answers.
+    /// Shows the options to the user; returns `None` if the user selects none, or nobody answers.
     async fn choose(&self, call: acp::ToolCallUpdate, options: Vec<acp::PermissionOption>) -> Option<String> {
         let (session, pump) = self.session.get()?;
-        // What led to the question stands in front of it.
+        // Shows what led to the question before the question.
         pump.caught_up().await;
         let request = acp::RequestPermissionRequest::new(session.clone(), call, options);
         let answer: acp::RequestPermissionResponse =
@@ -47,11 +47,11 @@ impl Asker {
         }
     }
 
-    /// One question; none where the person wants to answer none.
+    /// Asks one question; returns `None` if the user declines to answer.
     async fn one(&self, question: &Question) -> Option<String> {
         match self.forms {
             true => self.form(question).await,
-            // Without forms only what can be chosen can be asked.
+            // Without forms, only questions with options can be asked.
             false if question.options.is_empty() => Some(question.unanswered()),
             false => {
                 let id = self.ids.current("question");
@@ -97,7 +97,7 @@ impl Asker {
             acp::ElicitationContentValue::Integer(number) => number.to_string(),
             acp::ElicitationContentValue::Number(number) => number.to_string(),
             acp::ElicitationContentValue::Boolean(value) => value.to_string(),
-            // A kind of answer that nobody asked for.
+            // A type of answer that was not requested.
             _ => return None,
         })
     }
@@ -123,7 +123,8 @@ impl Ask for Asker {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
             let ApprovalRequest { call, tool, arguments, rule, .. } = request;
-            // The whole command, with its variables and its folder: a person says yes to what they have read.
+            // The whole command with its variables and directory, so that the user sees everything that is being
+            // approved.
             let title = request.command_text().unwrap_or_else(|| tool_call::title(tool, arguments, None));
             let mut meta = acp::Meta::new();
             meta.insert("sinew".into(), serde_json::json!({"tool": tool, "rule": rule}));
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(frame["method"], "session/request_permission");
         let title = frame["params"]["toolCall"]["title"].as_str().unwrap();
         assert!(["rm -r build\n", "cwd: \"/x\"", "env: A=\"b\""].iter().all(|part| title.contains(part)), "{title}");
-        // The clock goes on by itself as soon as nothing else can.
+        // The paused clock advances when nothing else can run.
         tokio::time::sleep(HOUR).await;
         assert!(!answer.is_finished());
         assert!(frames.try_recv().is_err(), "the question still stands");

@@ -1,4 +1,4 @@
-//! The editor's files: unsaved texts count for tools, and what tools write goes through the editor where it offers that.
+//! The editor's files: tools see unsaved texts, and write through the editor if it supports that.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,21 +15,21 @@ use super::map::Changes;
 use super::tool_call::FileChange;
 use super::wire::Wire;
 
-/// The time that a tool waits for the editor before the disk counts.
+/// The time limit of a request to the editor, after which the file on disk is used.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Silences in a row after which the editor is no longer asked.
+/// The number of consecutive timeouts after which the editor is not asked any more.
 const SILENCES: u32 = 3;
-/// Changes whose calls have not ended yet.
+/// The maximum number of changes whose calls have not ended yet.
 const CHANGES: usize = 64;
 
-/// The abilities that the editor lends.
+/// The file requests that the editor supports.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lent {
     pub(super) reads: bool,
     pub(super) writes: bool,
 }
 
-/// The files of one session at its editor.
+/// The files of one session in the editor.
 pub(super) struct ClientFiles {
     wire: Wire,
     session: acp::SessionId,
@@ -45,7 +45,7 @@ impl ClientFiles {
         ClientFiles { wire, session, root, lent, changes, runtime: Handle::current(), silences: AtomicU32::new(0) }
     }
 
-    /// Asks the editor; none where it refuses or is silent.
+    /// Sends a request to the editor; returns `None` if it refuses or does not answer.
     fn ask<R: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Option<R> {
         if self.silences.load(Ordering::Relaxed) >= SILENCES {
             return None;
@@ -55,7 +55,7 @@ impl ClientFiles {
         match answered {
             Ok(answer) => {
                 self.silences.store(0, Ordering::Relaxed);
-                // A file that the editor does not know, or may not touch: the disk counts.
+                // If the editor does not know the file or may not access it, the file on disk is used.
                 answer.ok()
             }
             Err(_) => {

@@ -1,4 +1,5 @@
-//! Events of a session as updates of the protocol, live and from a file. Both ways give messages and calls the same ids.
+//! Converts events of a session, and messages of a session file, to updates of the protocol. Both conversions give
+//! messages and calls the same ids.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -16,12 +17,12 @@ use sinew_tools::semantics::{ToolKind, changed_lines};
 use super::tool_call::{self, FileChange};
 use crate::modes::turn_limit;
 
-/// The ids of calls within a session: a provider's ids are unique within a message only.
+/// The ids of calls within a session, because the ids of a provider are only unique within a message.
 #[derive(Debug, Default)]
 pub(super) struct CallIds(Mutex<HashMap<String, usize>>);
 
 impl CallIds {
-    /// The id of a call that begins.
+    /// Returns the id of a call that begins.
     fn begin(&self, id: &str) -> acp::ToolCallId {
         let mut known = self.0.lock();
         let count = known.entry(id.to_string()).or_default();
@@ -29,7 +30,7 @@ impl CallIds {
         name(id, *count)
     }
 
-    /// The id of the call that began last under this id.
+    /// Returns the id of the last call that began with this provider's id.
     pub(super) fn current(&self, id: &str) -> acp::ToolCallId {
         let known = self.0.lock();
         name(id, known.get(id).copied().unwrap_or(1))
@@ -43,21 +44,21 @@ fn name(id: &str, count: usize) -> acp::ToolCallId {
     }
 }
 
-/// Changes of files in the order in which tools made them, until the ends of their calls are told.
+/// File changes in the order in which tools made them; removed when the end of their call is sent.
 pub(super) type Changes = Arc<Mutex<VecDeque<FileChange>>>;
 
-/// Turns events into updates, one after another.
+/// Converts a sequence of events to updates.
 pub(super) struct Mapper {
     cwd: PathBuf,
     ids: Arc<CallIds>,
     changes: Changes,
-    /// The editor shows notices.
+    /// True if the editor shows notices.
     notices: bool,
-    /// The message that grows.
+    /// The message that is being streamed.
     message: Option<acp::MessageId>,
-    /// The time at which the last answer began, and the number that did in that millisecond.
+    /// The time at which the last answer began, and its index among those of the same millisecond.
     last_answer: (i64, usize),
-    /// Calls that began and have not ended: id of the provider, and the editor's.
+    /// Calls that have not ended: the provider's id and the editor's.
     open: Vec<(String, acp::ToolCallId)>,
 }
 
@@ -66,7 +67,7 @@ impl Mapper {
         Mapper { cwd, ids, changes, notices, message: None, last_answer: (0, 0), open: Vec::new() }
     }
 
-    /// The updates that an event is.
+    /// Converts an event to updates.
     pub(super) fn event(&mut self, event: &Event) -> Vec<acp::SessionUpdate> {
         match event {
             Event::MessageStart { message: AgentMessage::Assistant(message) } => {
@@ -98,7 +99,7 @@ impl Mapper {
             Event::ToolExecutionEnd { tool_call_id, tool_name, result, is_error } => {
                 self.ended(tool_call_id, tool_name, result, *is_error)
             }
-            // A call that never ran, because its turn was ended or tried again.
+            // Ends calls that never ran because their turn was aborted or retried.
             Event::TurnEnd { .. } | Event::AgentEnd { .. } | Event::AutoRetryStart { .. } => {
                 let mut updates = self.close();
                 if let Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } = event {
@@ -126,13 +127,13 @@ impl Mapper {
         }
     }
 
-    /// Ends the calls that are open.
+    /// Ends the open calls.
     pub(super) fn close(&mut self) -> Vec<acp::SessionUpdate> {
         let failed = || acp::ToolCallUpdateFields::new().status(acp::ToolCallStatus::Failed);
         self.open.drain(..).map(|(_, id)| update(id, failed())).collect()
     }
 
-    /// A line for the person at the editor.
+    /// Returns a notice for the user of the editor.
     pub(super) fn warning(&self, text: &str) -> acp::SessionUpdate {
         if self.notices {
             return acp::SessionUpdate::Notice(acp::Notice::new(acp::NoticeSeverity::Warning, text));
@@ -159,7 +160,8 @@ impl Mapper {
         }
     }
 
-    /// The id of the next answer: when it was made, which a session file keeps, and its place in that millisecond.
+    /// Returns the id of the next answer: its time, which the session file contains, and its index within that
+    /// millisecond.
     fn answer_id(&mut self, timestamp: i64) -> acp::MessageId {
         let count = if self.last_answer.0 == timestamp { self.last_answer.1 + 1 } else { 1 };
         self.last_answer = (timestamp, count);
@@ -180,7 +182,7 @@ impl Mapper {
         self.open.iter().rev().find(|(known, _)| known == id).map(|(_, own)| own.clone())
     }
 
-    /// The fields of a call once its arguments are whole.
+    /// Returns the fields of a call whose arguments are complete.
     fn whole(&self, tool: &str, arguments: &Value) -> acp::ToolCallUpdateFields {
         let places = tool_call::locations(&self.cwd, tool, arguments);
         acp::ToolCallUpdateFields::new()
@@ -207,7 +209,8 @@ impl Mapper {
         updates
     }
 
-    /// The changes of the call that ends. Calls that write run one after another: theirs are the oldest.
+    /// Removes the changes of the call that ends and returns them. Calls that write run one after another, so its
+    /// changes are the oldest.
     fn taken(&self, details: Option<&Value>) -> Vec<FileChange> {
         let mut changes = self.changes.lock();
         let count = changed_lines(details).len().min(changes.len());
@@ -234,7 +237,7 @@ impl Mapper {
             .locations((!places.is_empty()).then_some(places))
     }
 
-    /// The updates that a message of a session file is.
+    /// Converts a message of a session file to updates.
     pub(super) fn message(&mut self, message: &AgentMessage) -> Vec<acp::SessionUpdate> {
         match message {
             AgentMessage::User(user) => self.user(user),
@@ -249,7 +252,7 @@ impl Mapper {
                     .content(tool_call::content(&text, None, &[]));
                 vec![acp::SessionUpdate::ToolCall(call)]
             }
-            // What only the model reads, and what stands for messages that are shown themselves.
+            // Messages that only the model reads, or that summarise messages which are shown themselves.
             AgentMessage::Custom(_)
             | AgentMessage::FileMention(_)
             | AgentMessage::BranchSummary(_)
@@ -335,7 +338,7 @@ mod tests {
         Block::ToolCall(ToolCall { id: id.into(), name: "bash".into(), ..ToolCall::default() })
     }
 
-    /// The ids of messages and calls among updates.
+    /// Returns the ids of messages and calls in updates.
     fn ids(updates: &[acp::SessionUpdate]) -> Vec<String> {
         let id = |update: &acp::SessionUpdate| match update {
             acp::SessionUpdate::AgentMessageChunk(chunk) => chunk.message_id.as_ref().map(|id| id.0.to_string()),
@@ -345,8 +348,8 @@ mod tests {
         updates.iter().filter_map(id).collect()
     }
 
-    /// Ids of live events are those of the messages that a file has of them, also where a provider counts its calls anew
-    /// in each answer, and where answers begin within one millisecond.
+    /// Live events have the ids of the corresponding messages in the file, even if a provider counts its calls anew in
+    /// each answer, and if answers begin within one millisecond.
     #[test]
     fn ids_are_the_same_live_and_from_a_file() {
         let text = || Block::Text(TextBlock { text: "x".into(), signature: None });

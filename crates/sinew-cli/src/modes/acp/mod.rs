@@ -1,20 +1,21 @@
-//! Serves an editor by the Agent Client Protocol: JSON-RPC as lines on stdin and stdout, several sessions at once.
+//! Implements the Agent Client Protocol for an editor: JSON-RPC as lines on stdin and stdout, with several sessions at
+//! once.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `wire` | frames in and out, requests that wait for the editor |
-//! | `request` | parameters, and what is wrong with them |
-//! | `sessions` | which sessions are open, and which can be opened |
-//! | `session` | one of them: its agent, its turn |
-//! | `pump` | its events, in order with what is sent beside them |
+//! | `wire` | incoming and outgoing frames, requests to the editor |
+//! | `request` | parameters and their errors |
+//! | `sessions` | the open sessions, and those that can be opened |
+//! | `session` | an open session: its agent and its turn |
+//! | `pump` | sends the events of a session in order with other messages |
 //! | `map`, `tool_call` | events and messages as updates of the protocol |
 //! | `prompt` | a prompt and its end |
 //! | `ask` | questions and permissions |
 //! | `files` | the editor's files |
 //! | `options` | mode, model, thinking level |
 //!
-//! Version 1 of the protocol, its stable part. The types are those of the official schema; each session has an
-//! [`App`](crate::app::App) of its own, since its folder has settings, trust and resources of its own.
+//! Implements the stable part of version 1 of the protocol, with the types of the official schema. Each session has its
+//! own [`App`](crate::app::App), because its directory has its own settings, trust and resources.
 
 mod ask;
 mod files;
@@ -55,30 +56,30 @@ use session::{ClientFacts, History, RunningTurn, Session};
 use sessions::Sessions;
 use wire::{Line, Wire};
 
-/// Nobody has set up a key yet.
+/// The error code if no key is configured.
 const AUTH_REQUIRED: i64 = -32000;
-/// The error code for a thing that was named and is not there.
+/// The error code if a named object does not exist.
 const RESOURCE_NOT_FOUND: i64 = -32002;
-/// The way in that every editor can show.
+/// The id of the login method, which works in every editor.
 const LOGIN: &str = "sinew-login";
 
-/// The one editor of the process.
+/// The agent of the only editor that is connected to the process.
 struct Agent {
     wire: Wire,
     sessions: Sessions,
     facts: Mutex<ClientFacts>,
-    /// Requests that are being answered.
+    /// The requests that are being answered.
     work: tokio::sync::Mutex<JoinSet<()>>,
 }
 
-/// The result of a request as it is written.
+/// The serialized result of a request.
 type Answer = Result<Box<RawValue>, RpcError>;
 
-/// Serves an editor until it closes stdin, a signal comes or nobody reads; gives the exit code. `environment` is that
-/// of the process, before any project's files were read.
+/// Serves an editor until it closes stdin, a signal arrives or nobody reads the output; returns the exit code.
+/// `environment` is that of the process, before the files of a project were read.
 ///
 /// # Errors
-/// None: what an editor asks for and cannot have is an answer.
+/// Never fails: errors of requests are sent to the editor.
 pub(crate) async fn run(startup: Startup, environment: Environment, warnings: Vec<String>) -> Result<u8, Failure> {
     output::warn(&warnings);
     let (lost, mut gone) = oneshot::channel();
@@ -89,7 +90,7 @@ pub(crate) async fn run(startup: Startup, environment: Environment, warnings: Ve
         facts: Mutex::default(),
         work: tokio::sync::Mutex::default(),
     });
-    // Heard from here on.
+    // Signals are handled from here on.
     let signalled = signals();
     let ended = CancellationToken::new();
     let code = tokio::select! {
@@ -103,7 +104,7 @@ pub(crate) async fn run(startup: Startup, environment: Environment, warnings: Ve
 }
 
 impl Agent {
-    /// Does what the lines of the editor ask for, until they end.
+    /// Processes the lines of the editor until they end.
     async fn serve(self: &Arc<Agent>, ended: CancellationToken) {
         let mut lines = wire::lines(ended);
         while let Some(line) = lines.recv().await {
@@ -120,7 +121,7 @@ impl Agent {
                             return;
                         }
                     }
-                    // Answers have gone to who waits for them.
+                    // Answers were delivered to the tasks that wait for them.
                     Event::Answer { .. } | Event::Unclaimed { .. } => {}
                 }
             }
@@ -131,7 +132,7 @@ impl Agent {
         match method {
             "session/cancel" => {
                 let session = read::<acp::CancelNotification>(params).and_then(|it| self.sessions.find(&it.session_id));
-                // A session that is closed has nothing to cancel.
+                // A closed session has nothing to cancel.
                 if let Ok(session) = session {
                     session.cancel();
                 }
@@ -145,12 +146,12 @@ impl Agent {
                 };
                 self.sessions.all().iter().for_each(|session| session.cancel_request(&id));
             }
-            // A notification of a newer editor asks for nothing that we could refuse.
+            // Unknown notifications, such as those of newer editors, are ignored.
             _ => {}
         }
     }
 
-    /// Begins to answer a request. Prompts have their turn before the next line is looked at.
+    /// Starts to answer a request. A prompt reserves its turn before the next line is processed.
     async fn request(self: &Arc<Agent>, id: Id, method: String, params: Option<Box<RawValue>>) {
         let agent = Arc::clone(self);
         let turn = match &*method {
@@ -166,7 +167,7 @@ impl Agent {
                     None => agent.answer(&method, params.as_deref()).await,
                 }
             };
-            // A fault of ours is an answer, and not the end of all sessions.
+            // A panic becomes an error response, so that the other sessions continue.
             let answered = AssertUnwindSafe(answering).catch_unwind().await;
             let (answer, opened) = answered.unwrap_or_else(|_| {
                 let text = format!("{method} failed by a fault of sinew's own; please report it");
@@ -179,7 +180,7 @@ impl Agent {
         });
     }
 
-    /// Finds the session of a prompt and takes its turn.
+    /// Finds the session of a prompt and reserves its turn.
     fn begin_prompt(&self, id: &Id, params: Option<&RawValue>) -> Result<Prompted, RpcError> {
         let request: acp::PromptRequest = read(params)?;
         let delivery = prompt::delivery(request.meta.as_ref())?;
@@ -195,7 +196,7 @@ impl Agent {
         }
     }
 
-    /// Answers a request that is no prompt; with the session that it opened.
+    /// Answers a request other than a prompt; also returns the session that it opened.
     async fn answer(&self, method: &str, params: Option<&RawValue>) -> (Answer, Option<Arc<Session>>) {
         let facts = *self.facts.lock();
         let opened = match method {
@@ -252,7 +253,7 @@ impl Agent {
             "authenticate" => {
                 let asked: acp::AuthenticateRequest = read(params)?;
                 match &*asked.method_id.0 {
-                    // What it takes is done in a terminal; the next session finds the key.
+                    // The login itself runs in a terminal; the next session finds the key.
                     LOGIN => written(&acp::AuthenticateResponse::new()),
                     other => Err(RpcError::invalid_params(format!("/methodId: unknown method {other:?}; use {LOGIN}"))),
                 }
@@ -295,7 +296,7 @@ impl Agent {
         }
     }
 
-    /// Learns what the editor can do, and says what we can.
+    /// Records the capabilities of the editor, and returns ours.
     fn initialize(&self, asked: &acp::InitializeRequest) -> acp::InitializeResponse {
         let client = &asked.client_capabilities;
         *self.facts.lock() = ClientFacts {
@@ -322,21 +323,21 @@ impl Agent {
             .agent_info(acp::Implementation::new("sinew", env!("CARGO_PKG_VERSION")).title("Sinew"))
     }
 
-    /// Ends everything, keeps the sessions, and lets the writer come to its end.
+    /// Stops all work, saves the sessions, and lets the writer finish.
     async fn finish(&self, code: u8, writer: Writer) -> u8 {
         self.wire.close();
         let quiet = async {
             futures_util::future::join_all(self.sessions.all().iter().map(|session| session.close(code))).await;
-            // What is being opened has nobody any more.
+            // Sessions that are being opened are dropped.
             self.work.lock().await.shutdown().await;
         };
-        // Whatever is not over by then is dropped.
+        // Work that takes longer is dropped.
         let _ = tokio::time::timeout(END, quiet).await;
         end_writer(code, self.wire.taken(), self.wire.end(), writer).await
     }
 }
 
-/// A prompt that has its place.
+/// A prompt whose turn is reserved.
 enum Prompted {
     Turn(RunningTurn, Vec<acp::ContentBlock>),
     Queued(Arc<Session>, Vec<acp::ContentBlock>, Delivery),

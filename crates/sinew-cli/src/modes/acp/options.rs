@@ -1,4 +1,4 @@
-//! Options that a person may set for a session at the editor: mode, model and thinking level.
+//! The options that a user can change for a session in the editor: mode, model and thinking level.
 
 use agent_client_protocol_schema::v1 as acp;
 use sinew_jsonrpc::RpcError;
@@ -11,7 +11,7 @@ const MODE: &str = "mode";
 const MODEL: &str = "model";
 const THOUGHT: &str = "thought_level";
 
-/// The modes: id, name, what they mean.
+/// The modes: id, name, description.
 const MODES: [(SessionMode, &str, &str, &str); 2] = [
     (SessionMode::Default, "default", "Default", "All tools; permission rules decide what is asked"),
     (SessionMode::Plan, "plan", "Plan", "Nothing can be changed; the answer is a plan"),
@@ -21,20 +21,20 @@ fn id_of(mode: SessionMode) -> &'static str {
     MODES.iter().find(|(known, ..)| *known == mode).map_or("default", |(_, id, ..)| id)
 }
 
-/// The modes for editors that know no options.
+/// Returns the modes for editors that do not support options.
 pub(super) fn modes(control: &Control) -> acp::SessionModeState {
     let available = MODES.iter().map(|(_, id, name, text)| acp::SessionMode::new(*id, *name).description(*text));
     acp::SessionModeState::new(id_of(control.mode()), available.collect())
 }
 
-/// All options with their present values.
+/// Returns all options with their current values.
 pub(super) fn all(control: &Control) -> Vec<acp::SessionConfigOption> {
     use acp::SessionConfigOptionCategory::{Mode, Model, ThoughtLevel};
     let choice = |value: &str, name: &str| acp::SessionConfigSelectOption::new(value.to_string(), name);
     let agent = &control.session().agent;
     let current = agent.model().model;
     let mut models: Vec<_> = control.models().iter().map(|model| choice(&model.key(), &model.name)).collect();
-    // A model of a script, or one whose key is gone, answers all the same.
+    // The current model may be missing in the list, because it comes from a script or its key was removed.
     if models.iter().all(|model| *model.value.0 != *current.key()) {
         models.insert(0, choice(&current.key(), &current.name));
     }
@@ -53,7 +53,7 @@ pub(super) fn all(control: &Control) -> Vec<acp::SessionConfigOption> {
 /// Changes the mode.
 ///
 /// # Errors
-/// There is no such mode, or the system prompt cannot be made.
+/// Returns an error if the mode does not exist, or if the system prompt cannot be built.
 pub(super) async fn set_mode(control: &Control, id: &str) -> Result<(), RpcError> {
     let Some((mode, ..)) = MODES.iter().find(|(_, known, ..)| *known == id) else {
         let known: Vec<&str> = MODES.iter().map(|(_, id, ..)| *id).collect();
@@ -66,7 +66,7 @@ pub(super) async fn set_mode(control: &Control, id: &str) -> Result<(), RpcError
 /// Changes an option.
 ///
 /// # Errors
-/// There is no such option or value, or the model cannot be reached.
+/// Returns an error if the option or value does not exist, or if the model is not available.
 pub(super) async fn set(control: &Control, id: &str, value: &str) -> Result<(), RpcError> {
     match id {
         MODE => set_mode(control, value).await,

@@ -1,4 +1,4 @@
-//! A prompt of the editor: its blocks as a message, its run, and how it ends.
+//! Runs a prompt of the editor: converts its blocks to a message, and reports the end of the run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::control::commands;
 use crate::control::prompt::Message;
 use crate::modes::file_uri::path_of;
 
-/// The time that a cancelled run may take to end before the editor is told that it did.
+/// The time that a cancelled run may take before the editor is told that it has ended.
 const PATIENCE: Duration = Duration::from_millis(60);
-/// The interval at which work that does not end is aborted again.
+/// The interval at which work that does not stop is aborted again.
 const ABORT_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Answers a prompt.
 ///
 /// # Errors
-/// A block cannot be used, or the provider failed.
+/// Returns an error if a block cannot be used, or if the provider failed.
 pub(super) async fn answer(turn: RunningTurn, blocks: Vec<acp::ContentBlock>) -> Result<acp::PromptResponse, RpcError> {
     let RunningTurn { session, cancel } = &turn;
     let message = message(blocks, None)?;
@@ -33,7 +33,7 @@ pub(super) async fn answer(turn: RunningTurn, blocks: Vec<acp::ContentBlock>) ->
     let work = {
         let (session, cancel) = (Arc::clone(session), cancel.clone());
         async move {
-            // Who waits may have been answered already.
+            // The prompt may have been answered already.
             let _ = send.send(work(&session, &cancel, message).await);
         }
     };
@@ -59,10 +59,10 @@ pub(super) async fn answer(turn: RunningTurn, blocks: Vec<acp::ContentBlock>) ->
     Ok(acp::PromptResponse::new(stop))
 }
 
-/// Puts a message into the queue of the turn that runs.
+/// Adds a message to the queue of the running turn.
 ///
 /// # Errors
-/// A block cannot be used, or the queue is full.
+/// Returns an error if a block cannot be used, or if the queue is full.
 pub(super) async fn queue(
     session: &Arc<Session>,
     blocks: Vec<acp::ContentBlock>,
@@ -71,16 +71,16 @@ pub(super) async fn queue(
     let message = message(blocks, Some(delivery))?;
     let open = session.control.session();
     let submission = session.control.submit(&open, message).await.map_err(|error| failed(error.message))?;
-    // The turn may have ended meanwhile: then it runs here, and its stop is this prompt's.
+    // If the turn ended meanwhile, the message runs here, and its stop reason is that of this prompt.
     let outcome = submission.run().await.outcome;
     session.pump.caught_up().await;
     stop_of(outcome).map(acp::PromptResponse::new)
 }
 
-/// The mark of a prompt that belongs to the turn that runs: `_meta.sinew.deliver`.
+/// Returns how to deliver a prompt during a running turn, from `_meta.sinew.deliver`; `None` if that is missing.
 ///
 /// # Errors
-/// It says something unknown.
+/// Returns an error if the value is unknown.
 pub(super) fn delivery(meta: Option<&acp::Meta>) -> Result<Option<Delivery>, RpcError> {
     let asked = meta.and_then(|meta| meta.get("sinew")).and_then(|own| own.get("deliver"));
     match asked.map(|value| value.as_str().unwrap_or_default()) {
@@ -94,10 +94,10 @@ pub(super) fn delivery(meta: Option<&acp::Meta>) -> Result<Option<Delivery>, Rpc
     }
 }
 
-/// Runs a message to its end.
+/// Runs a message until it ends.
 async fn work(session: &Session, cancel: &CancellationToken, message: Message) -> Result<acp::StopReason, RpcError> {
     let open = session.control.session();
-    // A run that was cancelled may still be about to end.
+    // A cancelled run may not have ended yet.
     tokio::select! {
         () = open.agent.idled() => {}
         () = cancel.cancelled() => return Ok(acp::StopReason::Cancelled),
@@ -135,7 +135,7 @@ async fn work(session: &Session, cancel: &CancellationToken, message: Message) -
         ended = &mut run => ended,
         () = cancel.cancelled() => loop {
             open.agent.abort();
-            // What waits would begin when this ends.
+            // Queued messages would begin when the run ends.
             open.agent.clear_queues().await;
             if let Ok(ended) = tokio::time::timeout(ABORT_INTERVAL, &mut run).await {
                 break ended;
@@ -148,7 +148,7 @@ async fn work(session: &Session, cancel: &CancellationToken, message: Message) -
     }
 }
 
-/// Shows a text of ours as an answer.
+/// Shows a text of Sinew as an answer.
 async fn say(session: &Session, text: &str) {
     if !text.is_empty() {
         let update = acp::SessionUpdate::AgentMessageChunk(chunk(text, None));
@@ -174,7 +174,7 @@ fn failed(text: impl Into<String>) -> RpcError {
     RpcError::new(RpcError::INTERNAL_ERROR, text)
 }
 
-/// A failure of the provider: what programs decide by goes with it.
+/// Converts an error of the provider, with the data that programs use to handle it.
 fn provider_error(info: &ErrorInfo) -> RpcError {
     let code = match info.kind {
         ErrorKind::Auth => super::AUTH_REQUIRED,
@@ -183,9 +183,9 @@ fn provider_error(info: &ErrorInfo) -> RpcError {
     RpcError { data: serde_json::value::to_raw_value(info).ok(), ..RpcError::new(code, info.message.clone()) }
 }
 
-/// Says how full the window is and what the session has cost.
+/// Reports the usage of the context window and the cost of the session.
 async fn tell_usage(session: &Session) {
-    // A file that can no longer be read is told of by the next write.
+    // A session file that cannot be read is reported by the next write.
     let Ok(stats) = session.control.stats() else { return };
     let Some(context) = stats.context else { return };
     let cost = acp::Cost::new(stats.counts.cost, "USD");
@@ -193,11 +193,11 @@ async fn tell_usage(session: &Session) {
     session.wire.update(&session.id, acp::SessionUpdate::UsageUpdate(usage)).await;
 }
 
-/// Gives the session a title beside whatever comes next.
+/// Generates a title for the session in the background.
 fn give_title(session: Arc<Session>) {
     tokio::spawn(async move {
         let open = session.control.session();
-        // A session without title is none the worse, and the next answer asks again.
+        // An error is ignored, because the next answer tries again.
         if let Ok(Some(title)) = open.agent.give_title().await {
             let update = acp::SessionInfoUpdate::new().title(title);
             session.wire.update(&session.id, acp::SessionUpdate::SessionInfoUpdate(update)).await;
@@ -205,7 +205,7 @@ fn give_title(session: Arc<Session>) {
     });
 }
 
-/// The message that the blocks of a prompt are.
+/// Converts the blocks of a prompt to a message.
 ///
 /// # Errors
 /// Returns an error if the prompt is empty.
@@ -251,7 +251,7 @@ fn not_shown(name: &str, mime_type: &str, data: &str) -> String {
     format!("\n\n[Attached: {name} ({mime_type}, {size}). Its content is not text and is not shown.]")
 }
 
-/// Puts a link into the text: a file goes with the message, anything else as its address.
+/// Adds a link to the text: a file is attached to the message, anything else is added as its URL.
 fn mention(text: &mut String, uri: &str) {
     if !text.is_empty() && !text.ends_with(char::is_whitespace) {
         text.push(' ');

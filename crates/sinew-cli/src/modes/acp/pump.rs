@@ -1,4 +1,4 @@
-//! The events of one session on their way to the editor, in their order, and in order with what is sent beside them.
+//! Sends the events of a session to the editor, in order with the other messages about the session.
 
 use agent_client_protocol_schema::v1 as acp;
 use sinew_agent::agent::Subscriber;
@@ -7,32 +7,32 @@ use tokio::sync::{mpsc, oneshot};
 use super::map::Mapper;
 use super::wire::Wire;
 
-/// Words to the pump.
+/// A request to the pump.
 enum Word {
-    /// Everything that came about before is sent: say so.
+    /// Reports when all earlier events are sent.
     CaughtUp(oneshot::Sender<()>),
-    /// The turn is over for the editor, however long the run still takes: calls end, and events are left aside.
+    /// Ends the turn for the editor although the run may continue: ends the open calls, and discards events.
     Mute(oneshot::Sender<()>),
-    /// Events that come from now on count again.
+    /// Stops discarding new events.
     Unmute(oneshot::Sender<()>),
 }
 
-/// Speaks to the pump of a session.
+/// Sends requests to the pump of a session.
 #[derive(Clone)]
 pub(super) struct PumpHandle(mpsc::UnboundedSender<Word>);
 
 impl PumpHandle {
-    /// Resolves once every event so far is sent, or the session is closed.
+    /// Resolves when every event so far is sent, or the session is closed.
     pub(super) async fn caught_up(&self) {
         self.tell(Word::CaughtUp).await;
     }
 
-    /// Ends open calls and leaves events aside until [`PumpHandle::unmute`].
+    /// Ends open calls and discards events until [`PumpHandle::unmute`].
     pub(super) async fn mute(&self) {
         self.tell(Word::Mute).await;
     }
 
-    /// Lets the events that come from now on count again.
+    /// Stops discarding new events.
     pub(super) async fn unmute(&self) {
         self.tell(Word::Unmute).await;
     }
@@ -40,20 +40,20 @@ impl PumpHandle {
     async fn tell(&self, word: impl FnOnce(oneshot::Sender<()>) -> Word) {
         let (send, done) = oneshot::channel();
         if self.0.send(word(send)).is_ok() {
-            // A pump that ends meanwhile has sent what there was.
+            // If the pump ended meanwhile, it has sent all events.
             let _ = done.await;
         }
     }
 }
 
-/// Starts the pump of a session: it ends with the session's events.
+/// Starts the pump of a session. It ends with the session's events.
 pub(super) fn start(wire: Wire, session: acp::SessionId, mut events: Subscriber, mut mapper: Mapper) -> PumpHandle {
     let (send, mut words) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         let mut muted = false;
         loop {
             tokio::select! {
-                // What happened first goes first.
+                // Events are sent before requests are answered.
                 biased;
                 event = events.recv() => {
                     let Some(event) = event else { return };
@@ -64,7 +64,7 @@ pub(super) fn start(wire: Wire, session: acp::SessionId, mut events: Subscriber,
                 }
                 Some(word) = words.recv() => match word {
                     Word::CaughtUp(done) => {
-                        // Who waited may have gone.
+                        // The receiver may have been dropped.
                         let _ = done.send(());
                     }
                     Word::Mute(done) => {

@@ -1,14 +1,14 @@
-//! Parameters of requests, and what is wrong with them, as a JSON pointer.
+//! Parses the parameters of requests, and reports errors with a JSON pointer.
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 use sinew_jsonrpc::RpcError;
 
-/// Reads parameters.
+/// Parses parameters.
 ///
 /// # Errors
-/// They do not fit: where, and why.
+/// Returns an error with the position and the reason if they do not match the type.
 pub(super) fn read<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, RpcError> {
     let text = params.map_or("{}", RawValue::get);
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -23,7 +23,7 @@ pub(super) fn read<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, 
             })
             .collect();
         let reason = error.inner().to_string();
-        // The path ends where the field would be.
+        // Extends the pointer to the missing field.
         if let Some(field) = reason.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
             pointer.push_str(&format!("/{field}"));
         }

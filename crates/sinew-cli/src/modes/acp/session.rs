@@ -1,4 +1,4 @@
-//! A session that an editor has open: its agent, its events, and the turn that runs.
+//! A session that is open in an editor: its agent, its events, and the running turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use crate::failure::Failure;
 use crate::settings::ClientFs;
 use crate::startup::Startup;
 
-/// The time for which a closed session may be held by requests that are about to end.
+/// The time that requests may keep a closed session in use while they end.
 const RELEASE: Duration = Duration::from_secs(2);
 
-/// The abilities of the editor.
+/// The capabilities of the editor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ClientFacts {
     pub(super) reads_files: bool,
@@ -37,7 +37,7 @@ pub(super) struct ClientFacts {
     pub(super) shows_notices: bool,
 }
 
-/// A session that is open.
+/// An open session.
 pub(super) struct Session {
     pub(super) id: acp::SessionId,
     pub(super) control: Arc<Control>,
@@ -45,13 +45,14 @@ pub(super) struct Session {
     pub(super) wire: Wire,
     /// The prompt that is being answered.
     turn: Mutex<Option<Turn>>,
-    /// Reports jobs of the session with the next prompt.
+    /// Reports the session's background jobs with the next prompt.
     attendant: tokio::sync::Mutex<JoinHandle<()>>,
-    /// Titles are made once a turn is answered: nobody waits for them.
+    /// True to generate titles in the background after a turn.
     pub(super) makes_titles: bool,
-    /// Warnings of opening it.
+    /// The warnings from opening it.
     warnings: Mutex<Vec<acp::SessionUpdate>>,
-    /// Cancelled once everything else of this is gone, the lock of the session's file among it: it is dropped last.
+    /// Dropped last, which cancels its token: everything else of the session, such as the lock of its file, is released
+    /// then.
     gone: DropGuard,
 }
 
@@ -61,20 +62,20 @@ struct Turn {
     cancel: CancellationToken,
 }
 
-/// The part of an earlier session that is shown.
+/// How much of an earlier session is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum History {
-    /// Its messages, before the request is answered.
+    /// All messages, before the request is answered.
     Replayed,
     /// Nothing.
     Left,
 }
 
 impl Session {
-    /// Opens the session that `startup` asks for.
+    /// Opens the session that `startup` selects.
     ///
     /// # Errors
-    /// There is no model, the session cannot be read, or a file that a flag names cannot be used.
+    /// Returns an error if there is no model, the session cannot be read, or a file named by a flag cannot be used.
     pub(super) async fn open(
         startup: Startup,
         mut warnings: Vec<String>,
@@ -101,7 +102,7 @@ impl Session {
         }
         let events = open.agent.subscribe(Snapshots::Unread);
         let pump = pump::start(wire.clone(), id.clone(), events, mapper);
-        // Set once: the asker is this session's own.
+        // Cannot fail, because the asker belongs to this session only.
         let _ = asker.session.set((id.clone(), pump.clone()));
         let control = Control::new(app, open, None);
         control.begin_mode().await.map_err(|error| Failure::failed(error.message))?;
@@ -119,7 +120,7 @@ impl Session {
         self.turn.lock()
     }
 
-    /// Takes the right to answer a prompt. None: another one is being answered.
+    /// Reserves the turn for a prompt; returns `None` if another prompt is being answered.
     pub(super) fn begin_turn(self: &Arc<Session>, request: &Id) -> Option<RunningTurn> {
         let mut turn = self.turn();
         if turn.is_some() {
@@ -130,26 +131,26 @@ impl Session {
         Some(RunningTurn { session: Arc::clone(self), cancel })
     }
 
-    /// Ends the turn; nothing where none runs.
+    /// Cancels the turn, if one is running.
     pub(super) fn cancel(&self) {
         if let Some(turn) = &*self.turn() {
             turn.cancel.cancel();
         }
     }
 
-    /// Ends the turn that answers `request`.
+    /// Cancels the turn that answers `request`.
     pub(super) fn cancel_request(&self, request: &Id) {
         if let Some(turn) = self.turn().as_ref().filter(|turn| turn.request == *request) {
             turn.cancel.cancel();
         }
     }
 
-    /// The values of everything that may be set.
+    /// Returns the values of all options.
     pub(super) fn options(&self) -> (acp::SessionModeState, Vec<acp::SessionConfigOption>) {
         (options::modes(&self.control), options::all(&self.control))
     }
 
-    /// Tells what the editor may show beside the conversation, once it knows of the session.
+    /// Sends what the editor may show next to the conversation, once it knows the session.
     pub(super) async fn announce(&self) {
         let warnings = std::mem::take(&mut *self.warnings.lock());
         for warning in warnings {
@@ -166,20 +167,20 @@ impl Session {
         self.wire.update(&self.id, acp::SessionUpdate::AvailableCommandsUpdate(update)).await;
     }
 
-    /// Resolves once the file of the session is free for others; not for ever where somebody holds on to it.
+    /// Resolves when other processes can use the session file, or after a time limit.
     pub(super) async fn released(self: Arc<Session>) {
         let gone = self.gone.token().clone();
         drop(self);
         let _ = tokio::time::timeout(RELEASE, gone.cancelled()).await;
     }
 
-    /// Ends all work, keeps the session and ends its shells.
+    /// Stops all work, saves the session and terminates its shells.
     pub(super) async fn close(&self, code: u8) {
         self.cancel();
         {
             let mut attendant = self.attendant.lock().await;
             attendant.abort();
-            // It was ended this very moment, or was before.
+            // The task may have been cancelled just now, or earlier.
             if !attendant.is_finished() {
                 let _ = (&mut *attendant).await;
             }
@@ -195,7 +196,7 @@ impl Session {
     }
 }
 
-/// The right to answer a prompt. Dropping it lets the next prompt come.
+/// The turn of a prompt. Dropping it lets the next prompt begin.
 pub(super) struct RunningTurn {
     pub(super) session: Arc<Session>,
     pub(super) cancel: CancellationToken,
@@ -207,7 +208,7 @@ impl Drop for RunningTurn {
     }
 }
 
-/// Shows the messages of the branch in their order, and the list of tasks.
+/// Shows the messages of the branch in order, and the todo list.
 async fn replay(open: &OpenSession, mapper: &mut Mapper, wire: &Wire, id: &acp::SessionId) -> Result<(), Failure> {
     let (messages, todo) = read(open).map_err(|error| Failure::failed(error.message()))?;
     for message in &messages {
@@ -232,7 +233,7 @@ fn read(open: &OpenSession) -> Result<Read, sinew::base::Error> {
     let mut messages = Vec::new();
     for id in session.path_ids() {
         if let Body::Message { mut message } = session.entry(id)?.body {
-            // A picture that is gone stands there as a text that says so.
+            // A missing image is replaced by a text that says so.
             let _ = session.restore_images(&mut message);
             messages.push(message);
         }

@@ -1,4 +1,4 @@
-//! The sessions that an editor has open, and those that it can open.
+//! The sessions that are open in an editor, and those that it can open.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,35 +22,35 @@ use crate::failure::Failure;
 use crate::sessions::SessionFolders;
 use crate::startup::Startup;
 
-/// Sessions that may be open at once.
+/// The maximum number of open sessions.
 const MOST: usize = 32;
-/// Sessions of one page of a list.
+/// The number of sessions per page of a list.
 const PAGE: usize = 50;
-/// The time for which deleted sessions are kept.
+/// The number of days for which deleted sessions are kept.
 const TRASH_DAYS: u64 = 30;
-/// Settings that make runs of their own: an editor shows what happens within a turn.
+/// Settings that start runs without a prompt, which are disabled because an editor only shows events within a turn.
 const OVERRIDDEN_SETTINGS: [&str; 2] = ["async.enabled", "bash.autoBackground.thresholdMs"];
 
 /// The sessions of one editor.
 pub(super) struct Sessions {
     args: Args,
     environment: Environment,
-    /// Sessions of one folder share its workspace, and all of them the threads that search.
+    /// Shared by all sessions: one pool of search threads, and one workspace per directory.
     sinew: Arc<sinew::Sinew>,
-    /// The folder that holds all session files.
+    /// The directory that contains all session files.
     folders: PathBuf,
     open: Mutex<HashMap<acp::SessionId, Slot>>,
-    /// New sessions so far.
+    /// The number of new sessions so far.
     opened: AtomicU64,
 }
 
 enum Slot {
-    /// It is being opened.
+    /// The session is being opened.
     Opening,
     Open(Arc<Session>),
 }
 
-/// A place among the open sessions, which is given back unless it is filled.
+/// A reserved entry among the open sessions. Dropping it releases the entry, unless a session was added.
 struct Reserved<'a> {
     sessions: &'a Sessions,
     id: acp::SessionId,
@@ -63,11 +63,12 @@ impl Drop for Reserved<'_> {
 }
 
 impl Sessions {
-    /// `environment` is that of the process, before any project's files were read.
+    /// Creates an empty list. `environment` is that of the process, before the files of a project were read.
     pub(super) fn new(startup: &Startup, environment: Environment) -> Sessions {
         let mut args = startup.args.clone();
         let absolute = |path: &mut String| *path = startup.paths.cwd.join(&path).to_string_lossy().into_owned();
-        // What the command line names lies where the program was started, whatever folder a session works in.
+        // Paths on the command line are relative to the directory in which the program was started, not to that of a
+        // session.
         args.model.script.iter_mut().for_each(absolute);
         args.session.folder.iter_mut().for_each(absolute);
         let resources = &mut args.resources;
@@ -84,10 +85,10 @@ impl Sessions {
         self.open.lock()
     }
 
-    /// A session that is open.
+    /// Returns an open session.
     ///
     /// # Errors
-    /// It is not.
+    /// Returns an error if no such session is open.
     pub(super) fn find(&self, id: &acp::SessionId) -> Result<Arc<Session>, RpcError> {
         match self.lock().get(id) {
             Some(Slot::Open(session)) => Ok(Arc::clone(session)),
@@ -95,7 +96,7 @@ impl Sessions {
         }
     }
 
-    /// All sessions that are open.
+    /// Returns all open sessions.
     pub(super) fn all(&self) -> Vec<Arc<Session>> {
         let open = self.lock();
         let sessions = open.values().filter_map(|slot| match slot {
@@ -105,10 +106,10 @@ impl Sessions {
         sessions.collect()
     }
 
-    /// Opens a new session in a folder.
+    /// Opens a new session in a directory.
     ///
     /// # Errors
-    /// The folder cannot be used, there is no model, or too many sessions are open.
+    /// Returns an error if the directory cannot be used, there is no model, or too many sessions are open.
     pub(super) async fn create(
         &self,
         cwd: &Path,
@@ -120,7 +121,7 @@ impl Sessions {
             SessionChoice::InMemory => SessionChoice::InMemory,
             _ => SessionChoice::New,
         };
-        // Under a name that no session has, until it has its own.
+        // Uses a unique temporary name until the session has its own id.
         let place =
             self.reserve(acp::SessionId::new(format!("opening {}", self.opened.fetch_add(1, Ordering::Relaxed))))?;
         let (startup, warnings) = self.startup(cwd, choice, servers)?;
@@ -130,10 +131,12 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Opens a session that was kept. One that is open here in this folder is given as it is where nothing is to be shown.
+    /// Opens a saved session. If it is already open in this directory and no messages should be shown, returns it
+    /// unchanged.
     ///
     /// # Errors
-    /// There is no such session, it is open here or elsewhere, or as for [`Sessions::create`].
+    /// Returns an error if the session does not exist or is open here or elsewhere, and the errors of
+    /// [`Sessions::create`].
     pub(super) async fn load(
         &self,
         id: &acp::SessionId,
@@ -144,7 +147,7 @@ impl Sessions {
         history: History,
     ) -> Result<Arc<Session>, RpcError> {
         if let Ok(session) = self.find(id) {
-            // An editor that lost its view of a session asks for it again.
+            // An editor that lost its view of a session requests it again.
             let is_there = cwd.canonicalize().is_ok_and(|cwd| cwd == session.control.app.startup.paths.cwd);
             return if history == History::Left && is_there { Ok(session) } else { Err(open_already(id)) };
         }
@@ -156,7 +159,7 @@ impl Sessions {
         let session = opened.map_err(|failure| {
             let mut error = refusal(&failure);
             if failure.code == 3 && !failure.needs_model {
-                // Another process writes it: a copy can go on.
+                // Another process writes to it; the editor can open a copy.
                 error.data = serde_json::value::to_raw_value(&json!({"_meta": {"sinew": {"fork": id}}})).ok();
             }
             error
@@ -183,7 +186,7 @@ impl Sessions {
         self.lock().insert(session.id.clone(), Slot::Open(Arc::clone(session)));
     }
 
-    /// Reads the settings of a folder.
+    /// Reads the settings of a directory.
     fn startup(
         &self,
         cwd: &Path,
@@ -204,7 +207,7 @@ impl Sessions {
         Ok((startup, warnings))
     }
 
-    /// A session that was kept.
+    /// Returns a saved session.
     fn listed(&self, id: &acp::SessionId) -> Result<Listed, RpcError> {
         let all = sinew_session::list(&self.folders, Scope::All);
         all.into_iter()
@@ -212,10 +215,10 @@ impl Sessions {
             .ok_or_else(|| RpcError::new(super::RESOURCE_NOT_FOUND, format!("/sessionId: there is no session {id}")))
     }
 
-    /// A page of the sessions that were kept, newest first.
+    /// Returns a page of the saved sessions, newest first.
     ///
     /// # Errors
-    /// The cursor is none that a list gave.
+    /// Returns an error if the cursor is not from an earlier list.
     pub(super) fn list(&self, request: &acp::ListSessionsRequest) -> Result<acp::ListSessionsResponse, RpcError> {
         let real = request.cwd.as_ref().map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.clone()));
         let mut all = sinew_session::list(&self.folders, real.as_deref().map_or(Scope::All, Scope::Cwd));
@@ -238,10 +241,10 @@ impl Sessions {
         Ok(acp::ListSessionsResponse::new(sessions.collect()).next_cursor(next))
     }
 
-    /// Closes a session; its file stays.
+    /// Closes a session; its file is kept.
     ///
     /// # Errors
-    /// It is not open.
+    /// Returns an error if the session is not open.
     pub(super) async fn close(&self, id: &acp::SessionId) -> Result<(), RpcError> {
         let session = self.find(id)?;
         session.close(0).await;
@@ -250,15 +253,15 @@ impl Sessions {
         Ok(())
     }
 
-    /// Moves a session's file and folder to the trash, and ends it where it is open.
+    /// Moves a session's file and directory to the trash, and closes the session if it is open.
     ///
     /// # Errors
-    /// The file cannot be moved.
+    /// Returns an error if the file cannot be moved.
     pub(super) async fn delete(&self, id: &acp::SessionId) -> Result<(), RpcError> {
         if self.find(id).is_ok() {
             self.close(id).await?;
         }
-        // What is gone already needs no deleting.
+        // A session that does not exist counts as deleted.
         let Ok(listed) = self.listed(id) else { return Ok(()) };
         let trash = self.folders.join(".trash");
         let moved = || -> std::io::Result<()> {
@@ -283,8 +286,8 @@ fn open_already(id: &acp::SessionId) -> RpcError {
     RpcError::new(RpcError::INVALID_REQUEST, format!("/sessionId: session {id} is open already: close it first"))
 }
 
-/// The servers that an editor brings, in the form of a file of servers. A name of theirs is for people; ours is made of
-/// it.
+/// Converts the MCP servers of an editor to the form of a configuration file. The editor's names are for people; ours
+/// are derived from them.
 fn brought(servers: &[acp::McpServer], warnings: &mut Vec<String>) -> Option<Value> {
     let mut named = Map::new();
     for server in servers {
@@ -318,7 +321,7 @@ fn address(kind: &str, url: &str, headers: &[acp::HttpHeader]) -> Value {
     json!({"type": kind, "url": url, "headers": headers})
 }
 
-/// Removes what was in the trash for long.
+/// Deletes files that have been in the trash for too long.
 fn empty(trash: &Path) -> std::io::Result<()> {
     let limit = SystemTime::now() - Duration::from_secs(TRASH_DAYS * 24 * 60 * 60);
     for folder in std::fs::read_dir(trash)? {
@@ -332,7 +335,7 @@ fn empty(trash: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Why a session cannot be opened.
+/// Converts the reason why a session cannot be opened.
 fn refusal(failure: &Failure) -> RpcError {
     if !failure.needs_model {
         let code = if failure.code == 1 { RpcError::INTERNAL_ERROR } else { RpcError::INVALID_REQUEST };

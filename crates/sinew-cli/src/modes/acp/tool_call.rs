@@ -1,4 +1,4 @@
-//! Calls of tools as an editor shows them: kind, title, places in files, results.
+//! Converts tool calls to the form of the protocol: kind, title, positions in files, results.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use sinew_agent::mcp::semantics_of;
 use sinew_llm::message::Block;
 use sinew_tools::semantics::{OutputView, Subject, ToolKind, diff_of};
 
-/// Characters of a title at most.
+/// The maximum number of characters in a title.
 const TITLE: usize = 200;
-/// Bytes of a file's old and new text that go as a whole; a change of a larger file goes as a unified diff.
+/// The maximum size of the old and the new text of a file in bytes; changes of larger files are sent as unified diffs.
 const WHOLE: usize = 1_000_000;
 
-/// A change that a tool made to a file.
+/// A change of a file by a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileChange {
     pub(super) path: PathBuf,
-    /// None: the file is new.
+    /// `None` if the file is new.
     pub(super) old: Option<Vec<u8>>,
     pub(super) new: Vec<u8>,
 }
 
-/// The kind of a tool, by which an editor chooses an icon.
+/// Returns the kind of a tool, which determines its icon in an editor.
 pub(super) fn kind(tool: &str) -> acp::ToolKind {
     match semantics_of(tool).kind {
         ToolKind::Read => acp::ToolKind::Read,
@@ -35,7 +35,7 @@ pub(super) fn kind(tool: &str) -> acp::ToolKind {
     }
 }
 
-/// The title of a call: what it is about, in one line.
+/// Returns the title of a call: its subject in one line.
 pub(super) fn title(tool: &str, arguments: &Value, intent: Option<&str>) -> String {
     let semantics = semantics_of(tool);
     let subject = (semantics.title)(arguments).filter(|title| !title.trim().is_empty());
@@ -52,7 +52,7 @@ pub(super) fn title(tool: &str, arguments: &Value, intent: Option<&str>) -> Stri
     }
 }
 
-/// The files that a call names, and the line of each that it names.
+/// Returns the files that a call names, each with the line number if there is one.
 pub(super) fn locations(cwd: &Path, tool: &str, arguments: &Value) -> Vec<acp::ToolCallLocation> {
     let files = (semantics_of(tool).subjects)(arguments).into_iter().filter_map(|subject| match subject {
         Subject::Path { path, line } if !path.contains("://") => Some((path, line)),
@@ -61,12 +61,12 @@ pub(super) fn locations(cwd: &Path, tool: &str, arguments: &Value) -> Vec<acp::T
     files.map(|(path, line)| acp::ToolCallLocation::new(cwd.join(path)).line(line.and_then(to_line))).collect()
 }
 
-/// A line number of the protocol; `None` if it is too large for one.
+/// Converts a line number to the protocol's type; `None` if it is too large.
 pub(super) fn to_line(line: u64) -> Option<u32> {
     u32::try_from(line).ok()
 }
 
-/// The result of a call, as an editor shows it.
+/// Converts the result of a call.
 pub(super) fn content(blocks: &[Block], details: Option<&Value>, changes: &[FileChange]) -> Vec<acp::ToolCallContent> {
     let diff = diff_of(details);
     let mut shown: Vec<acp::ToolCallContent> = changes.iter().filter_map(whole_diff).collect();
@@ -97,7 +97,7 @@ fn whole_diff(change: &FileChange) -> Option<acp::ToolCallContent> {
     Some(acp::Diff::new(change.path.clone(), new).old_text(old.map(str::to_string)).into())
 }
 
-/// The plan that a list of tasks is. Names of phases stand in front where there are several.
+/// Converts the todo list to a plan. If there are several phases, each entry begins with the name of its phase.
 pub(super) fn plan(phases: &Value) -> acp::Plan {
     let phases = phases.as_array().map(Vec::as_slice).unwrap_or_default();
     let entries = phases.iter().flat_map(|phase| {

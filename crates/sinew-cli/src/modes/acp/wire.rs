@@ -1,4 +1,4 @@
-//! Frames in and out: lines of JSON-RPC on stdin and stdout, and requests of ours that wait for the editor.
+//! Reads and writes frames: lines of JSON-RPC on stdin and stdout, and our requests to the editor.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::modes::client::{TakenBytes, Writer};
 use crate::output;
 
-/// Bytes of a line at most: prompts carry pictures.
+/// The maximum length of a line in bytes; prompts may contain images.
 const LINE_BYTES: usize = 64_000_000;
-/// Bytes that one read of stdin takes.
+/// The number of bytes per read of stdin.
 const CHUNK: usize = 64 * 1024;
 
 /// A line of the editor.
@@ -26,10 +26,10 @@ pub(super) enum Line {
     TooLarge(Skipped),
 }
 
-/// Reads lines on a thread until stdin ends. One line waits at most; the others wait in the pipe.
+/// Reads lines on a thread until stdin ends. Only one line is buffered; the others stay in the pipe.
 pub(super) fn lines(ended: CancellationToken) -> mpsc::Receiver<Line> {
     let (send, lines) = mpsc::channel(1);
-    // It may wait for a line that never comes: nobody waits for the thread.
+    // The thread is not joined, because it may wait for a line that never arrives.
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
         let mut decoder = LineDecoder::new(LINE_BYTES);
@@ -40,7 +40,7 @@ pub(super) fn lines(ended: CancellationToken) -> mpsc::Receiver<Line> {
                 Ok(0) => break,
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A stdin that cannot be read has ended.
+                // An error of stdin counts as its end.
                 Err(_) => break,
             };
             decoder.push(&bytes[..count], |frame| gone |= !pass(&send, frame));
@@ -51,18 +51,18 @@ pub(super) fn lines(ended: CancellationToken) -> mpsc::Receiver<Line> {
     lines
 }
 
-/// Hands a frame over; false where nobody takes it.
+/// Sends a frame to the receiver; returns false if that is closed.
 fn pass(send: &mpsc::Sender<Line>, frame: Frame<'_>) -> bool {
     let line = match frame {
         Frame::Message(bytes) => Line::Message(bytes.to_vec()),
         Frame::TooLarge(skipped) => Line::TooLarge(skipped.clone()),
-        // Lines are never that.
+        // This kind of error does not occur with lines.
         Frame::Broken(_) => return false,
     };
     send.blocking_send(line).is_ok()
 }
 
-/// The line to the editor: frames go out in the order in which they were handed over.
+/// The connection to the editor: frames are written in the order in which they were sent.
 #[derive(Clone)]
 pub(super) struct Wire {
     peer: Arc<Mutex<Peer<oneshot::Sender<Outcome>>>>,
@@ -71,21 +71,21 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Starts the writer. `lost` hears when nothing can be written any more.
+    /// Starts the writer. `lost` is notified when nothing can be written any more.
     pub(super) fn start(lost: oneshot::Sender<()>) -> (Wire, Writer) {
         let (wire, mut frames) = Wire::queued();
         let count = wire.taken.clone();
-        // On a thread of its own: an editor that reads slowly must not keep signals from being heard.
+        // Runs on a separate thread, because an editor that reads slowly must not delay the handling of signals.
         let writer = tokio::task::spawn_blocking(move || {
             let mut out = output::stdout();
             while let Some(frame) = frames.blocking_recv() {
-                // An empty frame ends the writer: senders live as long as sessions do.
+                // An empty frame ends the writer, because the senders live as long as the sessions.
                 if frame.is_empty() {
                     break;
                 }
                 let written = out.line(frame, |bytes| count.add(bytes));
                 if let Err(error) = written {
-                    // The mode may be over already.
+                    // The receiver may have been dropped.
                     let _ = lost.send(());
                     return Err(error);
                 }
@@ -95,7 +95,7 @@ impl Wire {
         (wire, writer)
     }
 
-    /// Returns a line and the queue of its frames, for whoever writes them; an empty frame is the last one.
+    /// Returns a connection and the queue of its frames for the writer; an empty frame is the last one.
     pub(super) fn queued() -> (Wire, mpsc::Receiver<Vec<u8>>) {
         let limits = Limits::default().with_message_bytes(LINE_BYTES);
         let (queue, frames) = mpsc::channel(limits.queued_messages);
@@ -106,12 +106,12 @@ impl Wire {
         self.peer.lock()
     }
 
-    /// Reads a line: answers go to who waits for them, the rest comes back.
+    /// Processes a line: passes answers to the tasks that wait for them, and returns the other events.
     pub(super) fn receive(&self, line: &Line) -> Vec<Event<()>> {
         let mut rest = Vec::new();
         let mut take = |event: Event<oneshot::Sender<Outcome>>| match event {
             Event::Answer { waiter, outcome, .. } => {
-                // Who asked may have gone meanwhile.
+                // The receiver may have been dropped.
                 let _ = waiter.send(outcome);
             }
             Event::Request { id, method, params } => rest.push(Event::Request { id, method, params }),
@@ -126,12 +126,12 @@ impl Wire {
         rest
     }
 
-    /// Tells the editor something; waits while it reads slowly.
+    /// Sends a notification to the editor; waits if the queue is full.
     pub(super) async fn notify(&self, method: &str, params: &impl Serialize) {
         self.send(message::encode_notification(method, Some(params))).await;
     }
 
-    /// Tells what happens in a session.
+    /// Sends an update of a session.
     pub(super) async fn update(&self, session: &acp::SessionId, update: acp::SessionUpdate) {
         self.notify("session/update", &acp::SessionNotification::new(session.clone(), update)).await;
     }
@@ -145,16 +145,16 @@ impl Wire {
         self.send(frame).await;
     }
 
-    /// Answers what could not be read as a request.
+    /// Responds to a line that is not a valid request.
     pub(super) async fn refuse(&self, error: &RpcError) {
         self.send(message::encode_error(None, error)).await;
     }
 
-    /// Asks the editor and waits for its answer, however long that takes. Where nobody waits any more, the editor is
-    /// told so.
+    /// Sends a request to the editor and waits for its answer, without a time limit. If the future is dropped, the
+    /// request is cancelled.
     ///
     /// # Errors
-    /// The editor's own error, or a word on why there is no answer.
+    /// Returns the editor's error, or a reason why there is no answer.
     pub(super) async fn request<R: DeserializeOwned>(
         &self,
         method: &str,
@@ -173,24 +173,24 @@ impl Wire {
         serde_json::from_str(outcome?.get()).map_err(wrong)
     }
 
-    /// Nobody will answer any more: what waits for the editor fails.
+    /// Fails all pending requests, because no more answers will arrive.
     pub(super) fn close(&self) {
         for (_, waiter) in self.peer().close() {
             let _ = waiter.send(Err(gone()));
         }
     }
 
-    /// Ends the writer once everything is written.
+    /// Ends the writer after everything is written.
     pub(super) async fn end(&self) {
         self.send(Vec::new()).await;
     }
 
     async fn send(&self, frame: Vec<u8>) {
-        // A writer that is gone was noticed where it ended.
+        // An error of the writer is reported when it ends.
         let _ = self.queue.send(frame).await;
     }
 
-    /// The bytes that the client has taken.
+    /// Returns the counter of bytes that the client has read.
     pub(super) fn taken(&self) -> &TakenBytes {
         &self.taken
     }
@@ -200,7 +200,7 @@ fn gone() -> RpcError {
     RpcError::new(RpcError::INTERNAL_ERROR, "the editor is gone")
 }
 
-/// A request that is taken back where nobody waits for its answer any more.
+/// A pending request, which is cancelled if it is dropped.
 struct Pending<'a> {
     wire: &'a Wire,
     id: i64,
@@ -213,7 +213,7 @@ impl Drop for Pending<'_> {
         }
         let params = acp::CancelRequestNotification::new(self.id);
         let frame = message::encode_notification("$/cancel_request", Some(&params));
-        // An editor with a full queue does not read it either.
+        // If the queue is full, the editor does not read, and would not see the cancellation either.
         let _ = self.wire.queue.try_send(frame);
     }
 }

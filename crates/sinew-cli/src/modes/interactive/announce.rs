@@ -1,11 +1,11 @@
-//! Announcements beside the screen: the title, progress in the tab, notifications.
+//! Announcements outside of the screen: the title, the progress in the tab, notifications.
 
 use std::time::Duration;
 
 use crate::settings::{Tui, TuiNotify};
 use crate::startup::Startup;
 
-/// The time without a key after which nobody is thought to be there, where the terminal does not tell.
+/// The time without a key press after which the user is considered away, if the terminal does not report its focus.
 pub(super) const AWAY: Duration = Duration::from_secs(10);
 
 /// The state of the work.
@@ -13,11 +13,11 @@ pub(super) const AWAY: Duration = Duration::from_secs(10);
 pub(super) enum State {
     Ready,
     Working,
-    /// Something waits for an answer of the user.
+    /// A question waits for the user's answer.
     Asking,
 }
 
-/// The way in which a terminal shows notifications.
+/// How a terminal shows notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Notification {
     /// OSC 99: kitty.
@@ -29,7 +29,7 @@ enum Notification {
     Bell,
 }
 
-/// The way that the user has chosen, else the one that was found.
+/// Returns the method that the user selected, or otherwise the detected one.
 fn chosen(notify: TuiNotify, found: Notification) -> Notification {
     match notify {
         TuiNotify::Auto | TuiNotify::Off => found,
@@ -40,14 +40,14 @@ fn chosen(notify: TuiNotify, found: Notification) -> Notification {
     }
 }
 
-/// The part that tells the terminal; it keeps what was told last.
+/// Sends announcements to the terminal, and remembers the last ones.
 pub(super) struct Announcer {
     notification: Notification,
     has_title: bool,
     has_progress: bool,
-    /// Notifications and progress go through a tmux to the terminal around it.
+    /// True if notifications and progress are passed through tmux to the outer terminal.
     passes: bool,
-    /// The user wants notifications.
+    /// True if the user wants notifications.
     pub(super) is_on: bool,
     title: String,
     progress: Option<State>,
@@ -57,7 +57,7 @@ impl Announcer {
     pub(super) fn new(startup: &Startup) -> Announcer {
         let Tui { title, progress, passthrough, notify, .. } = startup.settings.tui;
         let passes = passthrough && startup.environment.get("TMUX").is_some();
-        // The variables of the terminal around it are those of the shell that began the tmux.
+        // The variables of the outer terminal are those of the shell that started tmux.
         let variable = |name: &str| startup.environment.get(name).filter(|_| !passes || name != "TMUX");
         let found = Announcer::with(&variable, startup.settings.notifications && notify != TuiNotify::Off);
         let notification = chosen(notify, found.notification);
@@ -68,7 +68,7 @@ impl Announcer {
         let program = variable("TERM_PROGRAM").unwrap_or_default();
         let term = variable("TERM").unwrap_or_default();
         let has = |name: &str| variable(name).is_some();
-        // A multiplexer passes none of it on.
+        // A multiplexer does not forward these sequences.
         let within = has("TMUX") || has("STY") || has("ZELLIJ");
         let notification = match program {
             _ if within => Notification::Bell,
@@ -79,7 +79,7 @@ impl Announcer {
             _ if has("WT_SESSION") => Notification::Text,
             _ => Notification::Bell,
         };
-        // Others show OSC 9;4 as a notification with this text.
+        // Other terminals show OSC 9;4 as a notification with this text.
         let known = matches!(program, "ghostty" | "WezTerm")
             || has("WT_SESSION")
             || variable("ConEmuANSI") == Some("ON")
@@ -96,7 +96,7 @@ impl Announcer {
         }
     }
 
-    /// The bytes that tell of a state, in a session with this title; none where nothing has changed.
+    /// Returns the bytes that announce a state in a session with this title; empty if nothing changed.
     pub(super) fn tell(&mut self, state: State, title: &str) -> String {
         let mark = match state {
             State::Ready => "",
@@ -118,7 +118,7 @@ impl Announcer {
         bytes
     }
 
-    /// The bytes that notify the user, who looks elsewhere, of the session with this title.
+    /// Returns the bytes that notify a user who is away of an event in the session with this title.
     pub(super) fn notify(&self, what: &str, title: &str) -> String {
         let title = plain(title);
         let text = if title.is_empty() { what.to_string() } else { format!("{what}: {title}") };
@@ -133,7 +133,7 @@ impl Announcer {
         self.passed(&told)
     }
 
-    /// A sequence as a tmux passes it on: each ESC in it twice.
+    /// Wraps a sequence so that tmux forwards it: each ESC in it is doubled.
     fn passed(&self, sequence: &str) -> String {
         match self.passes {
             true => format!("\x1bPtmux;{}\x1b\\", sequence.replace('\x1b', "\x1b\x1b")),
@@ -141,7 +141,7 @@ impl Announcer {
         }
     }
 
-    /// The bytes at the end: nothing goes on any more. The title is given back by the terminal's modes.
+    /// Returns the bytes that end the progress. The previous title is restored with the modes of the terminal.
     pub(super) fn end(&mut self) -> String {
         let was = self.progress.replace(State::Ready);
         self.title.clear();
@@ -152,7 +152,7 @@ impl Announcer {
     }
 }
 
-/// A title as it may stand in a sequence.
+/// Removes the characters of a title that are not allowed in a sequence.
 fn plain(title: &str) -> String {
     sinew::term::sanitize(title).chars().filter(|letter| !letter.is_control()).take(100).collect()
 }

@@ -1,4 +1,4 @@
-//! Questions of the model and of permission rules, on their way to the person at the screen.
+//! Shows the questions of the model and of permission rules to the user of the screen.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::config::is_missing;
 use crate::control::Control;
 use crate::settings;
 
-/// Asks the person at the screen. A question that nobody waits for any more closes its panel by itself.
+/// Asks the user of the screen. The panel of a question closes when its receiver is dropped.
 pub(super) struct Asker {
     pub(super) mailbox: Mailbox,
-    /// The file that holds the rules which always count.
+    /// The file for rules that are always in force.
     pub(super) settings: PathBuf,
 }
 
@@ -39,7 +39,7 @@ impl Ask for Asker {
         Box::pin(async move {
             let (send, answer) = oneshot::channel();
             self.mailbox.send(Message::Approval(Box::new(request.clone()), send));
-            // A screen that is gone permits nothing.
+            // If the screen has ended, the call is not permitted.
             let approval = answer.await.unwrap_or(Approval::No(None));
             if let Approval::Rule(rule, RuleScope::Always) = &approval {
                 let (file, kept) = (self.settings.clone(), rule.clone());
@@ -56,8 +56,8 @@ impl Ask for Asker {
     }
 }
 
-/// Looks up what a call that changes files would change, elsewhere; it comes back as a message. Gives back a call that
-/// changes none.
+/// Computes the change that a call would make to files, on another thread, and sends it as a message. Returns the call
+/// if it changes no files.
 pub(super) fn preview(
     control: Arc<Control>,
     mailbox: Mailbox,
@@ -82,7 +82,7 @@ fn keep(file: &Path, rule: &str) -> Result<(), Error> {
         Err(error) if is_missing(&error) => String::new(),
         Err(error) => return Err(Error::io(format!("failed to read {}", file.display()), &error)),
     };
-    // One that is no JSON is refused where it is written.
+    // If the file is not JSON, writing it fails later.
     let values: Map<String, Value> = serde_json::from_str(&plain_json(&text)).unwrap_or_default();
     let allow = values.get("permissions").and_then(|rules| rules.get("allow")).and_then(Value::as_array);
     let mut allow = allow.cloned().unwrap_or_default();

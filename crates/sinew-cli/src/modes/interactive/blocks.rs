@@ -1,4 +1,4 @@
-//! Blocks of the transcript for tools and commands: a header, and as much of the output as a reader wants to see.
+//! The blocks of tools and commands in the transcript: a header, and a part of the output.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use sinew_tui::{
 
 use super::keys::RowKeys;
 
-/// Rows of output while a tool runs, and when it is over.
+/// The number of output rows while a tool runs, and after it has ended.
 const RUNNING: usize = 8;
 pub(super) const DONE: usize = 20;
-/// Rows of a change.
+/// The number of rows of a change.
 pub(super) const DIFF: usize = 40;
 
 pub(super) const DIM: Style = Style::PLAIN.with(Attrs::DIM);
@@ -33,13 +33,13 @@ pub(super) struct ToolBlock {
     output: String,
     body: Body,
     state: State,
-    /// A line behind the output: exit code, time, the file of all output.
+    /// The line after the output: exit code, time, the file with the whole output.
     footer: String,
-    /// Seconds for which it has been running, and lines of its output, where more is known than the output here.
+    /// The running time in seconds, and the number of lines of the whole output if the block has only a part of it.
     seconds: u64,
     lines: Option<u64>,
     is_unfolded: bool,
-    /// The key that shows the whole conversation, for the row about what is left out.
+    /// The key that shows the whole conversation, for the row about omitted lines.
     more: Option<Chord>,
     version: u64,
 }
@@ -53,7 +53,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// The symbol in front of a header.
+    /// Returns the symbol before the header.
     pub(super) fn symbol(self, theme: &Theme) -> Line {
         match self {
             State::Running => Line::styled("◌ ", DIM),
@@ -93,23 +93,23 @@ impl ToolBlock {
         }
     }
 
-    /// The same, and the row about what is left out names the key that shows it.
+    /// Sets the key that the row about omitted lines names.
     pub(super) fn with_more(self, more: Option<Chord>) -> ToolBlock {
         ToolBlock { more, ..self }
     }
 
-    /// A command that the user runs.
+    /// Creates the block of a user's command.
     pub(super) fn command(command: &str) -> ToolBlock {
         ToolBlock::new("!", &Value::from(command))
     }
 
-    /// Shows all output, or no longer.
+    /// Shows all of the output, or only a part.
     pub(super) fn unfold(&mut self, is_unfolded: bool) {
         self.is_unfolded = is_unfolded;
         self.version += 1;
     }
 
-    /// Shows for how many seconds it has been running.
+    /// Sets the running time.
     pub(super) fn set_time(&mut self, seconds: u64) {
         if self.seconds != seconds {
             self.seconds = seconds;
@@ -117,14 +117,14 @@ impl ToolBlock {
         }
     }
 
-    /// Replaces the output so far, of so many lines.
+    /// Replaces the output so far, and the number of its lines.
     pub(super) fn set_output(&mut self, output: String, lines: Option<u64>) {
         self.output = output;
         self.lines = lines;
         self.version += 1;
     }
 
-    /// Ends the block. `diff` is the change of a file, where the tool made one.
+    /// Ends the block. `diff` is the change of a file, if the tool made one.
     pub(super) fn finish(&mut self, output: String, diff: Option<&str>, is_error: bool, took: Option<Duration>) {
         if let (Some(diff), false) = (diff, is_error) {
             self.output = diff.to_string();
@@ -141,12 +141,12 @@ impl ToolBlock {
         self.version += 1;
     }
 
-    /// The title and the output so far.
+    /// Returns the title and the output so far.
     pub(super) fn texts(&self) -> (String, String) {
         (format!("{} {}", self.name, self.subject), self.output.clone())
     }
 
-    /// Ends a command of the user.
+    /// Ends the block of a user's command.
     pub(super) fn finish_command(&mut self, run: &BashExecution, took: Option<Duration>) {
         self.finish(run.output.clone(), None, run.exit_code != Some(0), took);
         let code = match run.exit_code {
@@ -159,7 +159,7 @@ impl ToolBlock {
         self.footer = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
     }
 
-    /// The line below the output: while it runs its time and lines, later how it ended.
+    /// Returns the line below the output: the time and the number of lines while it runs, and the result afterwards.
     fn footer(&self) -> Cow<'_, str> {
         match (self.state, self.seconds) {
             (State::Running, 0) => "".into(),
@@ -207,7 +207,7 @@ impl ToolBlock {
         };
         let mut reader = AnsiReader::new();
         let lines: Vec<&str> = self.output.trim_end().lines().collect();
-        // A line is at least a row: what cannot be shown is not laid out.
+        // A line needs at least one row, so lines that do not fit are not laid out.
         let skipped = lines.len().saturating_sub(limit);
         let mut laid = Vec::new();
         for (at, text) in (0u32..).zip(&lines[skipped..]).take(limit) {
@@ -267,7 +267,7 @@ pub(super) fn subject(tool: &str, args: &Value) -> String {
     }
 }
 
-/// The language of a file, by the end of its name.
+/// Returns the language of a file, from the extension of its name.
 pub(super) fn language(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.rsplit_once('.').map_or("", |(_, end)| end)
@@ -318,12 +318,12 @@ mod tests {
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
         block.finish("Edited".into(), Some("-old\n+new"), false, None);
         assert_eq!(shown(block), ["● edit a.rs +1 −1", "- old", "+ new"]);
-        // Lines of the file that look like the header of a file.
+        // These lines of the file look like the header of a diff.
         let mut block = ToolBlock::new("edit", &json!({"path": "a.sql"}));
         let diff = "--- a/a.sql\n+++ b/a.sql\n@@ -1,2 +1,2 @@\n--- old remark\n -- kept\n+++ i\n";
         block.finish("Edited".into(), Some(diff), false, None);
         assert_eq!(shown(block)[0], "● edit a.sql +1 −1");
-        // A patch by lines names its file in its text.
+        // A line patch contains the name of its file.
         let mut block = ToolBlock::new("edit", &json!({"input": "@a.rs#0123abcd\nreplace 1..1\n|new"}));
         block.finish("@a.rs#1".into(), Some("-old\n+new"), false, None);
         assert_eq!(shown(block), ["● edit a.rs +1 −1", "- old", "+ new"]);

@@ -1,4 +1,4 @@
-//! The characters that the terminal shows: what the locale says of them, and a question to the terminal itself.
+//! Determines which characters the terminal can show, from the locale and by asking the terminal.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use sinew_tui::Characters;
 
 use crate::settings::SymbolPreset;
 
-/// Shows a letter of two bytes, unseen, asks where the cursor is, and takes it back.
+/// Writes an invisible two-byte letter, requests the cursor position, and erases the letter.
 pub(super) const QUESTION: &[u8] = b"\r\x1b[8m\xc3\xa9\x1b[m\x1b[6n\r\x1b[K";
 
-/// The characters that are wanted, and whether the terminal was asked if it has them.
+/// The preferred characters, and whether the terminal was asked if it supports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CharacterProbe {
     pub(super) wanted: Characters,
@@ -17,7 +17,7 @@ pub(super) struct CharacterProbe {
 }
 
 impl CharacterProbe {
-    /// The question that a locale asks for, and the characters until the terminal has answered.
+    /// Returns the question that is necessary for a locale, and the characters to use until the terminal has answered.
     pub(super) fn new<'a>(
         variable: impl Fn(&str) -> Option<&'a str>,
         preset: SymbolPreset,
@@ -25,22 +25,22 @@ impl CharacterProbe {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
         let plain: String = locale.chars().filter(|letter| *letter != '-').collect();
         let is_utf8 = plain.to_ascii_lowercase().contains("utf8");
-        // These say nothing about a terminal: containers and services have them everywhere.
+        // These values say nothing about the terminal, because they are common in containers and services.
         let is_told = !matches!(locale, "" | "C" | "POSIX");
         let wanted = wanted(preset);
         let probe = CharacterProbe { wanted, is_open: !is_utf8 };
         (probe, if is_told && !is_utf8 { Characters::Ascii } else { wanted })
     }
 
-    /// Takes the column in which the cursor was behind the letter; none: nothing was asked.
+    /// Processes the column of the cursor after the letter; returns `None` if no question is pending.
     pub(super) fn answer(&mut self, column: usize) -> Option<Characters> {
-        // Its two bytes were two characters.
+        // The terminal showed the two bytes as two characters.
         let is_ascii = column == 3;
         std::mem::take(&mut self.is_open).then_some(if is_ascii { Characters::Ascii } else { self.wanted })
     }
 }
 
-/// The characters of a terminal that has all.
+/// Returns the characters for a terminal that supports all of them.
 pub(super) fn wanted(preset: SymbolPreset) -> Characters {
     match preset {
         SymbolPreset::Unicode | SymbolPreset::Nerd => Characters::All,
@@ -48,7 +48,7 @@ pub(super) fn wanted(preset: SymbolPreset) -> Characters {
     }
 }
 
-/// The bytes for a terminal beside its screen, as its title, in its characters.
+/// Converts a text outside of the screen, such as the title, to the characters of the terminal.
 pub(super) fn limited(text: &str, characters: Characters) -> Cow<'_, str> {
     match characters {
         Characters::Ascii if !text.is_ascii() => text.replace(|letter: char| !letter.is_ascii(), "?").into(),

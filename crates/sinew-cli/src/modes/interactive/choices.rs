@@ -1,4 +1,4 @@
-//! Choices of the panels: models, sessions, places of the tree, settings and the rest, as entries.
+//! The entries of panels: models, sessions, entries of the tree, settings and others.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -19,47 +19,47 @@ use crate::control::commands::Panel;
 use crate::models::{ModelSelector, is_absent};
 use crate::settings::{KEYS, Kind};
 
-/// The meaning of an entry.
+/// The action of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Choice {
     Model {
         provider: String,
         id: String,
     },
-    /// The model of a provider that has just been found, to be kept as the default.
+    /// The model of a provider that was just configured, to be stored as the default.
     Found {
         provider: String,
         id: String,
     },
     Thinking(ThinkingLevel),
     Session(PathBuf),
-    /// An entry of the tree to go to.
+    /// The id of an entry in the tree to move to.
     Place(String),
-    /// A message of the user before which a new session begins.
+    /// The id of the user message before which a new session begins.
     Branch(String),
     Setting(&'static str),
     Value(&'static str, Value),
     Theme(&'static str),
     Tool {
         name: String,
-        /// The switch counts in this session.
+        /// True if the change applies to the current session.
         now: bool,
     },
-    /// A command in the background.
+    /// The id of a background job.
     Job(String),
-    /// Erase the terminal and write the end of the session anew.
+    /// Erase the terminal and draw the end of the session again.
     Redraw,
     /// Publish the session.
     Share,
-    /// Close the panel, and nothing else.
+    /// Only close the panel.
     Nothing,
-    /// A prompt of before, to write on with.
+    /// An earlier prompt, to edit.
     Prompt(String),
-    /// A provider to log in at, or to paste a key of.
+    /// A provider to log in at, or whose key to paste.
     Provider(String),
-    /// A provider whose key is to be forgotten.
+    /// A provider whose key is deleted.
     Logout(String),
-    /// The list of all providers.
+    /// Show the list of all providers.
     Providers,
     Demo,
     Leave,
@@ -72,7 +72,7 @@ pub(super) enum Topic {
     Logout,
     Providers,
     Models {
-        /// For the next prompt only.
+        /// True if the model is only used for the next prompt.
         once: bool,
     },
     Thinking,
@@ -85,7 +85,7 @@ pub(super) enum Topic {
     Values,
     Theme,
     Tools {
-        /// A switch counts in this session.
+        /// True if changes apply to the current session.
         now: bool,
     },
     Jobs,
@@ -95,7 +95,7 @@ pub(super) enum Topic {
 }
 
 impl Topic {
-    /// The subject of the panel that a slash command opens.
+    /// Returns the subject of the panel that a slash command opens.
     pub(super) fn of(panel: Panel) -> Topic {
         match panel {
             Panel::Branch => Topic::Branch,
@@ -137,7 +137,7 @@ impl Topic {
         }
     }
 
-    /// The keys of the panel, besides those of every panel.
+    /// Returns the keys of the panel, in addition to those of every panel.
     pub(super) fn hint(self, keys: &Bindings) -> String {
         let list = |action| keys.short(Action::List(action));
         match self {
@@ -159,7 +159,7 @@ impl Topic {
         }
     }
 
-    /// Returns true if the entries are read while the panel is there.
+    /// Returns true if the entries are loaded after the panel has opened.
     pub(super) fn is_read_later(self) -> bool {
         matches!(self, Topic::Sessions { .. } | Topic::Tree(_) | Topic::Branch | Topic::History)
     }
@@ -167,7 +167,7 @@ impl Topic {
 
 pub(super) type Entries = Vec<Entry<Choice>>;
 
-/// The question before `/redraw all`.
+/// Returns the question before `/redraw all`.
 pub(super) fn redraw() -> Entries {
     let erase = "the scrollback goes; the end of this session is written anew";
     vec![Entry::new("No", "nothing is erased", Choice::Nothing), Entry::new("Erase it", erase, Choice::Redraw)]
@@ -193,7 +193,7 @@ pub(super) fn models(control: &Control) -> Entries {
     models.into_iter().map(entry).collect()
 }
 
-/// Window, price and thinking of a model.
+/// Describes the context window, price and thinking of a model.
 fn facts(model: &Model) -> String {
     let mut facts = Vec::new();
     if model.context_window > 0 {
@@ -236,13 +236,13 @@ fn age(age: Duration) -> String {
     }
 }
 
-/// The first words of a text, in one line.
+/// Returns the first words of a text, in one line.
 pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     line.chars().take(200).collect()
 }
 
-/// Earlier prompts, each in one line: what is shown of it and filtered by is its whole text.
+/// Returns earlier prompts, one line each. The whole text is used for the preview and the filter.
 pub(super) fn prompts(prompts: Vec<Prompt>, cwd: &str) -> Entries {
     let entry = |prompt: Prompt| {
         let line = prompt.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -257,7 +257,7 @@ pub(super) fn branches(points: Vec<(String, String)>) -> Entries {
     points.into_iter().rev().map(entry).collect()
 }
 
-/// The settings that are read; `value` tells what is in force, and the layer that has set it.
+/// Returns the entries of implemented settings. `value` returns the value in force and the layer that set it.
 pub(super) fn settings(value: impl Fn(&'static str) -> (Value, Option<&'static str>)) -> Entries {
     let entry = |key: &'static crate::settings::Key| {
         let (value, layer) = value(key.path);
@@ -271,7 +271,7 @@ pub(super) fn settings(value: impl Fn(&'static str) -> (Value, Option<&'static s
     KEYS.iter().filter(|key| key.waits_for.is_none()).map(entry).collect()
 }
 
-/// The values of a setting that has few; none where it is written.
+/// Returns the entries for the values of a setting; `None` if its value has to be typed.
 pub(super) fn values(path: &'static str) -> Option<Entries> {
     let key = KEYS.iter().find(|key| key.path == path)?;
     let values: Vec<Value> = match key.kind {
@@ -288,7 +288,7 @@ pub(super) fn values(path: &'static str) -> Option<Entries> {
     Some(values.into_iter().map(entry).collect())
 }
 
-/// The themes that are always there.
+/// The built-in themes.
 pub(super) const THEMES: &[(&str, &str)] =
     &[("dark", "for dark backgrounds"), ("light", "for light backgrounds"), ("ansi", "the terminal's 16 colours")];
 
@@ -315,14 +315,14 @@ pub(super) fn jobs(control: &Control) -> Entries {
     control.session().host.jobs().into_iter().map(entry).collect()
 }
 
-/// The end of some output, for a preview.
+/// Returns the last lines of some output, for a preview.
 pub(super) fn tail(output: &str) -> Vec<String> {
     const LINES: usize = 6;
     let lines: Vec<&str> = output.trim_end().lines().collect();
     lines[lines.len().saturating_sub(LINES)..].iter().map(|line| (*line).to_string()).collect()
 }
 
-/// The servers of this machine that can be asked for their models.
+/// Returns the local servers that can be asked for their models.
 pub(super) fn local_servers(models: &ModelSelector) -> Vec<String> {
     let registry = models.registry();
     let local = registry.providers().iter().filter(|entry| entry.discovery.is_some() && is_loopback(&entry.base_url));
@@ -338,7 +338,8 @@ fn is_loopback(url: &str) -> bool {
         || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// The ways to a model: keys that are set, servers that have answered, logins, a key to paste, the demo.
+/// Returns the ways to configure a model: keys that are set, servers that have answered, logins, pasting a key, the
+/// demo.
 pub(super) fn login(control: &Control) -> Entries {
     let models = &control.app.models;
     let registry = models.registry();
@@ -386,10 +387,10 @@ pub(super) fn stored(control: &Control) -> Entries {
     stored.map(|id| Entry::new(id.clone(), "", Choice::Logout(id))).collect()
 }
 
-/// The last words of a session, newest last, for a preview.
+/// Returns the last messages of a session, newest last, for a preview.
 pub(super) fn preview(file: &std::path::Path) -> Vec<String> {
     use std::io::{Read, Seek, SeekFrom};
-    /// Bytes that are read from the end.
+    /// The number of bytes to read from the end of the file.
     const TAIL: u64 = 64 << 10;
     let mut text = Vec::new();
     let read = std::fs::File::open(file).and_then(|mut file| {

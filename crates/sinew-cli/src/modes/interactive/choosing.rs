@@ -1,4 +1,4 @@
-//! The work behind entries of lists and lines that were asked for: the same on the screen and in words.
+//! Executes the entries of lists and processes typed lines, for the screen and for the linear mode.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use crate::control::{Control, ControlError};
 use crate::settings::{self, Settings};
 use crate::startup::Startup;
 
-/// The purpose of a line that is written.
+/// The purpose of a typed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// The key of a provider.
     Key(String),
-    /// The address that a browser ended at.
+    /// The URL at which the browser ended.
     Address,
-    /// Nothing: a login goes on.
+    /// Nothing, while a login continues.
     Wait,
     /// The value of a setting.
     Setting(&'static str),
-    /// The label of a place, asked for in the tree with this filter.
+    /// The label of an entry; the tree is shown with this filter.
     Label(String, TreeFilter),
 }
 
-/// Carries out what an entry stands for, where that is a verb of `control`; the rest is done by whoever shows the list.
+/// Executes an entry if it is an action of `control`. The caller that shows the list executes the others.
 pub(super) async fn carry_out(control: Arc<Control>, mailbox: Mailbox, choice: Choice) {
     let model = match choice {
         Choice::Model { provider, id } => set_model(&control, &provider, &id, false).await,
@@ -53,7 +53,7 @@ pub(super) async fn carry_out(control: Arc<Control>, mailbox: Mailbox, choice: C
     });
 }
 
-/// The place that keeps a changed setting.
+/// The place where a changed setting is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) enum Target {
     #[default]
@@ -70,12 +70,12 @@ impl Target {
         Target::ALL[self as usize].1
     }
 
-    /// The place with this name.
+    /// Returns the place with this name.
     pub(super) fn named(name: &str) -> Option<Target> {
         Target::ALL.into_iter().find(|(_, known)| *known == name).map(|(target, _)| target)
     }
 
-    /// The place of changes in words, as the title of the list.
+    /// Returns the title of the list.
     fn title(self) -> &'static str {
         match self {
             Target::User => "Settings, kept in your file",
@@ -85,7 +85,7 @@ impl Target {
     }
 }
 
-/// The settings that were changed since the start, and where the next ones are kept.
+/// The settings that were changed since the start, and where the next changes are stored.
 #[derive(Default)]
 pub(super) struct ChangedSettings {
     changed: HashMap<(Target, &'static str), Value>,
@@ -93,17 +93,17 @@ pub(super) struct ChangedSettings {
 }
 
 impl ChangedSettings {
-    /// Goes on to the next place.
+    /// Selects the next place.
     pub(super) fn turn(&mut self) {
         self.target = Target::ALL[(self.target as usize + 1) % Target::ALL.len()].0;
     }
 
-    /// The title of the list.
+    /// Returns the title of the list.
     pub(super) fn title(&self) -> &'static str {
         self.target.title()
     }
 
-    /// The value in force, and the layer that has set it.
+    /// Returns the value in force, and the layer that set it.
     pub(super) fn value(&self, control: &Control, path: &'static str) -> (Value, Option<&'static str>) {
         let startup = &control.app.startup;
         let changed = |target| self.changed.get(&(target, path));
@@ -120,15 +120,16 @@ impl ChangedSettings {
         (startup.values.get(path), None)
     }
 
-    /// The entries of the list of settings.
+    /// Returns the entries of the list of settings.
     pub(super) fn entries(&self, control: &Control) -> Entries {
         choices::settings(|path| self.value(control, path))
     }
 
-    /// Keeps a value where changes go now; tells where, and which other layer counts all the same.
+    /// Stores a value in the selected place. Returns a text that names the place and a higher layer that overrides the
+    /// value, if there is one.
     ///
     /// # Errors
-    /// The file cannot be written, the value does not fit, or it would not count there.
+    /// Returns an error if the file cannot be written, the value is invalid, or it would have no effect there.
     pub(super) fn write(&mut self, control: &Control, path: &'static str, value: Value) -> Result<String, String> {
         let Startup { paths, trusted, .. } = &control.app.startup;
         let file = match self.target {
@@ -154,8 +155,8 @@ impl ChangedSettings {
         })
     }
 
-    /// The words about a value that was kept in this place, and may count from now on. One that would count until the end
-    /// only, and cannot, is taken back.
+    /// Returns the message about a value that was stored in `place`. `now` says that it applies at once. If it was
+    /// meant for the current session only and cannot apply at once, it is removed.
     pub(super) fn told(&mut self, path: &'static str, place: &str, now: bool) -> String {
         if !now && self.target == Target::Session {
             self.changed.remove(&(Target::Session, path));
@@ -165,7 +166,7 @@ impl ChangedSettings {
         format!("{path} is {place} and {when}")
     }
 
-    /// All settings as they are in force.
+    /// Returns all settings in force.
     pub(super) fn typed(&self, control: &Control) -> Settings {
         let mut values = control.app.startup.values.clone();
         for (_, path) in self.changed.keys() {
@@ -174,7 +175,7 @@ impl ChangedSettings {
         values.typed()
     }
 
-    /// Lets a setting of the agent count at once; false: it counts from the next start.
+    /// Applies a setting of the agent at once; returns false if it applies from the next start on.
     pub(super) fn apply(&self, control: &Control, path: &str) -> bool {
         match path {
             "defaultThinkingLevel" => drop(control.set_thinking(self.typed(control).default_thinking_level)),
@@ -185,7 +186,7 @@ impl ChangedSettings {
     }
 }
 
-/// Returns true if an agent reads a setting before each decision.
+/// Returns true if the agent reads a setting before each decision.
 fn is_of_the_agent(path: &str) -> bool {
     const SECTIONS: &[&str] = &["retry.", "compaction.", "branchSummary.", "contextPromotion.", "thinkingBudgets"];
     const KEYS: &[&str] = &[
@@ -200,13 +201,13 @@ fn is_of_the_agent(path: &str) -> bool {
     KEYS.contains(&path) || SECTIONS.iter().any(|section| path.starts_with(section))
 }
 
-/// The places of the session.
+/// Returns the entries of the session's tree.
 pub(super) fn tree(control: &Control, filter: TreeFilter) -> Result<Entries, ControlError> {
     let (entries, leaf) = session_entries(control)?;
     Ok(tree::places(&entries, leaf.as_deref(), filter))
 }
 
-/// Returns the label of an entry of the session; empty where it has none.
+/// Returns the label of an entry in the session; empty if it has none.
 pub(super) fn label_of(control: &Control, id: &str) -> Result<String, ControlError> {
     let (entries, _) = session_entries(control)?;
     Ok(tree::label_of(&entries, id).unwrap_or_default().to_string())
@@ -233,7 +234,7 @@ async fn set_model(control: &Control, provider: &str, id: &str, keep: bool) -> R
     Ok(format!("{} answers from now on, and in new sessions", model.key()))
 }
 
-/// Switches a tool of the model on or off; gives what that means, for the user.
+/// Enables or disables a tool, and returns a text about the effect.
 pub(super) fn switch_tool(control: &Control, name: &str, now: bool) -> Result<String, ControlError> {
     let switched = control.switch_tool(name, now)?;
     let state = if switched.is_on { "on" } else { "off" };

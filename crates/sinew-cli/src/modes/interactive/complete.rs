@@ -1,4 +1,4 @@
-//! Completion: what the text before the cursor asks for, and the popup that offers it.
+//! Completion: determines what the text before the cursor requests, and shows candidates in a popup.
 
 use std::path::{Path, PathBuf};
 
@@ -8,56 +8,56 @@ use sinew_agent::resource::mention;
 use sinew_tools::Searches;
 use sinew_tui::List;
 
-/// Rows of the popup.
+/// The number of rows in the popup.
 pub(super) const ROWS: usize = 8;
-/// Entries of a search that are kept.
+/// The maximum number of results of a search.
 const MOST: usize = 50;
 
-/// The kind of completion that a text asks for.
+/// The kind of completion that a text requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// The name of a slash command; the text behind the slash.
+    /// The name of a slash command: the text after the slash.
     Command(String),
     /// A value for a slash command.
     Argument { command: String, query: String },
-    /// A file or folder to mention.
+    /// A file or directory to mention.
     Mention(String),
 }
 
-/// A request for completions: what is wanted, and the byte from which the answer replaces the text.
+/// A request for completions, and the byte offset from which the candidate replaces the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) wanted: Wanted,
     pub(super) from: usize,
 }
 
-/// Something to take.
+/// A candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) name: String,
-    /// A line about it.
+    /// A description in one line.
     pub(super) help: String,
-    /// The text that replaces what is written.
+    /// The text to insert.
     pub(super) insert: String,
 }
 
-/// Candidates for one text.
+/// The candidates for a text.
 pub(super) struct Popup {
-    /// The text before the cursor that they are for.
+    /// The text before the cursor to which they apply.
     text: String,
     from: usize,
     candidates: Vec<Candidate>,
     list: List,
 }
 
-/// Reads what the text before the cursor asks for.
+/// Determines which completion the text before the cursor requests.
 pub(super) fn request(before: &str) -> Option<Request> {
     if let Some(rest) = before.strip_prefix('/') {
         if let Some((command, query)) = rest.split_once(' ') {
             let wanted = Wanted::Argument { command: command.into(), query: query.into() };
             return (!query.contains('\n')).then_some(Request { wanted, from: before.len() - query.len() });
         }
-        // A path has more of them.
+        // If there are more slashes, it is a path.
         let is_name = !rest.contains(|letter: char| letter == '/' || letter.is_whitespace());
         return is_name.then(|| Request { wanted: Wanted::Command(rest.into()), from: 0 });
     }
@@ -66,7 +66,7 @@ pub(super) fn request(before: &str) -> Option<Request> {
     Some(Request { wanted: Wanted::Mention(query.into()), from: at })
 }
 
-/// The byte of the `@` that the cursor is behind, in the same word; between quotes words may have blanks.
+/// Returns the offset of the `@` in the word before the cursor; a quoted word may contain blanks.
 fn open_mention(before: &str) -> Option<usize> {
     let line = before.rfind('\n').map_or(0, |at| at + 1);
     let begins = |at: usize| before[..at].chars().next_back().is_none_or(char::is_whitespace);
@@ -79,8 +79,8 @@ fn open_mention(before: &str) -> Option<usize> {
     open.then_some(at)
 }
 
-/// The word before the cursor as a path to complete: the byte where it begins, the folder as it is written, and the
-/// beginning of the name.
+/// Splits the word before the cursor as a path: returns its offset, the directory as written, and the beginning of the
+/// name.
 pub(super) fn path_word(before: &str) -> (usize, &str, &str) {
     let from = before.rfind(|letter: char| letter.is_whitespace() || "\"'=(:".contains(letter));
     let from = from.map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
@@ -89,19 +89,19 @@ pub(super) fn path_word(before: &str) -> (usize, &str, &str) {
     (from, &word[..cut], &word[cut..])
 }
 
-/// The entries of a folder whose names begin as is written; reads the folder.
+/// Returns the entries of a directory whose names begin with `name`. Reads the directory.
 pub(super) fn paths(cwd: &Path, home: Option<&Path>, folder: &str, name: &str) -> Vec<Candidate> {
     let place: PathBuf = match (folder.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => cwd.join(folder),
     };
-    // A folder that cannot be read has nothing to offer.
+    // A directory that cannot be read has no candidates.
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
     let mut found: Vec<Candidate> = entries
         .filter_map(|entry| {
             let file = entry.file_name().into_string().ok()?;
             let fits = file.starts_with(name) && (name.starts_with('.') || !file.starts_with('.'));
-            // What a link leads to counts.
+            // Links to directories count as directories.
             let slash = if fits && entry.path().is_dir() { "/" } else { "" };
             fits.then(|| Candidate {
                 name: format!("{file}{slash}"),
@@ -115,10 +115,10 @@ pub(super) fn paths(cwd: &Path, home: Option<&Path>, folder: &str, name: &str) -
     found
 }
 
-/// The files and folders that fit a mention, best first.
+/// Returns the files and directories that match a mention, best first.
 pub(super) fn files(searches: &Searches, cwd: &Path, query: &str) -> Vec<Candidate> {
     let options = FindOptions { cache: true, max_results: MOST, ..FindOptions::new(cwd, query) };
-    // A folder that cannot be searched has nothing to offer.
+    // If the search fails, there are no candidates.
     let Ok(found) = searches.fuzzy_find(&options, &CancelToken::never()) else { return Vec::new() };
     let candidate = |found: sinew::search::FindMatch| {
         let path = if found.is_directory { format!("{}/", found.path.trim_end_matches('/')) } else { found.path };
@@ -130,14 +130,14 @@ pub(super) fn files(searches: &Searches, cwd: &Path, query: &str) -> Vec<Candida
 }
 
 impl Popup {
-    /// Offers candidates for a text; none where there is nothing to offer. `filter` picks among them by their names, where
-    /// they are not picked already.
+    /// Creates a popup with candidates for a text; `None` if there are none. `filter` selects candidates by name, if
+    /// they are not filtered yet.
     pub(super) fn new(text: &str, from: usize, candidates: Vec<Candidate>, filter: Option<&str>) -> Option<Popup> {
         let entries = candidates.iter().map(|candidate| (candidate.name.clone(), candidate.help.clone())).collect();
         let mut list = List::new(entries);
         if let Some(filter) = filter {
             list.set_filter(filter);
-            // Who has written a name whole means it.
+            // An exact match is selected first.
             if let Some(exact) = candidates.iter().position(|candidate| candidate.name == filter) {
                 list.choose(exact);
             }
@@ -145,7 +145,7 @@ impl Popup {
         (!list.is_empty()).then(|| Popup { text: text.into(), from, candidates, list })
     }
 
-    /// Tells whether the candidates are for the text that is there now.
+    /// Returns true if the candidates apply to the current text.
     pub(super) fn is_for(&self, before: &str) -> bool {
         self.text == before
     }
@@ -154,14 +154,14 @@ impl Popup {
         self.list.step(by);
     }
 
-    /// The byte from which the chosen candidate replaces the text, and what it puts there; none for a text that is not
-    /// the one that it was made for.
+    /// Returns the offset from which the selected candidate replaces the text, and the replacement; `None` if the popup
+    /// was created for another text.
     pub(super) fn take(&self, before: &str) -> Option<(usize, &str)> {
         let chosen = self.list.chosen().filter(|_| self.is_for(before))?;
         Some((self.from, &self.candidates[chosen].insert))
     }
 
-    /// Tells whether taking the chosen candidate would change more than a blank behind the text.
+    /// Returns true if accepting the selected candidate would change more than adding a blank.
     pub(super) fn adds(&self, before: &str) -> bool {
         self.take(before).is_some_and(|(from, insert)| before[from..].trim_end() != insert.trim_end())
     }

@@ -1,7 +1,8 @@
-//! The conversation with the agent, below the screen and the mode in words: what was sent and is on its way, what goes on,
-//! logins, the model of a single prompt, changed settings, commands, and the way out.
+//! The state of the conversation that the screen and the linear mode share: sent messages, running work, logins, the
+//! model of a single prompt, changed settings, commands, and the end.
 //!
-//! A face paints or says it, asks the user, and gives it what they answer. It holds no part of the conversation itself.
+//! A face of the interactive mode displays this state, asks the user, and passes the answers on. It has no own state of
+//! the conversation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -40,40 +41,40 @@ pub(super) struct Conversation {
     face: Face,
     pub(super) keys: Bindings,
     pub(super) history: PromptHistory,
-    /// The folder of the prompts in the history.
+    /// The directory for prompts in the history.
     pub(super) cwd: String,
-    /// The id of the session that is shown.
+    /// The id of the current session.
     pub(super) session: String,
-    /// Texts that were sent and that the agent does not have yet.
+    /// Messages that were sent but not accepted by the agent yet.
     pub(super) outgoing: Outgoing,
-    /// Texts that wait in the queues of the agent: those that steer the run, and those behind it.
+    /// The agent's queued texts: those that steer the run, and those after it.
     pub(super) queued: (Vec<String>, Vec<String>),
-    /// Since when a run goes on.
+    /// The start of the active run.
     pub(super) running: Option<Instant>,
-    /// Since when commands of the user and slash commands go on, and how many.
+    /// The start and the number of the running commands, of the user and slash commands.
     at_work: Option<(Instant, usize)>,
-    /// Provider and id of the model that answers again when the one of a single prompt has done so.
+    /// The provider and id of the model to restore after a prompt with another model.
     lent: Option<(String, String)>,
-    /// A login that goes on.
+    /// The login in progress.
     login: Option<Running>,
-    /// Settings that were changed since the start.
+    /// The settings that were changed since the start.
     pub(super) changed: ChangedSettings,
-    /// The owner of the last copy, which serves the desktop for as long as it lives.
+    /// The owner of the last copied text, which must live as long as the desktop may paste it.
     clipboard: Option<sinew::clipboard::Clipboard>,
     pub(super) leaving: Leaving,
 }
 
-/// The beginning of a login.
+/// The first step of a login.
 pub(super) enum LoginStart {
-    /// It goes on in a browser or by a code; steps come as messages.
+    /// The login continues in a browser or with a code; its steps arrive as messages.
     Begun,
-    /// The provider has a key alone, which the user has to paste.
+    /// The provider only supports keys, so the user has to paste one.
     NeedsKey,
-    /// There is no such provider: what to say.
+    /// The provider does not exist. Contains the message.
     Unknown(String),
 }
 
-/// The parts that a conversation begins with.
+/// The inputs of a new conversation.
 pub(super) struct Beginning {
     pub(super) control: Arc<Control>,
     pub(super) runtime: Handle,
@@ -108,18 +109,18 @@ impl Conversation {
         }
     }
 
-    /// What work elsewhere needs: the verbs, and the way back.
+    /// Returns what background work needs: the actions, and the channel for its messages.
     pub(super) fn handles(&self) -> (Arc<Control>, Mailbox) {
         (Arc::clone(&self.control), self.mailbox.clone())
     }
 
-    /// Begins work that ends with the session.
+    /// Starts background work that ends with the session.
     pub(super) fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
         let control = Arc::clone(&self.control);
         self.runtime.spawn(async move { control.tasks.begin(work).await });
     }
 
-    /// Returns true if there is no model that could answer.
+    /// Returns true if no model is configured.
     pub(super) fn is_without_model(&self) -> bool {
         is_absent(&self.control.session().agent.model().model)
     }
@@ -127,16 +128,16 @@ impl Conversation {
 
 /// Texts on their way to the agent.
 impl Conversation {
-    /// Tells what a text asks for.
+    /// Parses a text of the user.
     pub(super) fn read<'a>(&self, text: &'a str) -> Submission<'a> {
         submit::read(text, self.face)
     }
 
-    /// Takes a text that was sent. A command that may run at once comes back; the rest waits for [`Conversation::next`].
+    /// Submits a text. Returns a command that may run at once; other texts wait for [`Conversation::next`].
     pub(super) fn submit(&mut self, text: String, delivery: Delivery) -> Option<String> {
         let (waits, is_urgent) = match self.read(&text) {
             Submission::Prompt => (true, false),
-            // It would change the session below a prompt that is on its way.
+            // The command would change the session while a prompt is being sent.
             Submission::Slash(row, _) => {
                 (row.changes_session() && self.outgoing.is_on_the_way(), matches!(row.verb, Verb::Stop | Verb::Status))
             }
@@ -149,8 +150,8 @@ impl Conversation {
         Some(text)
     }
 
-    /// Hands prompts that wait to the agent, as far as they may go on. Gives the next text that the face has to do something
-    /// about: a command, or on the screen a prompt that no model could answer.
+    /// Sends waiting prompts to the agent, as far as they may continue. Returns the next text that the face must handle
+    /// itself: a command, or on the screen a prompt without a model.
     pub(super) fn next(&mut self) -> Option<String> {
         while let Some(text) = self.outgoing.first() {
             let is_prompt = submit::read(text, self.face) == Submission::Prompt;
@@ -166,14 +167,14 @@ impl Conversation {
         None
     }
 
-    /// The agent has a prompt: in a queue, or in a run that has begun.
+    /// Records that the agent accepted a prompt, into a queue or for a run that has begun.
     pub(super) fn accepted(&mut self, number: u64, runs: bool) {
         if self.outgoing.accepted(number, runs) {
             self.end_run();
         }
     }
 
-    /// A prompt did not reach the agent: its text, unless it was taken back before.
+    /// Records that a prompt did not reach the agent. Returns its text, unless it was removed before.
     pub(super) fn returned(&mut self, number: u64) -> Option<String> {
         let (text, is_interrupted) = self.outgoing.returned(number);
         if is_interrupted {
@@ -182,22 +183,22 @@ impl Conversation {
         text
     }
 
-    /// Keeps a text in the history.
+    /// Adds a text to the history.
     pub(super) fn remember(&self, text: String) {
         let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
         self.history.add(prompt);
     }
 
-    /// Keeps in the history what was sent and reached nobody.
+    /// Adds the texts to the history that were sent and not accepted.
     pub(super) fn remember_outgoing(&self) {
         let texts: Vec<String> = self.outgoing.texts().map(|(text, _)| text.to_string()).collect();
         texts.into_iter().for_each(|text| self.remember(text));
     }
 }
 
-/// What goes on.
+/// Running work.
 impl Conversation {
-    /// Keeps what an event tells of the run and the queues.
+    /// Updates the state of the run and the queues after an event.
     pub(super) fn take_event(&mut self, event: &Event) {
         match event {
             Event::AgentStart => self.run_began(),
@@ -212,74 +213,76 @@ impl Conversation {
         }
     }
 
-    /// A run goes on. A question of it may come before the event that says so.
+    /// Records that a run is active. A question of the run may arrive before the event that starts it.
     pub(super) fn run_began(&mut self) {
         self.running.get_or_insert_with(Instant::now);
     }
 
-    /// The number of texts in the queues of the agent.
+    /// Returns the number of texts in the agent's queues.
     pub(super) fn queued_count(&self) -> usize {
         self.queued.0.len() + self.queued.1.len()
     }
 
-    /// Returns true if a run goes on, or texts wait for one.
+    /// Returns true if a run is active, or texts wait for one.
     pub(super) fn is_busy(&self) -> bool {
         self.running.is_some() || !self.outgoing.is_empty() || self.queued_count() > 0
     }
 
-    /// Returns true if a command of the user or a slash command goes on.
+    /// Returns true if a command of the user or a slash command is running.
     pub(super) fn is_at_work(&self) -> bool {
         self.at_work.is_some()
     }
 
-    /// Since when a run or a command goes on; none where nothing does.
+    /// Returns the start of the active run or command; `None` if there is none.
     pub(super) fn working_since(&self) -> Option<Instant> {
         self.running.or(self.at_work.map(|(since, _)| since))
     }
 
-    /// Counts a command that has begun.
+    /// Records that a command has begun.
     pub(super) fn work_began(&mut self) {
         let (since, count) = self.at_work.unwrap_or_else(|| (Instant::now(), 0));
         self.at_work = Some((since, count + 1));
     }
 
-    /// Counts a command that has ended.
+    /// Records that a command has ended.
     pub(super) fn work_ended(&mut self) {
         self.at_work = self.at_work.map(|(since, count)| (since, count - 1)).filter(|(_, count)| *count > 0);
     }
 
-    /// Ends what goes on, and gives back what was sent and has not begun, oldest first.
+    /// Stops the running work, and returns the texts that were sent and have not begun, oldest first.
     pub(super) fn interrupt(&mut self) -> Vec<String> {
         let (waiting, is_one_on_the_way) = self.outgoing.take_back();
         match is_one_on_the_way {
-            // What is queued is older than that one: it comes back behind it, and so in front.
+            // Queued texts are older than that one, so they are returned later and inserted before it.
             true => submit::end_work(&self.control),
             false => self.end_run(),
         }
         waiting
     }
 
-    /// Ends the run and takes back what is queued for it.
+    /// Aborts the run and removes the texts queued for it.
     fn end_run(&self) {
         let (control, mailbox) = self.handles();
         self.begin(submit::take_back(control, mailbox, true));
     }
 
-    /// Another session is current, or another place of it. True: it is another session than the one that is shown.
+    /// Records that the current session or its current entry changed. Returns true if the session differs from the one
+    /// that is shown.
     pub(super) fn change_session(&mut self) -> bool {
         (self.running, self.lent, self.queued) = (None, None, Default::default());
         self.session != self.control.session().agent.session().id()
     }
 
-    /// The current session is the one that is shown.
+    /// Records that the current session is shown.
     pub(super) fn show_session(&mut self) {
         self.session = self.control.session().agent.session().id().to_string();
     }
 
-    /// Lets the run go on without the terminal.
+    /// Lets the run continue without the terminal.
     ///
     /// # Errors
-    /// There is no run, or a text is on its way: how to go on, where `leave` is the way out.
+    /// Returns an error that says how to proceed if there is no run, or if a text is being sent. `leave` describes how
+    /// to exit.
     pub(super) fn go_behind(&mut self, leave: &str) -> Result<(), String> {
         if !self.control.session().agent.is_running() {
             return Err(format!("no run goes on: {leave} leaves"));
@@ -294,14 +297,15 @@ impl Conversation {
 
 /// Commands.
 impl Conversation {
-    /// Runs the first command of a verb.
+    /// Runs the first command with this verb.
     pub(super) fn run_verb(&mut self, verb: Verb, arguments: String) {
         if let Some(row) = commands::of_face(self.face).find(|row| row.verb == verb) {
             self.run(row, arguments);
         }
     }
 
-    /// Runs a slash command. It is not one of the tasks: changing the session waits until those have ended.
+    /// Runs a slash command. It is not one of the background tasks, because a change of the session waits for the end
+    /// of those.
     pub(super) fn run(&mut self, row: &'static Row, arguments: String) {
         if row.changes_session() {
             if self.outgoing.door() != Door::Open || self.outgoing.is_on_the_way() {
@@ -317,13 +321,13 @@ impl Conversation {
         self.runtime.spawn(submit::slash(control, mailbox, row, arguments));
     }
 
-    /// Reads the keys of the user anew. They come as a message.
+    /// Reads the user's key bindings again. They arrive as a message.
     fn read_keys(&self) {
         let (mailbox, file) = (self.mailbox.clone(), self.control.app.startup.paths.agent.join(keys::FILE));
         self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
     }
 
-    /// Carries out what an entry of a list stands for, where that is a verb.
+    /// Executes an entry of a list, if it is an action of `control`.
     pub(super) fn carry_out(&mut self, choice: Choice) {
         if matches!(choice, Choice::Place(_) | Choice::Branch(_)) {
             self.outgoing.set_door(Door::Changing);
@@ -332,13 +336,14 @@ impl Conversation {
         self.runtime.spawn(choosing::carry_out(control, mailbox, choice));
     }
 
-    /// Reads the prompts of the folder for the arrow keys. The file may be long, or locked by another program.
+    /// Reads the prompts of the directory for the arrow keys, in the background because the file may be long or locked
+    /// by another program.
     pub(super) fn read_prompts(&self) {
         let (prompts, mailbox, cwd) = (self.history.reader(), self.mailbox.clone(), self.cwd.clone());
         self.runtime.spawn_blocking(move || mailbox.send(Message::Prompts(prompts.texts(Path::new(&cwd)))));
     }
 
-    /// Reads the clipboard of the desktop. Its content comes as a message.
+    /// Reads the clipboard of the desktop. Its content arrives as a message.
     pub(super) fn read_clipboard(&self) {
         let (control, mailbox) = self.handles();
         self.runtime.spawn_blocking(move || mailbox.send(Message::Clipboard(pasting::read_clipboard(&control))));
@@ -355,8 +360,8 @@ impl Conversation {
         });
     }
 
-    /// Keeps the owner of a copy that was made. Gives the line about it, whether that names a file, and what the terminal is to
-    /// be sent.
+    /// Stores the owner of a copied text. Returns the line about it, whether the line names a file, and the bytes for
+    /// the terminal.
     pub(super) fn copied(&mut self, copied: Copied) -> (String, bool, Option<Vec<u8>>) {
         let Copied { text, is_file, bytes, clipboard } = copied;
         self.clipboard = clipboard;
@@ -366,14 +371,14 @@ impl Conversation {
 
 /// Models and logins.
 impl Conversation {
-    /// A model was chosen; `once`: for the next prompt alone.
+    /// Records that a model was chosen; `once` means for the next prompt only.
     pub(super) fn lend_model(&mut self, once: bool) {
         let now = self.control.session().agent.model().model;
         let own = self.lent.take().or(Some((now.provider, now.id)));
         self.lent = own.filter(|_| once);
     }
 
-    /// Changes back from the model of a single prompt.
+    /// Restores the model after a prompt with another model.
     fn return_model(&mut self) {
         let Some((provider, id)) = self.lent.take() else { return };
         let (control, mailbox) = self.handles();
@@ -385,7 +390,7 @@ impl Conversation {
         });
     }
 
-    /// Changes to the next model, or to the one before.
+    /// Changes to the next or previous model.
     pub(super) fn cycle_model(&mut self, turn: Turn) {
         self.lent = None;
         let (control, mailbox) = self.handles();
@@ -413,37 +418,37 @@ impl Conversation {
         LoginStart::Begun
     }
 
-    /// Returns true while a login goes on.
+    /// Returns true while a login is in progress.
     pub(super) fn is_logging_in(&self) -> bool {
         self.login.is_some()
     }
 
-    /// Gives a login the address that the browser ended at; false where none goes on.
+    /// Passes the URL at which the browser ended to the login; returns false if none is in progress.
     pub(super) fn paste_address(&mut self, address: String) -> bool {
         self.login.as_mut().map(|login| login.paste(address)).is_some()
     }
 
-    /// Keeps a key that was pasted.
+    /// Stores a pasted key.
     pub(super) fn keep_key(&self, provider: String, key: String) {
         let (control, mailbox) = self.handles();
         self.runtime.spawn(login::keep_key(control, mailbox, provider, key));
     }
 
-    /// Ends the login that goes on, or forgets one that has ended; false where there is none.
+    /// Cancels the login in progress, or removes one that has ended; returns false if there is none.
     pub(super) fn end_login(&mut self) -> bool {
         self.login.take().is_some()
     }
 
-    /// Changes to a provider that has just become reachable.
+    /// Changes to a provider that was just configured.
     pub(super) fn use_provider(&self, provider: String) {
         let (control, mailbox) = self.handles();
         self.runtime.spawn(login::use_provider(control, mailbox, provider));
     }
 }
 
-/// What the user chooses from, and settings.
+/// Lists for the user, and settings.
 impl Conversation {
-    /// The entries of a list that are there at once; none: they are read elsewhere.
+    /// Returns the entries of a list that are available at once; `None` if they are read in the background.
     pub(super) fn entries(&self, topic: Topic) -> Option<Entries> {
         let control = &self.control;
         Some(match topic {
@@ -462,30 +467,30 @@ impl Conversation {
         })
     }
 
-    /// The title of a list.
+    /// Returns the title of a list.
     pub(super) fn title(&self, topic: Topic) -> &'static str {
         if topic == Topic::Settings { self.changed.title() } else { topic.title() }
     }
 
-    /// All settings as they are in force.
+    /// Returns all settings in force.
     pub(super) fn settings(&self) -> Settings {
         self.changed.typed(&self.control)
     }
 
-    /// Keeps a value where changes go now; tells where.
+    /// Stores a value in the selected place, and returns a text that names it.
     ///
     /// # Errors
-    /// The file cannot be written, the value does not fit, or it would not count there.
+    /// Returns an error if the file cannot be written, the value is invalid, or it would have no effect there.
     pub(super) fn write_setting(&mut self, path: &'static str, value: Value) -> Result<String, String> {
         self.changed.write(&self.control, path, value)
     }
 
-    /// Lets a setting of the agent count at once; false: it counts from the next start.
+    /// Applies a setting of the agent at once; returns false if it applies from the next start on.
     pub(super) fn apply_setting(&self, path: &str) -> bool {
         self.changed.apply(&self.control, path)
     }
 
-    /// Keeps changes of settings in the place of this name from now on; false where there is none.
+    /// Selects the place for changed settings by its name; returns false if it does not exist.
     pub(super) fn keep_settings_in(&mut self, place: &str) -> bool {
         Target::named(place).inspect(|target| self.changed.target = *target).is_some()
     }

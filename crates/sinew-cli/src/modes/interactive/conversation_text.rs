@@ -1,4 +1,4 @@
-//! The whole conversation as lines, with all output: for the viewer and for `/dump`.
+//! Formats the whole conversation as lines, with all output: for the viewer and for `/dump`.
 
 use serde_json::Value;
 use sinew_llm::message::{AgentMessage, Block};
@@ -7,35 +7,35 @@ use sinew_tui::{AnsiReader, Attrs, Line, Passage, Style};
 use super::blocks::{BOLD, DIM};
 use super::transcript::{ending, text_of};
 
-/// The lines of a conversation, or of a part of it.
+/// The lines of a conversation or of a part of it.
 #[derive(Default)]
 pub(super) struct ConversationText {
     lines: Vec<Line>,
-    /// The lines that prompts, answers, thoughts and calls begin with.
+    /// The indexes of the lines at which prompts, answers, thoughts and calls begin.
     begins: Vec<usize>,
-    /// Something stands in front of it.
+    /// True if other lines precede it.
     goes_on: bool,
-    /// A prompt, and a call of a tool or command of the user, are among it.
+    /// Whether it contains a prompt, and a call of a tool or a command of the user.
     has_prompt: bool,
     pub(super) has_call: bool,
 }
 
 impl ConversationText {
-    /// Lays messages out, oldest first. Linear in their text.
+    /// Formats messages, oldest first. Linear in their text.
     pub(super) fn of(messages: &[AgentMessage]) -> ConversationText {
         let mut out = ConversationText::default();
         messages.iter().for_each(|message| out.message(message));
         out
     }
 
-    /// The source of prompts and answers alone.
+    /// Formats only the source of prompts and answers.
     pub(super) fn source(messages: &[AgentMessage]) -> ConversationText {
         let mut out = ConversationText::default();
         messages.iter().for_each(|message| out.source_of(message));
         out
     }
 
-    /// One message of a conversation, or its source alone; `is_first`: nothing stands in front of it.
+    /// Formats one message, or only its source; `is_first` says that no other message precedes it.
     pub(super) fn one(message: &AgentMessage, is_source: bool, is_first: bool) -> ConversationText {
         let mut out = ConversationText { goes_on: !is_first, ..ConversationText::default() };
         if is_source {
@@ -46,7 +46,7 @@ impl ConversationText {
         out
     }
 
-    /// A call whose output is not complete, behind other messages.
+    /// Formats a call whose output is incomplete, after other messages.
     pub(super) fn running(header: &str, output: &str) -> ConversationText {
         let mut out = ConversationText { goes_on: true, ..ConversationText::default() };
         out.call("◌", header);
@@ -54,12 +54,12 @@ impl ConversationText {
         out
     }
 
-    /// The reason why a message cannot be shown.
+    /// Formats the reason why a message cannot be shown.
     pub(super) fn unreadable(why: &str) -> ConversationText {
         ConversationText { lines: vec![Line::styled(why, DIM)], ..ConversationText::default() }
     }
 
-    /// The same for a view.
+    /// Converts the lines for a view.
     pub(super) fn into_passage(self) -> Passage {
         Passage { lines: self.lines, begins: self.begins, is_prompt: self.has_prompt }
     }
@@ -78,7 +78,7 @@ impl ConversationText {
         }
     }
 
-    /// The text, for a clipboard.
+    /// Returns the text, for a clipboard.
     pub(super) fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{}\n", line.text().trim_end())).collect()
     }
@@ -128,7 +128,7 @@ impl ConversationText {
         }
     }
 
-    /// Leaves a blank row, behind which something begins.
+    /// Adds a blank row before the next element.
     fn begin(&mut self) {
         if self.goes_on || !self.lines.is_empty() {
             self.lines.push(Line::new());
@@ -160,7 +160,7 @@ impl ConversationText {
     }
 }
 
-/// The arguments of a call: the command alone, or all of them.
+/// Formats the arguments of a call: only the command, or all of them.
 fn arguments(arguments: &Value) -> String {
     match arguments.as_object() {
         Some(fields) if fields.is_empty() => String::new(),

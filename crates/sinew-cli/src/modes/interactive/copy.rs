@@ -1,4 +1,5 @@
-//! `/copy`: the source of answers, into the clipboard of the desktop, else that of the terminal, else a file.
+//! Implements `/copy`: copies the source of answers to the clipboard of the desktop, or else of the terminal, or else
+//! to a file.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,25 +10,25 @@ use super::conversation_text::ConversationText;
 use super::private_file;
 use crate::control::{Control, ControlError};
 
-/// Bytes that terminals take at most.
+/// The maximum number of bytes that terminals accept.
 const TERMINAL_LIMIT: usize = 74_994;
 
-/// A copy that was made.
+/// A completed copy.
 pub(super) struct Copied {
-    /// A line for people.
+    /// The line about it for the user.
     pub(super) text: String,
-    /// The line is to stay: it names a file.
+    /// True if the line names a file, and should stay visible.
     pub(super) is_file: bool,
-    /// The bytes for the terminal, where that holds the copy.
+    /// The bytes that copy the text through the terminal; `None` if another clipboard has it.
     pub(super) bytes: Option<Vec<u8>>,
-    /// The owner of the copy, which serves the desktop for as long as it lives.
+    /// The owner of the copied text, which must live as long as the desktop may paste it.
     pub(super) clipboard: Option<Clipboard>,
 }
 
-/// Copies what is asked for.
+/// Copies the requested part of the conversation.
 ///
 /// # Errors
-/// There is nothing of that kind, or no file can be written.
+/// Returns an error if the conversation has no such part, or if no file can be written.
 pub(super) fn copy(control: &Control, what: &str) -> Result<Copied, ControlError> {
     let text = match what {
         "all" => conversation(&control.messages()?),
@@ -39,7 +40,7 @@ pub(super) fn copy(control: &Control, what: &str) -> Result<Copied, ControlError
     copy_text(control, &text)
 }
 
-/// The clipboard of the desktop; none where there is no desktop, or it is another machine's.
+/// Returns the clipboard of the desktop; `None` if there is no desktop, or it is that of another machine.
 pub(super) fn desktop(control: &Control) -> Option<Clipboard> {
     let environment = &control.app.startup.environment;
     let display = environment.get("DISPLAY").map(str::to_string);
@@ -51,7 +52,7 @@ pub(super) fn desktop(control: &Control) -> Option<Clipboard> {
 /// Copies a text.
 ///
 /// # Errors
-/// It is too long for a terminal, and no file can be written.
+/// Returns an error if the text is too long for a terminal, and no file can be written.
 pub(super) fn copy_text(control: &Control, text: &str) -> Result<Copied, ControlError> {
     let lines = text.lines().count();
     let size = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
@@ -74,10 +75,10 @@ pub(super) fn copy_text(control: &Control, text: &str) -> Result<Copied, Control
     Ok(Copied { text: format!("copied {size} by the terminal"), is_file: false, bytes: Some(bytes), clipboard: None })
 }
 
-/// Copies all that was said and done.
+/// Copies the whole conversation with all calls.
 ///
 /// # Errors
-/// Nothing was said yet, or no file can be written.
+/// Returns an error if the conversation is empty, or if no file can be written.
 pub(super) fn dump(control: &Control) -> Result<Copied, ControlError> {
     let messages = control.messages()?;
     if messages.is_empty() {
@@ -86,7 +87,7 @@ pub(super) fn dump(control: &Control) -> Result<Copied, ControlError> {
     copy_text(control, &ConversationText::of(&messages).text())
 }
 
-/// A part of an answer: all of it, its code blocks, or one of them by its number.
+/// Returns a part of an answer: the whole text, its code blocks, or one of them by its number.
 fn part(answer: &str, what: &str) -> Result<String, ControlError> {
     if what.is_empty() {
         return Ok(answer.to_string());
@@ -104,7 +105,7 @@ fn part(answer: &str, what: &str) -> Result<String, ControlError> {
     }
 }
 
-/// The fenced code blocks of a Markdown text, without their fences.
+/// Returns the contents of the fenced code blocks in a Markdown text.
 fn code_blocks(text: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, usize, String)> = None;
@@ -122,7 +123,7 @@ fn code_blocks(text: &str) -> Vec<String> {
                 open = None;
             }
             Some((_, before, block)) => {
-                // A block that is moved in takes its lines with it.
+                // The indentation of the fence is removed from the lines of its block.
                 block.push_str(&line[indent.min(*before)..]);
                 block.push('\n');
             }
@@ -132,7 +133,7 @@ fn code_blocks(text: &str) -> Vec<String> {
             None => {}
         }
     }
-    // One that is never closed ends with the text.
+    // A block without an end fence ends with the text.
     blocks.extend(open.map(|(_, _, block)| block));
     blocks
 }

@@ -1,4 +1,4 @@
-//! The demo: a program of its own in a temporary folder, with real tools and a scripted model.
+//! The demo: a separate process in a temporary directory, with real tools and a scripted model.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::process::Command;
 /// The prompt of the demo.
 const PROMPT: &str = "The total of the shopping list is wrong. Find out why and repair it.";
 
-/// The files, by their path below the folder.
+/// The files, by their path in the directory.
 const FILES: &[(&str, &str)] = &[
     ("script.jsonl", include_str!("demo/script.jsonl")),
     ("home/agent/settings.json", include_str!("demo/settings.json")),
@@ -18,16 +18,16 @@ const FILES: &[(&str, &str)] = &[
     ("shop/test.sh", include_str!("demo/test.sh")),
 ];
 
-/// A demo that is ready to run; dropping it removes its folder.
+/// A prepared demo; dropping it deletes its directory.
 pub(super) struct Demo {
     folder: PathBuf,
 }
 
 impl Demo {
-    /// Writes the files of the demo into a folder that only the user can read. `number` makes its name.
+    /// Writes the files of the demo to a directory that only the user can read. `number` makes its name unique.
     ///
     /// # Errors
-    /// There is no place for temporary files.
+    /// Returns an error if a temporary file cannot be written.
     pub(super) fn prepare(number: u64) -> io::Result<Demo> {
         let folder = std::env::temp_dir().join(format!("sinew-demo-{number:016x}"));
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
@@ -40,10 +40,10 @@ impl Demo {
         Ok(demo)
     }
 
-    /// The program that plays it: `sinew` itself, away from the user's files.
+    /// Returns the command that runs the demo: `sinew` itself, without access to the user's files.
     ///
     /// # Errors
-    /// The program does not know its own file.
+    /// Returns an error if the path of the program is unknown.
     pub(super) fn command(&self) -> io::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
         let path = |name: &str| self.folder.join(name);
@@ -66,7 +66,7 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        // A temporary folder that stays behind harms nobody.
+        // A temporary directory that cannot be deleted does no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,22 +1,22 @@
-//! Drafts that outlive the program: one file per session below `drafts`, which the next one that goes on with the session
-//! takes back.
+//! Drafts that are stored when the program exits: one file per session in `drafts`. The next process that continues the
+//! session loads and deletes it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sinew_session::files::{read_plain, write_private};
 
-/// Bytes of a draft that are read again: as much as the editor holds.
+/// The maximum size of a draft in bytes: the capacity of the editor.
 const MOST: u64 = 4 << 20;
 
 fn file(agent: &Path, session: &str) -> PathBuf {
     agent.join("drafts").join(session)
 }
 
-/// Keeps the draft of a session, for its owner alone. An empty one leaves none behind.
+/// Stores the draft of a session, readable for its owner only. An empty draft deletes the file.
 ///
 /// # Errors
-/// The system's.
+/// Returns the errors of the file system.
 pub(super) fn keep(agent: &Path, session: &str, text: &str) -> io::Result<()> {
     let file = file(agent, session);
     if text.trim().is_empty() {
@@ -28,10 +28,10 @@ pub(super) fn keep(agent: &Path, session: &str, text: &str) -> io::Result<()> {
     write_private(&file, text)
 }
 
-/// Takes the draft of a session back; none where there is none.
+/// Loads and deletes the draft of a session; returns `None` if there is none.
 ///
 /// # Errors
-/// The system's; a draft that is not text is `InvalidData`.
+/// Returns the errors of the file system, and `InvalidData` if the draft is not text.
 pub(super) fn take(agent: &Path, session: &str) -> io::Result<Option<String>> {
     let file = file(agent, session);
     let text = match read_plain(&file, MOST) {

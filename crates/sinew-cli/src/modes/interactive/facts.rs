@@ -1,4 +1,4 @@
-//! The facts of the status row.
+//! Collects the contents of the status row.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::control::Control;
 use crate::control::mode::SessionMode;
 use crate::models::is_absent;
 
-/// The model that answers, and its level.
+/// Returns the model and its thinking level.
 pub(super) fn model(control: &Control) -> String {
     let open = control.session();
     let model = open.agent.model().model;
@@ -20,10 +20,10 @@ pub(super) fn model(control: &Control) -> String {
     }
 }
 
-/// Reads the facts. This goes through the whole session: not for the thread of the screen.
+/// Reads the contents. Must not be called on the thread of the screen, because it reads the whole session.
 pub(super) fn read(control: &Control) -> Facts {
     let mut facts = Facts { model: model(control), ..Facts::default() };
-    // A session that can no longer be read says so at the next prompt.
+    // A session file that cannot be read is reported by the next prompt.
     if let Ok(stats) = control.stats() {
         let usage = stats.context.filter(|usage| usage.context_window > 0);
         facts.context = usage.map(|usage| usage.tokens * 100 / usage.context_window);
@@ -45,10 +45,10 @@ pub(super) fn read(control: &Control) -> Facts {
     facts
 }
 
-/// The branch that a folder's repository is on, or the first digits of its commit.
+/// Returns the branch of a directory's repository, or the first digits of its commit.
 fn branch(cwd: &Path) -> Option<String> {
     let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
-    // A worktree or submodule has a file that names its folder.
+    // In a worktree or submodule, `.git` is a file with the path of the git directory.
     let folder = match std::fs::read_to_string(&git) {
         Ok(text) => git.parent()?.join(text.trim().strip_prefix("gitdir:")?.trim()),
         Err(_) => git,

@@ -1,4 +1,4 @@
-//! A panel to write a line into: a key, a value, an address.
+//! A panel with a text field: for a key, a value or a URL.
 
 use sinew_tui::theme::{Theme, Token};
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use sinew_tui::{Attrs, Editor, EditorStyle, Line, Row, Style, WrapMode, wrap};
 
 use super::keys::{Action, Bindings, ListAction, Press};
 
-/// A panel with a text above a line that is written.
+/// A panel with a text above a text field.
 pub(super) struct Form<T> {
     title: String,
     body: Vec<Line>,
-    /// None: there is nothing to write, only to wait for.
+    /// `None` if the panel has no text field, and only waits.
     editor: Option<Editor>,
-    /// The line is not shown.
+    /// True if the typed text is not shown.
     hidden: bool,
     hint: String,
-    /// The purpose of the line.
+    /// The purpose of the text.
     pub(super) purpose: T,
 }
 
-/// The effect of a key on a form.
+/// The effect of a key in a form.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Filled {
     Stays,
@@ -34,8 +34,8 @@ impl<T> Form<T> {
         Form { title: title.into(), body, editor: Some(Editor::new()), hidden: false, hint: String::new(), purpose }
     }
 
-    /// The same with one more line: words, and an address behind them. All rows that it takes are one link to the whole
-    /// of it: a terminal opens and copies it in one piece.
+    /// Adds a line with a text and a URL. All of its rows are one link to the complete URL, so that a terminal opens
+    /// and copies it as a whole.
     pub(super) fn with_address(mut self, words: &str, address: &str) -> Form<T> {
         let mut line = Line::plain(words);
         line.push_linked(address, Style::PLAIN, Some(&Arc::from(address)));
@@ -43,19 +43,19 @@ impl<T> Form<T> {
         self
     }
 
-    /// The same with one more line.
+    /// Adds a line.
     pub(super) fn with_line(mut self, text: &str) -> Form<T> {
         self.body.push(Line::plain(text));
         self
     }
 
-    /// The same, and what is written is not shown.
+    /// Hides the typed text.
     pub(super) fn hidden(mut self) -> Form<T> {
         self.hidden = true;
         self
     }
 
-    /// The same with a text to begin with.
+    /// Sets the initial text.
     pub(super) fn with_text(mut self, text: &str) -> Form<T> {
         if let Some(editor) = &mut self.editor {
             editor.set_text(text);
@@ -63,13 +63,13 @@ impl<T> Form<T> {
         self
     }
 
-    /// The same without a line: whoever opened it closes it.
+    /// Removes the text field; the caller closes the panel.
     pub(super) fn waiting(mut self) -> Form<T> {
         self.editor = None;
         self
     }
 
-    /// The same, with the keys in its last row.
+    /// Shows the keys in the last row.
     pub(super) fn with_keys(mut self, keys: &Bindings) -> Form<T> {
         self.hint = match self.editor {
             Some(_) => keys.line_hint(),
@@ -78,7 +78,7 @@ impl<T> Form<T> {
         self
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub(super) fn key(&mut self, press: Press<'_>) -> Filled {
         let list = press.list();
         let Some(editor) = &mut self.editor else {
@@ -92,14 +92,14 @@ impl<T> Form<T> {
         Filled::Stays
     }
 
-    /// Takes a paste; its line ends are blanks.
+    /// Inserts a pasted text; its line ends become blanks.
     pub(super) fn paste(&mut self, text: &str) {
         if let Some(editor) = &mut self.editor {
             editor.insert(text.trim().replace(['\r', '\n'], " ").as_str());
         }
     }
 
-    /// Lays the panel out in at most `height` rows; gives the row and column of the cursor too.
+    /// Lays the panel out in at most `height` rows; also returns the row and column of the cursor.
     pub(super) fn rows(&mut self, width: usize, height: usize, theme: &Theme) -> (Vec<Row>, (usize, usize)) {
         let none = Line::new();
         let mut rows = vec![Line::styled(&self.title, Style::PLAIN.with(Attrs::BOLD)).into_row(width)];

@@ -1,8 +1,8 @@
-//! The process that gives the terminal back where this one was killed: nothing else is left that could.
+//! A process that restores the terminal if the agent was killed and cannot do it.
 //!
-//! It is a fork that runs no other program, since that would cost a start and its memory. It sleeps at a socket, knows what
-//! is to be taken back, and ends with the agent. Its session is its own: what stops or ends the group of the agent does not
-//! reach it.
+//! It is a fork that executes no other program, which would cost startup time and memory. It sleeps on a socket, knows
+//! which bytes restore the terminal, and exits with the agent. It has its own session, so that signals to the agent's
+//! process group do not reach it.
 
 use std::fs::File;
 use std::io;
@@ -12,27 +12,28 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socke
 use rustix::process::{Pid, WaitOptions, waitpid};
 use rustix::termios::{OptionalActions, Termios, tcsetattr};
 
-/// Bytes that take everything back, at most: the modes, and all pictures ([`super::pictures::PICTURES`]).
+/// The maximum number of bytes that restore everything: the modes, and all pictures ([`super::pictures::PICTURES`]).
 const UNDO: usize = 8_192;
-/// The message that there is nothing to take back.
+/// The message that nothing needs to be restored.
 const NOTHING: &[u8] = &[0];
 
-/// The process, as the agent has it. Dropping it ends it.
+/// A handle to the process. Dropping it ends the process.
 pub(super) struct Guard {
     socket: Option<OwnedFd>,
     process: Pid,
 }
 
 impl Guard {
-    /// Starts the process for a terminal that was found so.
+    /// Starts the process. `found` are the original modes of the terminal.
     ///
     /// # Errors
-    /// The system starts none.
+    /// Returns an error if the system cannot start a process.
     pub(super) fn start(terminal: &File, found: &Termios) -> io::Result<Guard> {
-        // Of one message or none: a part of one would be worse than the one before.
+        // Messages are delivered completely or not at all. A partial message would be worse than keeping the previous
+        // one.
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        // SAFETY: the child calls what may be called beside locks that threads held which it does not have: it allocates
-        // nothing and never returns.
+        // SAFETY: the child only calls functions that are allowed after a fork, when locks of other threads may be
+        // held: it does not allocate, and never returns.
         let process = unsafe {
             match libc::fork() {
                 0 => watch(theirs.as_raw_fd(), terminal.as_raw_fd(), found),
@@ -43,11 +44,11 @@ impl Guard {
         Ok(Guard { socket: Some(ours), process })
     }
 
-    /// Tells which bytes take the modes of the terminal back; none: the terminal is as it was found.
+    /// Sends the bytes that restore the modes of the terminal; empty if the terminal is in its original state.
     pub(super) fn tell(&self, undo: &[u8]) {
         if let Some(socket) = &self.socket {
             let message = if undo.is_empty() { NOTHING } else { undo };
-            // A guard that was killed, or stopped for long, guards nothing.
+            // An error means that the process was killed or stopped, so it cannot restore anything.
             let _ = send(socket, message, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
         }
     }
@@ -55,31 +56,31 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // The end of its socket ends it.
+        // The process exits when its socket is closed.
         self.socket = None;
         let _ = waitpid(Some(self.process), WaitOptions::empty());
     }
 }
 
-/// Waits for the end of the agent and gives the terminal back where it is to be.
+/// Waits for the end of the agent, and restores the terminal if that is necessary.
 ///
 /// # Safety
-/// To be called in a child that was just forked, with open descriptors.
+/// Must be called in a child process directly after the fork, with open descriptors.
 unsafe fn watch(socket: RawFd, terminal: RawFd, found: &Termios) -> ! {
     let (mut undo, mut message) = ([0; UNDO], [0; UNDO]);
     let mut length = 0;
-    // SAFETY: these calls take numbers and buffers of this function, and are allowed in such a child.
+    // SAFETY: these calls receive numbers and buffers of this function, and are allowed in such a child.
     unsafe {
         libc::setsid();
         libc::prctl(libc::PR_SET_NAME, c"sinew-guard".as_ptr());
-        // What ends the agent in an orderly way says so itself.
+        // If the agent ends regularly, it sends a message.
         for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGWINCH] {
             libc::signal(signal, libc::SIG_IGN);
         }
-        // Nothing else of the agent is kept open: locks, pipes, connections.
+        // Closes all other descriptors of the agent: locks, pipes, connections.
         libc::dup2(socket, 0);
         libc::dup2(terminal, 1);
-        // Older libraries have no function for it, older systems no call.
+        // The C library may lack the function, and an older kernel the system call.
         if libc::syscall(libc::SYS_close_range, 2, libc::c_uint::MAX, 0) != 0 {
             for descriptor in 2..1_024 {
                 libc::close(descriptor);
@@ -95,7 +96,7 @@ unsafe fn watch(socket: RawFd, terminal: RawFd, found: &Termios) -> ! {
             }
         }
         if undo[..length] != *NOTHING && length > 0 {
-            // A terminal that is gone needs nothing back.
+            // An error is ignored, because the terminal may be closed.
             let _ = tcsetattr(rustix::stdio::stdout(), OptionalActions::Now, found);
             let mut at = 0;
             while at < length {
@@ -103,7 +104,7 @@ unsafe fn watch(socket: RawFd, terminal: RawFd, found: &Termios) -> ! {
                 let mut ready = libc::pollfd { fd: 1, events: libc::POLLOUT, revents: 0 };
                 match usize::try_from(count) {
                     Ok(count) => at += count,
-                    // A terminal that is stopped is given a second.
+                    // Waits up to a second if the terminal is stopped.
                     Err(_) if libc::poll(&mut ready, 1, 1_000) > 0 && ready.revents == libc::POLLOUT => {}
                     Err(_) => break,
                 }

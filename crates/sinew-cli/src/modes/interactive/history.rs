@@ -1,4 +1,4 @@
-//! The thread that reads and writes the history of prompts: the file may be long, and locked by another program.
+//! The thread that reads and writes the history of prompts, because the file may be long, or locked by another program.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use sinew_session::history::{History, Prompt};
 
 use super::mailbox::{Mailbox, Message};
 
-/// The time that the file gets at the end for what is not written yet.
+/// The time limit at exit for writing the remaining prompts.
 const END: Duration = Duration::from_secs(1);
 
 enum Work {
@@ -17,19 +17,19 @@ enum Work {
     Search(PathBuf, Sender<io::Result<Vec<Prompt>>>),
 }
 
-/// The history of prompts. Adding does not wait for the file; what was added is written before anything is read, and
-/// before the end.
+/// The history of prompts. Adding a prompt does not wait for the file; pending prompts are written before anything is
+/// read, and before the end.
 pub(super) struct PromptHistory {
     work: Option<Sender<Work>>,
     /// Closed when everything is written.
     ended: Receiver<()>,
 }
 
-/// A reader of the history, for other threads.
+/// A reader of the history for other threads.
 pub(super) struct HistoryReader(Option<Sender<Work>>);
 
 impl PromptHistory {
-    /// Starts the thread. A prompt that cannot be written is told to the mailbox.
+    /// Starts the thread. If a prompt cannot be written, the mailbox receives a message.
     pub(super) fn open(file: PathBuf, mailbox: Mailbox) -> io::Result<PromptHistory> {
         let (work, asked) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
@@ -42,7 +42,7 @@ impl PromptHistory {
                             mailbox.send(Message::Notice(format!("the history was not written: {error}")));
                         }
                     }
-                    // Whoever asked may have gone.
+                    // The receiver may have been dropped.
                     Work::Search(cwd, found) => drop(found.send(history.search("", &cwd))),
                 }
             }
@@ -54,7 +54,7 @@ impl PromptHistory {
     /// Adds a prompt.
     pub(super) fn add(&self, prompt: Prompt) {
         if let Some(work) = &self.work {
-            // The thread ends with this sender, not before.
+            // Cannot fail, because the thread ends only after this sender is dropped.
             let _ = work.send(Work::Add(prompt));
         }
     }
@@ -65,7 +65,7 @@ impl PromptHistory {
 }
 
 impl Drop for PromptHistory {
-    /// Waits until everything is written, or the file has been locked by another program for a second.
+    /// Waits until everything is written, but at most a second if another program locks the file.
     fn drop(&mut self) {
         self.work = None;
         let _ = self.ended.recv_timeout(END);
@@ -73,10 +73,10 @@ impl Drop for PromptHistory {
 }
 
 impl HistoryReader {
-    /// Reads the prompts, those of the folder first, each newest first. Waits for the file.
+    /// Reads the prompts, those of the directory first, each group from new to old. Waits for the file.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub(super) fn read(self, cwd: &Path) -> io::Result<Vec<Prompt>> {
         let (found, answer) = mpsc::channel();
         let asked = self.0.and_then(|work| work.send(Work::Search(cwd.to_path_buf(), found)).ok());
@@ -85,10 +85,10 @@ impl HistoryReader {
         answer.recv().map_err(|_| closed())?
     }
 
-    /// The texts of the same for the arrow keys: the newest of the folder last.
+    /// Returns the texts of the prompts for the arrow keys, ending with the newest of the directory.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub(super) fn texts(self, cwd: &Path) -> Result<Vec<String>, String> {
         let prompts = self.read(cwd).map_err(|error| error.to_string())?;
         Ok(prompts.into_iter().rev().map(|prompt| prompt.prompt).collect())

@@ -1,5 +1,5 @@
-//! The program as a job of the shell: it stops, or its run goes on without the terminal (`/bg`), and the shell gets its prompt
-//! back as after ctrl+z and `bg`.
+//! The program as a job of the shell: it can stop, or its run can continue without the terminal (`/bg`), with the
+//! shell's prompt back as after ctrl+z and `bg`.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -9,18 +9,19 @@ use crate::control::Control;
 use crate::output;
 use crate::signals::Ending;
 
-/// Milliseconds between two looks at whose the terminal is, and the number of looks.
+/// The interval in milliseconds at which the owner of the terminal is checked, and the number of checks.
 const LOOKS: (i64, u32) = (10, 200);
 
-/// Stops the process and its group, and returns when it goes on; at once where a shell without job control would never let
-/// it go on.
+/// Stops the process and its group, and returns when it continues. Returns at once if a shell without job control would
+/// never continue it.
 pub(super) fn stop() {
     use rustix::process::{Signal, getpgrp, kill_process_group};
-    // A signal to the group may be taken by any thread, while this one would go on and paint. So the others of the group
-    // get it alone, and then this thread its own, by which the whole process stops before the call returns.
-    // SAFETY: no handler is set: the signal is ignored, or does what it does by default.
+    // Any thread may handle a signal to the group, while this thread would continue to paint. Therefore only the other
+    // processes of the group receive it, and then this thread sends itself one, which stops the whole process before
+    // the call returns.
+    // SAFETY: no handler is set: the signal is ignored, or has its default action.
     unsafe { libc::signal(libc::SIGTSTP, libc::SIG_IGN) };
-    // Nobody else may be there.
+    // The group may have no other process.
     let _ = kill_process_group(getpgrp(), Signal::TSTP);
     // SAFETY: as above.
     unsafe {
@@ -29,11 +30,12 @@ pub(super) fn stop() {
     }
 }
 
-/// Leaves the terminal to the shell: stops as a job of it, and goes on once it has taken the terminal. Without a shell that
-/// knows jobs the process goes on at once. What the terminal does from here on, its end too, is no reason to stop.
+/// Leaves the terminal to the shell: stops as its job, and continues when the shell has taken the terminal. Without job
+/// control the process continues at once. From here on the terminal cannot stop or end the process, even if it is
+/// closed.
 ///
 /// # Errors
-/// The system starts no process that wakes this one.
+/// Returns an error if the system cannot start the process that continues this one.
 pub(super) fn leave_terminal() -> io::Result<()> {
     for signal in [libc::SIGHUP, libc::SIGTTOU, libc::SIGTTIN] {
         // SAFETY: no handler is set: the signal is ignored.
@@ -41,7 +43,8 @@ pub(super) fn leave_terminal() -> io::Result<()> {
     }
     let Ok(terminal) = OpenOptions::new().read(true).open("/dev/tty") else { return Ok(()) };
     let group = rustix::process::getpgrp().as_raw_nonzero().get();
-    // SAFETY: the child calls what may be called beside locks of threads that it does not have, and never returns.
+    // SAFETY: the child only calls functions that are allowed after a fork, when locks of other threads may be held,
+    // and never returns.
     let child = unsafe {
         match libc::fork() {
             0 => wake(group, terminal.as_raw_fd()),
@@ -51,21 +54,21 @@ pub(super) fn leave_terminal() -> io::Result<()> {
     if child < 0 {
         return Err(io::Error::last_os_error());
     }
-    // What stops the group does not stop the child, which may not have come to say so itself.
-    // SAFETY: it takes numbers.
+    // Signals to the group must not stop the child, which may not have left the group itself yet.
+    // SAFETY: the call receives numbers.
     unsafe { libc::setpgid(child, child) };
     stop();
-    // SAFETY: it takes a number and no buffer. The child has ended, or does so within its looks.
+    // SAFETY: the call receives a number and no buffer. The child has ended, or does so within its number of checks.
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
     Ok(())
 }
 
-/// Lets a group go on once the terminal is another one's.
+/// Continues a group when another one owns the terminal.
 ///
 /// # Safety
-/// To be called in a child that was just forked.
+/// Must be called in a child process directly after the fork.
 unsafe fn wake(group: libc::pid_t, terminal: libc::c_int) -> ! {
-    // SAFETY: these calls take numbers, and are allowed in such a child.
+    // SAFETY: these calls receive numbers, and are allowed in such a child.
     unsafe {
         libc::setpgid(0, 0);
         let (millis, looks) = LOOKS;
@@ -81,13 +84,13 @@ unsafe fn wake(group: libc::pid_t, terminal: libc::c_int) -> ! {
     }
 }
 
-/// Says how to find the session again, on the terminal that is being left.
+/// Prints how to find the session again, on the terminal that the program leaves.
 pub(super) fn say_behind(control: &Control) {
     let id = control.session().agent.session().id().to_string();
     output::tell(&format!("The run goes on without this terminal. Later: sinew -r {}", id.get(..8).unwrap_or(&id)));
 }
 
-/// Waits until the run is over, and tells the terminal, where it is still there. A signal ends the run.
+/// Waits until the run is over, and notifies the terminal if it still exists. A signal ends the run.
 pub(super) async fn see_to_its_end(control: &Control, ending: &Ending, bytes: &[u8]) -> Option<u8> {
     let open = control.session();
     tokio::select! {
@@ -95,7 +98,7 @@ pub(super) async fn see_to_its_end(control: &Control, ending: &Ending, bytes: &[
         code = ending.heard() => return Some(code),
     }
     if let Ok(mut terminal) = OpenOptions::new().write(true).open("/dev/tty") {
-        // A terminal that is gone hears nothing.
+        // An error is ignored, because the terminal may be closed.
         let _ = terminal.write_all(bytes);
     }
     None

@@ -1,14 +1,14 @@
-//! The keys: what they do, and which keys of the user do it.
+//! Keys: their actions, and the user's key bindings.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | this one | the actions, and a press by what it means |
-//! | `table` | a row per action: its name, its default keys and its line of help |
-//! | `bindings` | `keybindings.json`, and the action that a press calls |
-//! | `run` | what the keys of a run do in each situation |
+//! | this one | the actions, and a key press with its action |
+//! | `table` | one row per action: name, default keys and help |
+//! | `bindings` | `keybindings.json`, and the lookup of a press |
+//! | `run` | the effect of the keys that control a run |
 //!
-//! Only this module and `table` write a key as text. Everything else gets an [`Action`], and asks [`Bindings`] for the keys
-//! that it shows.
+//! Only this module and `table` contain keys as text. All other code uses an [`Action`], and asks [`Bindings`] for the
+//! keys to show.
 
 mod bindings;
 mod run;
@@ -20,12 +20,12 @@ pub(super) use bindings::{Bindings, FILE, Meaning, Place};
 pub(super) use run::{RunAction, Situation, run_action};
 pub(super) use table::Context;
 
-/// What a key does.
+/// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Submit,
     FollowUp,
-    /// Takes a completion, or completes a path; in a panel it goes on to something else.
+    /// Accepts a completion, or completes a path; in a panel it switches to another view.
     Tab,
     FocusPanel,
     Interrupt,
@@ -60,9 +60,9 @@ pub(super) enum Action {
     Edit(EditAction),
     /// An action of a panel.
     List(ListAction),
-    /// An action of the tree alone.
+    /// An action of the tree.
     Tree(TreeAction),
-    /// An action of a view that fills the screen.
+    /// An action of a full-screen view.
     View(ViewAction),
     /// Copies the part of a view that begins at its first row.
     CopyPart,
@@ -70,7 +70,7 @@ pub(super) enum Action {
     PrintPart,
 }
 
-/// What a key does in a panel.
+/// The action of a key in a panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListAction {
     Up,
@@ -79,15 +79,15 @@ pub(super) enum ListAction {
     PageDown,
     Confirm,
     Cancel,
-    /// Keeps the entry as the default.
+    /// Stores the entry as the default.
     Keep,
-    /// Ends what the entry shows.
+    /// Stops what the entry shows.
     Stop,
     /// Shows the end of a text that does not fit.
     ShowEnd,
 }
 
-/// What a key does in the tree.
+/// The action of a key in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TreeAction {
     NextFilter,
@@ -101,7 +101,7 @@ pub(super) enum TreeAction {
 }
 
 impl Action {
-    /// What it does in a text that is written: arrows of a panel move the cursor there.
+    /// Returns the action in a text field, where arrow keys of a panel move the cursor.
     pub(super) fn edit(self) -> Option<EditAction> {
         match self {
             Action::Edit(edit) => Some(edit),
@@ -113,7 +113,7 @@ impl Action {
         }
     }
 
-    /// What it does in a panel: the keys of the editor that mean the same move the mark.
+    /// Returns the action in a panel, where cursor keys of the editor move the selection.
     pub(super) fn list(self) -> Option<ListAction> {
         match self {
             Action::List(list) => Some(list),
@@ -127,16 +127,16 @@ impl Action {
     }
 }
 
-/// A press by what it means in the place where it was pressed.
+/// A key press with its action in the context where it was pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Press<'a> {
     Action(Action),
-    /// It calls nothing there, and types this text; empty where it types nothing.
+    /// A press without an action there, with the text that it types; empty if it types nothing.
     Text(&'a str),
 }
 
 impl Press<'_> {
-    /// The action that it calls.
+    /// Returns the action of the press.
     pub(super) fn action(self) -> Option<Action> {
         match self {
             Press::Action(action) => Some(action),
@@ -144,12 +144,12 @@ impl Press<'_> {
         }
     }
 
-    /// What it does in a panel.
+    /// Returns the action of the press in a panel.
     pub(super) fn list(self) -> Option<ListAction> {
         self.action().and_then(Action::list)
     }
 
-    /// Writes it into a text of one line.
+    /// Applies the press to a text field of one line.
     pub(super) fn write(self, line: &mut Editor) {
         match self {
             Press::Action(action) => match action.edit() {
@@ -162,29 +162,29 @@ impl Press<'_> {
     }
 }
 
-/// The keys that rows of the transcript name, and notes in words.
+/// The keys that are named in rows of the transcript, and in notes of the linear mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct RowKeys {
     /// Shows the whole conversation.
     pub(super) more: Option<Chord>,
-    /// Shows thoughts that come.
+    /// Shows new thoughts.
     pub(super) thoughts: Option<Chord>,
     pub(super) interrupt: Option<Chord>,
 }
 
 impl RowKeys {
-    /// A block of thoughts that names them.
+    /// Creates a block of thoughts that names the keys.
     pub(super) fn of_thought(self, block: ThoughtBlock) -> ThoughtBlock {
         block.with_keys(self.thoughts, self.more)
     }
 
-    /// A key and what it does, behind a note; empty without the key.
+    /// Returns a note with a key and its effect; empty without a key.
     pub(super) fn note(key: Option<Chord>, does: &str) -> String {
         key.map(|key| format!(" · {} {does}", label(key)).trim_end().to_string()).unwrap_or_default()
     }
 }
 
-/// A chord as hints show it.
+/// Formats a chord for hints.
 fn label(chord: Chord) -> String {
     match chord.to_string() {
         key if key == "escape" => "esc".into(),
@@ -192,7 +192,7 @@ fn label(chord: Chord) -> String {
     }
 }
 
-/// The press of a key of a panel with the default keys. A character without a text types itself.
+/// Returns the press of a key in a panel with the default keys. A character without a text types itself.
 #[cfg(test)]
 pub(super) fn panel_press<'a>(key: &'a str, text: &'a str) -> Press<'a> {
     let text = if text.is_empty() && key.chars().count() == 1 { key } else { text };

@@ -1,36 +1,36 @@
-//! The way in which the user left: for good, or for another folder.
+//! How the user left the interactive mode: to exit, or to continue in another directory.
 
 use std::path::PathBuf;
 
-/// The way in which the user left.
+/// How the user left.
 #[derive(Debug)]
 pub(crate) struct Left {
     pub(crate) code: u8,
     pub(crate) moved: Option<Moved>,
-    /// The run goes on without the terminal: the bytes that tell that terminal when it is over.
+    /// If the run continues without the terminal, the bytes that notify the terminal of its end.
     pub(super) behind: Option<Vec<u8>>,
 }
 
-/// A session that goes on in another folder.
+/// A session that continues in another directory.
 #[derive(Debug)]
 pub(crate) struct Moved {
     pub(crate) folder: PathBuf,
     pub(crate) session: PathBuf,
 }
 
-/// The way out, while the face is still there.
+/// The requested exit, while the interactive mode is still running.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
-    /// The exit code; none: nobody leaves.
+    /// The exit code; `None` if no exit was requested.
     pub(super) code: Option<u8>,
-    /// The run goes on after the exit, without the terminal.
+    /// True if the run continues without the terminal after the exit.
     pub(super) goes_behind: bool,
-    /// The folder in which the session goes on after the exit.
+    /// The session that continues in another directory after the exit.
     pub(super) moved: Option<Moved>,
 }
 
 impl Left {
-    /// Left for good.
+    /// Creates an exit with this code.
     pub(super) fn with(code: u8) -> Left {
         Left { code, moved: None, behind: None }
     }

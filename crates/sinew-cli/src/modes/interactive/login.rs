@@ -1,4 +1,4 @@
-//! Logins: in a browser, by a code, or by a key that is pasted.
+//! Logins with a browser, a code, or a pasted key.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::mailbox::{LoginStep, Mailbox, Message};
 use crate::commands::login::checked_key;
 use crate::control::{Control, ControlError};
 
-/// A login that goes on; dropping it ends it.
+/// A login in progress; dropping it cancels the login.
 pub(super) struct Running {
     task: JoinHandle<()>,
     pasted: Option<oneshot::Sender<String>>,
@@ -25,16 +25,16 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Gives the login the address that the browser ended at.
+    /// Passes the URL at which the browser ended to the login.
     pub(super) fn paste(&mut self, address: String) {
         if let Some(pasted) = self.pasted.take() {
-            // It may have ended meanwhile.
+            // The login may have ended meanwhile.
             let _ = pasted.send(address);
         }
     }
 }
 
-/// Begins a login at a provider that has one.
+/// Begins a login at a provider that supports it.
 pub(super) fn begin(control: Arc<Control>, mailbox: Mailbox, runtime: &Handle, entry: ProviderEntry) -> Running {
     let (send, pasted) = oneshot::channel();
     let task = runtime.spawn(async move {
@@ -69,7 +69,7 @@ async fn log_in(
     Ok(models.credentials().store_login(&entry.id, &entered).await?)
 }
 
-/// Keeps a key that was pasted.
+/// Stores a pasted key.
 pub(super) async fn keep_key(control: Arc<Control>, mailbox: Mailbox, provider: String, text: String) {
     let models = &control.app.models;
     let result = match checked_key(&text) {
@@ -82,7 +82,7 @@ pub(super) async fn keep_key(control: Arc<Control>, mailbox: Mailbox, provider: 
     mailbox.send(Message::LoggedIn { provider, result });
 }
 
-/// Changes to the usual model of a provider that has just become reachable.
+/// Changes to the default model of a provider that was just configured.
 pub(super) async fn use_provider(control: Arc<Control>, mailbox: Mailbox, provider: String) {
     let models = &control.app.models;
     if models.registry().default_model(&provider).is_none() {
@@ -100,7 +100,7 @@ pub(super) async fn use_provider(control: Arc<Control>, mailbox: Mailbox, provid
     }
 }
 
-/// Forgets the keys and logins of a provider.
+/// Deletes the keys and logins of a provider.
 pub(super) async fn forget(control: Arc<Control>, mailbox: Mailbox, provider: String) {
     let text = match control.app.models.credentials().forget(&provider).await {
         Ok(true) => format!("the keys and logins of {provider} are gone from auth.json"),

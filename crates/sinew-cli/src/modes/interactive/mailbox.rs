@@ -25,111 +25,111 @@ use super::status::Facts;
 use super::tree::TreeFilter;
 use crate::control::Control;
 
-/// Everything that reaches the screen from elsewhere.
+/// A message to the screen.
 pub(super) enum Message {
-    /// The agent is there, with the warnings of its start.
+    /// The agent has started, with the warnings of its start.
     Started(Arc<Control>, Vec<String>),
     /// An event of the current session.
     Event(Arc<Event>),
-    /// A question of the model; its answer, or none.
+    /// A question of the model. The sender returns the answer, or `None` if the user declines.
     Question(Question, oneshot::Sender<Option<String>>),
     /// A call that needs permission.
     Approval(Box<ApprovalRequest>, oneshot::Sender<Approval>),
-    /// The same, with the changes of files that the call would make.
+    /// The same with the changes that the call would make to files.
     Previewed(Box<ApprovalRequest>, Vec<FileChange>, oneshot::Sender<Approval>),
-    /// A line for people.
+    /// A line for the user.
     Notice(String),
-    /// A verb failed; the text that it was given comes back to the editor.
+    /// An action failed; its text returns to the editor.
     Failed { error: String, text: String },
-    /// The agent has this prompt: in a queue, or in a run that has begun.
+    /// The agent accepted this prompt: into a queue, or for a run that has begun.
     Accepted { number: u64, runs: bool },
     /// This prompt did not reach the agent.
     Returned(u64),
-    /// Work is over after which another session may be current; where it is, that was told before.
+    /// An action has ended that may have changed the session. If it did, an earlier message reported that.
     ChangeEnded,
-    /// A text to send as if the user had written it.
+    /// A text to send as if the user had typed it.
     Submit(String),
-    /// Queued messages were taken back.
+    /// Queued messages were removed from the queue.
     TakenBack(Vec<String>),
     /// The output of a slash command.
     Output(String),
-    /// The same, and what the status row shows may be another one.
+    /// The same, if the action may have changed the contents of the status row.
     Changed(String),
-    /// The end of the output of a command of the user that goes on.
+    /// The last lines of the output of a user's command that is running.
     CommandOutput(BlockId, ToolOutput),
-    /// A command of the user ended; none: it was cancelled before it began.
+    /// A command of the user ended; `None` if it was cancelled before it began.
     CommandEnded(BlockId, Result<Option<BashExecution>, String>),
-    /// A slash command ended; what it gives follows.
+    /// A slash command ended; its output follows in another message.
     WorkEnded,
-    /// A view of the conversation, or of something else.
+    /// A full-screen view of the conversation or of another text.
     Viewer(Box<Viewer>),
-    /// A search through that view is over.
+    /// A search in that view has ended.
     Searched(Box<Searched>),
-    /// Another session is current, or another place of it: what divides the two on the screen.
+    /// Another session, or another entry of it, is current. Contains the text of the divider on the screen.
     SessionChanged(String),
-    /// A text to go on with in the editor.
+    /// A text to continue with in the editor.
     EditorText(String),
     /// The entries of a panel.
     Entries(Topic, Entries),
-    /// The present label of a place of the tree, which the user wants to change.
+    /// The current label of an entry in the tree, which the user wants to change.
     Label { id: String, label: String, filter: TreeFilter },
-    /// More about an entry of a panel.
+    /// The preview of an entry in a panel.
     Preview(Choice, Vec<String>),
-    /// Completions for the text before the cursor, which replace it from a byte on. With `from_tab` the user asked for
-    /// them, and a single one is taken.
+    /// Completions for the text before the cursor, which replace it from a byte offset on. With `from_tab` the user
+    /// pressed Tab, and a single candidate is accepted at once.
     Candidates { text: String, from: usize, candidates: Vec<Candidate>, from_tab: bool },
-    /// A login goes on in a browser or by a code.
+    /// A login continues in a browser or with a code.
     LoginStep(LoginStep),
-    /// A login, or the keeping of a key, ended.
+    /// A login, or storing a key, has ended.
     LoggedIn { provider: String, result: Result<(), String> },
-    /// Another model answers from now on: its key.
+    /// Another model answers from now on. Contains its key.
     ModelChanged(String),
-    /// The facts of the status row.
+    /// The contents of the status row.
     Facts(Box<Facts>),
-    /// The prompts of before, oldest first, or why they were not read.
+    /// The earlier prompts, oldest first, or the reason why they were not read.
     Prompts(Result<Vec<String>, String>),
-    /// The line that the command of the status wrote, or why it did not.
+    /// The output line of the status command, or the reason why it failed.
     Status(Result<String, String>),
-    /// A session as it is shown.
+    /// A session to show.
     Shown(Box<Shown>),
-    /// The content of the clipboard, or why there is none.
+    /// The content of the clipboard, or the reason why it was not read.
     Clipboard(Result<Clip, String>),
-    /// A picture for its block, ready for the terminal; none: it cannot be shown.
+    /// A picture for its block, prepared for the terminal; `None` if it cannot be shown.
     Picture(BlockId, Option<Prepared>),
-    /// A copy was made.
+    /// A text was copied.
     Copied(Copied),
-    /// A program that had the terminal ended.
+    /// A program that used the terminal has ended.
     ProgramEnded(io::Result<ExitStatus>),
-    /// The keys of the user were read anew.
+    /// The user's key bindings were read again.
     Keys(Box<Bindings>),
-    /// The terminal has another size.
+    /// The size of the terminal changed.
     Resized,
-    /// The session goes on in another folder: here everything ends.
+    /// The session continues in another directory, so this interactive mode ends.
     Moved(Moved),
-    /// The program is to end with this exit code.
+    /// The program should exit with this code.
     End(u8),
 }
 
-/// The next step of a login that the user has to take.
+/// The next step that the user has to take in a login.
 pub(super) enum LoginStep {
-    /// Open an address; where the browser runs elsewhere, paste the one that it ends at.
+    /// Open a URL; if the browser runs on another machine, paste the URL at which it ends.
     Browser { provider: String, url: String },
-    /// Open an address and type a code there.
+    /// Open a URL and enter a code there.
     Code { provider: String, address: String, code: String },
 }
 
-/// The end of a session, for the screen, its draft, and the prompts of its folder, oldest first.
+/// The end of a session for the screen, its draft, and the prompts of its directory, oldest first.
 pub(super) struct Shown {
     pub(super) divider: Option<String>,
-    /// Messages that are left out.
+    /// The number of omitted messages.
     pub(super) older: usize,
     pub(super) messages: Result<Vec<AgentMessage>, String>,
     pub(super) prompts: Result<Vec<String>, String>,
-    /// The text that was being written when the session was left.
+    /// The draft at the time when the session was left.
     pub(super) draft: Result<Option<String>, String>,
 }
 
-/// The end of a search through a view, and whether somebody still waits for it.
+/// The result of a search in a view, and whether it is still needed.
 pub(super) struct Searched {
     pub(super) search: Search,
     pub(super) spot: Option<Spot>,
@@ -146,14 +146,14 @@ pub(super) struct Mailbox {
 /// The receiving side.
 pub(super) struct Inbox {
     pub(super) messages: Receiver<Message>,
-    /// Readable where a message came.
+    /// Readable when a message has arrived.
     pub(super) wake: UnixStream,
 }
 
 impl Inbox {
-    /// Takes the bytes that woke the thread, over a buffer of any length.
+    /// Reads the bytes that woke the thread, with a buffer of any length.
     pub(super) fn drain_wake(&self, buffer: &mut [u8]) {
-        // Only the fact that they came matters; an error is that there are no more.
+        // Only the wake-up matters; an error means that there are no more bytes.
         while (&self.wake).read(buffer).is_ok_and(|count| count == buffer.len()) {}
     }
 }
@@ -161,7 +161,7 @@ impl Inbox {
 /// Opens a mailbox.
 ///
 /// # Errors
-/// The process has no descriptor left.
+/// Returns an error if the process has no descriptors left.
 pub(super) fn open() -> io::Result<(Mailbox, Inbox)> {
     let (sender, messages) = mpsc::channel();
     let (wake, woken) = UnixStream::pair()?;
@@ -171,10 +171,10 @@ pub(super) fn open() -> io::Result<(Mailbox, Inbox)> {
 }
 
 impl Mailbox {
-    /// Sends a message; one to a screen that is gone is lost.
+    /// Sends a message; it is dropped if the screen has ended.
     pub(super) fn send(&self, message: Message) {
         if self.sender.send(message).is_ok() {
-            // A full pipe wakes as well as one byte does.
+            // An error means that the pipe is full, so the thread wakes up anyway.
             let _ = (&*self.wake).write(&[0]);
         }
     }

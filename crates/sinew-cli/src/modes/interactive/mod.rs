@@ -1,35 +1,35 @@
-//! The interactive mode: a person in front of a terminal.
+//! The interactive mode, for a person at a terminal.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `ui` | the thread of the screen: keys, messages, deadlines, paint, other programs at the terminal |
+//! | `ui` | the thread of the screen: keys, messages, deadlines, painting, other programs on the terminal |
 //! | `tty`, `outbox` | the terminal: raw mode, modes, bytes |
-//! | `characters` | the characters that it shows |
-//! | `record` | what the terminal is sent, as a file that can be played |
-//! | `guard` | the process that gives the terminal back where this one is killed |
-//! | `mailbox` | messages to that thread |
+//! | `characters` | the characters that it can show |
+//! | `record` | recordings of the output |
+//! | `guard` | the process that restores the terminal if this one is killed |
+//! | `mailbox` | messages to the thread of the screen |
 //! | `transcript`, `replay`, `blocks`, `reads` | events and messages as blocks of the screen |
-//! | `submit` | from a text of the user to the verbs of `control` |
-//! | `outgoing` | texts that were sent and that the agent does not have yet |
+//! | `submit` | executes texts of the user with the actions of `control` |
+//! | `outgoing` | texts that were sent and not accepted by the agent yet |
 //! | `panel`, `ask` | questions to the user |
-//! | `picker`, `form` | panels that the user opens: to choose from, to write into |
-//! | `choices`, `choosing`, `tree`, `login` | what those panels offer, what an entry does, and logins |
-//! | `conversation` | what both faces hold: what was sent, what goes on, logins, settings, commands, the way out |
+//! | `picker`, `form` | panels that the user opens: lists and text fields |
+//! | `choices`, `choosing`, `tree`, `login` | the entries of those panels and their actions, and logins |
+//! | `conversation` | the state that both faces share: sent texts, running work, logins, settings, commands, the exit |
 //! | `terminal` | waiting for keys and messages |
-//! | `conversation_text`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
-//! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
-//! | `stash`, `history` | drafts that were put aside; the history of prompts |
-//! | `todo` | the list of tasks as a text |
-//! | `private_file` | files that the user asked for |
-//! | `demo`, `editor_file` | programs that get the terminal for a while |
-//! | `status`, `facts`, `status_command` | the status row, and what stands in it |
+//! | `conversation_text`, `report` | the whole conversation as lines, for the viewer; the report of `/debug` |
+//! | `complete`, `copy` | completion of commands, files and paths; copying texts |
+//! | `stash`, `history` | stashed drafts; the history of prompts |
+//! | `todo` | the todo list as a text |
+//! | `private_file` | files that the user requested |
+//! | `demo`, `editor_file` | programs that use the terminal temporarily |
+//! | `status`, `facts`, `status_command` | the status row and its contents |
 //! | `announce` | title, progress and notifications of the terminal |
-//! | `leaving`, `job` | the way in which the user left; the program as a job of the shell |
-//! | `keys` | the actions and their keys; `keybindings.json`, which moves them |
-//! | `linear` | all of it in words, for screen readers and terminals that know no cursor |
+//! | `leaving`, `job` | how the user left; the program as a job of the shell |
+//! | `keys` | the actions and their keys; `keybindings.json` |
+//! | `linear` | the mode as plain lines, for screen readers and terminals without cursor movement |
 //!
-//! The screen has a thread of its own: it never waits for the agent, and keys are answered while the agent works. It
-//! talks to the agent by the verbs of `control`, as the other modes do.
+//! The screen has its own thread, which never waits for the agent, so that keys are handled while the agent works. It
+//! uses the agent with the actions of `control`, as the other modes do.
 
 mod announce;
 mod ask;
@@ -108,10 +108,10 @@ use keys::Bindings;
 pub(crate) use leaving::Left;
 use mailbox::{Mailbox, Message};
 
-/// Sits a person down in front of an agent until they leave.
+/// Runs the interactive mode until the user exits.
 ///
 /// # Errors
-/// The agent cannot be started, or there is no terminal.
+/// Returns an error if the agent cannot be started, or if there is no terminal.
 pub(crate) async fn run(
     mut startup: Startup,
     mut warnings: Vec<String>,
@@ -157,12 +157,12 @@ pub(crate) async fn run(
     let (send, mut ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("screen".into()).spawn(move || {
         let ended = std::panic::catch_unwind(AssertUnwindSafe(|| face.run(parts)));
-        // Whoever waits is below, and stays until this comes.
+        // The receiver is below, and exists until this message arrives.
         let _ = send.send(ended);
     });
     thread.map_err(no_terminal)?;
     let begun = AssertUnwindSafe(async {
-        // The user sees something before anything is read that may be long; linear mode has nothing to show.
+        // The first frame is shown before long files are read; linear mode has nothing to show.
         let _ = first_frame.await;
         timing.mark("first frame");
         let settings = startup.paths.agent.join("settings.json");
@@ -223,14 +223,14 @@ pub(crate) async fn run(
     Ok(left)
 }
 
-/// Ends all work, keeps the session, and says how to go on with it.
+/// Stops all work, saves the session, and prints how to continue it.
 async fn finish(control: &Control, left: &Left) {
     let open = control.session();
     let quiet = async {
         control.quiet(&open).await;
         open.agent.shut_down().await;
     };
-    // What is not over by then is dropped.
+    // Work that takes longer is dropped.
     let _ = tokio::time::timeout(END, quiet).await;
     let (flushed, id, is_kept) = {
         let mut session = open.agent.session();
@@ -245,7 +245,7 @@ async fn finish(control: &Control, left: &Left) {
     }
 }
 
-/// Forwards the events of whichever session is current to the screen.
+/// Forwards the events of the current session to the screen.
 struct EventForwarder {
     mailbox: Mailbox,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -272,7 +272,7 @@ impl View for EventForwarder {
     }
 }
 
-/// Turns signals into messages: a new size, the end of a stop, the end of the program.
+/// Converts signals to messages: a new size, continuing after a stop, the end of the program.
 fn watch_signals(mailbox: Mailbox, ending: Ending) -> Vec<JoinHandle<()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let to_end = mailbox.clone();
@@ -287,11 +287,11 @@ fn watch_signals(mailbox: Mailbox, ending: Ending) -> Vec<JoinHandle<()>> {
     tasks
 }
 
-/// The forms that the mode has.
+/// The two forms of the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Face {
     Screen,
-    /// In words. `plain`: the terminal knows no cursor.
+    /// Plain lines. `plain` says that the terminal does not support cursor movement.
     Linear {
         plain: bool,
         pace: Pace,
@@ -318,7 +318,7 @@ impl Face {
     }
 }
 
-/// The abilities of the terminal, as far as the environment tells, and the wishes of the user.
+/// Returns the features of the terminal, according to the environment, and the preferences of the user.
 fn screen_options(startup: &Startup) -> ScreenOptions {
     let (environment, Tui { marks, links, .. }) = (&startup.environment, &startup.settings.tui);
     let has = |name: &str, words: &[&str]| {
@@ -335,7 +335,7 @@ fn screen_options(startup: &Startup) -> ScreenOptions {
     ScreenOptions { depth, marks: *marks, links: *links, reflow, keeps_length, ..ScreenOptions::default() }
 }
 
-/// Keeps the texts of panics while the screen is there: written to it, they would be painted over.
+/// Collects the messages of panics while the screen is active, which would otherwise be painted over.
 struct CaughtPanics(Arc<Mutex<Option<String>>>);
 
 impl CaughtPanics {
@@ -348,7 +348,7 @@ impl CaughtPanics {
         CaughtPanics(last)
     }
 
-    /// Gives the last text.
+    /// Returns the last message.
     fn end(self) -> Option<String> {
         drop(std::panic::take_hook());
         self.0.lock().take()

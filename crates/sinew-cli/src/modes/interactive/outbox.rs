@@ -1,12 +1,12 @@
-//! Bytes on their way to a terminal, which takes as many at a time as it likes.
+//! A buffer of bytes for a terminal, which may accept only a part at a time.
 
 use std::io::{self, ErrorKind, Write};
 
-/// Bytes that were not taken yet, in order.
+/// Bytes that were not written yet, in order.
 #[derive(Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
-    /// The number of them that were taken.
+    /// The number of bytes that were written.
     taken: usize,
 }
 
@@ -15,15 +15,15 @@ impl Outbox {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Tells whether everything was taken.
+    /// Returns true if everything was written.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Writes until everything is taken or the terminal takes no more for now.
+    /// Writes until everything is written or the terminal accepts no more for now.
     ///
     /// # Errors
-    /// The terminal is gone.
+    /// Returns an error if the terminal is closed.
     pub(super) fn send(&mut self, to: &mut impl Write) -> io::Result<()> {
         while self.taken < self.bytes.len() {
             match to.write(&self.bytes[self.taken..]) {
@@ -44,7 +44,7 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    /// Takes one byte per write, and says at each third one that it takes none for now.
+    /// Accepts one byte per write, and refuses every third write for now.
     #[derive(Default)]
     struct Slow {
         taken: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Texts that were sent and that the agent does not have yet. A text is in one place at a time: in the editor, here, in a
+//! Texts that were sent and not accepted by the agent yet. A text is in one place at a time: in the editor, here, in a
 //! queue of the agent or in the conversation.
 
 use sinew_agent::agent::Delivery;
@@ -7,24 +7,24 @@ use tokio_util::sync::CancellationToken;
 
 use super::blocks::DIM;
 
-/// Whether texts go on to the session.
+/// Whether texts may be sent to the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Door {
     Open,
-    /// A command is at work after which another session may be current.
+    /// A command is running that may change the current session.
     Changing,
-    /// The session is being read.
+    /// The session is being loaded.
     Reading,
 }
 
-/// The place of a text on its way.
+/// The state of a text.
 #[derive(Debug)]
 enum Place {
-    /// It waits here.
+    /// Waits to be sent.
     Waits,
-    /// It is being read for the agent, which the token ends.
+    /// Is being processed for the agent; the token cancels that.
     Given(CancellationToken),
-    /// The agent has begun a run with it, and has not told so yet.
+    /// Is part of a run that has begun, but whose first event has not arrived.
     Runs,
 }
 
@@ -36,22 +36,22 @@ struct Sent {
     place: Place,
 }
 
-/// A prompt on its way to the agent.
+/// A prompt that is being sent to the agent.
 pub(super) struct Given {
     pub(super) number: u64,
     pub(super) text: String,
     pub(super) delivery: Delivery,
-    /// Cancelled: it is to come back, unless the agent has it already.
+    /// Cancels the prompt, unless the agent has accepted it already.
     pub(super) back: CancellationToken,
 }
 
-/// All of them, oldest first. One prompt at a time is on its way, so that they arrive in order.
+/// All outgoing texts, oldest first. Only one prompt is sent at a time, so that they arrive in order.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     door: Door,
     next: u64,
     texts: Vec<Sent>,
-    /// The user has interrupted what goes on while a prompt was on its way: the run that it may have begun ends too.
+    /// True if the user interrupted while a prompt was being sent: a run that it has begun is aborted too.
     is_interrupted: bool,
 }
 
@@ -68,7 +68,7 @@ impl Outgoing {
         self.door = door;
     }
 
-    /// The command that may have changed the session is over; where it has, that one is being read.
+    /// Records that a command that may change the session has ended. If it did, the new session is being loaded.
     pub(super) fn end_change(&mut self) {
         if self.door == Door::Changing {
             self.door = Door::Open;
@@ -79,37 +79,38 @@ impl Outgoing {
         self.texts.is_empty()
     }
 
-    /// Tells whether a prompt is being read for the agent.
+    /// Returns true if a prompt is being sent.
     pub(super) fn is_on_the_way(&self) -> bool {
         self.texts.iter().any(|sent| matches!(sent.place, Place::Given(_)))
     }
 
-    /// The texts and how each is delivered.
+    /// Returns the texts with their delivery.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, Delivery)> {
         self.texts.iter().map(|sent| (sent.text.as_str(), sent.delivery))
     }
 
-    /// Adds a text behind all others.
+    /// Appends a text.
     pub(super) fn push(&mut self, text: String, delivery: Delivery) {
         self.texts.push(Sent { number: self.next, text, delivery, place: Place::Waits });
         self.next += 1;
     }
 
-    /// The first text that waits, where it may go on. A prompt is kept until the agent has it: see [`Outgoing::give`].
+    /// Returns the first waiting text, if it may be sent. A prompt is kept until the agent has accepted it: see
+    /// [`Outgoing::give`].
     pub(super) fn first(&self) -> Option<&str> {
         let is_free = self.door == Door::Open && !self.is_on_the_way();
         let mut waiting = self.texts.iter().filter(|sent| matches!(sent.place, Place::Waits));
         is_free.then(|| waiting.next().map(|sent| sent.text.as_str())).flatten()
     }
 
-    /// Takes the first text that waits out.
+    /// Removes the first waiting text.
     pub(super) fn take_first(&mut self) -> Option<(String, Delivery)> {
         let at = self.texts.iter().position(|sent| matches!(sent.place, Place::Waits))?;
         let sent = self.texts.remove(at);
         Some((sent.text, sent.delivery))
     }
 
-    /// Sends the first text that waits on its way.
+    /// Starts to send the first waiting text.
     pub(super) fn give(&mut self) -> Option<Given> {
         let sent = self.texts.iter_mut().find(|sent| matches!(sent.place, Place::Waits))?;
         let back = CancellationToken::new();
@@ -117,7 +118,8 @@ impl Outgoing {
         Some(Given { number: sent.number, text: sent.text.trim().to_string(), delivery: sent.delivery, back })
     }
 
-    /// The agent has a prompt: in a queue, which shows it, or in a run that has begun. True: the user has interrupted it.
+    /// Records that the agent accepted a prompt: into a queue, which shows it, or for a run that has begun. Returns
+    /// true if the user has interrupted it.
     pub(super) fn accepted(&mut self, number: u64, runs: bool) -> bool {
         match self.texts.iter_mut().find(|sent| sent.number == number) {
             Some(sent) if runs => sent.place = Place::Runs,
@@ -126,24 +128,25 @@ impl Outgoing {
         std::mem::take(&mut self.is_interrupted)
     }
 
-    /// A prompt comes back, with its text. True: the user has interrupted it.
+    /// Removes a prompt that was not accepted. Returns its text, and true if the user has interrupted it.
     pub(super) fn returned(&mut self, number: u64) -> (Option<String>, bool) {
         (self.remove(number), std::mem::take(&mut self.is_interrupted))
     }
 
-    /// The conversation has the prompt of the run that has begun.
+    /// Removes the prompt of the run that has begun, because it is now in the conversation.
     pub(super) fn began(&mut self) {
         self.texts.retain(|sent| !matches!(sent.place, Place::Runs));
     }
 
-    /// Takes a text out, if it is here.
+    /// Removes a text, if it is present.
     fn remove(&mut self, number: u64) -> Option<String> {
         let at = self.texts.iter().position(|sent| sent.number == number)?;
         Some(self.texts.remove(at).text)
     }
 
-    /// Takes everything back that waits, oldest first. The prompt that is on its way comes back by itself, unless the agent
-    /// has it already; true: there is one, and with its end comes what is left to do.
+    /// Removes all waiting texts and returns them, oldest first. A prompt that is being sent is cancelled, and returned
+    /// later unless the agent has accepted it; returns true if there is one, and the caller then finishes the interrupt
+    /// when it ends.
     pub(super) fn take_back(&mut self) -> (Vec<String>, bool) {
         let waiting = self.texts.extract_if(.., |sent| matches!(sent.place, Place::Waits)).map(|sent| sent.text);
         let waiting = waiting.collect();
@@ -156,17 +159,18 @@ impl Outgoing {
         (waiting, self.is_interrupted)
     }
 
-    /// Takes the newest text back, if it waits.
+    /// Removes the newest text and returns it, if it is waiting.
     pub(super) fn take_newest(&mut self) -> Option<String> {
         self.texts.pop_if(|sent| matches!(sent.place, Place::Waits)).map(|sent| sent.text)
     }
 
-    /// Lays out what waits for the model, in a queue of the agent or here: how each is delivered, and its first line.
+    /// Lays out the texts that wait for the model, in a queue of the agent or here: their delivery and their first
+    /// line.
     pub(super) fn rows(&self, queued: &(Vec<String>, Vec<String>), width: usize) -> Vec<Row> {
         let (steering, follow_up) = queued;
         let kinds = steering.iter().map(|text| ("steer", text.as_str()));
         let kinds = kinds.chain(follow_up.iter().map(|text| ("then", text.as_str())));
-        // The event that tells that one is queued may come before the word that it was accepted.
+        // The event about a queued text may arrive before the message that it was accepted.
         let is_told = |text: &str| steering.iter().chain(follow_up).any(|queued| queued == text.trim());
         let sent = self.texts().filter(|(text, _)| !is_told(text)).map(|(text, delivery)| match delivery {
             Delivery::Steer => ("send", text),

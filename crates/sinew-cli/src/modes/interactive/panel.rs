@@ -1,4 +1,4 @@
-//! Panels: a question with choices, over the transcript.
+//! Panels: questions with choices, shown over the transcript.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,46 +14,46 @@ use tokio::sync::oneshot;
 use super::blocks::language;
 use super::keys::{Action, Bindings, ListAction, Press};
 
-/// The time after a key in which the panel waits for the user to turn to it.
+/// The time after a key press in which the panel waits for the user to notice it.
 pub(super) const TYPING: Duration = Duration::from_secs(1);
 
-/// A question that covers part of the transcript.
+/// A question that covers a part of the transcript.
 pub(super) struct Panel {
     title: String,
-    /// The effect of a call; of a question the labels.
+    /// The effect of a call; for a question, the labels of the choices.
     body: String,
-    /// The changes of files that the call would make.
+    /// The changes that the call would make to files.
     changes: Vec<FileChange>,
     choices: Vec<String>,
-    /// The marked choice; none until an arrow is used, so that Enter alone answers nothing.
+    /// The selected choice; `None` until an arrow key is used, so that Enter alone does not answer.
     marked: Option<usize>,
-    /// Chosen already, where several may be.
+    /// The choices that were toggled, if several are allowed.
     chosen: Vec<usize>,
     reply: Reply,
-    /// The time for which it takes no key, from its appearance or the last key that it did not take: a key that was meant
+    /// The time in which it ignores keys, after its appearance or the last ignored key, because a key that was meant
     /// for something else must not permit a call.
     gate: Duration,
-    /// Keys before this time are not for the panel.
+    /// Keys before this time are ignored.
     opens: Instant,
-    /// True if keys go to the panel; else to the editor.
+    /// True if the panel receives keys; otherwise the editor does.
     pub(super) has_focus: bool,
-    /// True if the panel appeared while somebody was typing: it gets the keys once nobody does.
+    /// True if the panel appeared while the user was typing: it receives keys after a pause.
     waits: bool,
-    /// True if the end of the body is shown in place of its beginning.
+    /// True if the end of the body is shown instead of its beginning.
     at_end: bool,
-    /// True if the body did not fit when it was laid out last.
+    /// True if the body did not fit in the last layout.
     is_clipped: bool,
-    /// There was no room for any row of the body.
+    /// True if no row of the body fitted in the last layout.
     is_hidden: bool,
-    /// The choice that is being written out, and its line.
+    /// The choice for which the user types a text, and the text field.
     writing: Option<(usize, Editor)>,
-    /// The fault of that line.
+    /// The error in that text.
     fault: String,
-    /// The keys that its hints name.
+    /// The key bindings for its hints.
     keys: Bindings,
 }
 
-/// The choices about a call.
+/// The indexes of the choices about a call.
 const ONCE: usize = 0;
 const SESSION: usize = 1;
 const ALWAYS: usize = 2;
@@ -64,24 +64,24 @@ enum Reply {
     Question { send: oneshot::Sender<Option<String>>, multi: bool },
 }
 
-/// The effect of a key on a panel.
+/// The effect of a key in a panel.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// The panel stays.
+    /// The panel stays open.
     Stays,
-    /// It was answered and goes.
+    /// The panel was answered and closes.
     Closes,
-    /// It was refused, and the run is to end.
+    /// The call was refused, and the run should end.
     Stops,
 }
 
-/// Rows in which the choices of a call stand one below the other, with its effect above them.
+/// The number of rows from which the choices of a call are shown in separate rows, below its effect.
 const ROOMY: usize = 10;
-/// Choices of a question that a long question leaves room for.
+/// The minimum number of visible choices below a long question.
 const CHOICES: usize = 6;
 
 impl Panel {
-    /// A panel about a call. `file` is where a rule that always counts is kept.
+    /// Creates a panel about a call. `file` stores the rules that are always in force.
     pub(super) fn approval(
         request: ApprovalRequest,
         changes: Vec<FileChange>,
@@ -99,7 +99,7 @@ impl Panel {
                 "no".into(),
                 "no, with a word to the model".into(),
             ],
-            // No rule can say exactly this.
+            // No rule can express this call exactly.
             None => vec![
                 "yes, once".into(),
                 "– (no single rule fits this call alone)".into(),
@@ -166,18 +166,18 @@ impl Panel {
         .labelled(&question)
     }
 
-    /// The same, with the keys of the user in its hints.
+    /// Sets the user's key bindings for the hints.
     pub(super) fn with_keys(self, keys: &Bindings) -> Panel {
         Panel { keys: keys.clone(), ..self }
     }
 
-    /// Keeps the plain labels beside what is shown.
+    /// Stores the plain labels in addition to the displayed ones.
     fn labelled(mut self, question: &Question) -> Panel {
         self.body = question.options.iter().map(|option| option.label.as_str()).collect::<Vec<_>>().join("\n");
         self
     }
 
-    /// Tells whether whoever asked still waits.
+    /// Returns true if the receiver of the answer still exists.
     pub(super) fn is_open(&self) -> bool {
         match &self.reply {
             Reply::Approval { send, .. } => !send.is_closed(),
@@ -185,7 +185,7 @@ impl Panel {
         }
     }
 
-    /// Takes a key: a digit chooses, arrows mark and Enter chooses the marked one, Esc refuses and stops.
+    /// Handles a key: digits choose, arrows select and Enter chooses the selected entry, Esc refuses and ends the run.
     pub(super) fn key(mut self, press: Press<'_>, now: Instant) -> (Option<Panel>, Effect) {
         if now < self.opens {
             self.opens = now + self.gate;
@@ -214,7 +214,7 @@ impl Panel {
                 self.at_end = true;
                 None
             }
-            // Those that digits chose are the answer where none is marked.
+            // If none is selected, the choices that digits have toggled are the answer.
             (_, Some(ListAction::Confirm), _) => self.marked.or(self.chosen.first().copied()),
             (Press::Text(" "), ..) if matches!(self.reply, Reply::Question { multi: true, .. }) => self.marked,
             (Press::Text(digit), _, Some(last)) => {
@@ -223,7 +223,7 @@ impl Panel {
             _ => None,
         };
         match chosen {
-            // What was not shown to its end cannot be permitted.
+            // A call can only be permitted after its description was shown to the end.
             Some(ONCE..=ALWAYS)
                 if (self.is_hidden || self.is_clipped && !self.at_end)
                     && matches!(self.reply, Reply::Approval { .. }) =>
@@ -236,7 +236,7 @@ impl Panel {
     }
 
     fn choose(mut self, at: usize, by_enter: bool) -> (Option<Panel>, Effect) {
-        // Whoever asked may have gone meanwhile: then nobody reads the answer.
+        // The receiver may have been dropped; the answer is then ignored.
         match self.reply {
             Reply::Approval { ref request, .. } if matches!(at, SESSION | ALWAYS | NO_BECAUSE) => {
                 let line = if at == NO_BECAUSE { Some("") } else { request.patterns.first().map(String::as_str) };
@@ -271,7 +271,7 @@ impl Panel {
         }
     }
 
-    /// Takes a key into the line of a choice.
+    /// Handles a key in the text field of a choice.
     fn write(mut self, choice: usize, mut editor: Editor, press: Press<'_>) -> (Option<Panel>, Effect) {
         let Reply::Approval { request, .. } = &self.reply else { return (Some(self), Effect::Stays) };
         self.fault.clear();
@@ -290,7 +290,7 @@ impl Panel {
                 let checked = if choice == NO_BECAUSE { Ok(()) } else { (request.check)(&line, scope) };
                 let Err(fault) = checked else {
                     if let Reply::Approval { send, .. } = self.reply {
-                        // Whoever asked may have gone meanwhile: then nobody reads the answer.
+                        // The receiver may have been dropped; the answer is then ignored.
                         let _ = send.send(match choice {
                             NO_BECAUSE => Approval::No(Some(line).filter(|line| !line.is_empty())),
                             _ => Approval::Rule(line, scope),
@@ -306,31 +306,31 @@ impl Panel {
         (Some(self), Effect::Stays)
     }
 
-    /// Returns true if the panel gets the keys once nobody is typing.
+    /// Returns true if the panel waits for a pause in typing.
     pub(super) fn waits(&self) -> bool {
         self.waits && !self.has_focus
     }
 
-    /// Gives the keys to the panel. It ignores those that were meant for the editor.
+    /// Moves the focus to the panel. It ignores keys that were meant for the editor.
     pub(super) fn focus(&mut self, now: Instant) {
         (self.has_focus, self.waits, self.opens) = (true, false, now + self.gate);
     }
 
-    /// Gives the keys to the editor.
+    /// Moves the focus to the editor.
     pub(super) fn unfocus(&mut self) {
         (self.has_focus, self.waits) = (false, false);
     }
 
-    /// Tells whether a line is being written.
+    /// Returns true if the user is typing a text for a choice.
     pub(super) fn is_writing(&self) -> bool {
         self.writing.is_some()
     }
 
-    /// Answers a question of the model with a text of the user. Gives the panel back where it wants a choice.
+    /// Answers a question of the model with a text of the user. Returns the panel if it requires a choice.
     pub(super) fn answer(self, text: &str) -> Option<Panel> {
         match self.reply {
             Reply::Question { send, .. } => {
-                // The number of a choice is the choice, as in linear mode.
+                // The number of a choice selects it, as in linear mode.
                 let number = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                 let choice = number.and_then(|at| self.body.lines().nth(at));
                 let _ = send.send(Some(choice.unwrap_or(text).to_string()));
@@ -340,7 +340,7 @@ impl Panel {
         }
     }
 
-    /// Answers no.
+    /// Refuses the question.
     pub(super) fn refuse(self) {
         match self.reply {
             Reply::Approval { send, .. } => drop(send.send(Approval::No(None))),
@@ -348,7 +348,7 @@ impl Panel {
         }
     }
 
-    /// The rows of the body: why it is asked, then what will happen.
+    /// Returns the rows of the body: the reason for the question, then the effect.
     fn body_rows(&self, width: usize, theme: &Theme) -> Vec<Row> {
         let mut rows = Vec::new();
         let indent = Line::plain("  ");
@@ -369,7 +369,7 @@ impl Panel {
         rows
     }
 
-    /// Lays the panel out in at most `height` rows; what does not fit of its body is said.
+    /// Lays the panel out in at most `height` rows. A row reports how much of the body was omitted.
     pub(super) fn rows(&mut self, width: usize, height: usize, theme: &Theme) -> Vec<Row> {
         let bold = Style::PLAIN.with(Attrs::BOLD);
         let dim = Style::PLAIN.with(Attrs::DIM);
@@ -382,7 +382,7 @@ impl Panel {
             wrap(&title, width, WrapMode::Words, 1, (&none, &none), &mut rows);
         }
         let is_approval = matches!(self.reply, Reply::Approval { .. });
-        // What is asked, or the effect of a call, needs room too.
+        // Reserves rows for the question, or for the effect of a call.
         let choices_and_hint = if is_approval { 2 } else { self.choices.len().min(CHOICES) + 1 };
         let most = height.saturating_sub(choices_and_hint).max(1);
         rows.truncate(if is_approval && height < ROOMY { 1 } else { most });
@@ -397,7 +397,7 @@ impl Panel {
             let style = if self.marked == Some(at) { bold } else { Style::PLAIN };
             let line = Line::styled(&format!("{mark}{} {tick}{choice}", at + 1), style);
             match self.reply {
-                // The rule is shown whole where it is chosen.
+                // The choice shows the complete rule.
                 Reply::Approval { .. } => choices.push(line.into_row(width)),
                 Reply::Question { .. } => {
                     wrap(&line, width, WrapMode::Words, 1, (&none, &Line::plain("    ")), &mut choices);
@@ -470,8 +470,8 @@ impl Panel {
     }
 }
 
-/// Leaves `room` rows, at least one, of rows of choices with a hint behind them: those that end with the marked one, and the
-/// hint; of the two the marked one where there is room for one.
+/// Reduces the rows of choices and the hint after them to `room` rows, at least one: those that end with the selected
+/// choice, and the hint. If there is room for one only, the selected choice is kept.
 fn squeeze(choices: &mut Vec<Row>, marked: Option<usize>, room: usize) {
     let Some(over) = choices.len().checked_sub(room).filter(|over| *over > 0) else { return };
     let Some(hint) = choices.pop() else { return };
@@ -488,8 +488,8 @@ fn squeeze(choices: &mut Vec<Row>, marked: Option<usize>, room: usize) {
     }
 }
 
-/// The effect of a call, for people: why it is asked, and the command, the change of a file, else the arguments. Changes of
-/// files that are known stand elsewhere.
+/// Describes the effect of a call: the reason for the question, and the command, the change of a file, or else the
+/// arguments. Known changes of files are shown separately.
 pub(super) fn body(request: &ApprovalRequest, changes: &[FileChange]) -> String {
     let mut out = format!("The rule {} asks", request.rule);
     match &request.unsure {
@@ -541,7 +541,7 @@ mod tests {
         }
     }
 
-    /// Presses keys, each long after the one before, and gives the answer and the effect of the last.
+    /// Presses keys, each long after the previous one, and returns the answer and the effect of the last key.
     fn pressed(keys: &[&str], pause: Duration) -> (Option<Approval>, Effect) {
         let (send, mut answer) = oneshot::channel();
         let mut now = Instant::now();
@@ -590,7 +590,7 @@ mod tests {
         assert_eq!(pressed(&["2"], slow), (None, Effect::Stays));
         assert_eq!(pressed(&["2", "enter"], slow), (rule("bash(rm -rf build)", RuleScope::Session), Effect::Closes));
         assert_eq!(pressed(&["3", "down", "enter"], slow), (rule("bash(rm *)", RuleScope::Always), Effect::Closes));
-        // A digit is a letter of the line now, and one that is no rule is not taken.
+        // A digit is now a letter of the text, and an invalid rule is rejected.
         assert_eq!(pressed(&["2", "1", "enter"], slow), (None, Effect::Stays));
         assert_eq!(pressed(&["2", "escape", "1"], slow), (Some(Approval::Once), Effect::Closes));
     }
@@ -686,7 +686,7 @@ mod tests {
             assert!(texts.contains(&row), "{row} in {texts:#?}");
         }
         assert!(!texts.iter().any(|row| row.contains("more rows")), "{texts:#?}");
-        // The number that differs is marked within its line.
+        // The changed number is highlighted within its line.
         let added = rows.iter().find(|row| row.text() == "30 + let a30 = 31;").expect("the new line");
         let marked = added.cells().filter(|cell| cell.style.attrs.contains(Attrs::UNDERLINE));
         assert_eq!(marked.map(|cell| cell.text).collect::<String>(), "31");

@@ -1,4 +1,5 @@
-//! Pastes that are more than their text: a path mentions its file, a picture of the clipboard becomes a file that is mentioned.
+//! Handles special pastes: a path becomes a mention of its file, and a picture of the clipboard becomes a mentioned
+//! file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,20 +14,20 @@ use super::copy;
 use crate::control::Control;
 use crate::modes::file_uri;
 
-/// Bytes at the head of a file that are looked at: the size of a picture stands there, unless it has a large preview.
+/// The number of bytes to read from a file. They contain the size of a picture, unless it has a large preview.
 const HEAD: u64 = 256 << 10;
-/// A longer text is no path.
+/// The maximum length of a path in bytes.
 const PATH_LIMIT: usize = 4_096;
 
-/// The content of the clipboard, as it goes into the editor.
+/// The content of the clipboard, for the editor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Clip {
-    /// A picture, in a file of its own; its size in pixels.
+    /// A picture in a new file; its size in pixels.
     Picture(PathBuf, Option<(u32, u32)>),
     Text(String),
 }
 
-/// Puts a paste into the editor: what names an existing file mentions it, anything else stays as it is.
+/// Inserts a paste into the editor: the path of an existing file becomes a mention, other texts are inserted unchanged.
 pub(super) fn paste(editor: &mut Editor, text: &str, cwd: &Path) {
     match file_of(text, cwd).filter(|_| takes_mention(editor)) {
         Some((path, Kind::Picture(size))) => put_picture(editor, &path, size),
@@ -35,7 +36,7 @@ pub(super) fn paste(editor: &mut Editor, text: &str, cwd: &Path) {
     }
 }
 
-/// Puts the content of the clipboard into the editor.
+/// Inserts the content of the clipboard into the editor.
 pub(super) fn put(editor: &mut Editor, clip: Clip, cwd: &Path) {
     match clip {
         Clip::Text(text) => paste(editor, &text, cwd),
@@ -59,11 +60,11 @@ fn put_picture(editor: &mut Editor, path: &str, size: Option<(u32, u32)>) {
         None => format!("[image #{number}]"),
     };
     editor.insert_marker(label, mention(path));
-    // What is typed next is no part of the path.
+    // Separates the path from the text that is typed next.
     editor.insert(" ");
 }
 
-/// Tells whether a mention would be one at the cursor: as a word of its own, in a text for the model.
+/// Returns true if a mention has an effect at the cursor: as a separate word, in a text for the model.
 fn takes_mention(editor: &Editor) -> bool {
     !is_command(editor) && editor.before_cursor().chars().next_back().is_none_or(char::is_whitespace)
 }
@@ -72,14 +73,15 @@ fn is_command(editor: &Editor) -> bool {
     editor.text().trim_start().starts_with('!')
 }
 
-/// The kind of a file that a paste names.
+/// The type of a pasted file.
 enum Kind {
-    /// A picture, and its size in pixels where the head of the file tells it.
+    /// A picture, and its size in pixels if the head of the file contains it.
     Picture(Option<(u32, u32)>),
     Other,
 }
 
-/// The existing file that a text names: a path with a slash, as it is, in quotes, escaped as for a shell, or as an address.
+/// Returns the existing file that a text names: a path with a slash, which may be quoted, escaped as in a shell, or a
+/// URL.
 fn file_of(text: &str, cwd: &Path) -> Option<(String, Kind)> {
     if !may_name_file(text) {
         return None;
@@ -90,12 +92,12 @@ fn file_of(text: &str, cwd: &Path) -> Option<(String, Kind)> {
     let forms = [file_uri::path_of(text), quoted.map(str::to_string), Some(text.to_string()), Some(unescaped(text))];
     forms.into_iter().flatten().find_map(|path| {
         let file = folders.resolve(&path);
-        // Pipes and devices are not opened: that could wait, or do something.
+        // Pipes and devices are not opened, because that could block or have side effects.
         if !file.metadata().is_ok_and(|facts| facts.is_file()) {
             return None;
         }
         let mut head = Vec::new();
-        // One that cannot be read is mentioned all the same: sending it says why it was not attached.
+        // An unreadable file is mentioned too, and the reason is reported when it is sent.
         let is_read = File::open(&file).and_then(|file| file.take(HEAD).read_to_end(&mut head)).is_ok();
         let kind = match is_read && SourceFormat::of(&head).is_some() {
             true => Kind::Picture(probe(&head).ok().map(|facts| facts.upright_size())),
@@ -105,13 +107,13 @@ fn file_of(text: &str, cwd: &Path) -> Option<(String, Kind)> {
     })
 }
 
-/// Tells whether a text looks like a path; nothing is read for that.
+/// Returns true if a text looks like a path. Does not access the disk.
 pub(super) fn may_name_file(text: &str) -> bool {
     let text = text.trim();
     text.len() <= PATH_LIMIT && text.contains('/') && !text.contains(char::is_control)
 }
 
-/// A word without the backslashes that a shell wants.
+/// Removes the backslashes that a shell requires from a word.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -121,11 +123,11 @@ fn unescaped(text: &str) -> String {
     out
 }
 
-/// Reads the clipboard of the desktop. Blocks. The file of a picture stays where the system keeps temporary files: the
-/// history and the session name it.
+/// Reads the clipboard of the desktop. Blocks. The file of a picture remains in the directory for temporary files,
+/// because the history and the session refer to it.
 ///
 /// # Errors
-/// There is no clipboard, nothing in it, or it does not answer; a picture cannot be kept.
+/// Returns an error if there is no clipboard, it is empty or does not respond, or if a picture cannot be stored.
 pub(super) fn read_clipboard(control: &Control) -> Result<Clip, String> {
     let clipboard =
         copy::desktop(control).ok_or("no desktop's clipboard is in reach: paste by the keys of your terminal")?;
@@ -138,7 +140,7 @@ pub(super) fn read_clipboard(control: &Control) -> Result<Clip, String> {
     text.filter(|text| !text.is_empty()).map(Clip::Text).ok_or_else(|| "the clipboard is empty".into())
 }
 
-/// Keeps a picture in a file that only the user can read. `number` makes the name.
+/// Writes a picture to a file that only the user can read. `number` makes the name unique.
 fn keep(picture: &[u8], number: u64) -> io::Result<PathBuf> {
     let path = std::env::temp_dir().join(format!("sinew-picture-{number:016x}.png"));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -153,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with `a.rs`, `b c.rs` and the picture `p.png` of 3×2.
+    /// Creates a directory with `a.rs`, `b c.rs` and the picture `p.png` of 3×2 pixels.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("src")).unwrap();
@@ -166,7 +168,7 @@ mod tests {
         folder
     }
 
-    /// The text that is shown and the one that is sent, where a paste follows what was typed.
+    /// Returns the displayed text and the sent text after typing and pasting.
     fn pasted(typed: &str, text: &str) -> (String, String) {
         let folder = folder();
         let mut editor = Editor::new();
@@ -197,7 +199,7 @@ mod tests {
         for text in ["src", "src/", "src/none.rs", "look at src/a.rs", "src/a.rs\nsrc/p.png", "/dev/null", "a.rs"] {
             assert_eq!(pasted("", text).1, text);
         }
-        // Behind a word it belongs to that word, and a command of the shell wants the path.
+        // After a word the path belongs to that word, and a shell command needs the path itself.
         for typed in ["cat=", "@", "!cat ", " !cat "] {
             assert_eq!(pasted(typed, "src/a.rs").1, format!("{typed}src/a.rs"));
         }

@@ -1,19 +1,19 @@
-//! A panel to choose from: a title, a filter that is typed, a list, and a hint.
+//! A panel with a list: a title, a filter that the user types, entries, and a hint.
 
 use sinew_tui::theme::{Theme, Token};
 use sinew_tui::{Attrs, EditAction, Line, List, Row, Style};
 
 use super::keys::{Action, ListAction, Press};
 
-/// Entries that `page up` and `page down` move by.
+/// The number of entries by which `page up` and `page down` move.
 const PAGE: isize = 8;
-/// Rows of the preview at most.
+/// The maximum number of rows in the preview.
 const PREVIEW: usize = 6;
 
-/// An entry, and what choosing it means.
+/// An entry, and the value that it selects.
 pub(super) struct Entry<T> {
     pub(super) name: String,
-    /// Shown behind the name; not filtered by.
+    /// Shown after the name, and not part of the filter.
     pub(super) text: String,
     pub(super) choice: T,
 }
@@ -24,30 +24,30 @@ impl<T> Entry<T> {
     }
 }
 
-/// A panel to choose one of several things from.
+/// A panel from which the user selects an entry.
 pub(super) struct Picker<T> {
     title: String,
     hint: String,
     list: List,
     choices: Vec<T>,
-    /// Shown in place of the list where that is empty.
+    /// Shown instead of the list if that is empty.
     pub(super) nothing: String,
-    /// More about the chosen entry, below the list.
+    /// Details of the selected entry, shown below the list.
     pub(super) preview: Vec<String>,
 }
 
-/// The effect of a key on a picker.
+/// The effect of a key in a picker.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Picked<T> {
-    /// The panel stays as it is.
+    /// Nothing changed.
     Nothing,
-    /// Another entry is marked.
+    /// Another entry is selected.
     Moved,
-    /// It was left.
+    /// The panel was closed.
     Closed,
-    /// An entry was taken.
+    /// An entry was chosen.
     Taken(T),
-    /// An action that the panel does not know, at an entry.
+    /// Another action was requested for an entry.
     Other(Action, T),
 }
 
@@ -65,19 +65,19 @@ impl<T: Clone> Picker<T> {
         picker
     }
 
-    /// The same, with the keys in its last row.
+    /// Shows the keys in the last row.
     pub(super) fn with_hint(mut self, hint: String) -> Picker<T> {
         self.hint = hint;
         self
     }
 
-    /// The same, filtered by words that all stand in a name.
+    /// Filters by words that must all occur in a name.
     pub(super) fn by_words(mut self) -> Picker<T> {
         self.list = self.list.by_words();
         self
     }
 
-    /// Replaces the entries; filter and mark stay.
+    /// Replaces the entries, and keeps the filter and the selection.
     pub(super) fn set_entries(&mut self, entries: Vec<Entry<T>>) {
         let (choices, listed) =
             entries.into_iter().map(|entry| (entry.choice, (entry.name, entry.text))).unzip::<T, _, Vec<T>, Vec<_>>();
@@ -85,24 +85,24 @@ impl<T: Clone> Picker<T> {
         self.list.set_entries(listed);
     }
 
-    /// Marks the first entry that fits.
+    /// Selects the first entry for which `fits` returns true.
     pub(super) fn mark(&mut self, fits: impl Fn(&T) -> bool) {
         if let Some(at) = self.choices.iter().position(fits) {
             self.list.choose(at);
         }
     }
 
-    /// Marks the last entry.
+    /// Selects the last entry.
     pub(super) fn mark_last(&mut self) {
         self.list.step(isize::MAX / 2);
     }
 
-    /// The marked entry.
+    /// Returns the value of the selected entry.
     pub(super) fn marked(&self) -> Option<T> {
         self.list.chosen().map(|at| self.choices[at].clone())
     }
 
-    /// Takes a key.
+    /// Handles a key.
     pub(super) fn key(&mut self, press: Press<'_>) -> Picked<T> {
         let before = self.list.chosen();
         match (press, press.list()) {
@@ -128,14 +128,14 @@ impl<T: Clone> Picker<T> {
         if self.list.chosen() == before { Picked::Nothing } else { Picked::Moved }
     }
 
-    /// Adds a text to the filter.
+    /// Appends a text to the filter.
     pub(super) fn type_text(&mut self, text: &str) {
         let typed: String = text.chars().filter(|letter| !letter.is_control()).collect();
         let filter = format!("{}{typed}", self.list.filter());
         self.list.set_filter(&filter);
     }
 
-    /// Lays the panel out in at most `height` rows; gives the row and column of the cursor too.
+    /// Lays the panel out in at most `height` rows; also returns the row and column of the cursor.
     pub(super) fn rows(&self, width: usize, height: usize, theme: &Theme) -> (Vec<Row>, (usize, usize)) {
         let mut title = Line::styled(&self.title, Style::PLAIN.with(Attrs::BOLD));
         if !self.list.filter().is_empty() {

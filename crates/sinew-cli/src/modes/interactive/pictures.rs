@@ -1,10 +1,11 @@
-//! Pictures of the conversation: a line about each, and below it the picture itself in terminals that take pictures as text or
-//! keep them in cells.
+//! Images in the conversation: a line about each, and the image below it in terminals that support images as text or in
+//! cells.
 //!
-//! Kitty and Ghostty keep a picture under a number and draw it where cells of that number stand. iTerm2 and WezTerm keep it in
-//! the cells over which it was drawn: there each row is a picture of its own, so that rows scroll, are covered and are painted
-//! again one by one. Sixel has no place here: terminals disagree about the row of the cursor behind a picture, and one that
-//! goes on to the next row in the last one of the screen scrolls a row out that nobody counts.
+//! Kitty and Ghostty store an image under an id and draw it where placeholder cells with that id are. iTerm2 and
+//! WezTerm store it in the cells over which it was drawn: each row is then a separate image, so that rows can be
+//! scrolled, covered and painted individually. Sixel is not supported: terminals disagree about the row of the cursor
+//! after an image, and those that move to the next row in the last row of the screen scroll by a row that the program
+//! does not know of.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -19,27 +20,27 @@ use sinew_tui::{Block, Color, Layout, Line, Rendered, Row, Size, Style};
 
 use super::blocks::DIM;
 
-/// Pictures that a terminal is given at most, whatever the settings say: all of them are taken back at the end.
+/// The maximum number of images in the terminal, whatever the settings say, because all of them are deleted at the end.
 pub(super) const PICTURES: usize = 100;
-/// Characters of base64 in which the size of a picture is looked for.
+/// The number of base64 characters that are searched for the size of an image.
 const HEAD: usize = 64 << 10;
-/// Rows of the screen that a picture leaves free.
+/// The number of rows of the screen that an image leaves free.
 const FREE: usize = 6;
 
-/// The way in which a terminal shows pictures.
+/// How a terminal shows images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawing {
-    /// The places of cells of a number.
+    /// With placeholder cells of an id.
     Cells,
-    /// Row by row, over the cells that it is to take.
+    /// Row by row, over the cells that it covers.
     Rows,
 }
 
 impl Drawing {
-    /// The way of a terminal that gives itself this name; none: it has none that is known.
+    /// Returns the method for a terminal that reports this name; `None` if it is not known to support images.
     pub(super) fn by_name(name: &str) -> Option<Drawing> {
         let name = name.to_ascii_lowercase();
-        // With and without a version: `kitty(0.42.1)`, `ghostty 1.2.0`.
+        // The name may have a version: `kitty(0.42.1)`, `ghostty 1.2.0`.
         let rest = |known: &str| {
             let rest = name.strip_prefix(known);
             rest.filter(|rest| !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric()))
@@ -47,46 +48,47 @@ impl Drawing {
         match () {
             () if rest("kitty").or_else(|| rest("ghostty")).is_some() => Some(Drawing::Cells),
             () if rest("iterm2").is_some() => Some(Drawing::Rows),
-            // Its versions are days. Older ones go on to the next row behind each picture.
+            // Its versions are dates. Older ones move to the next row after an image.
             () if rest("wezterm").is_some_and(|rest| rest.trim() >= "20220319") => Some(Drawing::Rows),
             () => None,
         }
     }
 
-    /// The way of the terminal around a tmux, by the variables of the shell that began it.
+    /// Returns the method for the terminal around tmux, according to the variables of the shell that started tmux.
     pub(super) fn around_tmux<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Drawing> {
-        // What is drawn over cells would be drawn where tmux has left the cursor of the terminal, and tmux does not know of it.
+        // Images over cells would be drawn at the position where tmux left the terminal's cursor, and tmux would not
+        // know of them.
         let is_known = ["KITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR"].iter().any(|name| variable(name).is_some());
         is_known.then_some(Drawing::Cells)
     }
 }
 
-/// A sequence as a tmux passes it on: each ESC in it twice. Long ones go in parts, as they end.
+/// Wraps each sequence so that tmux forwards it: every ESC in it is doubled.
 pub(super) fn passed(sequences: &str) -> String {
     let parts = sequences.split_inclusive("\x1b\\").filter(|part| !part.is_empty());
     parts.map(|part| format!("\x1bPtmux;{}\x1b\\", part.replace('\x1b', "\x1b\x1b"))).collect()
 }
 
-/// The space that a picture may take.
+/// The maximum space of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Space {
     pub(super) columns: usize,
     pub(super) rows: usize,
-    /// Pixels of a cell.
+    /// The size of a cell in pixels.
     pub(super) cell: (u32, u32),
 }
 
 impl Space {
-    /// The space on a screen of this size.
+    /// Returns the space on a screen of this size.
     pub(super) fn on(size: Size, cell: (u32, u32), drawing: Drawing) -> Space {
         let rows = size.rows.saturating_sub(FREE).clamp(1, placeholder::MAX_ROWS);
-        // What is drawn leaves the last cell of its row free.
+        // Drawn rows must leave the last column free.
         let free = usize::from(drawing == Drawing::Rows);
         Space { columns: size.columns.saturating_sub(free).max(1), rows, cell }
     }
 }
 
-/// The cells of a picture that the terminal has.
+/// The cells of an image that the terminal has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) id: u32,
@@ -94,7 +96,7 @@ pub(super) struct Placed {
     pub(super) rows: usize,
 }
 
-/// A picture as a terminal takes it: a PNG file, or the sequences of its rows.
+/// An image in the form for the terminal: a PNG file, or the sequences of its rows.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) png: Vec<u8>,
@@ -102,10 +104,10 @@ pub(super) struct Prepared {
     pub(super) rows: Vec<Arc<str>>,
 }
 
-/// Describes a picture: `[image 800×600 image/png]`.
+/// Describes an image: `[image 800×600 image/png]`.
 pub(super) fn caption(image: &ImageBlock) -> String {
     let ImageBlock { data, mime_type } = image;
-    // Whole groups of base64 alone.
+    // Only complete groups of base64 can be decoded.
     let head = data.get(..data.len().min(HEAD) / 4 * 4).unwrap_or_default();
     let size = STANDARD.decode(head).ok().and_then(|bytes| probe(&bytes).ok()).map(|facts| facts.upright_size());
     match size {
@@ -114,11 +116,11 @@ pub(super) fn caption(image: &ImageBlock) -> String {
     }
 }
 
-/// Makes a picture ready for the terminal: small enough for its cells, and a PNG file or one for each row. The same picture has the same number
-/// again. Takes milliseconds to a second.
+/// Prepares an image for the terminal: scales it down to its cells, and encodes it as one PNG file, or as one for each
+/// row. Equal images have equal ids. Takes between milliseconds and a second.
 ///
 /// # Errors
-/// It cannot be decoded.
+/// Returns an error if the image cannot be decoded.
 pub(super) fn prepare(image: &ImageBlock, space: Space, drawing: Drawing) -> Result<Prepared, String> {
     let never = CancelToken::never();
     let bytes = STANDARD.decode(&image.data).map_err(|error| error.to_string())?;
@@ -151,12 +153,12 @@ pub(super) fn prepare(image: &ImageBlock, space: Space, drawing: Drawing) -> Res
     };
     let mut hasher = DefaultHasher::new();
     image.data.hash(&mut hasher);
-    // Zero is no number of a picture.
+    // Zero is not a valid id.
     let id = 1 + u32::try_from(hasher.finish() % u64::from(placeholder::MAX_ID - 1)).unwrap_or_default();
     Ok(Prepared { png, placed: Placed { id, columns, rows }, rows: drawn })
 }
 
-/// The rows of a picture, each filled up to so many pixels with nothing.
+/// Splits an image into rows, each padded to this size with transparent pixels.
 fn slices(picture: &Picture, (width, height): (u32, u32), columns: usize) -> sinew::base::Result<Vec<Arc<str>>> {
     let never = CancelToken::never();
     let slice = |top: u32| {
@@ -167,13 +169,13 @@ fn slices(picture: &Picture, (width, height): (u32, u32), columns: usize) -> sin
     (0..picture.height()).step_by(height as usize).map(slice).collect()
 }
 
-/// A line about a picture, and the picture once the terminal has it.
+/// A line about an image, and the image when the terminal has it.
 pub(super) struct PictureBlock {
     caption: String,
-    /// The picture, until it is taken to be made ready.
+    /// The image, until it is removed to be prepared.
     image: Option<ImageBlock>,
     placed: Option<Placed>,
-    /// The sequences of its rows, where it is drawn row by row.
+    /// The sequences of its rows, if it is drawn row by row.
     rows: Vec<Arc<str>>,
     is_done: bool,
     version: u64,
@@ -184,12 +186,12 @@ impl PictureBlock {
         PictureBlock { caption, image: Some(image), placed: None, rows: Vec::new(), is_done: false, version: 0 }
     }
 
-    /// Takes the picture, to make it ready.
+    /// Removes the image, to prepare it.
     pub(super) fn take_image(&mut self) -> Option<ImageBlock> {
         self.image.take()
     }
 
-    /// Ends the block: with the picture, if the terminal has it or draws it by these sequences.
+    /// Completes the block: shows the image if the terminal has it or can draw it with these sequences.
     pub(super) fn finish(&mut self, placed: Option<Placed>, rows: Vec<Arc<str>>) {
         (self.placed, self.rows, self.is_done) = (placed, rows, true);
         self.version += 1;
@@ -207,13 +209,13 @@ impl Block for PictureBlock {
         caption.line = 1;
         out.extend([caption]);
         if let (Some(Placed { columns, .. }), false) = (self.placed, self.rows.is_empty()) {
-            // On a narrower screen there is only the line: what was drawn cannot be cut.
+            // On a narrower screen only the line is shown, because drawn rows cannot be cut.
             let rows = self.rows.iter().filter(|_| columns < layout.width);
             out.extend((2..).zip(rows).map(|(number, row)| Row::drawn(columns, number, Arc::clone(row))));
         } else if let Some(Placed { id, columns, rows }) = self.placed {
             let [red, green, blue] = placeholder::color(id);
             let style = Style::fg(Color::Rgb(red, green, blue));
-            // On a narrower screen the right part is missing.
+            // On a narrower screen the right part is omitted.
             let columns = columns.min(layout.width);
             let row = |at: usize| Row::new(Line::styled(&placeholder::row(at, columns), style), 2 + at as u32);
             out.extend((0..rows).map(row));
@@ -261,7 +263,7 @@ mod tests {
                 prepare(&image(width, height, ImageFormat::Png), space, Drawing::Cells).unwrap();
             assert_eq!((placed.columns, placed.rows), cells, "{width}×{height}");
             assert_eq!((probe(&png).unwrap().upright_size(), rows.len()), (pixels, 0), "{width}×{height}");
-            // Drawn row by row each row is filled.
+            // When drawn row by row, each row is padded.
             let Prepared { rows, .. } = prepare(&image(width, height, ImageFormat::Png), space, Drawing::Rows).unwrap();
             assert_eq!(rows.len(), cells.1);
             for row in rows {

@@ -1,4 +1,4 @@
-//! Files that the user asked for and nobody else may read.
+//! Writes files that the user requested and that only the user can read.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use sinew_session::files::write_private;
 
 use crate::control::{Control, ControlError};
 
-/// Writes a text into a folder of the agent's, as `NAME-TIME.END`, and gives the file.
+/// Writes a text to a directory of the agent, as `NAME-TIME.END`, and returns the path.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Returns an error if the file cannot be written.
 pub(super) fn write(
     control: &Control,
     folder: &str,

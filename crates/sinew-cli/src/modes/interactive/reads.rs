@@ -1,4 +1,4 @@
-//! Calls that read or search: one row for all of a tool that follow one another.
+//! Calls that read or search: consecutive calls of a tool share one row.
 
 use serde_json::Value;
 use sinew_agent::mcp::semantics_of;
@@ -7,7 +7,7 @@ use sinew_tui::{AnsiReader, Block, Layout, Line, Rendered, Row, WrapMode, wrap};
 
 use super::blocks::{BOLD, DIM, DONE, State, subject};
 
-/// Calls of one tool. They settle when something else follows.
+/// Consecutive calls of one tool. The block is complete when another block follows.
 pub(super) struct ReadBlock {
     tool: String,
     calls: Vec<Call>,
@@ -24,7 +24,7 @@ struct Call {
 }
 
 impl ReadBlock {
-    /// Tells whether calls of a tool stand together.
+    /// Returns true if calls of a tool are combined.
     pub(super) fn has(tool: &str) -> bool {
         plural(tool).is_some()
     }
@@ -33,7 +33,7 @@ impl ReadBlock {
         ReadBlock { tool: tool.into(), calls: Vec::new(), is_unfolded, is_followed: false, version: 0 }
     }
 
-    /// Adds a call; false: it is one of another tool, or something stands between.
+    /// Adds a call; returns false if it belongs to another tool, or if another block is between them.
     pub(super) fn add(&mut self, tool: &str, id: &str, args: &Value) -> bool {
         let takes = tool == self.tool && !self.is_followed;
         if takes {
@@ -53,13 +53,13 @@ impl ReadBlock {
         }
     }
 
-    /// Shows all output, or no longer.
+    /// Shows all of the output, or only a part.
     pub(super) fn unfold(&mut self, is_unfolded: bool) {
         self.is_unfolded = is_unfolded;
         self.version += 1;
     }
 
-    /// The title of a call.
+    /// Returns the title of a call.
     pub(super) fn title(&self, id: &str) -> Option<String> {
         let call = self.calls.iter().find(|call| call.id == id)?;
         Some(format!("{} {}", self.tool, call.subject))
@@ -69,7 +69,7 @@ impl ReadBlock {
         self.calls.iter().any(|call| call.state == state)
     }
 
-    /// `read 3 files: a, b, c · 120 lines` in one row: names are cut, the end is not.
+    /// Returns `read 3 files: a, b, c · 120 lines` in one row. If it is too long, the names are cut.
     fn header(&self, layout: &Layout<'_>) -> Row {
         let state = match () {
             () if self.is(State::Running) => State::Running,
@@ -97,7 +97,7 @@ impl ReadBlock {
         head.into_row(layout.width)
     }
 
-    /// The output of calls that failed, or of all.
+    /// Appends the output of failed calls, or of all.
     fn body(&self, layout: &Layout<'_>, rows: &mut Vec<Row>) {
         let (indent, several) = (Line::plain("  "), self.calls.len() > 1);
         let shown = self.calls.iter().filter(|call| call.state == State::Failed || self.is_unfolded);
@@ -141,7 +141,7 @@ impl Block for ReadBlock {
     }
 }
 
-/// The noun for several calls of a tool; `None` if each of its calls has a block of its own.
+/// Returns the noun for several calls of a tool; `None` if each of its calls has its own block.
 fn plural(tool: &str) -> Option<&'static str> {
     match semantics_of(tool).presentation.output {
         OutputView::Row { plural } => Some(plural),

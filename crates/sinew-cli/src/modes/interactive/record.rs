@@ -1,5 +1,5 @@
-//! A recording of what the terminal is sent, in the format of asciinema (asciicast v3). What is typed is not in it: it may be
-//! a password or a key.
+//! Records the output to the terminal in the format of asciinema (asciicast v3). Typed keys are not recorded, because
+//! they may be a password or a key.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,19 +10,19 @@ use serde_json::json;
 use sinew_session::files::private;
 use sinew_tui::Size;
 
-/// A recording that goes on.
+/// A recording in progress.
 pub(super) struct Recorder {
     file: File,
     last: Instant,
-    /// The beginning of a character whose end was not sent yet.
+    /// The first bytes of a character that was not written completely yet.
     rest: Vec<u8>,
 }
 
 impl Recorder {
-    /// Begins a recording in a file of the user, for a terminal of this size on which rows are not wrapped.
+    /// Begins a recording in a file of the user, for a terminal of this size that does not wrap rows.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub(super) fn begin(file: &Path, size: Size) -> io::Result<Recorder> {
         let file = private(OpenOptions::new().write(true).create(true).truncate(true), file)?;
         let mut recorder = Recorder { file, last: Instant::now(), rest: Vec::new() };
@@ -33,22 +33,22 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Keeps what was sent.
+    /// Records output.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub(super) fn sent(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.rest.extend_from_slice(bytes);
-        // All that is sent is text; a character may come in two parts.
+        // The output is text, but a character may arrive in two parts.
         let whole = self.rest.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
         let text: Vec<u8> = self.rest.drain(..whole).collect();
         if text.is_empty() { Ok(()) } else { self.event("o", &String::from_utf8_lossy(&text)) }
     }
 
-    /// Keeps a new size.
+    /// Records a new size.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub(super) fn resized(&mut self, size: Size) -> io::Result<()> {
         self.event("r", &format!("{}x{}", size.columns, size.rows))
     }

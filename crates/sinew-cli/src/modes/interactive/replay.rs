@@ -1,4 +1,4 @@
-//! Messages that are complete as blocks of the transcript: of the user, or of a session that goes on.
+//! Converts complete messages to blocks of the transcript: messages of the user, or of a resumed session.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use sinew_tools::semantics::diff_of;
 
 use super::transcript::{Looks, begin_tool, end_reads, end_tool, ending, line, show_result_pictures, text_of};
 
-/// Shows messages that are complete, of a session that goes on; gives the pictures that are to be made ready.
+/// Shows the messages of a resumed session; returns the blocks of images that must be prepared.
 pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) -> Vec<BlockId> {
     let results = messages.iter().filter_map(|message| match message {
         AgentMessage::ToolResult(result) => Some((result.tool_call_id.as_str(), &**result)),
@@ -25,14 +25,14 @@ pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], look
     replay.pictures
 }
 
-/// Messages on their way to the screen.
+/// Converts messages for the screen.
 pub(super) struct Replay<'a> {
     looks: Looks,
-    /// What calls gave, by their ids.
+    /// The results of calls, by their ids.
     results: HashMap<&'a str, &'a ToolResultMessage>,
     /// True if the last block is a tool.
     follows_tool: bool,
-    /// Pictures that are to be made ready for the terminal.
+    /// The blocks of images that must be prepared for the terminal.
     pub(super) pictures: Vec<BlockId>,
 }
 
@@ -41,7 +41,7 @@ impl Replay<'_> {
         Replay { looks, results: HashMap::new(), follows_tool: false, pictures: Vec::new() }
     }
 
-    /// Shows a message that is complete: of the user, or of a session that goes on.
+    /// Shows a complete message: of the user, or of a resumed session.
     pub(super) fn show(&mut self, screen: &mut Screen, message: &AgentMessage) {
         self.follows_tool &= matches!(message, AgentMessage::ToolResult(_) | AgentMessage::Assistant(_));
         match message {
@@ -80,7 +80,7 @@ impl Replay<'_> {
                             let block = begin_tool(screen, call_of, is_close, self.looks);
                             let (content, details, is_error) = match self.results.get(call.id.as_str()) {
                                 Some(result) => (&result.content[..], result.details.as_ref(), result.is_error),
-                                // The program was killed.
+                                // The call has no result because the program was killed.
                                 None => (&[][..], None, true),
                             };
                             end_tool(screen, block, &call.id, content, details, is_error, None);
@@ -129,7 +129,7 @@ impl Replay<'_> {
     }
 }
 
-/// Returns how many rows [`Replay::show`] makes of a message where no line is wrapped, about.
+/// Returns the approximate number of rows that [`Replay::show`] creates for a message, without wrapping.
 pub(super) fn lines_of(message: &AgentMessage) -> usize {
     match message {
         AgentMessage::User(user) => 1 + user.content.text().lines().count(),
@@ -139,7 +139,7 @@ pub(super) fn lines_of(message: &AgentMessage) -> usize {
                 Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
                     1 + thought.thinking.trim().lines().count()
                 }
-                // The output is that of the results.
+                // The output is in the result.
                 Block::ToolCall(_) => 1,
                 _ => 0,
             });
@@ -157,8 +157,8 @@ pub(super) fn lines_of(message: &AgentMessage) -> usize {
     }
 }
 
-/// The first of the messages that fill so many rows at the end, about: lines are counted, not wrapped. At least one message
-/// is shown, so that a long answer is there whole.
+/// Returns the index of the first message to show, so that the messages fill about this number of rows without
+/// wrapping. At least one message is shown, however long it is.
 pub(super) fn first_shown(messages: &[AgentMessage], rows: usize) -> usize {
     let mut left = rows;
     for (at, message) in messages.iter().enumerate().rev() {
@@ -186,7 +186,7 @@ mod tests {
         };
         let asked = AgentMessage::from(UserMessage { content: "why?".into(), ..UserMessage::default() });
         let messages = [asked, said(10), said(3), said(3)];
-        // Each with the blank row in front of it.
+        // Each message is preceded by a blank row.
         for (rows, expect) in [(0, 3), (4, 3), (7, 3), (8, 2), (18, 2), (19, 1), (20, 1), (21, 0), (1_000, 0)] {
             assert_eq!(first_shown(&messages, rows), expect, "{rows} rows");
         }

@@ -1,5 +1,5 @@
-//! The report of `/debug`: facts about the program, the terminal and the session, for who looks for a fault. Names of
-//! settings and variables are in it, their values are not.
+//! The report of `/debug`: facts about the program, the terminal and the session, for troubleshooting. It contains
+//! names of settings and variables, but not their values.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::private_file;
 use crate::control::{Control, ControlError};
 use crate::settings::KEYS;
 
-/// Variables whose values say what a terminal is, and nothing else.
+/// Variables whose values only describe the terminal.
 const TERMINAL: &[&str] = &[
     "TERM",
     "TERM_PROGRAM",
@@ -20,14 +20,14 @@ const TERMINAL: &[&str] = &[
     "LC_CTYPE",
     "VTE_VERSION",
 ];
-/// Variables of which it matters whether they are set.
+/// Variables of which the report says whether they are set.
 const PRESENT: &[&str] =
     &["TMUX", "STY", "ZELLIJ", "SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY", "SINEW_LINEAR", "ACCESSIBLE"];
 
-/// Writes the report into a file that only the user can read, and gives that.
+/// Writes the report to a file that only the user can read, and returns its path.
 ///
 /// # Errors
-/// The file cannot be written.
+/// Returns an error if the file cannot be written.
 pub(super) fn write(control: &Control) -> Result<PathBuf, ControlError> {
     private_file::write(control, "debug", ("report", "txt"), &text(control))
 }
@@ -36,7 +36,7 @@ fn text(control: &Control) -> String {
     let startup = &control.app.startup;
     let mut out = String::new();
     let mut line = |name: &str, value: &dyn std::fmt::Display| {
-        // A text takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{name}: {value}");
     };
     line("sinew", &env!("CARGO_PKG_VERSION"));

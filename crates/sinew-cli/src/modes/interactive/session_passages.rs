@@ -1,4 +1,4 @@
-//! The passages of a session for a view of it: entries of its file that are read when they are shown or searched.
+//! The passages of a session for a view: entries of the session file, which are read when they are shown or searched.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use sinew_tui::{Passage, Passages, Wanted};
 use super::conversation_text::ConversationText;
 use crate::app::OpenSession;
 
-/// Messages from the end on among which the newest call is looked for.
+/// The number of messages at the end among which the newest call is searched.
 const NEWEST: usize = 200;
 
-/// The messages of a session's path, and calls behind them that go on.
+/// The messages of a session's path, followed by running calls.
 pub(super) struct SessionPassages {
     open: Arc<OpenSession>,
     places: Vec<EntryPlace>,
@@ -21,19 +21,21 @@ pub(super) struct SessionPassages {
 }
 
 impl SessionPassages {
-    /// The messages now, with the headers and output of calls that go on. Linear in the number of messages; reads none.
+    /// Collects the current messages, and the headers and output of running calls. Linear in the number of messages;
+    /// reads no message.
     pub(super) fn new(open: Arc<OpenSession>, running: &[(String, String)]) -> SessionPassages {
         let running = running.iter().map(|(header, output)| ConversationText::running(header, output).into_passage());
         let (places, running) = (open.agent.session().message_places(), running.collect());
         SessionPassages { open, places, running, is_source: false }
     }
 
-    /// The source of prompts and answers alone.
+    /// Collects only the source of prompts and answers.
     pub(super) fn source(open: Arc<OpenSession>) -> SessionPassages {
         SessionPassages { is_source: true, ..SessionPassages::new(open, &[]) }
     }
 
-    /// The newest passage with a call, as far as it is among the last few hundred; else the end.
+    /// Returns the index of the newest passage with a call, if it is among the last few hundred; otherwise the number
+    /// of passages, which is the end.
     pub(super) fn newest_call(&self) -> usize {
         if !self.running.is_empty() {
             return self.count() - 1;
@@ -42,7 +44,7 @@ impl SessionPassages {
         last.rev().find(|at| self.laid(*at).has_call).unwrap_or(self.count())
     }
 
-    /// The newest passage with a prompt.
+    /// Returns the index of the newest passage with a prompt.
     pub(super) fn newest_prompt(&self) -> usize {
         let mut range = 0..self.count();
         while let Some(at) = self.candidate(range.clone(), &Wanted::Prompt, false) {
@@ -77,14 +79,14 @@ impl Passages for SessionPassages {
 
     fn candidate(&self, range: Range<usize>, wanted: &Wanted, forward: bool) -> Option<usize> {
         let words = match wanted {
-            // Prompts have this role, and the text of others hardly has the word in quotes.
+            // Prompts have this role, and the quoted word rarely occurs in other messages.
             Wanted::Prompt => vec!["\"user\""],
-            // What stands between the words may be written otherwise in the file.
+            // The characters between the words may be escaped in the file.
             Wanted::Text(text) => text.split(|letter: char| !letter.is_ascii_alphanumeric()).collect(),
         };
         let fits = |line: &[u8]| words.iter().all(|word| may_have_word(line, word));
         let known = range.start.min(self.places.len())..range.end.min(self.places.len());
-        // A file that can no longer be read is told of by the passages.
+        // If the file cannot be read any more, the passages show the error.
         let found = self.open.agent.session().fitting_lines(&self.places[known.clone()], fits);
         let found = found
             .map_or_else(|_| known.clone().collect(), |found| found.into_iter().map(|at| known.start + at).collect());

@@ -1,24 +1,24 @@
-//! Drafts that were put aside.
+//! Stashed drafts.
 
 use sinew_tui::Editor;
 
 use super::keys::{Action, Bindings};
 
-/// Drafts, the newest last.
+/// The drafts, the newest last.
 #[derive(Default)]
 pub(super) struct Stash(Vec<String>);
 
-/// What became of a draft.
+/// The result of stashing or restoring a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Switched {
     Aside,
     Back,
-    /// There is none.
+    /// There is no draft.
     Nothing,
 }
 
 impl Switched {
-    /// A line about it.
+    /// Returns a line about the result.
     pub(super) fn text(self, keys: &Bindings) -> String {
         let key = keys.short(Action::Stash);
         match self {
@@ -30,7 +30,7 @@ impl Switched {
 }
 
 impl Stash {
-    /// Puts the draft aside, or gives an empty editor the newest one back.
+    /// Stashes the draft; in an empty editor, restores the newest one.
     pub(super) fn switch(&mut self, editor: &mut Editor) -> Switched {
         if !editor.is_empty() {
             self.0.push(editor.text());
@@ -43,18 +43,18 @@ impl Stash {
         }
     }
 
-    /// Gives an empty editor the newest draft back; false where there is none, or no room for it.
+    /// Restores the newest draft in an empty editor; returns false if there is none, or the editor is not empty.
     pub(super) fn give_back(&mut self, editor: &mut Editor) -> bool {
         let draft = self.0.pop_if(|_| editor.is_empty());
         draft.inspect(|draft| editor.set_text(draft)).is_some()
     }
 
-    /// All drafts, the oldest first, which are no longer kept here.
+    /// Removes all drafts and returns them, the oldest first.
     pub(super) fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.0)
     }
 
-    /// Moves all drafts into the history.
+    /// Moves all drafts to the history.
     pub(super) fn file(&mut self, editor: &mut Editor) {
         self.take().iter().for_each(|draft| editor.history().add(draft));
     }

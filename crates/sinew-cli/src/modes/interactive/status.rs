@@ -1,4 +1,4 @@
-//! The status row: what goes on at the left, where one is at the right.
+//! The status row: the current activity on the left, and facts about the session on the right.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use sinew_tui::{Attrs, Color, Line, Row, Style};
 
 use super::blocks::{DIM, NOTICE, duration};
 
-/// The time for which a notice stands in the place of the state.
+/// The time for which a notice replaces the activity.
 pub(super) const NOTICE_TIME: Duration = Duration::from_secs(3);
 
-/// Facts for the right side, most important first.
+/// The facts on the right, most important first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// The mode of the session, where it is not the usual one.
+    /// The mode of the session; empty for the default mode.
     pub(super) mode: String,
     pub(super) context: Option<u64>,
     pub(super) model: String,
@@ -22,29 +22,29 @@ pub(super) struct Facts {
     pub(super) branch: String,
     pub(super) folder: String,
     pub(super) title: String,
-    /// Facts for a command of the user.
+    /// The input of the user's status command.
     pub(super) told: Value,
-    /// The part that such a command wrote, in place of all others.
+    /// The output of that command, which replaces all other facts.
     pub(super) written: Option<Line>,
 }
 
-/// The state at the left.
+/// The activity on the left.
 pub(super) struct Activity<'a> {
-    /// Since when a run goes on; none where nothing runs.
+    /// The start of the active run; `None` if there is none.
     pub(super) since: Option<Instant>,
-    /// A word for what it does.
+    /// A word for the activity of the run.
     pub(super) what: &'a str,
-    /// The session is being read.
+    /// True while the session is loaded.
     pub(super) is_reading: bool,
     pub(super) queued: usize,
-    /// The seconds in which elapsed time moves on.
+    /// The interval in seconds at which the elapsed time is updated.
     pub(super) step: u64,
-    /// The mode of the editor's keys, where they have one.
+    /// The mode of the editor's keys; empty if they have no modes.
     pub(super) keys: String,
     pub(super) notice: Option<&'a str>,
 }
 
-/// Lays the status out. Of two rows the second one has the place: branch, folder and title.
+/// Lays out the status. If there are two rows, the second one contains the location: branch, directory and title.
 pub(super) fn rows(activity: &Activity<'_>, facts: &Facts, width: usize, two: bool, now: Instant) -> Vec<Row> {
     if !two {
         return vec![row(activity, facts, width, now)];
@@ -56,7 +56,7 @@ pub(super) fn rows(activity: &Activity<'_>, facts: &Facts, width: usize, two: bo
     vec![row(activity, &facts, width, now), second]
 }
 
-/// Lays one row out; facts that do not fit are left out, the last first.
+/// Lays out one row. If there is not enough space, the last facts are omitted first.
 fn row(activity: &Activity<'_>, facts: &Facts, width: usize, now: Instant) -> Row {
     let mut left = Line::new();
     match (activity.notice, activity.since) {
@@ -121,7 +121,7 @@ impl Facts {
     }
 }
 
-/// A folder as people name it: below the home folder from `~` on.
+/// Returns the display name of a directory: `~` replaces the home directory.
 pub(super) fn folder_name(folder: &str, home: Option<&Path>) -> String {
     match home.and_then(|home| Path::new(folder).strip_prefix(home).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => "~".into(),

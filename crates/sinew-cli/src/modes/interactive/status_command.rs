@@ -1,4 +1,4 @@
-//! `tui.statusCommand`: a program of the user that writes the right part of the status.
+//! `tui.statusCommand`: a program of the user that writes the right part of the status row.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,23 +12,23 @@ use tokio::time::{Instant as Moment, timeout_at};
 
 use super::blocks::DIM;
 
-/// The time between two starts at least.
+/// The minimum interval between two starts.
 const PAUSE: Duration = Duration::from_millis(300);
-/// The time that it may take.
+/// The time limit of the command.
 const LIMIT: Duration = Duration::from_secs(2);
-/// Bytes of its first line that are read.
+/// The maximum number of bytes of its first line.
 const LONGEST: u64 = 16 << 10;
 
-/// The command, what it was given last, and what it wrote.
+/// The command, its last input, and its output.
 #[derive(Default)]
 pub(super) struct StatusCommand {
     command: Option<String>,
     given: String,
     pub(super) shown: Option<Line>,
     is_running: bool,
-    /// Before then it is not started again.
+    /// The command is not started again before this time.
     rests_until: Option<Instant>,
-    /// Something has changed since it was given.
+    /// True if the newest input was not passed to the command yet.
     waits: bool,
     told: String,
 }
@@ -43,7 +43,8 @@ impl StatusCommand {
         self.command.is_some()
     }
 
-    /// The command to start with this input; none where it has it already, runs or rests.
+    /// Returns the command if it should be started with this input; `None` if the input is unchanged, the command is
+    /// running, or it was started recently.
     pub(super) fn begin(&mut self, input: &str, now: Instant) -> Option<String> {
         self.waits = input != self.given;
         if !self.waits || self.is_running || self.rests_until.is_some_and(|until| now < until) {
@@ -55,12 +56,12 @@ impl StatusCommand {
         self.command.clone()
     }
 
-    /// The time at which it is to be started again.
+    /// Returns the time at which it should be started again.
     pub(super) fn due(&self) -> Option<Instant> {
         self.rests_until.filter(|_| self.waits && !self.is_running)
     }
 
-    /// Takes what it wrote; gives a fault that was not told before.
+    /// Records its output; returns an error that was not reported before.
     pub(super) fn end(&mut self, wrote: Result<String, String>) -> Option<String> {
         self.is_running = false;
         let fault = match wrote {
@@ -79,10 +80,11 @@ impl StatusCommand {
     }
 }
 
-/// Runs the command with an input, and gives the first line that it writes. What it has begun ends after two seconds.
+/// Runs the command with an input, and returns the first line of its output. Kills the command and its children after
+/// two seconds.
 ///
 /// # Errors
-/// It writes nothing in that time, or cannot be started.
+/// Returns an error if the command times out, fails or cannot be started.
 pub(super) async fn run(command: &str, input: &str, cwd: &Path) -> Result<String, String> {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).current_dir(cwd).kill_on_drop(true).process_group(0);
@@ -94,7 +96,7 @@ pub(super) async fn run(command: &str, input: &str, cwd: &Path) -> Result<String
     let mut line = Vec::new();
     let ended = timeout_at(end, async {
         if let Some(mut stdin) = stdin {
-            // It need not read what it is given.
+            // The command may ignore its input.
             let _ = stdin.write_all(input.as_bytes()).await;
         }
         if let Some(stdout) = stdout {
@@ -106,7 +108,7 @@ pub(super) async fn run(command: &str, input: &str, cwd: &Path) -> Result<String
     });
     let ended = ended.await;
     if ended.is_err() {
-        // What the shell began ends with it.
+        // Also kills the programs that the shell started.
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     }
     let text = String::from_utf8_lossy(&line).trim_end().to_string();
@@ -115,7 +117,7 @@ pub(super) async fn run(command: &str, input: &str, cwd: &Path) -> Result<String
         Err(_) => Err(format!("it wrote nothing within {} s", LIMIT.as_secs())),
         Ok(Err(error)) => Err(error.to_string()),
         Ok(Ok(status)) if !status.success() => Err(format!("it failed ({status})")),
-        // It has nothing to say.
+        // There was no output.
         Ok(Ok(_)) => Ok(text),
     }
 }
@@ -148,7 +150,7 @@ mod tests {
         let run = |command: &'static str| run(command, "{\"a\": 1}", Path::new("/"));
         for (command, expect) in [
             ("cat; echo; echo more", Ok("{\"a\": 1}")),
-            // It reads nothing of it, and writes more than a pipe holds.
+            // The command ignores its input, and writes more than fits into a pipe.
             ("echo one; seq 100000", Ok("one")),
             ("true", Ok("")),
             ("exit 3", Err("it failed (exit status: 3)")),

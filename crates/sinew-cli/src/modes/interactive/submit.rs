@@ -1,4 +1,4 @@
-//! From what the user wrote to the verbs of `control`: prompts, commands of the shell, slash commands.
+//! Executes texts of the user with the actions of `control`: prompts, shell commands, slash commands.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,15 +23,15 @@ use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
 use crate::control::{Control, ControlError};
 
-/// Lines of the output of a job that are shown.
+/// The maximum number of output lines of a job that are shown.
 const JOB_LINES: usize = 20;
 
-/// The request in a text of the user.
+/// The parsed text of a user.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Submission<'a> {
     Nothing,
     Prompt,
-    /// A command of the shell, and whether the model reads of it.
+    /// A shell command, and whether its output is added to the context.
     Shell {
         command: &'a str,
         excluded: bool,
@@ -40,7 +40,7 @@ pub(super) enum Submission<'a> {
     Slash(&'static Row, &'a str),
 }
 
-/// Tells what a text asks for on a face.
+/// Parses a text that was entered on a face of the interactive mode.
 pub(super) fn read(text: &str, face: Face) -> Submission<'_> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str, face: Face) -> Submission<'_> {
     Submission::Prompt
 }
 
-/// Sends a prompt and sees its run to the end. It is either accepted or comes back, and both are told.
+/// Sends a prompt and waits for the end of its run. Sends a message when it is accepted or returned.
 pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, given: Given) {
     let Given { number, text, delivery, back } = given;
     let open = control.session();
@@ -72,7 +72,7 @@ pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, given: Given
         () = back.cancelled() => return mailbox.send(Message::Returned(number)),
         read = control.read(&open, message) => read,
     };
-    // Nothing takes it back from here on until it is accepted.
+    // From here on the prompt cannot be cancelled until it is accepted.
     let submission = match async { prompt::submit(&open, read?, Some(delivery)).await }.await {
         Ok(submission) => submission,
         Err(error) => {
@@ -96,7 +96,7 @@ pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, given: Given
     }
 }
 
-/// Takes the queued messages back, and with `abort` ends the run.
+/// Removes the queued messages, and with `abort` aborts the run.
 pub(super) async fn take_back(control: Arc<Control>, mailbox: Mailbox, abort: bool) {
     let QueuedTexts { steering, follow_up } = control.clear_queues().await;
     let texts: Vec<String> = steering.into_iter().chain(follow_up).collect();
@@ -109,7 +109,7 @@ pub(super) async fn take_back(control: Arc<Control>, mailbox: Mailbox, abort: bo
     }
 }
 
-/// Ends the run and the commands of the user, without waiting for that.
+/// Stops the run and the user's commands, without waiting for their end.
 pub(super) fn end_work(control: &Control) {
     let open = control.session();
     control.abort_bash();
@@ -118,10 +118,10 @@ pub(super) fn end_work(control: &Control) {
     open.agent.abort();
 }
 
-/// Runs a slash command and shows what it gives; tells at last that it is over.
+/// Runs a slash command and shows its output; then reports that it has ended.
 pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, row: &'static Row, arguments: String) {
     let ended = run(&control, row, &arguments).await;
-    // First, so that nobody sees the result while the command seems to go on.
+    // Sent first, so that the result is never shown while the command seems to be running.
     mailbox.send(Message::WorkEnded);
     match ended {
         Ok(Effect::Text(text)) if text.is_empty() => {}
@@ -149,15 +149,15 @@ pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, row: &'static
 
 enum Effect {
     Text(String),
-    /// The same, and what the status row shows may be another one.
+    /// The same, if the command may have changed the contents of the status row.
     Changed(String),
-    /// The same, and a message goes to the model.
+    /// The same, and a message to the model.
     Prompt(String, String),
-    /// Another session is current: the line that divides the two.
+    /// Another session is current. Contains the text of the divider.
     Session(String),
     Copied(Copied),
     Refused,
-    /// The session goes on in another folder.
+    /// The session continues in another directory.
     Moved(String, Moved),
     Quit,
 }
@@ -303,7 +303,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
         Verb::Background | Verb::Branch | Verb::Settings | Verb::Stop | Verb::Status | Verb::Tree => {
             return Err(format!("/{name} takes no argument").into());
         }
-        // Those that a face runs itself, or that nothing runs yet.
+        // These run in the face itself, or are not implemented yet.
         Verb::Agents | Verb::Hotkeys | Verb::Login | Verb::Redraw | Verb::Stash | Verb::Theme => {
             return Err(match row.scope {
                 Scope::Person(way) | Scope::Screen(way) => commands::refusal(name, way),
@@ -314,7 +314,8 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
     })
 }
 
-/// The commands of a face, those of the project, and the other ways to begin a text. `keys` names the keys that do the same.
+/// Returns the help: the commands of a face, those of the project, and the other prefixes of a text. `keys` provides
+/// the keys with the same effect.
 pub(super) fn help(control: &Control, face: Face, keys: &Bindings) -> String {
     let own = commands::of_face(face).map(|row| {
         let key = row.action.and_then(|action| keys.short_of(action)).map(|key| format!(" ({key})"));
@@ -327,7 +328,7 @@ pub(super) fn help(control: &Control, face: Face, keys: &Bindings) -> String {
     list(own.chain(listed).chain(other))
 }
 
-/// All commands that can be completed, each with its line of help.
+/// Returns all commands for completion, each with its description.
 pub(super) fn candidates(control: &Control) -> Vec<Candidate> {
     let own = commands::of_face(Face::Screen).map(|row| Candidate {
         name: row.name.to_string(),
@@ -349,7 +350,7 @@ fn list(rows: impl Iterator<Item = (String, String)>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Changes to the model that a name means: `provider/id`, an id, or a part that fits one alone.
+/// Changes to the model with this name: `provider/id`, an id, or an unambiguous part of it.
 async fn set_model(control: &Control, name: &str) -> Result<String, ControlError> {
     let models = control.models();
     let exact = models.iter().find(|model| model.key() == name || model.id == name);

@@ -1,4 +1,4 @@
-//! The list of tasks as a text that people read, copy and edit.
+//! Formats and parses the todo list as a text.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use sinew_tools::{Phase, Status, Task};
 const MARKS: [(Status, char); 4] =
     [(Status::Pending, ' '), (Status::InProgress, '~'), (Status::Completed, 'x'), (Status::Abandoned, '-')];
 
-/// What stands above the text in an editor; it is left out when that is read.
+/// The comment above the text in an editor. The parser ignores it.
 const HELP: &str = "<!-- A phase is a heading, a task an item: [ ] open, [~] in progress, [x] done, [-] given up.\nLines below a task that are moved in are its notes. An empty list ends it. -->\n\n";
 
-/// Lists the tasks for the screen.
+/// Formats the tasks for the screen.
 pub(super) fn lines(phases: &[Phase]) -> String {
     let symbol = |status: Status| match status {
         Status::Completed => "●",
@@ -28,12 +28,12 @@ pub(super) fn lines(phases: &[Phase]) -> String {
     if lines.is_empty() { "There is no list of tasks.".into() } else { lines.join("\n") }
 }
 
-/// Writes the list as Markdown, which [`parse`] reads.
+/// Formats the list as Markdown that [`parse`] can read.
 pub(super) fn markdown(phases: &[Phase]) -> String {
     let mut text = String::new();
     for phase in phases {
         let space = if text.is_empty() { "" } else { "\n" };
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{space}# {}\n", phase.name);
         for task in &phase.tasks {
             let mark = MARKS.iter().find(|(status, _)| *status == task.status).map_or(' ', |(_, mark)| *mark);
@@ -46,16 +46,16 @@ pub(super) fn markdown(phases: &[Phase]) -> String {
     text
 }
 
-/// Writes the list for an editor, with a word on how it is written.
+/// Formats the list for an editor, with a comment that explains the format.
 pub(super) fn draft(phases: &[Phase]) -> String {
     let text = if phases.is_empty() { "# Tasks\n\n- [ ] \n".into() } else { markdown(phases) };
     format!("{HELP}{text}")
 }
 
-/// Reads a list that was written as Markdown. An item without a text is left out, and so is a phase without items.
+/// Parses a list in Markdown. Items without a text and phases without items are omitted.
 ///
 /// # Errors
-/// The first line that is no part of a list, by its number.
+/// Returns the number of the first invalid line.
 pub(super) fn parse(text: &str) -> Result<Vec<Phase>, String> {
     let mut phases: Vec<Phase> = Vec::new();
     let mut is_comment = false;
@@ -92,7 +92,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Phase>, String> {
     Ok(phases)
 }
 
-/// The status and the text of an item; one without a box is open.
+/// Returns the status and the text of an item; without a checkbox it is open.
 fn item_of(line: &str) -> Option<(Status, &str)> {
     let item = line.strip_prefix(['-', '*', '+'])?.trim_start();
     let boxed = item.strip_prefix('[').and_then(|rest| {
@@ -133,7 +133,7 @@ mod tests {
 
         #[test]
         fn no_text_stops_the_reader(text in "[-#\\[\\]x~ <>!\\n\\ta\u{e4}]{0,60}") {
-            // Either it is a list or a line of it is named.
+            // The text is a valid list, or the error names a line.
             if let Err(reason) = parse(&text) {
                 prop_assert!(reason.starts_with("line "), "{}", reason);
             }

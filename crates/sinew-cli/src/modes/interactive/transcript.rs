@@ -1,4 +1,4 @@
-//! Events and messages as blocks of the transcript.
+//! Converts events and messages to blocks of the transcript.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,33 +17,33 @@ use super::pictures::{Drawing, PictureBlock, caption};
 use super::reads::ReadBlock;
 use super::replay::{Replay, show_messages};
 
-/// The parts that are shown folded, or at all.
+/// Which parts are shown, and which are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Looks {
-    /// Thoughts are folded to a row.
+    /// True to fold thoughts to one row.
     pub(super) hides_thoughts: bool,
-    /// All output is shown.
+    /// True to show all of the output.
     pub(super) unfolds: bool,
-    /// The way in which pictures are shown; none: they are told of.
+    /// How images are shown; `None` to show only a line about each.
     pub(super) pictures: Option<Drawing>,
-    /// The keys that notes about what is left out name.
+    /// The keys for notes about omitted parts.
     pub(super) keys: RowKeys,
 }
 
-/// The blocks that can still change.
+/// The blocks that may still change.
 #[derive(Default)]
 pub(super) struct Transcript {
     pub(super) looks: Looks,
-    /// Parts of the present answer by their place in the message.
+    /// The parts of the current answer by their index in the message.
     parts: HashMap<usize, Part>,
     tools: HashMap<String, (BlockId, Instant)>,
-    /// Commands of the user that run.
+    /// The running commands of the user.
     commands: Vec<(BlockId, Instant)>,
-    /// The activity of the run, in a word.
+    /// A word for the activity of the run.
     activity: &'static str,
     /// True if the last block is a tool.
     follows_tool: bool,
-    /// Pictures that are to be made ready for the terminal.
+    /// The blocks of images that must be prepared for the terminal.
     pictures: Vec<BlockId>,
 }
 
@@ -59,22 +59,22 @@ impl Transcript {
         Transcript { looks, ..Transcript::default() }
     }
 
-    /// Returns what the run does, in a word.
+    /// Returns a word for the activity of the run.
     pub(super) fn activity(&self) -> &'static str {
         if self.activity.is_empty() { "working" } else { self.activity }
     }
 
-    /// Takes the blocks of pictures that are to be made ready for the terminal.
+    /// Removes the blocks of images that must be prepared for the terminal, and returns them.
     pub(super) fn take_pictures(&mut self) -> Vec<BlockId> {
         std::mem::take(&mut self.pictures)
     }
 
-    /// Shows messages that are complete, of a session that goes on.
+    /// Shows the messages of a resumed session.
     pub(super) fn show_messages(&mut self, screen: &mut Screen, messages: &[AgentMessage]) {
         self.pictures.extend(show_messages(screen, messages, self.looks));
     }
 
-    /// The calls that go on: what they are, and their output so far.
+    /// Returns the running calls: their titles and their output so far.
     pub(super) fn running_tools(&self, screen: &mut Screen) -> Vec<(String, String)> {
         let texts = |(id, (block, _)): (&String, &(BlockId, Instant))| match screen.block::<ToolBlock>(*block) {
             Some(block) => Some(block.texts()),
@@ -83,14 +83,14 @@ impl Transcript {
         self.tools.iter().filter_map(texts).collect()
     }
 
-    /// Folds what thoughts are still live and what follow, or shows them whole; tells which.
+    /// Toggles the folding of thoughts, for live blocks and later ones. Returns true if they are folded now.
     pub(super) fn fold_thoughts(&mut self, screen: &mut Screen) -> bool {
         self.looks.hides_thoughts = !self.looks.hides_thoughts;
         self.refold(screen);
         self.looks.hides_thoughts
     }
 
-    /// Shows all output of what is still live and of what follows, or no longer; tells which.
+    /// Toggles whether all of the output is shown, for live blocks and later ones. Returns true if it is shown now.
     pub(super) fn unfold(&mut self, screen: &mut Screen) -> bool {
         self.looks.unfolds = !self.looks.unfolds;
         self.refold(screen);
@@ -123,7 +123,7 @@ impl Transcript {
         block
     }
 
-    /// Shows how a command of the user ended; none: it never began.
+    /// Shows the result of a user's command; `None` if it never began.
     pub(super) fn end_command(
         &mut self,
         screen: &mut Screen,
@@ -140,7 +140,7 @@ impl Transcript {
         }
     }
 
-    /// Shows for how long commands have been running, in steps of so many seconds.
+    /// Updates the running time of commands, in steps of `step` seconds.
     pub(super) fn show_time(&self, screen: &mut Screen, now: Instant, step: u64) {
         for (block, begun) in self.tools.values().chain(&self.commands) {
             if let Some(block) = screen.block::<ToolBlock>(*block) {
@@ -157,7 +157,7 @@ impl Transcript {
                 self.parts.clear();
                 self.activity = "waiting";
             }
-            // It is shown at the end of its call.
+            // The result is shown at the end of its call.
             Event::MessageStart { message: AgentMessage::ToolResult(_) } => {}
             Event::MessageStart { message } => {
                 self.follows_tool = false;
@@ -168,7 +168,7 @@ impl Transcript {
             Event::MessageUpdate { step, .. } => self.grow(screen, &step.event),
             Event::MessageEnd { message: AgentMessage::Assistant(message) } => self.end_answer(screen, message),
             Event::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
-                // Tools of one answer stand together.
+                // The calls of one answer are shown without blank rows between them.
                 let is_close = std::mem::replace(&mut self.follows_tool, true);
                 let block = begin_tool(screen, (tool_call_id, tool_name, args), is_close, self.looks);
                 self.tools.insert(tool_call_id.clone(), (block, Instant::now()));
@@ -208,7 +208,7 @@ impl Transcript {
         self.add(screen, *index, delta, is_thought);
     }
 
-    /// Adds to a part of the answer, which begins with its first text.
+    /// Appends a text to a part of the answer. The part begins with its first text.
     fn add(&mut self, screen: &mut Screen, index: usize, text: &str, is_thought: bool) {
         self.follows_tool = false;
         let folds = self.looks.hides_thoughts && !self.looks.unfolds;
@@ -237,7 +237,7 @@ impl Transcript {
                 Block::Thinking(thinking) => (&thinking.thinking, true),
                 _ => continue,
             };
-            // A provider that streams nothing gives the whole at its end.
+            // A provider without streaming sends the whole text at the end.
             if !self.parts.contains_key(&index) && !text.trim().is_empty() {
                 self.add(screen, index, text, is_thought);
             }
@@ -248,7 +248,7 @@ impl Transcript {
         }
     }
 
-    /// Ends the parts of an answer that are open.
+    /// Ends the open parts of an answer.
     fn end_open(&mut self, screen: &mut Screen) {
         for (_, part) in self.parts.drain() {
             match part {
@@ -268,7 +268,7 @@ impl Transcript {
     }
 }
 
-/// Returns why an answer ended, where that is worth a line.
+/// Returns the reason why an answer ended, if the user should know it.
 pub(super) fn ending(message: &AssistantMessage) -> Option<String> {
     match message.stop_reason {
         StopReason::Aborted => Some("■ interrupted".into()),
@@ -281,7 +281,7 @@ pub(super) fn ending(message: &AssistantMessage) -> Option<String> {
     }
 }
 
-/// Shows a call behind what is there; tells in which block.
+/// Adds a call at the end; returns its block.
 pub(super) fn begin_tool(
     screen: &mut Screen,
     (id, name, args): (&str, &str, &Value),
@@ -303,7 +303,7 @@ pub(super) fn begin_tool(
     if is_close { screen.push_close(block) } else { screen.push(block) }
 }
 
-/// Shows what a call gave.
+/// Shows the result of a call.
 pub(super) fn end_tool(
     screen: &mut Screen,
     block: BlockId,
@@ -320,7 +320,7 @@ pub(super) fn end_tool(
     }
 }
 
-/// Shows the pictures that a call gave, behind what is there.
+/// Adds the images of a result at the end.
 pub(super) fn show_result_pictures(screen: &mut Screen, content: &[Block], looks: Looks) -> Vec<BlockId> {
     let images = content.iter().filter(|_| looks.pictures.is_some()).filter_map(|block| match block {
         Block::Image(image) => Some(image),
@@ -331,21 +331,21 @@ pub(super) fn show_result_pictures(screen: &mut Screen, content: &[Block], looks
     images.map(show).collect()
 }
 
-/// Ends the calls that stand together: nothing follows them now.
+/// Completes the block of combined calls, because another block follows.
 pub(super) fn end_reads(screen: &mut Screen) {
     if let Some(block) = screen.last_block().and_then(|last| screen.block::<ReadBlock>(last)) {
         sinew_tui::Block::is_followed(block);
     }
 }
 
-/// Shows the output of a call that goes on.
+/// Shows the output of a running call.
 pub(super) fn show_output(screen: &mut Screen, block: BlockId, content: &[Block], details: Option<&Value>) {
     if let Some(block) = screen.block::<ToolBlock>(block) {
         block.set_output(text_of(content), details.and_then(|details| details.get("lines")?.as_u64()));
     }
 }
 
-/// Shows a line of its own.
+/// Adds a block with one line.
 pub(super) fn line(screen: &mut Screen, text: &str, style: Style) {
     screen.push(TextBlock::new(text, style));
 }

@@ -1,4 +1,4 @@
-//! The tree of a session as entries of a panel: its places, those that a filter lets through.
+//! The tree of a session as entries of a panel, with a filter.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use super::choices::{Choice, Entries, first_line};
 use super::keys::TreeAction;
 use super::picker::Entry;
 
-/// The places that the panel shows.
+/// Which entries the panel shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum TreeFilter {
-    /// What was said and done.
+    /// Messages and calls.
     #[default]
     Default,
     /// The same without the results of tools.
     NoTools,
     /// The prompts of the user.
     UserOnly,
-    /// Places with a label.
+    /// Entries with a label.
     LabeledOnly,
     /// Every entry of the file.
     All,
@@ -28,7 +28,7 @@ impl TreeFilter {
     const EACH: [TreeFilter; 5] =
         [TreeFilter::Default, TreeFilter::NoTools, TreeFilter::UserOnly, TreeFilter::LabeledOnly, TreeFilter::All];
 
-    /// Returns the filter that an action asks for; none where it is about something else.
+    /// Returns the filter that an action selects; `None` for actions that do not change the filter.
     pub(super) fn after(self, action: TreeAction) -> Option<TreeFilter> {
         let by = |step: usize| {
             let at = TreeFilter::EACH.iter().position(|filter| *filter == self).unwrap_or(0);
@@ -65,7 +65,7 @@ impl TreeFilter {
             TreeFilter::UserOnly => role == "user",
             TreeFilter::NoTools if role == "toolResult" => false,
             TreeFilter::Default | TreeFilter::NoTools => match (kind, role) {
-                // One that calls tools and says nothing.
+                // An answer without text, which only calls tools.
                 ("message", "assistant") => {
                     is_leaf || entry["message"]["errorMessage"].is_string() || !words(entry).is_empty()
                 }
@@ -77,7 +77,7 @@ impl TreeFilter {
     }
 }
 
-/// The places of a session, as its entries tell them, below each other, branches moved in.
+/// Returns the entries of a session as a list, with branches indented.
 pub(super) fn places(entries: &[Value], leaf: Option<&str>, filter: TreeFilter) -> Entries {
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_string);
     let ids: Vec<String> = entries.iter().map(|entry| text(entry, "id").unwrap_or_default()).collect();
@@ -99,7 +99,7 @@ pub(super) fn places(entries: &[Value], leaf: Option<&str>, filter: TreeFilter) 
     let mut todo: Vec<(usize, usize)> = children[entries.len()].iter().rev().map(|child| (*child, 0)).collect();
     while let Some((at, depth)) = todo.pop() {
         let below = &children[at];
-        // Bookkeeping beside the conversation makes no branch.
+        // Entries such as labels do not count as branches.
         let branches = below.iter().filter(|child| !matches!(kind(&entries[**child]), "label" | "session_info"));
         let deeper = depth + usize::from(branches.count() > 1);
         todo.extend(below.iter().rev().map(|child| (*child, deeper)));
@@ -122,7 +122,7 @@ pub(super) fn label_of<'a>(entries: &'a [Value], id: &str) -> Option<&'a str> {
     labels(entries).remove(id)
 }
 
-/// The labels in force by the ids of their entries: the last one counts, and one without a text takes it away.
+/// Returns the labels in force, by the ids of their entries: the last one is in force, and an empty text deletes it.
 fn labels(entries: &[Value]) -> HashMap<&str, &str> {
     let mut labels = HashMap::new();
     for entry in entries.iter().filter(|entry| kind(entry) == "label") {
@@ -139,7 +139,7 @@ fn kind(entry: &Value) -> &str {
     entry["type"].as_str().unwrap_or("unknown")
 }
 
-/// The first line of what a message says.
+/// Returns the first line of a message's text.
 fn words(entry: &Value) -> String {
     let content = if kind(entry) == "custom_message" { &entry["content"] } else { &entry["message"]["content"] };
     let text = match content {
@@ -150,13 +150,13 @@ fn words(entry: &Value) -> String {
     first_line(&text)
 }
 
-/// A line for an entry in which somebody says something; none for the others.
+/// Returns a line for a message; `None` for other entries.
 pub(super) fn said(entry: &Value) -> Option<String> {
     let is_said = matches!(entry["message"]["role"].as_str(), Some("user" | "assistant")) && !words(entry).is_empty();
     is_said.then(|| line(entry))
 }
 
-/// A line for an entry, never an empty one.
+/// Returns a line for an entry; it is never empty.
 fn line(entry: &Value) -> String {
     let message = &entry["message"];
     let text = |key: &str| first_line(entry[key].as_str().unwrap_or_default());

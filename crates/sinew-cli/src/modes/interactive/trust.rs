@@ -1,4 +1,4 @@
-//! `/trust`: the user decides whether files of the project that start programs are used.
+//! Implements `/trust`: the user decides whether to use the project's files that can start programs.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use crate::trust::Project;
 const TRUST: &str = "Trust this project";
 const REFUSE: &str = "Do not trust it";
 
-/// Decides whether the project is trusted: by the answer, else by a question. Returns what to show, and the session that goes on with
-/// other settings if the decision changes them.
+/// Decides whether to trust the project: by `answer`, or otherwise by asking the user. Returns the text to show, and
+/// the session to continue with other settings if the decision changes them.
 ///
 /// # Errors
-/// Returns an error if `answer` is another word than `yes` or `no`, or if the decision cannot be saved.
+/// Returns an error if `answer` is a word other than `yes` or `no`, or if the decision cannot be saved.
 pub(super) async fn decide(control: &Control, answer: &str) -> Result<(String, Option<Moved>), ControlError> {
     let Startup { paths, trusted, trust_variables, .. } = &control.app.startup;
     let project = Project::look(&paths.cwd, trust_variables);

@@ -1,4 +1,4 @@
-//! The terminal of the process: raw mode, modes, bytes in both directions, and its state of before.
+//! The terminal of the process: raw mode, terminal modes, input and output, and the restoration of its original state.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -21,28 +21,28 @@ use super::outbox::Outbox;
 use super::pictures::{Placed, Prepared, passed};
 use super::record::Recorder;
 
-/// Questions at the start: Kitty's keyboard, name and version, synchronized output, the background, and last what every
-/// terminal answers.
+/// The queries at the start: Kitty's keyboard protocol, name and version, synchronized output, the background colour,
+/// and last one that every terminal answers.
 const QUESTIONS: &str = "\x1b[?u\x1b[>0q\x1b[?2026$p\x1b]11;?\x1b\\\x1b[c";
-/// The questions to the console of Linux, which shows parts of sequences that it does not know.
+/// The query to the Linux console, which prints parts of unknown sequences.
 const CONSOLE_QUESTIONS: &str = "\x1b[c";
 
-/// The time at the end in which replies that were asked for are waited for: they must not reach the shell.
+/// The time limit at exit for replies to queries, which must not reach the shell.
 const REPLIES: Duration = Duration::from_millis(100);
 
-/// The questions that a terminal of this name is asked at the start.
+/// Returns the queries for a terminal with this name.
 fn questions(term: Option<&str>) -> &'static str {
     if term == Some("linux") { CONSOLE_QUESTIONS } else { QUESTIONS }
 }
 
-/// A way to use the terminal.
+/// How the terminal is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// Rows are painted; keys come one by one.
+    /// Paints rows; receives single keys.
     Screen,
-    /// Lines follow one another; keys come one by one.
+    /// Prints lines; receives single keys.
     Line,
-    /// Lines follow one another, and come whole: the kernel edits them. Not one escape sequence is sent.
+    /// Prints lines; receives lines that the kernel edits. Sends no escape sequences.
     Plain,
 }
 
@@ -56,24 +56,24 @@ impl Manner {
     }
 }
 
-/// The terminal. Dropping it gives it back as it was found.
+/// The terminal. Dropping it restores its original state.
 pub(super) struct Tty {
     file: File,
     manner: Manner,
     found: Termios,
     modes: Modes,
-    /// The terminal knows Kitty's keyboard protocol.
+    /// True if the terminal supports Kitty's keyboard protocol.
     has_kitty: bool,
-    /// Questions without a reply yet, of those that every terminal answers.
+    /// The number of queries without a reply, of those that every terminal answers.
     awaited: usize,
     outbox: Outbox,
-    /// The numbers of the pictures that the terminal has, the oldest first.
+    /// The ids of the images in the terminal, the oldest first.
     pictures: VecDeque<u32>,
-    /// Sequences for the terminal around a tmux go through it.
+    /// True if sequences are passed through tmux to the outer terminal.
     passes: bool,
-    /// It keeps what is sent.
+    /// Records the output.
     recorder: Option<Recorder>,
-    /// It gives the terminal back where this process is killed.
+    /// Restores the terminal if this process is killed.
     #[cfg(target_os = "linux")]
     guard: Option<Guard>,
 }
@@ -85,16 +85,16 @@ pub(super) struct Ready {
 }
 
 impl Tty {
-    /// Opens the terminal of the process and prepares it.
+    /// Opens and prepares the terminal of the process.
     ///
     /// # Errors
-    /// There is none, or it cannot be set.
+    /// Returns an error if there is no terminal, or if its modes cannot be set.
     pub(super) fn open(manner: Manner) -> io::Result<Tty> {
         Tty::at("/dev/tty", manner)
     }
 
     fn at(path: &str, manner: Manner) -> io::Result<Tty> {
-        // A description of its own: without blocking here, and with it for the shell that comes after.
+        // Opened separately, so that it is non-blocking here and remains blocking for the shell.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
         let file = File::options().read(true).write(true).custom_flags(flags).open(path)?;
         let found = tcgetattr(&file)?;
@@ -120,11 +120,11 @@ impl Tty {
         Ok(tty)
     }
 
-    /// Sets raw mode and all modes: at the start, and after the terminal was given back.
+    /// Sets raw mode and all other modes: at the start, and after the terminal was restored temporarily.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         let mut set = self.found.clone();
         if self.manner == Manner::Plain {
-            // ctrl+c ends a line as Enter does, instead of the program.
+            // ctrl+c ends the line, as Enter does, instead of sending a signal.
             set.local_modes.remove(LocalModes::ISIG);
             set.special_codes[SpecialCodeIndex::VEOL] = 3;
         } else {
@@ -143,27 +143,27 @@ impl Tty {
         Ok(())
     }
 
-    /// Sees to it that the terminal is given back even where this process is killed. It takes a moment: not before the
+    /// Starts the process that restores the terminal if this one is killed. Takes a moment, so it is called after the
     /// first frame.
     pub(super) fn guard(&mut self) {
         #[cfg(target_os = "linux")]
         {
-            // Without a guard everything else is as with it.
+            // If the process cannot be started, the program continues without it.
             self.guard = Guard::start(&self.file, &self.found).ok();
         }
         self.tell_guard();
     }
 
-    /// Tells the guard what is set: before the terminal is told of a new mode, after it is told of one that goes.
+    /// Sends the current modes to the guard: before a mode is set, and after one is reset.
     fn tell_guard(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(guard) = &self.guard {
-            // The shell goes on below what stands there.
+            // The shell continues below the last row.
             guard.tell(&[self.without_pictures().as_bytes(), &self.modes.undo_all()[..], b"\n"].concat());
         }
     }
 
-    /// Gives the terminal back as it was found, and waits until it has taken all bytes, for two seconds at most.
+    /// Restores the original state of the terminal, and waits up to two seconds until all bytes are written.
     pub(super) fn leave(&mut self) {
         let bytes = self.modes.take_all();
         if self.manner != Manner::Plain {
@@ -178,7 +178,7 @@ impl Tty {
             }
         }
         drop_replies(&self.file, std::mem::take(&mut self.awaited), REPLIES);
-        // A terminal that is gone needs nothing back.
+        // An error is ignored, because the terminal may be closed.
         let _ = tcsetattr(&self.file, OptionalActions::Now, &self.found);
         #[cfg(target_os = "linux")]
         if let Some(guard) = &self.guard {
@@ -186,7 +186,8 @@ impl Tty {
         }
     }
 
-    /// Gives the terminal a picture, unless it has it, and fits it into its cells; so many stay at most, the newest.
+    /// Sends an image to the terminal, unless it has it already, and fits it into its cells. Keeps the newest `most`
+    /// images and deletes older ones.
     pub(super) fn show_picture(&mut self, picture: &Prepared, most: usize) {
         let Placed { id, columns, rows } = picture.placed;
         let mut bytes = String::new();
@@ -207,7 +208,7 @@ impl Tty {
         self.write(bytes.as_bytes());
     }
 
-    /// The bytes that take all pictures from the terminal.
+    /// Returns the bytes that delete all images from the terminal.
     fn without_pictures(&self) -> String {
         self.for_terminal(self.pictures.iter().map(|id| placeholder::delete(*id)).collect())
     }
@@ -216,17 +217,17 @@ impl Tty {
         if self.passes { passed(&bytes) } else { bytes }
     }
 
-    /// Lets pictures go through a tmux to the terminal around it.
+    /// Passes images through tmux to the outer terminal.
     pub(super) fn set_passing(&mut self) {
         self.passes = true;
     }
 
-    /// Tells whether they do.
+    /// Returns true if images are passed through tmux.
     pub(super) fn passes(&self) -> bool {
         self.passes
     }
 
-    /// Returns the pixels of a cell; those of a common font where the terminal does not tell.
+    /// Returns the size of a cell in pixels; that of a common font if the terminal does not report it.
     pub(super) fn cell(&self) -> (u32, u32) {
         let told = tcgetwinsize(&self.file).ok().and_then(|size| {
             let side = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|side| *side > 0).map(u32::from);
@@ -235,7 +236,7 @@ impl Tty {
         told.unwrap_or((8, 16))
     }
 
-    /// Turns Kitty's keyboard protocol on: the terminal answered that it knows it.
+    /// Enables Kitty's keyboard protocol, after the terminal reported that it supports it.
     pub(super) fn set_kitty(&mut self) {
         self.has_kitty = true;
         let bytes = self.modes.set(Mode::KittyKeys);
@@ -243,7 +244,7 @@ impl Tty {
         self.write(bytes.as_bytes());
     }
 
-    /// Changes to the other screen, for a view that fills it.
+    /// Switches to the alternate screen, for a full-screen view.
     pub(super) fn enter_viewer(&mut self) {
         let mut bytes = self.modes.set(Mode::AlternateScreen).to_string();
         if self.has_kitty {
@@ -254,14 +255,14 @@ impl Tty {
         self.write(bytes.as_bytes());
     }
 
-    /// Goes back to the screen of before, which the terminal has kept.
+    /// Switches back to the main screen.
     pub(super) fn leave_viewer(&mut self) {
         let bytes = self.modes.unset(Mode::ViewerKeys).to_string() + self.modes.unset(Mode::AlternateScreen);
         self.write(bytes.as_bytes());
         self.tell_guard();
     }
 
-    /// Returns the size; that of the smallest terminal that programs are written for where it cannot be asked.
+    /// Returns the size of the terminal; 80×24 if it cannot be queried.
     pub(super) fn size(&self) -> Size {
         tcgetwinsize(&self.file).map_or(Size::new(80, 24), |size| match (size.ws_col, size.ws_row) {
             (0, _) | (_, 0) => Size::new(80, 24),
@@ -269,56 +270,56 @@ impl Tty {
         })
     }
 
-    /// Sends bytes; those that the terminal does not take now wait for [`Tty::flush`].
+    /// Writes bytes; those that the terminal does not accept now wait for [`Tty::flush`].
     pub(super) fn write(&mut self, bytes: &[u8]) {
-        // A disk that is full ends the recording and nothing else.
+        // An error, such as a full disk, only ends the recording.
         self.recorder.take_if(|recorder| recorder.sent(bytes).is_err());
         self.outbox.push(bytes);
-        // An error shows again at the next read.
+        // An error occurs again at the next read.
         let _ = self.flush();
     }
 
-    /// Begins to record what is sent.
+    /// Begins to record the output.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub(super) fn record(&mut self, file: &Path) -> io::Result<()> {
         self.recorder = Some(Recorder::begin(file, self.size())?);
         Ok(())
     }
 
-    /// Ends the recording; true where there was one.
+    /// Ends the recording; returns false if there was none.
     pub(super) fn end_record(&mut self) -> bool {
         self.recorder.take().is_some()
     }
 
-    /// Records that the size is another one.
+    /// Records a change of the size.
     pub(super) fn record_size(&mut self, size: Size) {
         self.recorder.take_if(|recorder| recorder.resized(size).is_err());
     }
 
-    /// Sends a question that every terminal answers.
+    /// Sends a query that every terminal answers.
     pub(super) fn ask(&mut self, question: &[u8]) {
         self.awaited += 1;
         self.write(question);
     }
 
-    /// A reply came to such a question.
+    /// Records that a reply to such a query has arrived.
     pub(super) fn was_answered(&mut self) {
         self.awaited = self.awaited.saturating_sub(1);
     }
 
-    /// Sends what waits.
+    /// Writes pending bytes.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.outbox.send(&mut self.file)
     }
 
-    /// Tells whether bytes wait: a frame that is made now would come too late.
+    /// Returns true if bytes are pending, so that a new frame would be shown too late.
     pub(super) fn is_behind(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// Waits for bytes, a message or the end of `limit`; without a limit as long as it takes.
+    /// Waits for input, a message or the end of `limit`; without a limit, indefinitely.
     pub(super) fn wait(&mut self, wake: &UnixStream, limit: Option<Duration>) -> io::Result<Ready> {
         let output = if self.is_behind() { PollFlags::OUT } else { PollFlags::empty() };
         let mut ready = [PollFd::new(&self.file, PollFlags::IN | output), PollFd::new(wake, PollFlags::IN)];
@@ -334,7 +335,7 @@ impl Tty {
         Ok(Ready { input: tty.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR), woken })
     }
 
-    /// Reads what is there; an empty buffer is the end of the terminal.
+    /// Reads available input; an empty slice means that the terminal is closed.
     pub(super) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
         match self.file.read(buffer) {
             Ok(count) => Ok(Some(&buffer[..count])),
@@ -353,7 +354,7 @@ impl Drop for Tty {
     }
 }
 
-/// Reads and drops what comes until so many replies have come, for `limit` at most.
+/// Reads and discards input until this number of replies has arrived, or `limit` has passed.
 fn drop_replies(mut file: &File, mut awaited: usize, limit: Duration) {
     let (mut parser, end) = (InputParser::new(false), Instant::now() + limit);
     (0..awaited).for_each(|_| parser.await_cursor());
@@ -391,7 +392,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal, and the name of the side of the program.
+    /// Returns a terminal, and the path of the program's side.
     fn pty() -> (File, String) {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
@@ -404,7 +405,7 @@ mod tests {
     fn late_replies_are_read_before_the_shell_continues() {
         let (mut terminal, program) = UnixStream::pair().unwrap();
         let program = File::from(std::os::fd::OwnedFd::from(program));
-        // Cut in the middle of the last one, which comes from another thread whenever it likes.
+        // The last reply is split; another thread writes its rest at an arbitrary time.
         terminal.write_all(b"\x1b[?1u\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?6").unwrap();
         let mut other = terminal.try_clone().unwrap();
         let late = std::thread::spawn(move || other.write_all(b"2;c\x1b[3;1R").unwrap());
@@ -416,7 +417,7 @@ mod tests {
             ErrorKind::WouldBlock,
             "nothing is left for a shell"
         );
-        // Where nothing was asked nothing is read: those are keys.
+        // Without pending queries nothing is read, because the input consists of keys.
         terminal.write_all(b"ls\r").unwrap();
         drop_replies(&program, 0, Duration::from_secs(600));
         assert_eq!((&program).read(&mut [0; 8]).unwrap(), 3);
@@ -437,13 +438,13 @@ mod tests {
                 if reached == "viewer" {
                     tty.enter_viewer();
                 }
-                // As a panic does, but without its message.
+                // Unwinds like a panic, but without printing a message.
                 std::panic::resume_unwind(Box::new("the screen failed"));
             });
             assert!(failed.join().is_err());
             let now = tcgetattr(&slave).unwrap();
             assert_eq!(format!("{now:?}"), format!("{found:?}"), "{reached}");
-            // The title was the first to be set.
+            // The title was set first.
             let mut sent = String::new();
             while !sent.ends_with("\x1b[23;2t") {
                 let mut buffer = [0; 4096];

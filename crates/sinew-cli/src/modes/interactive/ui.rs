@@ -1,4 +1,4 @@
-//! The thread of the screen: it waits for keys, messages and deadlines, and paints. It never waits for the agent, and the
+//! The thread of the screen: waits for keys, messages and deadlines, and paints. It never waits for the agent, and the
 //! agent never waits for it.
 
 mod completion;
@@ -60,14 +60,14 @@ use overlay::Overlay;
 use sizes::Sizes;
 use viewing::OpenViewer;
 
-/// Time in which a second ctrl+c or Esc counts as one with the first.
+/// The time within which a second ctrl+c or Esc counts as a double press.
 const TWICE: Duration = Duration::from_millis(500);
-/// Time after which the panel of jobs is shown as it is then.
+/// The interval at which the panel of jobs is refreshed.
 const SECOND: Duration = Duration::from_secs(1);
-/// Time in which the second key of a chord counts as one.
+/// The time within which the second key of a chord must follow.
 const CHORD: Duration = Duration::from_secs(2);
 
-/// The parts with which the thread starts.
+/// The inputs of the thread.
 pub(super) struct Parts {
     pub(super) runtime: Handle,
     pub(super) mailbox: Mailbox,
@@ -80,85 +80,85 @@ pub(super) struct Parts {
     pub(super) keys: Bindings,
     /// The prompt of the command line.
     pub(super) first: Option<String>,
-    /// The file of the session that goes on.
+    /// The file of the resumed session.
     pub(super) resumed: Option<PathBuf>,
-    /// Rows of it which are shown again, about.
+    /// The approximate number of rows to show of it.
     pub(super) rows: usize,
-    /// The parts that are folded.
+    /// Which parts are folded.
     pub(super) looks: Looks,
-    /// Name, model and hints are not written.
+    /// True to omit the name, the model and hints.
     pub(super) is_quiet: bool,
-    /// The file that keeps what the terminal is sent.
+    /// The file that records the output.
     pub(super) record: Option<PathBuf>,
-    /// Told when the first frame is on the terminal.
+    /// Notified when the first frame is on the terminal.
     pub(super) painted: oneshot::Sender<()>,
 }
 
-/// The colours of the terminal, and the theme that was chosen for them.
+/// The colours of the terminal, and the selected theme.
 #[derive(Default)]
 struct Colours {
-    /// The terminal's background and text, where it has told them.
+    /// The background and text colours of the terminal, if it reported them.
     background: Option<[u8; 3]>,
     foreground: Option<[u8; 3]>,
-    /// The theme that was chosen since the start.
+    /// The theme that was selected since the start.
     theme: Option<&'static str>,
 }
 
-/// What the status row shows.
+/// The sources of the status row.
 struct StatusSource {
     facts: Facts,
     command: StatusCommand,
-    /// The folder, for people.
+    /// The display name of the directory.
     folder: String,
-    /// The facts are being read, and whether something has changed meanwhile.
+    /// Set while the facts are being read; true if something has changed meanwhile.
     reads: Option<bool>,
 }
 
-/// The screen: it paints the conversation, and gives it what the user writes and chooses.
+/// The screen: paints the conversation, and processes the user's input.
 struct Ui {
-    // It is given back before the history of the conversation is written, which may take a while.
+    // Dropped, and therefore restored, before the history is written, which may take a while.
     terminal: Terminal,
     conversation: Conversation,
     screen: Screen,
     probe: CharacterProbe,
-    /// The key that has begun a chord, and until when the next one belongs to it.
+    /// The first key of a chord, and the time limit for the second one.
     chord: Option<(Key, Instant)>,
     editor: Editor,
-    /// The keys of vi, where they are wanted.
+    /// The vi keys; `None` if they are disabled.
     vi: Option<Vi>,
     stash: Stash,
-    /// The next character is one to jump to: forward, or back.
+    /// Set if the next character is a jump target; true to jump forward.
     jumps: Option<bool>,
     transcript: Transcript,
-    /// Questions of the agent; the first is shown.
+    /// The questions of the agent; the first one is shown.
     panels: VecDeque<Panel>,
-    /// The panel that the user has opened. Questions wait behind it.
+    /// The panel that the user has opened. Questions wait until it is closed.
     overlay: Option<Overlay>,
-    /// The time at which the panel of jobs was brought up to date.
+    /// The time of the last refresh of the panel of jobs.
     jobs_shown: Option<Instant>,
     popup: Option<Popup>,
-    /// The place that is marked when the tree has been read.
+    /// The entry to select when the tree has been read.
     place: Option<Choice>,
-    /// The view of the whole conversation, where it is open.
+    /// The view of the whole conversation, if it is open.
     viewer: Option<OpenViewer>,
     announcer: Announcer,
-    /// True if the user looks at this terminal, where it tells.
+    /// Whether the terminal has the focus; `None` if it does not report that.
     has_focus: Option<bool>,
     status: StatusSource,
     colours: Colours,
     /// The settings of the screen.
     tui: Tui,
     notice: Option<(String, Instant)>,
-    /// The last key, and what it called.
+    /// The time of the last key press, and its action.
     last_key: Option<Instant>,
     pressed: Option<(Option<Action>, Instant)>,
     sizes: Sizes,
 }
 
-/// Runs the screen until the user leaves, a signal comes or the terminal is gone.
+/// Runs the screen until the user exits, a signal arrives or the terminal is closed.
 ///
 /// # Errors
-/// The terminal cannot be opened.
+/// Returns an error if the terminal cannot be opened.
 pub(super) fn run(parts: Parts) -> io::Result<Left> {
     let Parts {
         runtime,
@@ -246,13 +246,13 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
     ui.terminal.tty.write(&bytes);
     let last = ui.announcer.end();
     ui.terminal.tty.write(last.as_bytes());
-    // A terminal that is gone ends the program as its hangup does.
+    // A closed terminal ends the program like its hangup signal.
     let (code, moved) = (code.unwrap_or(143), ui.conversation.leaving.moved.take());
     let behind =
         ui.conversation.leaving.goes_behind.then(|| ui.announcer.notify("done", &ui.status.facts.title).into_bytes());
     if behind.is_some() {
         let control = Arc::clone(&ui.conversation.control);
-        // The terminal is as it was found from here on.
+        // Restores the terminal to its original state.
         drop(ui);
         job::say_behind(&control);
         job::leave_terminal()?;
@@ -281,7 +281,7 @@ impl Ui {
         }
     }
 
-    /// The time until something is due; none: nothing is.
+    /// Returns the time until the next deadline; `None` if there is none.
     fn limit(&self) -> Option<Duration> {
         let deadlines = Deadlines {
             input: self.terminal.due(),
@@ -291,7 +291,7 @@ impl Ui {
             panel: self.panel_due(),
             status: self.status.command.due(),
             jobs: self.jobs_shown.filter(|_| self.shows_jobs()).map(|at| at + SECOND),
-            // Nobody reads seconds of a terminal that he does not look at.
+            // The user does not need seconds while the terminal has no focus.
             step: self.step(),
             working_since: self
                 .conversation
@@ -326,20 +326,21 @@ impl Ui {
         self.follow_sizes(now);
     }
 
-    /// The time at which a panel that appeared while somebody was typing gets the keys.
+    /// Returns the time at which a panel that appeared during typing receives the focus.
     fn panel_due(&self) -> Option<Instant> {
         let waits = self.overlay.is_none() && self.viewer.is_none() && self.panels.front().is_some_and(Panel::waits);
         waits.then(|| self.last_key.map_or_else(Instant::now, |last| last + TYPING))
     }
 
-    /// Paints what changed; tells whether more is ready to scroll out.
+    /// Paints the changes; returns true if more rows are ready to scroll out.
     fn paint(&mut self) -> bool {
-        // A terminal that is behind gets the newest state once it has taken the older one.
+        // While output is pending, no frame is created, so that the next one shows the newest state.
         if self.terminal.tty.is_behind() {
             return false;
         }
         self.panels.retain(Panel::is_open);
-        // The terminal has its new size before the signal that tells of it: a frame for the old one would be read wrong.
+        // The terminal changes its size before the signal arrives, and a frame for the old size would be displayed
+        // wrongly.
         if !self.screen.is_resizing() && !self.sizes.asks && self.terminal.tty.size() != self.screen.size() {
             self.resize();
         }
@@ -375,7 +376,7 @@ impl Ui {
         self.screen.set_chrome(Chrome {
             above: self.conversation.outgoing.rows(&self.conversation.queued, columns),
             cover,
-            // Who is asked about a call wants to see what led to it.
+            // The rows before a question about a call remain visible.
             pushes: self.overlay.is_none() && !self.panels.is_empty(),
             status: if columns < 20 || rows < 6 { Vec::new() } else { status },
             editor: shown.rows,
@@ -397,7 +398,7 @@ impl Ui {
         frame.more
     }
 
-    /// The rows that cover the transcript, and the place of the cursor in them, if it is there.
+    /// Returns the rows that cover the transcript, and the position of the cursor if it is in them.
     fn cover(&mut self, columns: usize, height: usize) -> (Vec<Row>, Option<(usize, usize)>) {
         let theme = Arc::clone(self.screen.theme());
         if let Some(overlay) = &mut self.overlay {
@@ -416,7 +417,7 @@ impl Ui {
         (popup.unwrap_or_default(), None)
     }
 
-    /// The seconds in which elapsed time moves on.
+    /// Returns the interval in seconds at which elapsed time is updated.
     fn step(&self) -> u64 {
         if self.tui.reduced_motion { 10 } else { 1 }
     }
@@ -428,7 +429,7 @@ impl Ui {
         self.notice = Some((text.into(), Instant::now() + NOTICE_TIME));
     }
 
-    /// Shows what is known of the agent. `said`: messages of the session that are on the screen already.
+    /// Shows the start screen. `said` are messages of the session that are on the screen already.
     fn welcome(&mut self, warnings: &[String], said: Vec<AgentMessage>) {
         self.refresh();
         self.apply_theme();
@@ -439,7 +440,7 @@ impl Ui {
         self.take_editor();
         let layers = &self.conversation.control.app.startup.layers;
         let own = layers.iter().find(|(name, _)| *name == USER).map(|(_, values)| values.get("tui.statusCommand"));
-        // A project's command is nobody's choice: where one is in force, it is the user's own.
+        // Only the user's own command is used, because a project's command was not chosen by the user.
         let command = own.filter(|_| self.tui.status_command.is_some());
         self.status.command = StatusCommand::new(command.as_ref().and_then(Value::as_str));
         let model = match self.conversation.is_without_model() {
@@ -447,7 +448,7 @@ impl Ui {
             false => format!("{} in {}", self.status.facts.model, self.status.folder),
         };
         if self.conversation.control.app.startup.settings.quiet_startup {
-            // The status row has the model.
+            // The status row shows the model.
         } else if !said.is_empty() {
             self.screen.push(TextBlock::new(&model, DIM));
         } else {
@@ -457,7 +458,7 @@ impl Ui {
             let hint = format!("/help · @file · !command · {interrupt} interrupts · {leave} leaves");
             self.screen.push_close(TextBlock::new(&hint, DIM));
         }
-        // Where the terminal has yet to answer, its answer tells.
+        // If the terminal has not answered yet, its answer triggers the warning.
         if !self.probe.is_open {
             self.warn_of_characters();
         }

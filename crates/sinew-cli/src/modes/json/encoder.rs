@@ -1,9 +1,9 @@
-//! The form of an event as a line.
+//! Encodes events as lines.
 //!
-//! Every fact is written once, so that what is written grows with what happens and not with its square: the text of an
-//! answer as it comes, a message whole at its `message_end`, the arguments of a call at its start, its result at its end.
-//! Other events that are about a message name it by its small fields. With snapshots an event holds all that it is about,
-//! each time.
+//! Every piece of data is written once, so that the output grows linearly with the conversation: the text of an answer
+//! as it arrives, the complete message at its `message_end`, the arguments of a call at its start, and its result at
+//! its end. Other events only contain the identifying fields of a message. With snapshots, each event contains the
+//! complete data every time.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,7 +14,7 @@ use sinew_agent::event::{AnswerStep, Event, ToolResult};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, Block, ToolCall, text_of};
 
-/// The fields by which an event names a message that another one holds whole.
+/// The fields that identify a message in events that do not contain it.
 const SMALL: [&str; 12] = [
     "role",
     "api",
@@ -30,17 +30,17 @@ const SMALL: [&str; 12] = [
     "timestamp",
 ];
 
-/// Bytes by which the end of a text and the beginning of the next one are the same where it goes on.
+/// The number of bytes that the end of a text and the start of the next one must share to count as a continuation.
 const SHARED: usize = 1_024;
 
-/// Bytes of a text of which the end is looked for in the one before it. Tools of ours show 50 KB at most.
+/// The maximum size of a text that is compared with the previous one. Our tools show 50 KB at most.
 const LONGEST: usize = 1 << 20;
 
-/// Writes events as lines.
+/// Encodes events as lines.
 pub(in crate::modes) struct EventEncoder {
-    /// An event holds all that it is about.
+    /// True if each event contains the complete data.
     snapshots: bool,
-    /// The results of running calls as they were last written, by call.
+    /// The last written result of each running call.
     running: HashMap<String, ToolResult>,
 }
 
@@ -49,8 +49,8 @@ impl EventEncoder {
         EventEncoder { snapshots, running: HashMap::new() }
     }
 
-    /// An event as lines, without their ends. Those of compactions are told once more under the names that pi's clients
-    /// know.
+    /// Encodes an event as lines without their ends. Events about compactions are repeated with the names that clients
+    /// of pi know.
     pub(in crate::modes) fn lines(&mut self, event: &Event) -> io::Result<Vec<Vec<u8>>> {
         let mut lines = vec![self.line(event)?];
         let other = match event {
@@ -98,7 +98,7 @@ impl EventEncoder {
         let is_text = |result: &ToolResult| result.content.iter().all(|block| matches!(block, Block::Text(_)));
         let (old, new) = (text_of(&before.content), text_of(&result.content));
         let shared = if is_text(&before) && is_text(result) { overlap(&old, &new) } else { 0 };
-        // A text of which little stays the same is another text, as that of a progress bar is.
+        // A text that shares little with the previous one, such as a progress bar, replaces it.
         let grew = shared == old.len() && is_text(&before);
         let continues = grew || shared >= SHARED;
         let content = match continues && is_text(result) {
@@ -125,12 +125,12 @@ struct Update<'a> {
 /// The new part of a result.
 #[derive(Debug, PartialEq, Serialize)]
 struct News {
-    /// Appended to the content so far, or replaces it.
+    /// Appended to the previous content, or replaces it.
     content: Vec<Block>,
-    /// Absent if they have not changed.
+    /// `None` if the details have not changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Value>,
-    /// The content replaces all content so far.
+    /// True if the content replaces the previous content.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     replaces: bool,
 }
@@ -146,14 +146,14 @@ fn step_line(step: &AnswerStep) -> io::Result<Vec<u8>> {
     };
     let mut value =
         serde_json::to_value(Event::MessageUpdate { message: None, step: AnswerStep { event, content: None } })?;
-    // The deltas had them, and the end of the message has them once more.
+    // The arguments were in the deltas, and are repeated at the end of the message.
     if let Some(call) = value.pointer_mut("/assistantMessageEvent/toolCall").and_then(Value::as_object_mut) {
         call.remove("arguments");
     }
     Ok(serde_json::to_vec(&value)?)
 }
 
-/// A message by its small fields.
+/// Returns the identifying fields of a message.
 fn named(message: &AgentMessage) -> io::Result<Value> {
     let mut value = serde_json::to_value(message)?;
     if let Value::Object(fields) = &mut value {
@@ -166,8 +166,8 @@ fn all_named(messages: &[AgentMessage]) -> io::Result<Vec<Value>> {
     messages.iter().map(named).collect()
 }
 
-/// Returns the length of the longest beginning of `new` that is an end of `old`: of a text that grew, and of the end of one
-/// of which the beginning is shown no longer. Linear in both.
+/// Returns the length of the longest prefix of `new` that is a suffix of `old`: this handles text that grew, and the
+/// end of a text whose beginning was dropped. Runs in linear time.
 fn overlap(old: &str, new: &str) -> usize {
     if new.starts_with(old) {
         return old.len();
@@ -175,7 +175,7 @@ fn overlap(old: &str, new: &str) -> usize {
     if new.is_empty() || new.len() > LONGEST {
         return 0;
     }
-    // Knuth, Morris and Pratt: for each prefix of `new` the longest of its ends that it begins with.
+    // The Knuth-Morris-Pratt algorithm: for each prefix of `new`, the longest proper suffix that is also a prefix.
     let (old, bytes) = (old.as_bytes(), new.as_bytes());
     let old = &old[old.len().saturating_sub(bytes.len())..];
     let mut ends = vec![0; bytes.len()];
@@ -192,7 +192,7 @@ fn overlap(old: &str, new: &str) -> usize {
     shared
 }
 
-/// The length of the prefix that `shared` bytes of it and `byte` end with.
+/// Returns the length of the longest prefix that is a suffix of the first `shared` bytes of the prefix plus `byte`.
 fn longer(ends: &[usize], prefix: &[u8], mut shared: usize, byte: u8) -> usize {
     while shared > 0 && prefix[shared] != byte {
         shared = ends[shared - 1];

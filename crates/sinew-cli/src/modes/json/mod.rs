@@ -1,4 +1,4 @@
-//! Events as lines of JSON.
+//! Writes events as lines of JSON.
 
 mod encoder;
 
@@ -11,12 +11,12 @@ pub(super) use self::encoder::EventEncoder;
 use super::{Ending, Renderer};
 use crate::output::{self, Output, tell};
 
-/// The header of the session, then one event per line.
+/// Writes the header of the session, then one event per line.
 pub(super) struct Lines {
     out: Output<Stdout>,
     encoder: EventEncoder,
-    /// The end of the latest run. It is written when the next one begins or nothing follows, so that the last line is
-    /// the end of the last run, whatever is told after it.
+    /// The end event of the last run. It is written when the next run begins or the program ends, so that the last line
+    /// is the end of the last run, even if other events follow it.
     ended: Option<Vec<u8>>,
 }
 
@@ -41,7 +41,7 @@ impl Renderer for Lines {
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            // The end of the program says the same.
+            // The end of the process conveys the same.
             Event::AgentSettled {} => return Ok(()),
             Event::AgentStart => self.release()?,
             Event::AgentEnd { .. } => {
@@ -59,7 +59,7 @@ impl Renderer for Lines {
     }
 
     fn finish(&mut self, ending: &Ending) -> io::Result<()> {
-        // What a command says is no event.
+        // The output of a command is not an event.
         ending.text.iter().filter(|text| !text.is_empty()).for_each(|text| tell(text));
         Ok(())
     }

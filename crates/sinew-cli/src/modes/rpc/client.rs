@@ -1,4 +1,4 @@
-//! The state that commands work on, and the fields that they read.
+//! The state that commands use, and the fields that they read.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use super::host_tools::Calls;
 use super::ui::Ui;
 use crate::control::{Control, ControlError};
 
-/// The one client of the process.
+/// The only client of the process.
 pub(super) struct Rpc {
     pub(super) control: Arc<Control>,
     pub(super) out: Out,
     pub(super) ui: Arc<Ui>,
     pub(super) calls: Arc<Calls>,
-    /// Somebody asked to leave.
+    /// Cancelled when a command asks to quit.
     pub(super) quit: CancellationToken,
 }
 
 /// The fields of a command, without `id` and `type`.
 pub(super) type Fields = Map<String, Value>;
 
-/// Reads the fields that a command needs.
+/// Parses the fields of a command.
 pub(super) fn fields<T: DeserializeOwned>(name: &str, fields: Fields) -> Result<T, ControlError> {
     serde_json::from_value(Value::Object(fields)).map_err(|error| format!("{name}: {error}").into())
 }

@@ -1,4 +1,4 @@
-//! The commands, as data.
+//! The table of commands.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ pub(super) struct Command {
     pub(super) run: Run,
 }
 
-/// The order in which a command runs and is answered.
+/// How a command runs and when it is answered.
 pub(super) enum Run {
-    /// It is answered before the next one is looked at.
+    /// Answered before the next command is processed.
     Now(fn(Arc<Rpc>, Fields) -> Boxed<'static, Answer>),
-    /// It begins before the next one is looked at, and is answered when it is done.
+    /// Started before the next command is processed, and answered when it has finished.
     Beside(fn(Arc<Rpc>, Fields) -> Boxed<'static, Answer>),
-    /// The same, and it answers before it is done.
+    /// The same, but the command sends its answer itself, before it has finished.
     Own(fn(Arc<Rpc>, Fields, Reply) -> Boxed<'static, ()>),
 }
 
@@ -77,7 +77,7 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("set_tools", Now, tools::set),
     row!("get_commands", Now, state::commands),
     row!("fork", Now, session::fork),
-    // The same under the name that pi's clients use.
+    // The same command under the name that clients of pi use.
     row!("get_fork_messages", Now, state::branch_points),
     row!("clone", Now, session::clone),
     row!("get_entries", Own, state::entries),

@@ -1,5 +1,5 @@
-//! Lines in and out. What comes in is read on a thread of its own, a line at a time; what goes out is written on another
-//! one, which takes events and everything else in the order in which they came about.
+//! Reads and writes lines. A thread reads the input line by line; another one writes events and all other output in the
+//! order in which they occurred.
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::modes::client::{TakenBytes, Writer};
 use crate::modes::json::EventEncoder;
 use crate::output::{self, Output};
 
-/// Bytes of a line at most.
+/// The maximum length of a line in bytes.
 pub(super) const LONGEST: usize = 64 << 20;
 
-/// A line that a client sent.
+/// A line of the client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Without its end.
+    /// The line without its end.
     Whole(Vec<u8>),
-    /// It had more than the limit, and is gone.
+    /// The line exceeded the limit and was discarded.
     TooLong,
 }
 
-/// Reads lines on a thread until the input ends; `ended` is set then. One line waits at most.
+/// Reads lines on a thread until the input ends, and then cancels `ended`. Only one line is buffered.
 pub(super) fn lines(ended: CancellationToken) -> mpsc::Receiver<Line> {
     let (send, lines) = mpsc::channel(1);
-    // It may wait for a line that never comes: nobody waits for the thread.
+    // The thread is not joined, because it may wait for a line that never arrives.
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
         while let Some(line) = next(&mut input, LONGEST) {
@@ -42,7 +42,7 @@ pub(super) fn lines(ended: CancellationToken) -> mpsc::Receiver<Line> {
     lines
 }
 
-/// The next line that is not blank; none at the end, and where nothing more can be read.
+/// Returns the next line that is not blank; `None` at the end of the input or after an error.
 fn next(input: &mut impl BufRead, longest: usize) -> Option<Line> {
     loop {
         let (mut line, mut long, mut ended) = (Vec::new(), false, false);
@@ -78,7 +78,7 @@ fn next(input: &mut impl BufRead, longest: usize) -> Option<Line> {
 fn read(input: &mut impl BufRead) -> io::Result<&[u8]> {
     loop {
         match input.fill_buf() {
-            // Asked again below: the borrow of a loop would last too long.
+            // `fill_buf` is called again below, because the borrow would last for the whole loop.
             Ok(_) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -91,19 +91,19 @@ fn find_newline(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == b'\n')
 }
 
-/// A frame for the writer.
+/// A request to the writer.
 enum Frame {
     Line(Vec<u8>),
-    /// Events come from here from now on.
+    /// Read events from this subscriber from now on.
     Listen(Box<Subscriber>),
-    /// Nothing follows.
+    /// End the writer.
     End,
 }
 
-/// A frame, and where to say that it is written.
+/// A frame, and the channel that reports when it is written.
 type Sent = (Frame, oneshot::Sender<()>);
 
-/// The way to the writer. One frame waits at most; the others wait with who sends them.
+/// Sends frames to the writer. Only one frame is buffered; the other senders wait.
 #[derive(Clone)]
 pub(super) struct Out {
     frames: mpsc::Sender<Sent>,
@@ -111,18 +111,18 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// Starts the writer. `lost` hears when nothing can be written any more.
+    /// Starts the writer. `lost` is notified when nothing can be written any more.
     pub(super) fn start(snapshots: bool, lost: oneshot::Sender<()>) -> (Out, Writer) {
         let (frames, mut queue) = mpsc::channel(1);
         let taken = TakenBytes::default();
         let out = Out { frames, taken: taken.clone() };
         let handle = tokio::runtime::Handle::current();
-        // On a thread of its own: a reader that is slow must not keep signals from being heard.
+        // Runs on a separate thread, because a slow reader must not delay the handling of signals.
         let writer = tokio::task::spawn_blocking(move || {
             let mut writer = FrameWriter { out: output::stdout(), encoder: EventEncoder::new(snapshots), taken };
             let ended = writer.run(&handle, &mut queue);
             if ended.is_err() {
-                // The mode may be over already.
+                // The receiver may have been dropped.
                 let _ = lost.send(());
             }
             ended
@@ -130,19 +130,18 @@ impl Out {
         (out, writer)
     }
 
-    /// Writes `frame` as a line; resolves once it is written, or never can be. All events that came about before it are
-    /// written before it.
+    /// Writes `frame` as a line, after all earlier events. Resolves when it is written, or if the writer has ended.
     pub(super) async fn send(&self, frame: &impl Serialize) {
-        // Frames are made of texts, numbers and values: there is nothing that could fail.
+        // Frames consist of strings, numbers and values, so serialization cannot fail.
         self.pass(Frame::Line(serde_json::to_vec(frame).unwrap_or_default())).await;
     }
 
-    /// Takes events from `listener` from now on; those of the last one that wait are written first.
+    /// Reads events from `listener` from now on, after the remaining events of the previous one.
     pub(super) async fn listen(&self, listener: Subscriber) {
         self.pass(Frame::Listen(Box::new(listener))).await;
     }
 
-    /// Ends the writer once everything is written.
+    /// Ends the writer after everything is written.
     pub(super) async fn end(&self) {
         self.pass(Frame::End).await;
     }
@@ -150,12 +149,12 @@ impl Out {
     async fn pass(&self, frame: Frame) {
         let (tell, told) = oneshot::channel();
         if self.frames.send((frame, tell)).await.is_ok() {
-            // The writer is gone with its reader: whoever waits for that hears it elsewhere.
+            // The writer has ended; `lost` reports that.
             let _ = told.await;
         }
     }
 
-    /// The bytes that the client has taken.
+    /// Returns the counter of bytes that the client has read.
     pub(super) fn taken(&self) -> &TakenBytes {
         &self.taken
     }
@@ -168,7 +167,7 @@ struct FrameWriter<W> {
     taken: TakenBytes,
 }
 
-/// The next thing to write.
+/// The next item to write.
 enum Next {
     Frame(Option<Sent>),
     Event(Option<Arc<Event>>),
@@ -195,7 +194,7 @@ impl<W: Write> FrameWriter<W> {
                 Next::Event(None) => listener = None,
                 Next::Frame(None) => return Ok(()),
                 Next::Frame(Some((frame, done))) => {
-                    // What came about before the frame; what comes meanwhile must not keep it waiting for ever.
+                    // Writes the events that occurred before the frame. Later ones must not delay it indefinitely.
                     for _ in 0..listener.as_ref().map_or(0, |listener| listener.waiting()) {
                         if let Some(event) = listener.as_mut().and_then(|listener| listener.try_recv()) {
                             self.event(&event)?;
@@ -206,7 +205,7 @@ impl<W: Write> FrameWriter<W> {
                         Frame::Listen(other) => listener = Some(other),
                         Frame::End => return Ok(()),
                     }
-                    // Whoever waited for it may be gone.
+                    // The receiver may have been dropped.
                     let _ = done.send(());
                 }
             }
@@ -228,7 +227,7 @@ mod tests {
 
     #[track_caller]
     fn check(input: &[u8], expect: &[Option<&str>]) {
-        // Whatever the pieces are in which it comes.
+        // The result must not depend on the sizes of the reads.
         for size in [1, 3, input.len().max(1)] {
             let mut reader = io::BufReader::with_capacity(size, input);
             let mut found = Vec::new();

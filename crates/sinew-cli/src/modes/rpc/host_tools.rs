@@ -11,12 +11,12 @@ use tokio::sync::{Notify, oneshot};
 use super::frames::Out;
 use super::waiting::WaitingCalls;
 
-/// Tools that a client may bring at most.
+/// The maximum number of tools of a client.
 const MOST: usize = 200;
-/// Characters of a name, as providers take them.
+/// The maximum number of characters in a name, which providers limit.
 const NAME: usize = 64;
 
-/// A tool as `set_host_tools` describes it.
+/// The description of a tool in `set_host_tools`.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct ToolDescription {
     name: String,
@@ -25,7 +25,7 @@ pub(super) struct ToolDescription {
     parameters: Value,
 }
 
-/// The calls of tools that the client has not answered yet.
+/// The tool calls that the client has not answered yet.
 pub(super) struct Calls(WaitingCalls<Waiting>);
 
 struct Waiting {
@@ -39,23 +39,23 @@ impl Calls {
         Calls(WaitingCalls::new(out, "host", cancel))
     }
 
-    /// `host_tool_update`; an id that nobody waits for is left aside.
+    /// Handles `host_tool_update`; unknown ids are ignored.
     pub(super) fn update(&self, mut fields: Map<String, Value>) {
         let Some(Value::String(id)) = fields.remove("id") else { return };
         let partial = output(fields.remove("partialResult").unwrap_or_default(), false);
         self.0.look(&id, |waiting| waiting.updates.send(partial));
     }
 
-    /// `host_tool_result`; an id that nobody waits for is left aside.
+    /// Handles `host_tool_result`; unknown ids are ignored.
     pub(super) fn result(&self, mut fields: Map<String, Value>) {
         let Some(Value::String(id)) = fields.remove("id") else { return };
         let Some(waiting) = self.0.take(&id) else { return };
         let is_error = fields.get("isError").and_then(Value::as_bool).unwrap_or_default();
-        // Who called may have gone meanwhile.
+        // The receiver may have been dropped.
         let _ = waiting.result.send(Ok(output(fields.remove("result").unwrap_or_default(), is_error)));
     }
 
-    /// Nobody will answer any more: what waits fails, and so does what would be asked.
+    /// Fails all pending and future calls, because no more answers will arrive.
     pub(super) fn close(&self) {
         for waiting in self.0.close() {
             let _ = waiting.result.send(Err(gone()));
@@ -67,7 +67,7 @@ fn gone() -> ToolError {
     ToolError::Failed("The client that runs this tool is gone.".into())
 }
 
-/// A result as clients write it: `{content: [...], details?}`, a text, or anything else, which is shown as JSON.
+/// Converts the result of a client: `{content: [...], details?}`, a text, or any other value, which is shown as JSON.
 fn output(result: Value, is_error: bool) -> ToolOutput {
     #[derive(Deserialize)]
     struct ClientOutput {
@@ -78,7 +78,7 @@ fn output(result: Value, is_error: bool) -> ToolOutput {
         Value::Null => ToolOutput { is_error, ..ToolOutput::default() },
         Value::String(text) => ToolOutput { is_error, ..ToolOutput::text(text) },
         other => match ClientOutput::deserialize(&other) {
-            // A model reads texts and pictures of a tool, and nothing else.
+            // Models only accept texts and images from a tool.
             Ok(ClientOutput { content, details })
                 if content.iter().all(|block| matches!(block, Block::Text(_) | Block::Image(_))) =>
             {
@@ -89,10 +89,11 @@ fn output(result: Value, is_error: bool) -> ToolOutput {
     }
 }
 
-/// Makes tools of what the client describes. `taken` are names that it may not use.
+/// Creates the tools that the client describes. `taken` contains reserved names.
 ///
 /// # Errors
-/// A name is taken, given twice or none that providers accept; parameters are no schema of an object.
+/// Returns an error if a name is reserved, duplicate or invalid for providers, or if the parameters are not a schema of
+/// an object.
 pub(super) fn tools(
     described: Vec<ToolDescription>,
     taken: &[String],

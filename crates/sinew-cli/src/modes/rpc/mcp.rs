@@ -1,4 +1,4 @@
-//! Servers of tools: how they stand, switching them on and off, reading their files anew, logins.
+//! MCP servers: their state, enabling and disabling, reloading of files, logins.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) async fn reload(rpc: Arc<Rpc>, given: Fields) -> Answer {
     changed(&rpc, &warnings, now)
 }
 
-/// Gives the address that the user opens. The end of the login is an event `mcp_status`.
+/// Returns the URL that the user opens. An event `mcp_status` reports the end of the login.
 pub(super) async fn login(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Named { name } = fields("mcp_login", given)?;
     Ok(Some(json!({"url": verbs::login(&rpc.control.app, &name).await?})))
@@ -71,7 +71,7 @@ struct ToolOfServer {
     arguments: Map<String, Value>,
 }
 
-/// Calls a tool for the user. `abort_bash` ends it.
+/// Calls a tool for the user. `abort_bash` cancels it.
 pub(super) async fn call(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let ToolOfServer { server, tool, arguments } = fields("mcp_call", given)?;
     let (name, output) = rpc.control.mcp_call(&server, &tool, Value::Object(arguments)).await?;
@@ -79,8 +79,8 @@ pub(super) async fn call(rpc: Arc<Rpc>, given: Fields) -> Answer {
     Ok(Some(json!({"tool": name, "content": content, "details": details, "isError": is_error})))
 }
 
-/// The list behind a change. With `now` the change counts in the current session at once: `lostTokens` may have been
-/// cached by the provider; null where nothing in front of requests changes.
+/// Returns the list after a change. With `now` the change applies to the current session at once: `lostTokens` is the
+/// number of tokens that the provider may have cached, or null if the prefix of requests does not change.
 fn changed(rpc: &Rpc, warnings: &[String], now: bool) -> Answer {
     let mut list = verbs::list(&rpc.control.app);
     list["warnings"] = json!(warnings);

@@ -1,27 +1,27 @@
-//! Serves another program: commands as lines of JSON on stdin, responses and events on stdout. The commands are the verbs
-//! of `control` in JSON.
+//! Serves another program: commands as lines of JSON on stdin, responses and events on stdout. The commands are the
+//! actions of `control` in JSON.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `frames` | lines in, lines out, and their order |
-//! | `client` | the state that commands work on, and the fields that they read |
-//! | `command` | all commands, as data |
-//! | `reply` | the one response to a command |
+//! | `frames` | incoming and outgoing lines, and their order |
+//! | `client` | the state that commands use, and the fields that they read |
+//! | `command` | the table of commands |
+//! | `reply` | the response to a command |
 //! | `prompt` | prompts, steering, follow-ups, abort |
-//! | `state` | everything that a client may ask for |
+//! | `state` | queries |
 //! | `model` | models and thinking levels |
 //! | `switches` | modes of queues, retries, compaction |
 //! | `shell` | commands of the user |
-//! | `tools` | which tools there are, the list of tasks, reading files anew |
+//! | `tools` | selection of tools, the todo list, reloading of files |
 //! | `host_tools` | tools that the client runs |
-//! | `mcp` | servers of tools |
-//! | `session` | other sessions, and places in the tree |
+//! | `mcp` | MCP servers |
+//! | `session` | other sessions, and positions in the tree |
 //! | `undo` | undo and redo of files |
-//! | `ui` | questions to the person behind the client |
+//! | `ui` | questions to the user of the client |
 //! | `waiting` | calls to the client that it has not answered yet |
 //!
-//! Commands begin in the order in which they come. Those that take long go on beside the others, and are answered when
-//! they are done.
+//! Commands begin in the order in which they arrive. Long ones continue in the background and are answered when they
+//! have finished.
 
 mod client;
 mod command;
@@ -67,7 +67,7 @@ use command::{Command, Run};
 use frames::{Line, Out};
 use reply::Reply;
 
-/// Settings that make runs of their own. They are as if nobody had set them: a client counts on the flow that it knows.
+/// Settings that start runs without a prompt. They are reset, because clients rely on the flow of the protocol.
 const OVERRIDDEN_SETTINGS: [&str; 3] = ["todo.reminders", "async.enabled", "bash.autoBackground.thresholdMs"];
 
 /// Writes the events of the current session to stdout.
@@ -86,10 +86,10 @@ impl View for EventLines {
     }
 }
 
-/// Serves a client until it closes stdin, a signal comes or nobody reads; gives the exit code.
+/// Serves a client until it closes stdin, a signal arrives or nobody reads the output; returns the exit code.
 ///
 /// # Errors
-/// The agent cannot be started.
+/// Returns an error if the agent cannot be started.
 pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
     startup.reset(&OVERRIDDEN_SETTINGS);
     let Startup { environment, settings, args, .. } = &startup;
@@ -117,7 +117,7 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
         ui,
         quit: CancellationToken::new(),
     });
-    // Heard from here on.
+    // Signals are handled from here on.
     let signalled = signals();
     let ended = CancellationToken::new();
     let code = tokio::select! {
@@ -132,7 +132,7 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
 }
 
 impl Rpc {
-    /// Says that it is ready, and does what the lines of the client ask for, until they end.
+    /// Reports that it is ready, and processes the lines of the client until they end.
     async fn serve(self: &Arc<Rpc>, warnings: Vec<String>, ended: CancellationToken) {
         self.out.send(&json!({"type": "ready"})).await;
         for message in warnings {
@@ -155,13 +155,13 @@ impl Rpc {
         }
     }
 
-    /// Answers a line that is no command.
+    /// Responds to a line that is not a command.
     async fn refuse(&self, reason: String) {
         let reason = format!("Failed to parse command: {reason}");
         Reply::new(self.out.clone(), None, "parse").send(Err(reason.into())).await;
     }
 
-    /// Does what one frame asks for, as far as the next one must wait for it.
+    /// Processes a frame, until the next one may be processed.
     async fn take(self: &Arc<Rpc>, mut fields: Map<String, Value>) {
         let kind = fields.shift_remove("type");
         match kind.as_ref().and_then(Value::as_str) {
@@ -193,21 +193,21 @@ impl Rpc {
             Run::Beside(run) => (Box::pin(async move { reply.send(run(rpc, fields).await).await }), true),
             Run::Own(run) => (run(rpc, fields, reply), true),
         };
-        // A command that panics ends alone; the reply that is dropped says so.
+        // A panic only ends its command; dropping the reply sends an error.
         let work = AssertUnwindSafe(work).catch_unwind().map(drop);
         match beside {
-            // It has its place before the next command.
+            // Started before the next command.
             true => self.control.tasks.begin(work).await,
             false => work.await,
         }
     }
 
-    /// Ends everything, keeps the session, and lets the writer come to its end.
+    /// Stops all work, saves the session, and lets the writer finish.
     async fn finish(&self, code: u8, writer: Writer) -> u8 {
         self.calls.close();
         self.ui.close();
         let open = self.control.session();
-        // Whatever is not over by then is dropped.
+        // Work that takes longer is dropped.
         let quiet = async {
             self.control.quiet(&open).await;
             open.agent.shut_down().await;
@@ -217,7 +217,7 @@ impl Rpc {
         if let Err(error) = flushed {
             open.agent.warn(error.to_string()).await;
         }
-        // Its shell and jobs end with it, whether somebody reads the last words or not.
+        // Terminates the shell and its jobs, even if nobody reads the remaining output.
         super::close(Arc::clone(&open.host), code).await;
         end_writer(code, self.out.taken(), self.out.end(), writer).await
     }

@@ -45,7 +45,7 @@ pub(super) async fn set_thinking(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let level = ThinkingLevel::parse(&level).ok_or_else(|| {
         format!("set_thinking_level: unknown level {level:?}; use off, minimal, low, medium, high or xhigh")
     })?;
-    // The contract gives this response no data; `get_state` has the level in force.
+    // The protocol defines no data for this response; `get_state` returns the effective level.
     rpc.control.set_thinking(level);
     Ok(None)
 }
@@ -59,7 +59,7 @@ pub(super) async fn available_thinking(rpc: Arc<Rpc>, _: Fields) -> Answer {
     Ok(Some(json!({"levels": rpc.control.thinking_levels()})))
 }
 
-/// A model for clients. Headers stay here: they may hold keys.
+/// Describes a model for clients, without headers, which may contain keys.
 pub(super) fn describe(model: &Model) -> Value {
     json!({
         "id": model.id,

@@ -54,7 +54,7 @@ pub(super) async fn abort(rpc: Arc<Rpc>, _: Fields) -> Answer {
 }
 
 pub(super) async fn abort_and_prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
-    // Read first, so that a prompt that cannot be read ends nothing.
+    // The prompt is parsed first, so that an invalid one aborts nothing.
     match fields("abort_and_prompt", given) {
         Ok(prompt) => {
             rpc.control.abort().await;
@@ -64,7 +64,7 @@ pub(super) async fn abort_and_prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply)
     }
 }
 
-/// Takes back the messages that wait, and gives their texts.
+/// Removes the queued messages, and returns their texts.
 pub(super) async fn clear_queue(rpc: Arc<Rpc>, _: Fields) -> Answer {
     let QueuedTexts { steering, follow_up } = rpc.control.clear_queues().await;
     Ok(Some(json!({"steering": steering, "followUp": follow_up})))
@@ -78,7 +78,7 @@ async fn read_and_submit(rpc: &Rpc, name: &str, given: Fields, delivery: Option<
     }
 }
 
-/// Submits a prompt, answers when it is accepted, and sees its run to the end.
+/// Submits a prompt, answers when it is accepted, and waits for the end of its run.
 async fn submit(rpc: &Rpc, prompt: Prompt, delivery: Option<Delivery>, reply: Reply) {
     let Prompt { message, images, streaming_behavior } = prompt;
     let delivery = delivery.or(streaming_behavior.map(Delivery::from));
@@ -87,7 +87,7 @@ async fn submit(rpc: &Rpc, prompt: Prompt, delivery: Option<Delivery>, reply: Re
         Ok(submission) => submission,
         Err(error) => return reply.send(Err(error)).await,
     };
-    // Before the run begins: the answer comes in front of its events.
+    // Sent before the run begins, so that the response precedes its events.
     reply.send(Ok(None)).await;
     notify(rpc, &submission).await;
     if let Some(title) = submission.run().await.new_title {

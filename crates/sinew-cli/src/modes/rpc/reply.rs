@@ -1,4 +1,4 @@
-//! The one response to a command.
+//! The response to a command.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use sinew_llm::error::ErrorInfo;
 use super::frames::Out;
 use crate::control::ControlError;
 
-/// The result of a command; none where there is nothing to say.
+/// The result of a command; `None` if it has no data.
 pub(super) type Answer = Result<Option<Value>, ControlError>;
 
 #[derive(Serialize)]
@@ -28,11 +28,10 @@ struct Response<'a, T> {
     error_info: Option<&'a ErrorInfo>,
 }
 
-/// The right to answer a command, once. A command that ends without an answer, by a panic for instance, is answered
-/// with an error.
+/// Answers a command exactly once. If it is dropped without an answer, for example by a panic, it sends an error.
 pub(super) struct Reply {
     out: Out,
-    /// As it came; none where there was none.
+    /// The id from the command, unchanged; `None` if it had none.
     id: Option<Value>,
     command: String,
     answered: bool,
@@ -43,13 +42,13 @@ impl Reply {
         Reply { out, id, command: command.into(), answered: false }
     }
 
-    /// Resolves once the answer is written.
+    /// Sends the answer; resolves when it is written.
     pub(super) async fn send(mut self, answer: Answer) {
         self.answered = true;
         write(&self.out, self.id.as_ref(), &self.command, &answer).await;
     }
 
-    /// The same for data that is JSON already, for instance deeper than a [`Value`] may be.
+    /// Does the same for data that is already JSON, which may be nested deeper than a [`Value`] can be.
     pub(super) async fn send_text(mut self, answer: Result<Box<RawValue>, ControlError>) {
         self.answered = true;
         write(&self.out, self.id.as_ref(), &self.command, &answer.map(Some)).await;
@@ -62,7 +61,7 @@ impl Drop for Reply {
             return;
         }
         let (out, id, command) = (self.out.clone(), self.id.take(), std::mem::take(&mut self.command));
-        // Without a runtime there is no writer either.
+        // Without a runtime the writer does not exist any more.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let answer: Answer = Err(format!("{command}: it was ended before it was done").into());

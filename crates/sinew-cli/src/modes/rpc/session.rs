@@ -1,4 +1,4 @@
-//! Other sessions, and places in the tree of one.
+//! Other sessions, and positions in the tree of a session.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ struct Fork {
     entry_id: Option<String>,
 }
 
-/// With an entry the same as `branch`; without one it changes to a copy of the whole session.
+/// With an entry, does the same as `branch`; without one, changes to a copy of the whole session.
 pub(super) async fn fork(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Fork { entry_id } = fields("fork", given)?;
     if let Some(entry) = entry_id {
@@ -91,7 +91,7 @@ struct Navigate {
     custom_instructions: Option<String>,
 }
 
-/// Goes elsewhere in the tree; messages that came meanwhile have their turn then.
+/// Moves to another entry of the tree, and then processes the messages that arrived meanwhile.
 pub(super) async fn navigate(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
     let open = rpc.control.session();
     reply.send(moved(&rpc, &open, given).await).await;

@@ -1,4 +1,4 @@
-//! Everything that a client may ask for. Nothing of it waits for a run.
+//! Queries of the session's state. None of them waits for a run.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
         "autoRetryEnabled": settings.retry.enabled,
         "messageCount": state.messages,
         "queuedMessageCount": queued,
-        // The same under the name that pi's clients use.
+        // The same value under the name that clients of pi use.
         "pendingMessageCount": queued,
         "todoPhases": state.todo,
         "systemPrompt": state.system,
@@ -82,7 +82,7 @@ struct Since {
     since: Option<String>,
 }
 
-/// The entries of the file, those behind `since` where it is given.
+/// Returns the entries of the session file; with `since`, only those after it.
 pub(super) async fn entries(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
     let since = match fields("get_entries", given) {
         Ok(Since { since }) => since,
@@ -91,7 +91,7 @@ pub(super) async fn entries(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
     read(&rpc, reply, "entries", move |session| session.entries_json(since.as_deref())).await;
 }
 
-/// All entries as a tree.
+/// Returns all entries as a tree.
 pub(super) async fn tree(rpc: Arc<Rpc>, _: Fields, reply: Reply) {
     read(&rpc, reply, "tree", Session::tree_json).await;
 }
@@ -104,7 +104,7 @@ async fn read(
     read: impl FnOnce(&Session) -> Result<String, sinew::base::Error> + Send + 'static,
 ) {
     let open = rpc.control.session();
-    // Off the threads that run the agent: a long session takes a while.
+    // Runs outside of the agent's threads, because a long session takes a while.
     let data = tokio::task::spawn_blocking(move || {
         let session = open.agent.session();
         let (found, leaf) = (read(&session)?, json!(session.leaf()));

@@ -1,4 +1,4 @@
-//! Switches of queues, retries and compaction.
+//! Configures queues, retries and compaction.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ enum ModeWord {
     Plan,
 }
 
-/// Changes between plan mode and the mode in which all tools are offered.
+/// Enters or leaves plan mode.
 pub(super) async fn mode(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let ModeField { mode } = fields("set_mode", given)?;
     let mode = match mode {
@@ -111,7 +111,7 @@ struct Compact {
     custom_instructions: Option<String>,
 }
 
-/// Compacts the context; messages that came meanwhile have their turn then.
+/// Compacts the context, and then processes the messages that arrived meanwhile.
 pub(super) async fn compact(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
     let Compact { custom_instructions } = match fields("compact", given) {
         Ok(fields) => fields,
@@ -131,13 +131,13 @@ pub(super) async fn compact(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
     open.agent.take_up().await;
 }
 
-/// Ends a compaction; the context stays as it is. No error where there is none.
+/// Cancels a running compaction; the context stays unchanged.
 pub(super) async fn abort_compaction(rpc: Arc<Rpc>, _: Fields) -> Answer {
     rpc.control.abort_compaction();
     Ok(None)
 }
 
-/// Ends the wait for another attempt. No error where nothing waits.
+/// Cancels the wait for a retry, if there is one.
 pub(super) async fn abort_retry(rpc: Arc<Rpc>, _: Fields) -> Answer {
     rpc.control.abort_retry();
     Ok(None)

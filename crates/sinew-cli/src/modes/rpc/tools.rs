@@ -1,4 +1,4 @@
-//! Selection of tools, the list of tasks, and reading files anew.
+//! Selects tools, sets the todo list, and reloads files.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ struct Host {
     tools: Vec<ToolDescription>,
 }
 
-/// Takes the client's tools in place of those that it brought before.
+/// Replaces the client's tools.
 pub(super) async fn set_host(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Host { tools } = fields("set_host_tools", given)?;
     let tools = host_tools::tools(tools, &rpc.control.taken_names(), &rpc.calls)?;

@@ -1,4 +1,4 @@
-//! Questions to the person behind the client.
+//! Questions to the user of the client.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -9,14 +9,14 @@ use tokio::sync::oneshot;
 use super::frames::Out;
 use super::waiting::WaitingCalls;
 
-/// Questions to the person behind the client that are not answered yet.
+/// The questions that the user of the client has not answered yet.
 pub(super) struct Ui {
-    /// Milliseconds that a question of the model waits; the client is told, the tool itself counts.
+    /// The time limit of the model's questions in milliseconds. The client is informed of it; the tool enforces it.
     timeout_ms: Option<u64>,
     requests: WaitingCalls<oneshot::Sender<UiResponse>>,
 }
 
-/// `extension_ui_response`.
+/// The fields of `extension_ui_response`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct UiResponse {
@@ -33,26 +33,26 @@ impl Ui {
         Ui { timeout_ms, requests: WaitingCalls::new(out, "ui", cancel) }
     }
 
-    /// Takes a response; one that nobody waits for is left aside, as is what is no response.
+    /// Handles a response. Unknown ids are ignored; an invalid response counts as cancelled.
     pub(super) fn answer(&self, mut fields: Map<String, Value>) {
         let Some(Value::String(id)) = fields.remove("id") else { return };
         let Some(waiting) = self.requests.take(&id) else { return };
         let answered = UiResponse::deserialize(Value::Object(fields));
-        // Who asked may have gone meanwhile. What cannot be read is no answer.
+        // The receiver may have been dropped.
         let _ = waiting.send(answered.unwrap_or_else(|_| UiResponse { cancelled: true, ..UiResponse::default() }));
     }
 
-    /// Nobody will answer any more.
+    /// Cancels all pending and future questions, because no more answers will arrive.
     pub(super) fn close(&self) {
         self.requests.close().for_each(drop);
     }
 
-    /// Tells something that wants no answer.
+    /// Sends a message that requires no answer.
     pub(super) async fn tell(&self, method: &str, fields: Value) {
         self.requests.send(&request(&self.requests.fresh_id(), method, fields)).await;
     }
 
-    /// Asks and waits for the answer; none where nobody will give one.
+    /// Asks a question and waits for the answer; returns `None` if there will be none.
     async fn request(&self, method: &str, fields: Value) -> Option<UiResponse> {
         let (send, answered) = oneshot::channel();
         let waiting = self.requests.register(send)?;

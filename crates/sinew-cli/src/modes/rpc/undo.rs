@@ -1,4 +1,4 @@
-//! Undo and redo of files: `undo`, `redo`, `plan_undo`, `list_checkpoints`.
+//! Undo and redo of file changes: `undo`, `redo`, `plan_undo`, `list_checkpoints`.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Request {
     }
 }
 
-/// Says what an undo would do, or a redo with `redo: true`.
+/// Returns the plan of an undo, or of a redo with `redo: true`.
 pub(super) async fn plan(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let request: Request = fields("plan_undo", given)?;
     let direction = if request.redo { Direction::Redo } else { Direction::Undo };
@@ -51,7 +51,7 @@ pub(super) async fn redo(rpc: Arc<Rpc>, given: Fields) -> Answer {
     carry_out(&rpc, Direction::Redo, fields("redo", given)?).await
 }
 
-/// The client has seen the plan, so that nobody is asked.
+/// Executes an undo or redo without confirmation, because the client has seen the plan.
 async fn carry_out(rpc: &Rpc, direction: Direction, request: Request) -> Answer {
     let arguments = request.arguments();
     let plan = rpc.control.plan_undo(direction, &arguments).await?;

@@ -1,6 +1,6 @@
-//! The keys of the user: `keybindings.json`, the table of actions that it changes, and what a press means by both.
+//! The user's key bindings: `keybindings.json` changes the table of actions, and a press is looked up in the result.
 //!
-//! A press is translated to the action that it calls, so that a key that was moved is moved everywhere.
+//! A press is translated to its action first, so that a changed key is changed in every context.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use sinew_tui::{Called, Chord, Key, KeyMap, KeyPress, ViewAction};
 use super::table::{ACTIONS, Context, Row, row_of};
 use super::{Action, ListAction, RowKeys, label};
 
-/// The file, beside the settings of the user.
+/// The name of the file, next to the user's settings.
 pub(in crate::modes::interactive) const FILE: &str = "keybindings.json";
 
-/// The keys that are in force.
+/// The key bindings in force.
 #[derive(Clone)]
 pub(in crate::modes::interactive) struct Bindings {
     map: KeyMap,
-    /// The faults of the file, each with the way out.
+    /// The faults of the file, each with a remedy.
     pub(in crate::modes::interactive) faults: Vec<String>,
 }
 
-/// The state of the editor that decides whose key one is.
+/// The state of the editor that determines the context of a key.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::modes::interactive) struct Place {
     pub(in crate::modes::interactive) is_empty: bool,
@@ -37,7 +37,7 @@ pub(in crate::modes::interactive) enum Meaning {
     Text,
     /// The first key of a chord.
     Begins(Key),
-    /// Nothing: its action has another key now, or no chord goes on with it.
+    /// No action: the key was bound to another one, or no chord continues with it.
     Nothing,
 }
 
@@ -49,7 +49,8 @@ impl Default for Bindings {
 }
 
 impl Bindings {
-    /// Reads a file; without one the defaults count, and so they do for what is wrong in it.
+    /// Reads a file. A missing file means the defaults; they also replace invalid entries, which are added to the
+    /// faults.
     pub(in crate::modes::interactive) fn read(file: &Path) -> Bindings {
         match std::fs::read_to_string(file) {
             Ok(text) => Bindings::of(&text, &file.display().to_string()),
@@ -64,7 +65,7 @@ impl Bindings {
         Bindings { faults: vec![fault], ..Bindings::default() }
     }
 
-    /// Reads the text of a file: JSON with comments. `name` is used in the messages.
+    /// Parses the text of a file: JSON with comments. `name` is used in messages.
     fn of(text: &str, name: &str) -> Bindings {
         if text.trim().is_empty() {
             return Bindings::default();
@@ -89,7 +90,7 @@ impl Bindings {
         bindings
     }
 
-    /// Tells what a press means in the first of `contexts` that knows it. `before` has begun a chord.
+    /// Returns the meaning of a press in the first of `contexts` that binds it. `before` is the first key of a chord.
     pub(in crate::modes::interactive) fn meaning(
         &self,
         contexts: &[Context],
@@ -112,8 +113,8 @@ impl Bindings {
         }
     }
 
-    /// The same in the editor. Keys that leave an empty editor and those that turn to a panel that waits come before
-    /// the keys of the editor.
+    /// Does the same in the editor. Keys that exit from an empty editor, and keys that open a waiting panel, have
+    /// priority over the keys of the editor.
     pub(in crate::modes::interactive) fn in_editor(
         &self,
         now: Place,
@@ -127,40 +128,40 @@ impl Bindings {
         self.meaning(&contexts, before, press)
     }
 
-    /// Returns true if a press calls this action.
+    /// Returns true if a press is bound to this action.
     pub(in crate::modes::interactive) fn calls(&self, action: Action, before: Option<Key>, press: &KeyPress) -> bool {
         row_of(action).is_some_and(|row| self.map.calls(row.name, before, press))
     }
 
-    /// The keys that a text of help names for an action, by its name; empty where it has none.
+    /// Returns the keys of an action for the help, by its name; empty if it has none.
     fn keys_of(&self, name: &str) -> String {
         self.map.chords(name).iter().map(Chord::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    /// The first key of an action, if one calls it.
+    /// Returns the first key of an action.
     pub(in crate::modes::interactive) fn first(&self, action: Action) -> Option<Chord> {
         row_of(action).and_then(|row| self.map.chords(row.name).first().copied())
     }
 
-    /// The first key of an action, as a hint shows it.
+    /// Returns the first key of an action as a hint shows it.
     pub(in crate::modes::interactive) fn short(&self, action: Action) -> String {
         self.first(action).map_or_else(|| "no key".into(), label)
     }
 
-    /// The same by the name of the action; none where no key calls it.
+    /// Returns the same by the name of the action; `None` if it has no key.
     pub(in crate::modes::interactive) fn short_of(&self, name: &str) -> Option<String> {
         let row = ACTIONS.iter().find(|row| row.name == name)?;
         (!self.map.chords(name).is_empty()).then(|| self.short(row.action))
     }
 
-    /// The first key of an action of a view, where a capital letter is short for shift.
+    /// Returns the first key of an action of a view, with shift written as a capital letter.
     fn letter(&self, action: Action) -> String {
         let key = self.short(action);
         let capital = key.strip_prefix("shift+").filter(|letter| letter.chars().count() == 1);
         capital.map_or(key.clone(), str::to_uppercase)
     }
 
-    /// The keys that rows of the transcript name.
+    /// Returns the keys that rows of the transcript name.
     pub(in crate::modes::interactive) fn of_rows(&self) -> RowKeys {
         RowKeys {
             more: self.first(Action::OpenTranscript),
@@ -169,19 +170,19 @@ impl Bindings {
         }
     }
 
-    /// The keys of every list, behind those of the list itself.
+    /// Returns the keys of every list, after those of this list.
     pub(in crate::modes::interactive) fn list_hint(&self, own: &str) -> String {
         let dot = if own.is_empty() { "" } else { " · " };
         format!("{own}{dot}type to filter · {}", self.line_hint())
     }
 
-    /// The keys of a line that is written.
+    /// Returns the keys of a text field.
     pub(in crate::modes::interactive) fn line_hint(&self) -> String {
         let [confirm, cancel] = [ListAction::Confirm, ListAction::Cancel].map(|list| self.short(Action::List(list)));
         format!("{confirm} · {cancel}")
     }
 
-    /// The keys of a view.
+    /// Returns the keys of a view.
     pub(in crate::modes::interactive) fn view_hint(&self) -> String {
         let view = |action| self.letter(Action::View(action));
         format!(
@@ -198,7 +199,7 @@ impl Bindings {
         )
     }
 
-    /// The table for `/hotkeys`: keys, what they do, and the names that a file gives them by; then what is wrong.
+    /// Returns the table for `/hotkeys`: keys, their effect, and the names of actions in the file; then the faults.
     pub(in crate::modes::interactive) fn help(&self, has_kitty: bool) -> String {
         let rows: Vec<(String, &Row)> = ACTIONS.iter().map(|row| (self.keys_of(row.name), row)).collect();
         let width = rows.iter().map(|(keys, _)| keys.chars().count()).max().unwrap_or(0).min(30);
@@ -215,7 +216,7 @@ impl Bindings {
         lines.join("\n")
     }
 
-    /// Chords with a key that only terminals with Kitty's protocol send as such.
+    /// Returns the chords with a key that only terminals with Kitty's keyboard protocol distinguish.
     fn unsent(&self) -> Vec<String> {
         let chords = ACTIONS.iter().flat_map(|row| self.map.chords(row.name));
         let unsent = chords.filter(|chord| needs_protocol(chord.first) || chord.then.is_some_and(needs_protocol));
@@ -223,8 +224,8 @@ impl Bindings {
     }
 }
 
-/// The rows of a table: actions by their present names, and their chords. What is no text and no list of texts is a
-/// fault.
+/// Parses a table of actions: their current names and their chords. A value that is neither a string nor a list of
+/// strings is a fault.
 fn rows(table: &Map<String, Value>) -> (Vec<(&str, Vec<&str>)>, Vec<String>) {
     let (mut rows, mut faults) = (Vec::new(), Vec::new());
     for (name, value) in table {
@@ -363,7 +364,7 @@ mod tests {
             let bindings = Bindings::of(text, "keys");
             assert_eq!(bindings.faults, [expect], "{text}");
             assert!(bindings.help(true).contains(expect), "{text}");
-            // The rest of the keys works.
+            // The remaining keys work.
             known(&bindings, &EDITOR, "\x0f", Action::OpenTranscript);
         }
         assert_eq!(Bindings::of(" \n", "keys").faults, Vec::<String>::new());

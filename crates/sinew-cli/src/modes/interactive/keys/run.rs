@@ -1,49 +1,49 @@
-//! The keys of a run: what they do while it goes on, and while nothing does.
+//! The keys that control a run: their effect during a run, and while idle.
 
 use sinew_agent::agent::Delivery;
 
 use super::{Action, Bindings};
 
-/// The circumstances in which a key of the run is pressed.
+/// The situation in which a key of the run is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::modes::interactive) struct Situation {
-    /// A run goes on, or something else that can be interrupted.
+    /// True if a run is active, or other work that can be interrupted.
     pub(in crate::modes::interactive) is_running: bool,
     pub(in crate::modes::interactive) has_draft: bool,
-    /// The same key was pressed a short time before.
+    /// True if the same key was pressed shortly before.
     pub(in crate::modes::interactive) is_second: bool,
 }
 
-/// The effect of a key of the run.
+/// The effect of a key that controls a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::modes::interactive) enum RunAction {
     Nothing,
     Send(Delivery),
-    /// Ends the run; queued messages come back, the draft stays.
+    /// Aborts the run; queued messages return to the editor, and the draft is kept.
     Interrupt,
-    /// Clears the draft, which history and undo keep.
+    /// Clears the draft, which is kept in the history and for undo.
     Clear,
     /// Opens the tree.
     Tree,
-    /// Takes the newest queued message back.
+    /// Moves the newest queued message back to the editor.
     TakeBack,
     Notice(RunNotice),
     Leave,
-    /// The key is the editor's.
+    /// The editor handles the key.
     Edit,
 }
 
-/// A note about a key of the run that does nothing now.
+/// The reason why a key has no effect now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::modes::interactive) enum RunNotice {
-    /// Only a second press leaves.
+    /// A second press is required to exit.
     Again,
-    /// Nobody leaves a model that is at work by accident.
+    /// Exiting is disabled while the model is working, to avoid accidents.
     Busy,
 }
 
 impl RunNotice {
-    /// The note, with the keys of the user.
+    /// Returns the text of the note, with the user's keys.
     pub(in crate::modes::interactive) fn text(self, keys: &Bindings) -> String {
         match self {
             RunNotice::Again => format!("{} again leaves", keys.short(Action::Clear)),
@@ -52,7 +52,7 @@ impl RunNotice {
     }
 }
 
-/// Tells what an action does to a run; none where it is not one of those.
+/// Returns the effect of an action on a run; `None` for other actions.
 pub(in crate::modes::interactive) fn run_action(action: Action, now: Situation) -> Option<RunAction> {
     use RunAction::{Edit, Interrupt, Leave, Nothing, Notice, Send, TakeBack, Tree};
     let Situation { is_running, has_draft, is_second } = now;

@@ -1,10 +1,10 @@
-//! The table of actions: their names, the keys that call them where `keybindings.json` says nothing, and their help.
+//! The table of actions: their names, their default keys, and their help.
 
 use sinew_tui::{EditAction, ViewAction};
 
 use super::{Action, ListAction, TreeAction};
 
-/// Where a key is pressed. Two actions of one context cannot share a key.
+/// The context in which a key is pressed. Two actions of one context cannot share a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::modes::interactive) enum Context {
     App,
@@ -15,7 +15,7 @@ pub(in crate::modes::interactive) enum Context {
 }
 
 impl Context {
-    /// Its name in a map of keys.
+    /// Returns its name in a map of keys.
     pub(super) fn name(self) -> &'static str {
         match self {
             Context::App => "app",
@@ -32,10 +32,10 @@ pub(super) struct Row {
     pub(super) action: Action,
     /// The name in `keybindings.json`.
     pub(super) name: &'static str,
-    /// The name that pi gave it before names had parts.
+    /// The name in pi before names had several parts.
     pub(super) old: Option<&'static str>,
     pub(super) context: Context,
-    /// The keys that call it where the file says nothing.
+    /// The default keys.
     pub(super) keys: &'static [&'static str],
     pub(super) help: &'static str,
 }
@@ -77,8 +77,8 @@ const fn view(action: Action, name: &'static str, keys: Keys, help: &'static str
     row(action, Context::View, name, "", keys, help)
 }
 
-/// All actions. Of two of one context on one key the first has it.
-// One row per action, whatever its width.
+/// All actions. If two actions of one context have the same key, the first one is used.
+// One row per action, even if the line is long.
 #[rustfmt::skip]
 pub(super) const ACTIONS: &[Row] = &[
     input(Action::Submit, "tui.input.submit", "submit", &["enter"], "send; while the model works: steer it after its present tools"),
@@ -172,7 +172,7 @@ pub(super) const ACTIONS: &[Row] = &[
     list(ListAction::Cancel, "tui.select.cancel", "selectCancel", &["escape", "ctrl+c"], "in a panel: leave it"),
 ];
 
-/// The row of an action.
+/// Returns the row of an action.
 pub(super) fn row_of(action: Action) -> Option<&'static Row> {
     ACTIONS.iter().find(|row| row.action == action)
 }

@@ -1,4 +1,4 @@
-//! Questions of the model and of rules, said in words, and the lines that answer them.
+//! Questions of the model and of rules in the linear mode, and the lines that answer them.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,19 +8,19 @@ use tokio::sync::oneshot;
 
 use super::super::panel::body;
 
-/// A question that waits for an answer.
+/// A pending question.
 pub(super) struct OpenQuestion {
     title: String,
     body: String,
     choices: Vec<(String, Option<String>)>,
     reply: Sender,
     is_announced: bool,
-    /// The time at which it was on the terminal: a line that was begun before is no answer.
+    /// The time at which it was shown: a line that was begun before that is not an answer.
     said: Option<Instant>,
 }
 
 enum Sender {
-    /// With what each number answers; none also ends the run.
+    /// The answer for each number; `None` also ends the run.
     Approval {
         send: oneshot::Sender<Approval>,
         answers: Vec<Option<Approval>>,
@@ -34,14 +34,14 @@ enum Sender {
 /// The effect of a line on a question.
 pub(super) enum Reply {
     Taken,
-    /// It was refused, and the run is to end.
+    /// The call was refused, and the run should end.
     Stops,
-    /// It is no answer, and why.
+    /// The line is not a valid answer, with the reason.
     Wrong(OpenQuestion, String),
 }
 
 impl OpenQuestion {
-    /// Asks for a call. `file` keeps the rules that always count.
+    /// Creates a question about a call. `file` stores the rules that are always in force.
     pub(super) fn approval(
         request: &ApprovalRequest,
         changes: &[FileChange],
@@ -80,7 +80,7 @@ impl OpenQuestion {
         }
     }
 
-    /// Tells whether whoever asked still waits.
+    /// Returns true if the receiver of the answer still exists.
     pub(super) fn is_open(&self) -> bool {
         match &self.reply {
             Sender::Approval { send, .. } => !send.is_closed(),
@@ -88,7 +88,7 @@ impl OpenQuestion {
         }
     }
 
-    /// The words that ask, once. `count`: how many questions wait.
+    /// Returns the text of the question, the first time it is called. `count` is the number of pending questions.
     pub(super) fn words(&mut self, count: usize) -> Option<String> {
         if std::mem::replace(&mut self.is_announced, true) {
             return None;
@@ -110,21 +110,22 @@ impl OpenQuestion {
         Some(words)
     }
 
-    /// The words are on the terminal.
+    /// Records that the text is on the terminal.
     pub(super) fn was_said(&mut self, now: Instant) {
         if self.is_announced {
             self.said.get_or_insert(now);
         }
     }
 
-    /// Answers with a line that was begun at `begun`; within `gate` of the question it is no answer.
+    /// Processes a line that was begun at `begun`. It is not an answer if that was less than `gate` after the question
+    /// appeared.
     pub(super) fn answer(self, text: &str, begun: Instant, gate: Duration) -> Reply {
         if self.said.is_none_or(|said| begun < said + gate) {
             return Reply::Wrong(self, format!("Too soon, not taken for an answer: {text}"));
         }
         let names: Vec<&str> = self.choices.iter().map(|(label, _)| label.as_str()).collect();
         let single = index(text, &names);
-        // Whoever asked may have gone meanwhile: then nobody reads the answer.
+        // The receiver may have been dropped; the answer is then ignored.
         match self.reply {
             Sender::Approval { send, mut answers } => match single.or_else(|| is_yes(text).then_some(0)) {
                 Some(at) => {
@@ -159,7 +160,7 @@ impl OpenQuestion {
         }
     }
 
-    /// Answers no.
+    /// Refuses the question.
     pub(super) fn refuse(self) {
         match self.reply {
             Sender::Approval { send, .. } => drop(send.send(Approval::No(None))),
@@ -168,12 +169,13 @@ impl OpenQuestion {
     }
 }
 
-/// Returns true if a line permits a call once: the whole word, so that no stray key does.
+/// Returns true if a line permits a call once. It must be the whole word, so that a single key pressed by accident does
+/// not.
 fn is_yes(text: &str) -> bool {
     text.trim_end_matches('.').eq_ignore_ascii_case("yes")
 }
 
-/// The entry that a line means: its number, or its name in any case.
+/// Returns the index of the entry that a line selects, by its number or by its name in any case.
 pub(super) fn index(text: &str, names: &[&str]) -> Option<usize> {
     let number = text.trim_end_matches('.').parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
     number.map(|number| number - 1).or_else(|| names.iter().position(|name| name.eq_ignore_ascii_case(text)))
@@ -198,7 +200,7 @@ mod tests {
         }
     }
 
-    /// The answer to a call that was asked for `before` the line was begun.
+    /// Returns the answer to a call if the question appeared `before` the line was begun.
     fn answered(text: &str, before: Duration) -> Option<Approval> {
         let (send, mut answer) = oneshot::channel();
         let now = Instant::now();

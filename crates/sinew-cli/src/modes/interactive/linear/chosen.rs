@@ -1,4 +1,4 @@
-//! Lists of which one entry is chosen, and lines that are asked for: logins, keys, values of settings.
+//! Lists with a selection, and requested lines: logins, keys, values of settings.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::modes::interactive::conversation::LoginStart;
 use crate::modes::interactive::mailbox::{LoginStep, Message};
 use crate::settings;
 
-/// A line that was asked for, and the draft that waits meanwhile.
+/// A requested line, and the draft that is restored afterwards.
 pub(super) struct Wanted {
     purpose: Purpose,
     draft: Editor,
@@ -28,7 +28,7 @@ impl Wanted {
 }
 
 impl Linear {
-    /// Says a list, of which the next line may choose.
+    /// Prints a list, from which the next line may select an entry.
     pub(super) fn list(&mut self, topic: Topic) {
         if let Some(choices) = Choices::of(&self.conversation, topic) {
             return self.say_list(choices);
@@ -39,7 +39,7 @@ impl Linear {
             match list::read(control, topic).await {
                 Ok(choices) => {
                     let _ = send.send(choices);
-                    // The wake-up comes with a message; the list is there before it.
+                    // The message wakes the thread; the list is in its channel before that.
                     mailbox.send(Message::Resized);
                 }
                 Err(error) => mailbox.send(Message::Failed { error, text: String::new() }),
@@ -52,7 +52,7 @@ impl Linear {
         self.choices = Some(choices);
     }
 
-    /// Does what a chosen entry stands for.
+    /// Executes a selected entry.
     pub(super) fn choose(&mut self, choice: Choice) {
         match choice {
             Choice::Thinking(level) => self.conversation.run_verb(Verb::Thinking, level.as_str().to_string()),
@@ -85,7 +85,7 @@ impl Linear {
         }
     }
 
-    /// Asks for a line; the draft comes back behind it.
+    /// Requests a line; the draft is restored afterwards.
     fn want(&mut self, purpose: Purpose, words: &str) {
         self.drop_wanted();
         self.output.say(words);
@@ -93,18 +93,18 @@ impl Linear {
         self.wanted = Some(Wanted { purpose, draft });
     }
 
-    /// Ends the question for a line; false where there is none.
+    /// Cancels the request for a line; returns false if there is none.
     pub(super) fn drop_wanted(&mut self) -> bool {
         let wanted = self.wanted.take();
         wanted.map(|wanted| self.editor = wanted.draft).is_some()
     }
 
-    /// Takes the line that was asked for; false where none was.
+    /// Processes the requested line; returns false if none was requested.
     pub(super) fn take_wanted(&mut self) -> bool {
         let Some(wanted) = self.wanted.take() else { return false };
         let text = std::mem::replace(&mut self.editor, wanted.draft).text().trim().to_string();
         match wanted.purpose {
-            // A label is given by /label here.
+            // In this mode, /label sets a label.
             Purpose::Wait | Purpose::Label(..) => {}
             _ if text.is_empty() => {
                 self.conversation.end_login();
@@ -133,12 +133,12 @@ impl Linear {
         }
     }
 
-    /// Begins a login at a provider, or asks for its key.
+    /// Begins a login at a provider, or requests its key.
     pub(super) fn log_in(&mut self, provider: &str) {
         match self.conversation.log_in(provider) {
             LoginStart::Unknown(error) => self.output.say(&format!("Error: {error}")),
             LoginStart::Begun => self.output.say(&format!("Logging in at {provider}.")),
-            // The kernel would show what is written.
+            // The kernel would echo the key.
             LoginStart::NeedsKey if self.is_plain => {
                 self.output.say(&format!("A key cannot be hidden here: /quit, then sinew login {provider}"));
             }
@@ -155,7 +155,7 @@ impl Linear {
     }
 
     pub(super) fn say_login(&mut self, step: LoginStep) {
-        // Left meanwhile.
+        // The user has cancelled the login meanwhile.
         if !self.conversation.is_logging_in() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Numbered lists: models, sessions, places of the tree, settings and whatever else is chosen from.
+//! Numbered lists: models, sessions, entries of the tree, settings and others.
 
 use std::sync::Arc;
 
@@ -10,31 +10,31 @@ use super::super::tree::TreeFilter;
 use super::asked::index;
 use crate::control::Control;
 
-/// The most entries that are said.
+/// The maximum number of printed entries.
 const MOST: usize = 50;
 
-/// A list that was said, and what each entry stands for.
+/// A printed list, with the choice of each entry.
 pub(super) struct Choices {
     title: String,
     entries: Entries,
 }
 
 impl Choices {
-    /// A list of entries, in words.
+    /// Creates a list from entries, without symbols.
     pub(super) fn new(title: &str, entries: Entries) -> Choices {
         let entries = entries.into_iter().map(|entry| Entry { name: name(&entry), text: about(&entry.text), ..entry });
         Choices { title: title.to_string(), entries: entries.collect() }
     }
 
-    /// A list that is there at once; none: [`read`] gives it.
+    /// Returns a list that is available at once; `None` if [`read`] must load it.
     pub(super) fn of(conversation: &Conversation, topic: Topic) -> Option<Choices> {
         let mut entries = conversation.entries(topic)?;
-        // It plays on a screen.
+        // The demo requires a screen.
         entries.retain(|entry| entry.choice != Choice::Demo);
         Some(Choices::new(conversation.title(topic), entries))
     }
 
-    /// The list in words.
+    /// Returns the text of the list.
     pub(super) fn words(&self) -> String {
         let count = self.entries.len();
         let mut words = format!("{}: {count}\n", self.title.trim_end_matches('?'));
@@ -48,21 +48,21 @@ impl Choices {
         words + if count == 0 { "" } else { "Choose a number or a name; any other line is taken for itself." }
     }
 
-    /// The choice that a line means.
+    /// Returns the choice that a line selects.
     pub(super) fn chosen(self, text: &str) -> Option<Choice> {
         let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
         let is_number = text.trim_end_matches('.').parse::<usize>().is_ok();
-        // A number chooses what was said under it.
+        // A number can only select a printed entry.
         let names = if is_number { &names[..names.len().min(MOST)] } else { &names };
         let at = index(text, names)?;
         self.entries.into_iter().nth(at).map(|entry| entry.choice)
     }
 }
 
-/// Reads a list that takes a while.
+/// Loads a list in the background.
 ///
 /// # Errors
-/// It cannot be read.
+/// Returns an error if the list cannot be read.
 pub(super) async fn read(control: Arc<Control>, topic: Topic) -> Result<Choices, String> {
     let blocking = |read: fn(&Control) -> Result<Entries, crate::control::ControlError>| {
         let control = Arc::clone(&control);
@@ -71,7 +71,7 @@ pub(super) async fn read(control: Arc<Control>, topic: Topic) -> Result<Choices,
     let entries = match topic {
         Topic::Sessions { all } => {
             let listed = control.list_sessions(all).await.map_err(|error| error.message)?;
-            // Titles repeat: the id tells them apart.
+            // Titles may repeat, so the id is added.
             let named = |mut entry: Entry<Choice>, id: &str| {
                 let id: String = id.chars().take(8).collect();
                 entry.text = format!("{}, {}", entry.name, entry.text);
@@ -94,7 +94,7 @@ pub(super) async fn read(control: Arc<Control>, topic: Topic) -> Result<Choices,
     Ok(Choices::new(topic.title(), entries))
 }
 
-/// The name of an entry without signs: a place of the tree says whose words it shows.
+/// Returns the name of an entry without symbols; for an entry of the tree, with its role.
 fn name(entry: &Entry<Choice>) -> String {
     let plain = entry.name.trim_start_matches(['●', ' ']);
     match (&entry.choice, plain.split_once(' ')) {
@@ -106,7 +106,7 @@ fn name(entry: &Entry<Choice>) -> String {
     }
 }
 
-/// The text of an entry without signs.
+/// Returns the text of an entry without symbols.
 fn about(text: &str) -> String {
     let text = match text.strip_prefix('●') {
         Some("") => "in use".to_string(),
@@ -136,7 +136,7 @@ mod tests {
                 assert_eq!(list().chosen(name), list().chosen(number));
             }
         }
-        // What was not said cannot be chosen by a number.
+        // Entries that were not printed cannot be selected by a number.
         assert_eq!(list().chosen("51"), None);
         assert!(list().chosen("m55").is_some());
         assert_eq!(list().chosen("hello"), None);

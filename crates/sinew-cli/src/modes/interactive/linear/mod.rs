@@ -1,11 +1,11 @@
-//! Linear mode: everything in words, line by line, for screen readers and for terminals that know no cursor.
+//! Linear mode: plain lines of text, for screen readers and for terminals without cursor movement.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | this one | the loop: keys or lines, messages, deadlines |
 //! | `words` | events and messages as lines that begin with a word |
-//! | `asked` | questions of the model and of rules, and answers to them |
-//! | `list`, `chosen` | numbered lists of which one entry is chosen, what it does, lines that are asked for |
+//! | `asked` | questions of the model and of rules, and their answers |
+//! | `list`, `chosen` | numbered lists, the actions of their entries, requested lines |
 
 mod asked;
 mod chosen;
@@ -45,41 +45,41 @@ use chosen::Wanted;
 use list::Choices;
 use words::Words;
 
-/// The time after a key in which lines wait for the user to go on.
+/// The time after a key press during which output waits for the user to continue typing.
 const HOLD: Duration = Duration::from_secs(3);
-/// The key that a kernel's line ends with besides Enter: ctrl+c.
+/// The key other than Enter that ends a line of the kernel: ctrl+c.
 const INTERRUPT: char = '\x03';
 
-/// The mode in words: it says the conversation, and gives it what the user writes and chooses.
+/// The linear mode: prints the conversation, and processes the user's lines.
 struct Linear {
-    // It is given back before the history of the conversation is written, which may take a while.
+    // Dropped, and therefore restored, before the history is written, which may take a while.
     terminal: Terminal,
     conversation: Conversation,
     output: LinearOutput,
-    /// The key that has begun a chord.
+    /// The first key of a chord.
     chord: Option<Key>,
     editor: Editor,
     stash: Stash,
     words: Words,
     asked: VecDeque<OpenQuestion>,
     choices: Option<Choices>,
-    /// A line that was asked for.
+    /// A requested line.
     wanted: Option<Wanted>,
-    /// Lists that are made by tasks come here.
+    /// The channel for lists that tasks load.
     listed: (std::sync::mpsc::Sender<Choices>, std::sync::mpsc::Receiver<Choices>),
-    /// The terminal knows no cursor: lines come whole.
+    /// True if the terminal does not support cursor movement, so that the kernel edits lines.
     is_plain: bool,
     last_key: Option<Instant>,
-    /// The time at which the line that is being written was begun.
+    /// The time at which the current line was begun.
     begun: Option<Instant>,
-    /// The last line was empty and ended by ctrl+d.
+    /// True if the last line was empty and ended with ctrl+d.
     has_ended: bool,
 }
 
-/// Runs linear mode until the user leaves, a signal comes or the terminal is gone.
+/// Runs linear mode until the user exits, a signal arrives or the terminal is closed.
 ///
 /// # Errors
-/// The terminal cannot be opened.
+/// Returns an error if the terminal cannot be opened.
 pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> {
     let Parts { runtime, mailbox, inbox, history, cwd, keys, first, painted, .. } = parts;
     drop(painted);
@@ -90,7 +90,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
             Ok(Message::Started(control, warnings)) => break (control, warnings),
             Ok(Message::End(code)) => return Ok(Left::with(code)),
             Ok(message) => early.push(message),
-            // This side holds a sender.
+            // Cannot occur, because this thread owns a sender.
             Err(_) => return Ok(Left::with(1)),
         }
     };
@@ -138,7 +138,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
     let behind = linear.conversation.leaving.goes_behind.then(|| b"\x07".to_vec());
     if behind.is_some() {
         let control = Arc::clone(&linear.conversation.control);
-        // The terminal is as it was found from here on.
+        // Restores the terminal to its original state.
         drop(linear);
         job::say_behind(&control);
         job::leave_terminal()?;
@@ -166,7 +166,7 @@ impl Linear {
             }
             self.write(now, self.is_held(now));
             match self.terminal.wait(self.limit(now))? {
-                // An empty line that ctrl+d ended; a second one may be the end of the terminal.
+                // An empty line that ended with ctrl+d; a second one may mean that the terminal is closed.
                 Some(bytes) if bytes.is_empty() => match self.is_plain && !std::mem::replace(&mut self.has_ended, true)
                 {
                     true => self.leave(),
@@ -185,14 +185,14 @@ impl Linear {
         }
     }
 
-    /// The time until something is due; none: nothing is.
+    /// Returns the time until the next deadline; `None` if there is none.
     fn limit(&self, now: Instant) -> Option<Duration> {
         let waiting = (self.output.is_waiting() && self.is_held(now)).then(|| self.last_key.map(|key| key + HOLD));
         let due = [self.terminal.due(), waiting.flatten()];
         due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
     }
 
-    /// Returns true if the user is writing, so that lines wait.
+    /// Returns true if the user is typing, so that output waits.
     fn is_held(&self, now: Instant) -> bool {
         !self.editor.is_empty() && self.last_key.is_some_and(|key| now < key + HOLD)
     }
@@ -210,7 +210,7 @@ impl Linear {
             .into(),
             ..EditorStyle::default()
         };
-        // Behind the last column a step back goes to another place in each terminal.
+        // Terminals differ in the effect of a backspace after the last column.
         let columns = self.terminal.tty.size().columns.max(3) - 1;
         let mut dots = Editor::new();
         let editor = match &self.wanted {
@@ -267,7 +267,7 @@ impl Linear {
                 }
             }
             Message::Previewed(request, changes, send) => {
-                // It may come before the event that says that the run began.
+                // The question may arrive before the event that starts the run.
                 self.conversation.run_began();
                 let file = self.conversation.control.app.startup.paths.agent.join("settings.json");
                 self.asked.push_back(OpenQuestion::approval(&request, &changes, &file, send));
@@ -314,7 +314,7 @@ impl Linear {
             Message::LoggedIn { provider, result } => self.end_login(provider, result),
             Message::WorkEnded => self.conversation.work_ended(),
             Message::CommandEnded(..) | Message::Picture(..) | Message::Resized => {}
-            // Only panels of the screen ask for these.
+            // Only panels of the screen use these messages.
             Message::Entries(..)
             | Message::Preview(..)
             | Message::Candidates { .. }
@@ -330,7 +330,7 @@ impl Linear {
             | Message::ProgramEnded(_) => {}
             Message::SessionChanged(divider) => {
                 self.asked.drain(..).for_each(OpenQuestion::refuse);
-                // Nothing of the session that was left is seen in the next one; its drafts are in the history.
+                // Clears the state of the previous session; its drafts are in the history.
                 if self.conversation.change_session() {
                     self.choices = None;
                     self.stash.file(&mut self.editor);
@@ -346,7 +346,7 @@ impl Linear {
         }
     }
 
-    /// Puts text back in front of what is written; where the kernel has the line, says it.
+    /// Inserts a text before the current line; if the kernel edits the line, prints the text instead.
     fn give_back(&mut self, text: &str) {
         if self.is_plain {
             self.output.say(&format!("Not sent: {text}"));
@@ -373,7 +373,7 @@ impl Linear {
         self.output.ring();
     }
 
-    /// Says the question that is next, once those before it are answered.
+    /// Prints the next question, after the previous ones were answered.
     fn ask_next(&mut self) {
         self.asked.retain(OpenQuestion::is_open);
         let count = self.asked.len();
@@ -402,7 +402,7 @@ impl Linear {
         }
     }
 
-    /// Keeps when a key was pressed, and when the line was begun.
+    /// Records the time of a key press, and of the beginning of a line.
     fn note_key(&mut self) {
         let now = Instant::now();
         self.last_key = Some(now);
@@ -445,7 +445,7 @@ impl Linear {
         }
     }
 
-    /// The meaning of a press; none where it calls nothing, or begins a chord.
+    /// Returns the press if it has an action or types a text; `None` if it has no effect, or begins a chord.
     fn known_key<'a>(&mut self, press: &'a KeyPress) -> Option<Press<'a>> {
         let before = self.chord.take();
         let place = Place { is_empty: self.editor.is_empty(), panel_waits: false };
@@ -461,13 +461,13 @@ impl Linear {
         }
     }
 
-    /// Takes a line of the kernel.
+    /// Processes a line from the kernel.
     fn take_line(&mut self, line: &str) {
         self.has_ended = false;
         if line.ends_with(INTERRUPT) {
             return self.interrupt();
         }
-        // A line that comes whole was begun some time before: its last key is what can be known.
+        // The beginning of the line is unknown, so the time of its last key is used.
         self.begun = Some(Instant::now());
         self.editor.set_text(line.trim_end_matches(['\n', '\r']));
         self.enter(Delivery::Steer);
@@ -482,7 +482,7 @@ impl Linear {
 
     fn interrupt(&mut self) {
         self.conversation.control.abort_bash();
-        // A question may come before the event that says that a run began.
+        // A question may arrive before the event that starts the run.
         let is_busy = self.conversation.is_busy() || !self.asked.is_empty();
         self.asked.drain(..).for_each(OpenQuestion::refuse);
         if !is_busy {
@@ -501,7 +501,7 @@ impl Linear {
         }
         let now = Instant::now();
         let begun = self.begun.take().unwrap_or(now);
-        // Keys that came together with Enter were not shown yet.
+        // Keys that arrived together with Enter were not shown yet.
         self.write(now, true);
         let bytes = self.output.sent();
         self.terminal.tty.write(bytes);
@@ -540,14 +540,14 @@ impl Linear {
         }
     }
 
-    /// Hands over what waits, as far as it may go on.
+    /// Sends waiting prompts, as far as they may continue.
     fn hand_over(&mut self) {
         while let Some(text) = self.conversation.next() {
             self.carry_out(text);
         }
     }
 
-    /// Does what a text asks for that is no prompt.
+    /// Executes a text that is not a prompt.
     fn carry_out(&mut self, text: String) {
         let (control, mailbox) = self.conversation.handles();
         match self.conversation.read(&text) {
@@ -565,7 +565,7 @@ impl Linear {
         self.conversation.remember(text);
     }
 
-    /// Does what a slash command asks for: what this mode does itself, else what runs elsewhere.
+    /// Executes a slash command: directly if this mode implements it, otherwise in the background.
     fn command(&mut self, row: &'static Row, arguments: &str) {
         match (row.verb, arguments) {
             (Verb::Background, _) => match self.conversation.go_behind("/quit") {
@@ -594,7 +594,7 @@ impl Linear {
                 self.output.say(&text);
             }
             _ => match row.panel {
-                // Jobs have numbers of their own, and nothing is published by a number.
+                // Jobs have their own numbers, and publishing should not be possible by a number.
                 Some(panel) if arguments.is_empty() && !matches!(panel, Panel::Jobs | Panel::Share) => {
                     self.list(Topic::of(panel));
                 }

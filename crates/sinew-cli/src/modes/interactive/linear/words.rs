@@ -1,4 +1,4 @@
-//! Events and messages as lines, each of which begins with a word that says what it is.
+//! Formats events and messages as lines that begin with a word for their type.
 
 use std::collections::HashMap;
 
@@ -15,18 +15,18 @@ use super::super::keys::RowKeys;
 use super::super::transcript::{ending, notice, text_of};
 use crate::control::Control;
 
-/// Lines of output and of a change that are said.
+/// The maximum number of printed lines of an output or a change.
 const OUTPUT: usize = 20;
 const DIFF: usize = 40;
-/// Messages of a session that goes on which are said again.
+/// The number of messages that are printed when a session is resumed.
 const SAID: usize = 20;
 
-/// The parts of an answer that are being said.
+/// The state of the answer that is being printed.
 pub(super) struct Words {
     pace: Pace,
-    /// Of a thought only the first line is said.
+    /// True to print only the first line of a thought.
     hides_thoughts: bool,
-    /// The keys that notes name.
+    /// The keys for notes.
     pub(super) keys: RowKeys,
     parts: HashMap<usize, Part>,
 }
@@ -43,12 +43,12 @@ impl Part {
         Part { speech: Speech::new(pace), word, is_folded: is_thought && hides }
     }
 
-    /// Says lines; the first one begins with the word.
+    /// Prints lines; the first one begins with the word.
     fn say(&mut self, output: &mut LinearOutput, lines: Vec<String>) {
         for line in lines {
             match self.word.take_if(|_| !line.trim().is_empty()) {
                 Some(word) => output.say(&format!("{word}: {line}")),
-                // A blank line is said too: it parts paragraphs.
+                // Blank lines are printed too, because they separate paragraphs.
                 None if self.word.is_none() && !self.is_folded => output.say(&format!("{line}\n")),
                 None => {}
             }
@@ -61,7 +61,7 @@ impl Words {
         Words { pace, hides_thoughts, keys, parts: HashMap::new() }
     }
 
-    /// Says an event.
+    /// Prints an event.
     pub(super) fn event(&mut self, output: &mut LinearOutput, event: &Event) {
         match event {
             Event::MessageStart { message: AgentMessage::Assistant(_) } => self.parts.clear(),
@@ -101,7 +101,7 @@ impl Words {
                 Block::Thinking(thinking) => (&thinking.thinking, true),
                 _ => continue,
             };
-            // A provider that streams nothing gives the whole at its end.
+            // A provider without streaming sends the whole text at the end.
             if !self.parts.contains_key(&index) {
                 self.add(output, index, text, is_thought);
             }
@@ -116,7 +116,7 @@ impl Words {
         }
     }
 
-    /// Says the last messages of a session.
+    /// Prints the last messages of a session.
     pub(super) fn session(&mut self, output: &mut LinearOutput, messages: &[AgentMessage]) {
         let older = messages.len().saturating_sub(SAID);
         if older > 0 {
@@ -126,7 +126,7 @@ impl Words {
     }
 }
 
-/// Says what a call does: `Reads: a.rs`.
+/// Describes a call: `Reads: a.rs`.
 fn call(tool: &str, args: &Value) -> String {
     format!("{}: {}", semantics_of(tool).verb(tool), subject(tool, args))
 }
@@ -156,14 +156,14 @@ fn tool_end(output: &mut LinearOutput, tool: &str, result: &ToolResult, is_error
     }
 }
 
-/// The last lines of some output, and how many there are where that is not all.
+/// Returns the last lines of some output, and the total number if lines were omitted.
 fn tail(lines: &[&str]) -> Vec<String> {
     let hidden = lines.len().saturating_sub(OUTPUT);
     let note = (hidden > 0).then(|| format!("Output: {} lines, the last {OUTPUT} are", lines.len()));
     note.into_iter().chain(lines[hidden..].iter().map(|line| (*line).to_string())).collect()
 }
 
-/// Says a message that is complete.
+/// Prints a complete message.
 fn say_message(output: &mut LinearOutput, message: &AgentMessage) {
     match message {
         AgentMessage::User(user) => output.say(&format!("You: {}", user.content.text())),
@@ -192,7 +192,7 @@ fn say_message(output: &mut LinearOutput, message: &AgentMessage) {
     }
 }
 
-/// The end of a command of the user.
+/// Describes the result of a user's command.
 pub(super) fn command_end(ended: Result<Option<BashExecution>, String>) -> String {
     match ended {
         Ok(Some(run)) => {
@@ -208,7 +208,7 @@ pub(super) fn command_end(ended: Result<Option<BashExecution>, String>) -> Strin
     }
 }
 
-/// The words of the status row.
+/// Describes the contents of the status row.
 pub(super) fn status(control: &Control, is_running: bool, queued: usize) -> String {
     let open = control.session();
     let model = open.agent.model().model.key();

@@ -1,4 +1,4 @@
-//! Completions: what is looked for as the text changes, and the keys of the popup.
+//! Completion: requests candidates as the text changes, and handles the keys of the popup.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::modes::interactive::picker::Entry;
 use crate::modes::interactive::submit;
 
 impl Ui {
-    /// Offers what fits the text before the cursor.
+    /// Requests the candidates for the text before the cursor.
     pub(super) fn complete(&mut self) {
         let before = self.editor.before_cursor().to_string();
         let Some(request) = complete::request(&before) else {
@@ -42,7 +42,7 @@ impl Ui {
         }
     }
 
-    /// The values that a command knows.
+    /// Returns the values that a command accepts.
     fn arguments(&self, command: &str) -> Vec<Candidate> {
         let entries = match commands::named(command, Face::Screen).and_then(|row| row.panel) {
             Some(Panel::Models) => choices::models(&self.conversation.control),
@@ -70,7 +70,7 @@ impl Ui {
         });
     }
 
-    /// Takes completions that were looked for; those for another text are dropped.
+    /// Shows candidates; those for another text are dropped.
     pub(super) fn offer(&mut self, text: &str, from: usize, candidates: Vec<Candidate>, from_tab: bool) {
         if self.editor.before_cursor() != text {
             return;
@@ -82,7 +82,7 @@ impl Ui {
         }
     }
 
-    /// Gives a key to the popup; false where it is not for it.
+    /// Passes a key to the popup; returns false if the popup does not handle it.
     pub(super) fn take_popup_key(&mut self, press: Press<'_>) -> bool {
         let before = self.editor.before_cursor().to_string();
         let Some(popup) = &mut self.popup else { return false };
@@ -96,7 +96,7 @@ impl Ui {
                     self.editor.complete(from, &insert);
                 }
                 self.popup = None;
-                // A folder goes on with what is in it.
+                // After a directory, its contents are offered.
                 if self.editor.before_cursor().ends_with('/') {
                     self.complete();
                 }

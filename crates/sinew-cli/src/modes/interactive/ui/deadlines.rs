@@ -1,32 +1,32 @@
-//! Times at which the screen has something to do although nobody has pressed a key and nothing was said.
+//! The times at which the screen must do something without input or messages.
 
 use std::time::{Duration, Instant};
 
-/// The times at which something is due; none where nothing goes on.
+/// The deadlines; `None` for those that are not active.
 #[derive(Default)]
 pub(super) struct Deadlines {
-    /// Bytes that may go on as a sequence are taken for what they are.
+    /// An incomplete escape sequence is interpreted as separate keys.
     pub(super) input: Option<Instant>,
-    /// The size has settled; the terminal has not said where the cursor is, or which size it has.
+    /// The size has settled; the terminal did not report the cursor position; it did not report its size.
     pub(super) sizes: [Option<Instant>; 3],
-    /// The notice goes.
+    /// The notice disappears.
     pub(super) notice: Option<Instant>,
-    /// The second key of a chord has not come.
+    /// The second key of a chord is too late.
     pub(super) chord: Option<Instant>,
-    /// A panel gets the keys, because nobody has typed for a while.
+    /// A panel receives the focus after a pause in typing.
     pub(super) panel: Option<Instant>,
-    /// The command of the status is started again.
+    /// The status command is started again.
     pub(super) status: Option<Instant>,
-    /// The panel of jobs is shown again as it is then.
+    /// The panel of jobs is refreshed.
     pub(super) jobs: Option<Instant>,
-    /// The seconds in which elapsed time moves on.
+    /// The interval in seconds at which elapsed time is updated.
     pub(super) step: u64,
-    /// Something goes on since then, and its seconds are shown.
+    /// The start of the work whose elapsed time is shown.
     pub(super) working_since: Option<Instant>,
 }
 
 impl Deadlines {
-    /// The time until something is due; none: the thread sleeps until somebody wakes it.
+    /// Returns the time until the next deadline; `None` if the thread can sleep until it is woken.
     pub(super) fn limit(&self, now: Instant) -> Option<Duration> {
         let second = self.working_since.map(|since| {
             let passed = now.saturating_duration_since(since);
@@ -47,12 +47,12 @@ mod tests {
         let now = Instant::now();
         assert_eq!(Deadlines::default().limit(now), None);
         let ms = Duration::from_millis;
-        // A run wakes the screen once a second, at full seconds.
+        // During a run the screen wakes up once a second, at full seconds.
         for (passed, expect) in [(0, 1000), (1, 999), (999, 1), (1000, 1000), (61_250, 750)] {
             let deadlines = Deadlines { working_since: Some(now), ..Deadlines::default() };
             assert_eq!(deadlines.limit(now + ms(passed)), Some(ms(expect)), "{passed}");
         }
-        // Each ten seconds where less motion is wanted.
+        // Every ten seconds with reduced motion.
         let deadlines = Deadlines { working_since: Some(now), step: 10, ..Deadlines::default() };
         assert_eq!(deadlines.limit(now + ms(12_500)), Some(ms(7_500)));
         let deadlines = Deadlines { notice: Some(now + ms(300)), input: Some(now + ms(25)), ..Deadlines::default() };

@@ -1,4 +1,4 @@
-//! The keys of vi in the editor, where they are wanted.
+//! The vi keys in the editor, if they are enabled.
 
 use sinew_tui::{EditAction, Vi, ViKey, ViMode, ViPress};
 
@@ -6,7 +6,7 @@ use super::Ui;
 use crate::modes::interactive::keys::{Action, Press};
 use crate::settings::TuiEditor;
 
-/// The mode of the keys and what is typed of a command, for the status.
+/// Returns the mode and the typed part of a command, for the status row.
 pub(super) fn told(vi: &Vi) -> String {
     let mode = match vi.mode() {
         ViMode::Insert => "insert",
@@ -17,33 +17,33 @@ pub(super) fn told(vi: &Vi) -> String {
 }
 
 impl Ui {
-    /// Takes the keys that the settings want.
+    /// Selects the keys according to the settings.
     pub(super) fn take_editor(&mut self) {
         if (self.tui.editor == TuiEditor::Vi) != self.vi.is_some() {
             self.turn_vi();
         }
     }
 
-    /// Gives the editor the keys of vi, or takes them from it.
+    /// Enables or disables vi keys in the editor.
     pub(super) fn turn_vi(&mut self) {
         self.begin_text();
         self.vi = if self.vi.is_some() { None } else { Some(Vi::default()) };
     }
 
-    /// Another text is written from here on: as one writes it, not as commands.
+    /// Begins a new text in insert mode.
     pub(super) fn begin_text(&mut self) {
         if let Some(vi) = &mut self.vi {
             vi.restart(&mut self.editor);
         }
     }
 
-    /// Gives a key to vi; false where it has its own meaning.
+    /// Passes a key to vi; returns false if the key has its own meaning.
     pub(super) fn take_vi_key(&mut self, press: Press<'_>) -> bool {
         let Some(vi) = &mut self.vi else { return false };
         let press = match press {
             Press::Action(Action::Interrupt) => ViPress::Escape,
             Press::Action(Action::Edit(EditAction::DeleteBackward)) => ViPress::Backspace,
-            // In vi it is one key with the search through the history.
+            // In vi this key means redo instead of the history search.
             Press::Action(Action::SearchHistory) => ViPress::Redo,
             Press::Action(_) => ViPress::Text(""),
             Press::Text(text) => ViPress::Text(text),
@@ -57,7 +57,7 @@ impl Ui {
         true
     }
 
-    /// The editor was moved by a key of its own.
+    /// Updates the state after a key of the editor.
     pub(super) fn after_edit(&mut self) {
         if let Some(vi) = &mut self.vi {
             vi.rest(&mut self.editor);

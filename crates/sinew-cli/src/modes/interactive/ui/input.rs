@@ -1,4 +1,4 @@
-//! Keys, pastes and replies of the terminal.
+//! Handles keys, pastes and replies of the terminal.
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ use crate::modes::interactive::submit::Submission;
 use crate::modes::interactive::tree::TreeFilter;
 use crate::settings::DoubleEscape;
 
-/// The places whose keys count in a panel.
+/// The contexts whose keys apply in a panel.
 const PANEL: [Context; 2] = [Context::List, Context::Editor];
 
 impl Ui {
@@ -84,13 +84,13 @@ impl Ui {
         self.complete();
     }
 
-    /// Takes a press by what it means here.
+    /// Handles a press according to its meaning in the current context.
     fn take_press(&mut self, press: &KeyPress) {
         let key = press.key.to_string();
         let viewer = self.viewer_contexts();
         if let Some(forward) = self.jumps.take_if(|_| viewer.is_none()) {
             self.notice = None;
-            // Any other key is meant for itself.
+            // Any other key keeps its own meaning.
             if !press.text.is_empty() {
                 if !self.editor.jump(&press.text, forward) {
                     self.notify(format!("there is no {} {}", press.text, if forward { "behind" } else { "before" }));
@@ -144,7 +144,7 @@ impl Ui {
         }
     }
 
-    /// Takes a key by what it means.
+    /// Handles a key.
     fn take_key(&mut self, press: Press<'_>) {
         let now = Instant::now();
         let action = press.action();
@@ -175,7 +175,7 @@ impl Ui {
         }
     }
 
-    /// Does what a key calls beside a run.
+    /// Executes an action that does not control a run.
     fn act(&mut self, action: Action) {
         match action {
             Action::Tab | Action::FocusPanel => match self.panels.front_mut() {
@@ -233,7 +233,7 @@ impl Ui {
                 self.editor.act(edit);
                 self.after_edit();
             }
-            // Those of a run were taken before, and those of panels and views have no meaning here.
+            // Actions of a run were handled before, and those of panels and views have no effect here.
             Action::Submit | Action::FollowUp | Action::Interrupt | Action::Clear | Action::Exit | Action::Dequeue => {
                 self.after_edit();
             }
@@ -256,7 +256,7 @@ impl Ui {
         }
         let (open, effect) = panel.key(press, now);
         self.panels.extend(open.into_iter().collect::<Vec<_>>());
-        // The panel that stays is the first again.
+        // A panel that stays open becomes the first one again.
         if effect == Effect::Stays {
             self.panels.rotate_right(1);
         }
@@ -271,7 +271,7 @@ impl Ui {
         if self.editor.is_empty() {
             return;
         }
-        // Words of the user in answer to a question of the model.
+        // The text answers a question of the model.
         if let Some(panel) = self.panels.pop_front() {
             let text = self.editor.text();
             match panel.answer(text.trim()) {
@@ -289,13 +289,13 @@ impl Ui {
         self.begin_text();
         let is_command = matches!(self.conversation.read(&text), Submission::Slash(..));
         self.submit(text, delivery);
-        // A text that came back, because it could not be sent, stays alone.
+        // If the text returned because it could not be sent, no stashed draft is restored.
         if !is_command {
             self.stash.give_back(&mut self.editor);
         }
     }
 
-    /// Files the draft in the history: another session comes, in which nobody is to send it by accident.
+    /// Moves the draft to the history, because another session follows, in which it must not be sent by accident.
     pub(super) fn file_draft(&mut self) {
         if self.editor.clear() {
             let key = self.conversation.keys.short(Action::Edit(EditAction::Up));
@@ -303,7 +303,7 @@ impl Ui {
         }
     }
 
-    /// Puts the draft aside, or takes the newest one back.
+    /// Stashes the draft, or restores the newest one.
     pub(super) fn stash(&mut self) {
         self.popup = None;
         let text = self.stash.switch(&mut self.editor).text(&self.conversation.keys);
@@ -320,7 +320,7 @@ impl Ui {
                 self.notify("interrupted");
             }
             RunAction::Clear => {
-                // A second ctrl+c is the first one of an empty editor.
+                // A further ctrl+c counts as the first one in an empty editor.
                 self.pressed = None;
                 self.editor.clear();
                 self.begin_text();
@@ -349,7 +349,7 @@ impl Ui {
         }
     }
 
-    /// Tells whether an action was called twice within a short time, and keeps that it was called.
+    /// Returns true if an action was called twice within a short time, and records the call.
     fn is_second(&mut self, action: Option<Action>, now: Instant) -> bool {
         let second = self.pressed.is_some_and(|(before, at)| before == action && now < at + TWICE);
         self.pressed = (!second).then_some((action, now));

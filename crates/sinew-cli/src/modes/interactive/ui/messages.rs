@@ -1,4 +1,4 @@
-//! Messages to the screen: events of the agent, answers of work in the background.
+//! Handles messages to the screen: events of the agent, results of background work.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -28,14 +28,15 @@ use crate::modes::interactive::transcript;
 use sinew_agent::agent::Delivery;
 
 impl Ui {
-    /// Shows the last messages of the current session, below a line where there is one, and takes its prompts for the
-    /// history. Both are read elsewhere: a session may be long. `said`: its last messages, where they are on the screen already.
+    /// Shows the last messages of the current session, below a divider if there is one, and loads its prompts for the
+    /// history. Both are read in the background, because a session may be long. `said` are its last messages if they
+    /// are on the screen already.
     pub(super) fn show_session(&mut self, divider: Option<String>, said: Vec<AgentMessage>) {
         let rows = self.tui.resume_rows;
         self.show_end(divider, rows, said);
     }
 
-    /// Erases the screen and what the terminal keeps above it, and shows the end of the session anew.
+    /// Erases the screen and the scrollback of the terminal, and shows the end of the session again.
     pub(super) fn redraw_all(&mut self) {
         if let Err(why) = self.may_erase() {
             return self.notify(why);
@@ -52,7 +53,7 @@ impl Ui {
         let (prompts, cwd) = (self.conversation.history.reader(), self.conversation.cwd.clone());
         let planned = !self.status.facts.mode.is_empty();
         self.conversation.runtime.spawn_blocking(move || {
-            // The tools of the session that was left are not those of this one.
+            // Replaces the tools of the previous session.
             if (planned || control.mode() == SessionMode::Plan)
                 && let Err(error) = control.apply_mode()
             {
@@ -89,7 +90,7 @@ impl Ui {
                 self.editor.set_text(&draft);
                 self.notify("the draft of before is back");
             }
-            // What is being written stays; the other one is found by the arrow.
+            // The current text stays; the stored draft is added to the history.
             Ok(Some(draft)) if draft != self.editor.text() => self.editor.history().add(&draft),
             Ok(_) => {}
             Err(error) => self.notify(format!("the draft of before was not read: {error}")),
@@ -97,7 +98,7 @@ impl Ui {
         self.hand_over();
     }
 
-    /// Brings the status row up to date: what is known at once, and what has to be read elsewhere.
+    /// Updates the status row: known facts at once, the others in the background.
     pub(super) fn refresh(&mut self) {
         self.status.facts.model = facts::model(&self.conversation.control);
         self.status.facts.folder.clone_from(&self.status.folder);
@@ -129,7 +130,8 @@ impl Ui {
         match message {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => {
-                // It may come before the event that says that the run began; a command of the user asks without a run.
+                // The question may arrive before the event that starts the run; a command of the user asks without a
+                // run.
                 if self.conversation.control.session().agent.is_running() {
                     self.conversation.run_began();
                 }
@@ -138,7 +140,7 @@ impl Ui {
                 self.call("a question waits for you", now);
             }
             Message::Approval(request, send) => {
-                // It may come before the event that says that the run began.
+                // The request may arrive before the event that starts the run.
                 self.conversation.run_began();
                 let (control, mailbox) = self.conversation.handles();
                 match ask::preview(control, mailbox, &self.conversation.runtime, request, send) {
@@ -161,7 +163,7 @@ impl Ui {
             }
             Message::Accepted { number, runs } => {
                 self.conversation.accepted(number, runs);
-                // The event that tells so may be on its way.
+                // The event about it may not have arrived yet.
                 self.conversation.queued = self.conversation.control.session().agent.queued();
                 self.hand_over();
             }
@@ -182,7 +184,7 @@ impl Ui {
                 self.refresh();
             }
             Message::Submit(text) => self.submit(text, Delivery::FollowUp),
-            // In front of what was written meanwhile.
+            // Inserted before the text that was typed meanwhile.
             Message::EditorText(text) => self.editor.prepend(&text),
             Message::Entries(topic, entries) => self.fill(topic, entries),
             Message::Preview(choice, lines) => self.preview(&choice, lines),
@@ -221,7 +223,7 @@ impl Ui {
             Message::Viewer(viewer) => self.show_viewer(*viewer),
             Message::Searched(searched) => self.searched(*searched),
             Message::WorkEnded => self.conversation.work_ended(),
-            // Only the one who waits for a program, or for the agent, and linear mode read these.
+            // These messages are handled while waiting for a program or for the agent, or in linear mode.
             Message::ProgramEnded(_) | Message::Started(..) | Message::Prompts(_) => {}
             Message::CommandOutput(block, output) => {
                 transcript::show_output(&mut self.screen, block, &output.content, output.details.as_ref());
@@ -231,8 +233,8 @@ impl Ui {
                 self.transcript.end_command(&mut self.screen, block, ended);
             }
             Message::SessionChanged(divider) => {
-                // Nothing of the session that was left is seen in the next one; its drafts are in the history.
-                // What the editor holds was written since the command that changed it.
+                // Clears the state of the previous session; its drafts are in the history. The text in the editor was
+                // typed after the command that changed the session.
                 if self.conversation.change_session() {
                     self.stash.file(&mut self.editor);
                 }
@@ -274,7 +276,7 @@ impl Ui {
         }
     }
 
-    /// Makes new pictures ready for the terminal, the newest where there are too many. They come as messages.
+    /// Prepares new images for the terminal, the newest ones if there are too many. They arrive as messages.
     fn prepare_pictures(&mut self) {
         let blocks = self.transcript.take_pictures();
         let left_out = blocks.len().saturating_sub(self.most_pictures());
@@ -288,7 +290,7 @@ impl Ui {
             let space = Space::on(size, cell, drawing);
             let Some(image) = shown.take_image() else { continue };
             let mailbox = self.conversation.mailbox.clone();
-            // One that cannot be shown is told of.
+            // An image that cannot be shown keeps its line only.
             self.conversation
                 .runtime
                 .spawn_blocking(move || mailbox.send(Message::Picture(block, prepare(&image, space, drawing).ok())));
@@ -296,7 +298,7 @@ impl Ui {
     }
 
     fn show_picture(&mut self, block: BlockId, prepared: Option<Prepared>) {
-        // It may belong to a session that was left.
+        // The image may belong to a previous session.
         let Some(block) = self.screen.block::<PictureBlock>(block) else { return };
         let rows = prepared.as_ref().map(|prepared| prepared.rows.clone()).unwrap_or_default();
         block.finish(prepared.as_ref().map(|prepared| prepared.placed), rows);
@@ -305,12 +307,12 @@ impl Ui {
         }
     }
 
-    /// Pictures that the terminal is given at most.
+    /// Returns the maximum number of images in the terminal.
     fn most_pictures(&self) -> usize {
         self.tui.max_inline_images.min(PICTURES)
     }
 
-    /// Notifies the user, unless he looks at the terminal, as far as that tells.
+    /// Notifies the user, unless the terminal reports that it has the focus.
     fn call(&mut self, what: &str, now: Instant) {
         let is_here = self.has_focus.unwrap_or_else(|| self.last_key.is_some_and(|last| now < last + AWAY));
         if !is_here {
@@ -319,18 +321,18 @@ impl Ui {
         }
     }
 
-    /// The time for which a panel takes no key.
+    /// Returns the time for which a panel ignores keys.
     fn gate(&self) -> Duration {
         Duration::from_millis(self.tui.approval_delay_ms)
     }
 
-    /// Tells whether a panel may take the keys at once: nobody is typing.
+    /// Returns true if a panel may receive the focus at once, because the user is not typing.
     fn is_free(&self, now: Instant) -> bool {
         self.editor.is_empty() && self.last_key.is_none_or(|last| now >= last + TYPING)
     }
 }
 
-/// Reads what is shown of a session, and the prompts of its folder.
+/// Reads the displayed part of a session, and the prompts of its directory.
 fn read_session(
     control: &Control,
     prompts: HistoryReader,
@@ -354,10 +356,10 @@ fn read_session(
     Shown { divider, older, messages, prompts, draft: draft.map_err(|error| error.to_string()) }
 }
 
-/// Tells whether messages end with these, as far as they are shown; never where there are none.
+/// Returns true if messages end with `end`, compared by their displayed contents; false if `end` is empty.
 fn ends_with(messages: &[AgentMessage], end: &[AgentMessage]) -> bool {
     let same = |(a, b): (&AgentMessage, &AgentMessage)| match (a, b) {
-        // Their pictures are read with the session only.
+        // Images are only loaded with the session.
         (AgentMessage::User(a), AgentMessage::User(b)) => a.content.text() == b.content.text(),
         (AgentMessage::ToolResult(a), AgentMessage::ToolResult(b)) => a.tool_call_id == b.tool_call_id,
         (AgentMessage::FileMention(_), AgentMessage::FileMention(_)) => true,

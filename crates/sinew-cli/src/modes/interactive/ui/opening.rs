@@ -1,6 +1,6 @@
-//! The time before the agent is there: the first frame, and the keys that come meanwhile.
+//! The time before the agent has started: the first frame, and keys that are typed meanwhile.
 //!
-//! A session that goes on is shown by the end of its file; nothing else of it is read before the frame.
+//! A resumed session is shown from the end of its file; the rest of it is not read before the first frame.
 
 use std::io;
 use std::path::Path;
@@ -26,10 +26,10 @@ use crate::modes::interactive::replay;
 use crate::modes::interactive::transcript::{self, Looks};
 use crate::modes::interactive::tty::Tty;
 
-/// Bytes at the end of a session's file that the first frame is made of.
+/// The number of bytes at the end of a session file that are read for the first frame.
 const TAIL: u64 = 256 << 10;
 
-/// The screen before the agent is there.
+/// The screen before the agent has started.
 pub(super) struct Opening {
     pub(super) tty: Tty,
     pub(super) screen: Screen,
@@ -40,16 +40,17 @@ pub(super) struct Opening {
     pub(super) outgoing: Outgoing,
     /// The messages of the session that are shown.
     pub(super) said: Vec<AgentMessage>,
-    /// Messages and input that want an agent, in order.
+    /// Messages and input that require the agent, in order.
     pub(super) messages: Vec<Message>,
     pub(super) events: Vec<Input>,
-    /// A key is among them: those behind it wait too.
+    /// True if they contain a key, so that later keys wait too.
     holds_keys: bool,
     last_byte: Instant,
 }
 
 impl Opening {
-    /// `resumed`: the file of the session that goes on, of which so many rows are shown, about. `is_quiet`: nothing else is.
+    /// Creates the screen. `resumed` is the file of a resumed session, of which about `rows` rows are shown. If
+    /// `is_quiet` is set, nothing else is shown.
     pub(super) fn new(
         mut tty: Tty,
         options: ScreenOptions,
@@ -65,7 +66,7 @@ impl Opening {
         if !is_quiet {
             screen.push(TextBlock::new("", Style::PLAIN).with_prefix(head, Line::new()));
         }
-        // One that cannot be read so is read, or refused, when it is opened.
+        // If it cannot be read in this way, it is read, or an error is reported, when it is opened.
         let tail = resumed.and_then(|file| sinew_session::tail(file, TAIL).ok()).unwrap_or_default();
         let mut said = tail.messages;
         let older = replay::first_shown(&said, rows);
@@ -96,11 +97,11 @@ impl Opening {
         }
     }
 
-    /// Paints and takes keys until the agent is there, and gives it with the warnings of its start. `painted` is told when
-    /// the first frame is on the terminal.
+    /// Paints and handles keys until the agent has started, and returns it with the warnings of its start. `painted` is
+    /// notified when the first frame is on the terminal.
     ///
     /// # Errors
-    /// The exit code of whoever leaves before.
+    /// Returns the exit code if the user exits before that.
     pub(super) fn wait(
         &mut self,
         inbox: &Inbox,
@@ -121,18 +122,18 @@ impl Opening {
             if !self.tty.is_behind()
                 && let Some(painted) = painted.take()
             {
-                // Nobody waits where the start was given up.
+                // The receiver is dropped if the start has failed.
                 let _ = painted.send(());
                 self.tty.guard();
             }
-            // A terminal that is gone ends the program as its hangup does.
+            // A closed terminal ends the program like its hangup signal.
             if let Some(code) = self.take_input(inbox, keys, &mut buffer).unwrap_or(Some(143)) {
                 return Err(code);
             }
         }
     }
 
-    /// Waits for input or a message and takes the input; gives the exit code of a user who leaves.
+    /// Waits for input or a message and handles the input; returns the exit code if the user exits.
     fn take_input(&mut self, inbox: &Inbox, keys: &Bindings, buffer: &mut [u8]) -> io::Result<Option<u8>> {
         let patience = self.input.patience();
         let limit = patience.map(|patience| (self.last_byte + patience).saturating_duration_since(Instant::now()));
@@ -173,7 +174,7 @@ impl Opening {
         Ok(None)
     }
 
-    /// Takes a key; true where the user leaves.
+    /// Handles a key; returns true if the user exits.
     fn press(&mut self, keys: &Bindings, press: KeyPress) -> bool {
         let is_empty = self.editor.is_empty();
         let action = match keys.in_editor(Place { is_empty, panel_waits: false }, None, &press) {
@@ -184,7 +185,7 @@ impl Opening {
         let situation = Situation { is_running, has_draft: !is_empty, is_second: action == Some(Action::Clear) };
         let run = action.and_then(|action| run_action(action, situation));
         match (run, action.and_then(Action::edit)) {
-            // They were meant for a panel.
+            // The keys were meant for a panel.
             (Some(RunAction::Clear | RunAction::Leave), _) if self.holds_keys => {
                 self.events.retain(|event| !matches!(event, Input::Key(_) | Input::Paste(_)));
                 self.holds_keys = false;
@@ -221,7 +222,7 @@ impl Opening {
         }
         let size = self.screen.size();
         if self.tty.size() != size {
-            // Nothing is painted any more until the place of the cursor was asked for.
+            // Nothing is painted until the position of the cursor was requested.
             self.screen.resize(self.tty.size());
         }
         let shown = self.editor.rows(size.columns, (size.rows / 3).clamp(1, 12), &EditorStyle::default());
@@ -237,7 +238,7 @@ impl Opening {
         self.tty.write(&frame.bytes);
     }
 
-    /// Leaves what is final on the terminal.
+    /// Leaves the final rows on the terminal.
     pub(super) fn leave(&mut self) {
         let bytes = self.screen.leave();
         self.tty.write(&bytes);

@@ -46,10 +46,10 @@ impl Overlay {
 }
 
 impl Ui {
-    /// Paints the screen anew, or asks whether all that the terminal keeps is to be erased.
+    /// Paints the screen again, or asks whether to erase the scrollback of the terminal too.
     ///
     /// # Errors
-    /// The reason why it cannot be done, and the way out.
+    /// Returns the reason why that is not possible, and a remedy.
     pub(super) fn redraw(&mut self, what: &str) -> Result<(), String> {
         match what {
             "" => {
@@ -65,11 +65,11 @@ impl Ui {
         Ok(())
     }
 
-    /// Tells why the terminal cannot be erased now.
+    /// Returns the reason why the terminal cannot be erased now.
     pub(super) fn may_erase(&self) -> Result<(), String> {
         let environment = &self.conversation.control.app.startup.environment;
         let inside = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
-        // They keep an erased screen above it, where it would stand twice.
+        // They keep the erased screen in the scrollback, so that it would appear twice.
         if inside("TMUX") {
             return Err(
                 "/redraw all is not for tmux, which keeps what is erased: /redraw, then tmux clear-history".into()
@@ -87,7 +87,7 @@ impl Ui {
         Ok(())
     }
 
-    /// Opens a panel. Entries that take long to read come to it later.
+    /// Opens a panel. Entries that take long to load are added later.
     pub(super) fn open(&mut self, topic: Topic) {
         let entries = self.conversation.entries(topic).unwrap_or_default();
         let title = match topic {
@@ -125,13 +125,13 @@ impl Ui {
         }
     }
 
-    /// Tells whether the panel shows something that goes on by itself.
+    /// Returns true if the contents of the panel change by themselves.
     pub(super) fn shows_jobs(&self) -> bool {
         matches!(self.overlay, Some(Overlay::Picker(Topic::Jobs, _)))
             && self.conversation.control.session().host.jobs().iter().any(|job| job.state == "running")
     }
 
-    /// Brings the panel of jobs up to date.
+    /// Refreshes the panel of jobs.
     pub(super) fn refresh_jobs(&mut self) {
         if let Some(Overlay::Picker(Topic::Jobs, picker)) = &mut self.overlay {
             picker.set_entries(choices::jobs(&self.conversation.control));
@@ -171,7 +171,7 @@ impl Ui {
         }
     }
 
-    /// Takes the entries of a panel, if that is still there.
+    /// Sets the entries of a panel, if it is still open.
     pub(super) fn fill(&mut self, about: Topic, entries: Entries) {
         let Some(Overlay::Picker(topic, picker)) = &mut self.overlay else { return };
         if *topic != about {
@@ -188,7 +188,7 @@ impl Ui {
         self.look_closer();
     }
 
-    /// Reads more about the marked entry, where there is more.
+    /// Loads the preview of the selected entry, if it has one.
     fn look_closer(&mut self) {
         let Some(Overlay::Picker(topic, picker)) = &mut self.overlay else { return };
         match (*topic, picker.marked()) {
@@ -205,7 +205,7 @@ impl Ui {
                 let output = self.conversation.control.session().host.job_output(&id).unwrap_or_default();
                 picker.preview = choices::tail(&output);
             }
-            // What does not stand in its row.
+            // Shows the whole prompt, because its row is too short.
             (Topic::History, Some(Choice::Prompt(text))) if is_long(&text, self.screen.size().columns) => {
                 picker.preview = text.lines().map(str::to_string).collect();
             }
@@ -258,7 +258,7 @@ impl Ui {
         }
     }
 
-    /// Takes a key that only the tree knows; false where it is none.
+    /// Handles a key of the tree; returns false for other keys.
     fn take_tree_key(&mut self, action: TreeAction) -> bool {
         let Some(Overlay::Picker(Topic::Tree(filter), picker)) = &self.overlay else { return false };
         let (filter, marked) = (*filter, picker.marked());
@@ -280,7 +280,7 @@ impl Ui {
         true
     }
 
-    /// Asks for the label of a place of the tree.
+    /// Asks for the label of an entry in the tree.
     pub(super) fn ask_label(&mut self, id: String, label: &str, filter: TreeFilter) {
         if matches!(self.overlay, Some(Overlay::Picker(Topic::Tree(_), _))) {
             let body = vec!["The tree shows it at this place; an empty line takes it away.".into()];
@@ -289,12 +289,12 @@ impl Ui {
         }
     }
 
-    /// Opens a panel to write into.
+    /// Opens a panel with a text field.
     fn fill_form(&mut self, form: Form<Purpose>) {
         self.overlay = Some(Overlay::Form(form.with_keys(&self.conversation.keys)));
     }
 
-    /// Leaves a panel without a choice: for the one that it was opened from, where there is one.
+    /// Closes a panel without a choice, and returns to the panel from which it was opened, if there is one.
     fn leave(&mut self, topic: Topic) {
         self.overlay = None;
         match topic {
@@ -305,7 +305,7 @@ impl Ui {
         }
     }
 
-    /// An action that only some panels know.
+    /// Executes an action that only some panels support.
     fn press(&mut self, topic: Topic, action: Action, choice: Choice) {
         match (topic, action, choice) {
             (Topic::Settings | Topic::Values, Action::Tab, choice) => {
@@ -400,7 +400,7 @@ impl Ui {
     }
 
     pub(super) fn show_login(&mut self, step: LoginStep) {
-        // Left meanwhile.
+        // The user has cancelled the login meanwhile.
         if !self.conversation.is_logging_in() {
             return;
         }
@@ -447,7 +447,7 @@ impl Ui {
                 self.open(Topic::Tree(filter));
             }
             Purpose::Setting(path) => {
-                // A list or an object is JSON; what is none is a text.
+                // Lists and objects are written as JSON; any other text is a string.
                 let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
                 self.write_setting(path, value);
             }
@@ -496,7 +496,7 @@ impl Ui {
         }
     }
 
-    /// Lets a setting that was changed count at once, where that can be; false: it counts from the next start.
+    /// Applies a changed setting at once, if possible; returns false if it applies from the next start on.
     fn apply_setting(&mut self, path: &str) -> bool {
         match path {
             "notifications" => self.announcer.is_on = self.conversation.settings().notifications,
@@ -519,7 +519,7 @@ impl Ui {
             }
             // Read when Esc is pressed twice.
             "doubleEscapeAction" => {}
-            // Read once, of the terminal or by it.
+            // Read once at the start.
             "tui.mode" | "tui.statusCommand" | "tui.title" | "tui.progress" | "tui.marks" | "tui.links"
             | "tui.passthrough" => return false,
             path if path.starts_with("tui.") => {
@@ -532,13 +532,13 @@ impl Ui {
         true
     }
 
-    /// Lets the settings of the screen count.
+    /// Applies the settings of the screen.
     pub(super) fn take_tui(&mut self) {
         let keeps_settled = self.tui.resize == TuiResize::Live;
         self.screen.set_options(ScreenOptions { keeps_settled, ..self.screen.options() });
     }
 
-    /// Takes a theme and keeps it for backgrounds as this one.
+    /// Applies a theme, and stores it for backgrounds like the current one.
     pub(super) fn choose_theme(&mut self, name: &str) {
         let Some((name, _)) = choices::THEMES.iter().find(|(known, _)| *known == name) else {
             let known: Vec<&str> = choices::THEMES.iter().map(|(name, _)| *name).collect();
@@ -556,8 +556,8 @@ impl Ui {
         }
     }
 
-    /// Takes the theme of the settings for the background that there is; one that is not told has the named colours, or
-    /// the theme that was chosen since the start.
+    /// Applies the theme of the settings for the current background. If the background is unknown, uses the named
+    /// colours, or the theme that was selected since the start.
     pub(super) fn apply_theme(&mut self) {
         let themes = self.conversation.settings().theme;
         let name = match self.is_light() {
@@ -568,17 +568,17 @@ impl Ui {
         self.show_theme(&name);
     }
 
-    /// Tells whether the background of the terminal is light, where it has told it.
+    /// Returns true if the background of the terminal is light; `None` if it is unknown.
     fn is_light(&self) -> Option<bool> {
         let told = self.colours.background.map(|color| contrast(color, [0; 3]) > contrast(color, [255; 3]));
-        // Its last number is the background, of the 16 colours.
+        // The last number is the background, as one of the 16 colours.
         let named = || {
             self.conversation.control.app.startup.environment.get("COLORFGBG")?.rsplit(';').next()?.parse::<u8>().ok()
         };
         told.or_else(|| named().map(|color| matches!(color, 7 | 9..=15)))
     }
 
-    /// Takes the colours of a theme for this terminal. Few colours are the user's own, whose names `ansi` takes.
+    /// Applies a theme. On a terminal with few colours, `ansi` is used, because its colours are configured by the user.
     fn show_theme(&mut self, name: &str) {
         let mut theme = match (self.screen.options().depth, name) {
             (Depth::None | Depth::Named, _) => Theme::ansi(),
@@ -600,12 +600,12 @@ impl Ui {
     }
 }
 
-/// Returns true if a prompt is more than a row of a list shows.
+/// Returns true if a prompt does not fit into a row of a list.
 fn is_long(prompt: &str, columns: usize) -> bool {
     prompt.trim().contains('\n') || sinew::term::visible_width(prompt, 1) + 2 > columns
 }
 
-/// Sends the entries of a panel, or why there are none.
+/// Sends the entries of a panel, or the error.
 fn tell(mailbox: &Mailbox, topic: Topic, entries: Result<Entries, ControlError>) {
     mailbox.send(match entries {
         Ok(entries) => Message::Entries(topic, entries),

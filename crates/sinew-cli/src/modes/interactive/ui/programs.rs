@@ -1,4 +1,4 @@
-//! Other programs at the terminal: the shell while this one is stopped, the demo, an editor.
+//! Other programs on the terminal: the shell while this one is stopped, the demo, an editor.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,7 +14,7 @@ use crate::modes::interactive::{job, todo, transcript};
 use sinew_tui::Style;
 
 impl Ui {
-    /// Gives the terminal back and stops the process; returns when it goes on.
+    /// Restores the terminal and stops the process; returns when it continues.
     pub(super) fn suspend(&mut self) {
         let bytes = self.screen.leave();
         self.terminal.tty.write(&bytes);
@@ -23,7 +23,7 @@ impl Ui {
         self.resume();
     }
 
-    /// Takes the terminal again: others have had it.
+    /// Takes over the terminal again after another program has used it.
     fn resume(&mut self) {
         if self.terminal.tty.enter().is_err() {
             self.conversation.leaving.code = Some(143);
@@ -33,20 +33,20 @@ impl Ui {
         self.screen.begin_epoch(size);
     }
 
-    /// Leaves the terminal and lets the run go on.
+    /// Leaves the terminal and lets the run continue.
     ///
     /// # Errors
-    /// There is no run, or something waits for the user.
+    /// Returns an error if there is no run, or if a question waits for the user.
     pub(super) fn go_behind(&mut self) -> Result<(), String> {
         let leave = self.conversation.keys.short(Action::Exit);
         self.conversation.go_behind(&leave)?;
-        // Whoever is not there permits nothing.
+        // Without the user, calls that need permission are refused.
         self.panels.drain(..).for_each(Panel::refuse);
         Ok(())
     }
 
-    /// Gives the terminal to a program until it ends. What comes meanwhile is taken afterwards; a signal that ends this
-    /// program ends the other one too.
+    /// Runs a program on the terminal until it ends. Messages that arrive meanwhile are handled afterwards; a signal
+    /// that ends this program ends the other one too.
     fn run_program(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
         let bytes = self.screen.leave();
         self.terminal.tty.write(&bytes);
@@ -71,17 +71,17 @@ impl Ui {
                 Ok(Message::ProgramEnded(ended)) => return (ended, late),
                 Ok(Message::End(code)) => {
                     self.conversation.leaving.code = Some(code);
-                    // It may have ended this very moment.
+                    // The process may have ended just now.
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
                 }
                 Ok(message) => late.push_back(message),
-                // This side holds a sender.
+                // Cannot occur, because this thread owns a sender.
                 Err(error) => return (Err(io::Error::other(error)), late),
             }
         }
     }
 
-    /// Plays the demo to its end.
+    /// Runs the demo until it ends.
     pub(super) fn play_demo(&mut self) {
         let played = Demo::prepare(self.conversation.control.app.clock.random()).and_then(|demo| {
             let mut command = demo.command()?;
@@ -92,7 +92,7 @@ impl Ui {
         }
     }
 
-    /// Opens the draft in the user's own editor; one that fails leaves it as it was.
+    /// Opens the draft in the user's external editor; if the editor fails, the draft is unchanged.
     pub(super) fn edit_elsewhere(&mut self) {
         match self.edited(&self.editor.text()) {
             Ok(text) if text.trim().is_empty() => self.notify("nothing was written: the draft is as it was"),
@@ -101,7 +101,7 @@ impl Ui {
         }
     }
 
-    /// Opens the list of tasks in the user's own editor. What cannot be read comes back to be mended.
+    /// Opens the todo list in the user's external editor. An invalid text is opened again for correction.
     pub(super) fn edit_todo(&mut self) {
         let mut text = todo::draft(&self.conversation.control.session().host.todo_phases());
         loop {
@@ -120,7 +120,7 @@ impl Ui {
         }
     }
 
-    /// The text after the user has had it in their own editor.
+    /// Returns a text after the user has edited it in the external editor.
     fn edited(&mut self, text: &str) -> io::Result<String> {
         let environment = &self.conversation.control.app.startup.environment;
         let program = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or("vi").to_string();

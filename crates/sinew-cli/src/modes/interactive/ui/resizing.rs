@@ -1,4 +1,4 @@
-//! Taking a new size of the terminal, and asking a terminal that tells of it late.
+//! Handles a new size of the terminal, and queries a terminal that reports it late.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ impl Ui {
         self.terminal.tty.ask(b"\x1b[18t");
     }
 
-    /// Tells whether the next frame may be written; where it may not, the terminal was asked.
+    /// Returns true if the next frame may be written; otherwise the terminal was queried.
     pub(super) fn may_paint(&mut self) -> bool {
         if !self.sizes.asks || std::mem::take(&mut self.sizes.is_sure) || !self.screen.stirs() {
             return true;
@@ -25,7 +25,7 @@ impl Ui {
         false
     }
 
-    /// The terminal may have another size.
+    /// Handles a possible change of the terminal's size.
     pub(super) fn resize(&mut self) {
         if self.resize_viewer() {
             return;
@@ -37,7 +37,7 @@ impl Ui {
         }
     }
 
-    /// Takes the answer of a terminal that was asked for its size.
+    /// Handles the reply to a query of the size.
     pub(super) fn told_size(&mut self, rows: usize, columns: usize) {
         self.sizes.asked = None;
         let (plain, turned, known) = (Size::new(columns, rows), Size::new(rows, columns), self.terminal.tty.size());
@@ -69,7 +69,7 @@ impl Ui {
     pub(super) fn follow_sizes(&mut self, now: Instant) {
         let [changed, place, asked] = self.sizes.due().map(|due| due.is_some_and(|due| now >= due));
         if asked {
-            // It is none that answers.
+            // The terminal does not support the query.
             (self.sizes.asks, self.sizes.asked) = (false, None);
             self.take_size(self.terminal.tty.size());
         }
@@ -89,7 +89,7 @@ impl Ui {
         }
     }
 
-    /// Writes the end of the session anew for a size that was taken, where that is wanted and can be.
+    /// Draws the end of the session again for a new size, if that is enabled and possible.
     pub(super) fn rebuild(&mut self) {
         if self.tui.resize == TuiResize::Rebuild && std::mem::take(&mut self.sizes.is_new) && self.may_erase().is_ok() {
             self.redraw_all();

@@ -1,4 +1,4 @@
-//! From Enter to the agent: prompts on their way, commands, and taking back what has not begun.
+//! Submits the text in the editor: sends prompts, runs commands, and returns prompts that have not begun.
 
 use sinew_agent::agent::Delivery;
 use sinew_tools::tool::Updates;
@@ -16,7 +16,7 @@ use crate::modes::interactive::submit::{self, Submission};
 use crate::modes::interactive::transcript;
 
 impl Ui {
-    /// Takes a text that was sent.
+    /// Submits a text.
     pub(super) fn submit(&mut self, text: String, delivery: Delivery) {
         match self.conversation.submit(text, delivery) {
             Some(text) => self.carry_out(text),
@@ -24,14 +24,14 @@ impl Ui {
         }
     }
 
-    /// Hands over what waits, as far as it may go on.
+    /// Sends waiting prompts, as far as they may continue.
     pub(super) fn hand_over(&mut self) {
         while let Some(text) = self.conversation.next() {
             self.carry_out(text);
         }
     }
 
-    /// Does what a text asks for that is no prompt; a prompt that no model could answer comes back.
+    /// Executes a text that is not a prompt. A prompt without a model returns to the editor.
     fn carry_out(&mut self, text: String) {
         let (control, mailbox) = self.conversation.handles();
         match self.conversation.read(&text) {
@@ -60,10 +60,10 @@ impl Ui {
         self.conversation.remember(text);
     }
 
-    /// Does what a slash command asks for: what the screen does itself, else what runs elsewhere.
+    /// Executes a slash command: directly if the screen implements it, otherwise in the background.
     ///
     /// # Errors
-    /// The screen refuses it; its text goes back to the editor.
+    /// Returns an error if the screen refuses the command; its text then returns to the editor.
     fn command(&mut self, row: &'static Row, arguments: &str) -> Result<(), String> {
         match (row.verb, arguments) {
             (Verb::Redraw, what) => self.redraw(what)?,
@@ -107,12 +107,12 @@ impl Ui {
         Ok(())
     }
 
-    /// Tells whether something goes on that Esc ends.
+    /// Returns true if work is running that Esc stops.
     pub(super) fn is_busy(&self) -> bool {
         self.conversation.is_busy() || self.conversation.is_at_work() || !self.panels.is_empty()
     }
 
-    /// Ends what goes on, and takes back what was sent and has not begun, oldest first.
+    /// Stops the running work, and returns prompts that have not begun to the editor, oldest first.
     pub(super) fn interrupt(&mut self) {
         self.panels.drain(..).for_each(Panel::refuse);
         let waiting = self.conversation.interrupt();
@@ -121,8 +121,8 @@ impl Ui {
         }
     }
 
-    /// Keeps what is being written and what was put aside, for whoever goes on with the session; without a session file it
-    /// is in the history.
+    /// Stores the draft and the stashed drafts for the next process that continues the session; without a session file,
+    /// in the history.
     pub(super) fn keep_draft(&mut self) {
         let aside = self.stash.take();
         let draft = self.editor.text();

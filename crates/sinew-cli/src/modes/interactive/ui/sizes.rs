@@ -1,45 +1,45 @@
 //! The size of the terminal, as far as it is known.
 //!
-//! A multiplexer lays its rows out anew first and tells of it later: tmux up to a quarter of a second later, where sizes
-//! follow one another. A frame for the size of before would be read for the new one, and rows would be lost. So tmux is
-//! asked before each frame that changes more than the row of the cursor, and its answer counts.
+//! A multiplexer first lays out its rows for a new size and reports it later: tmux up to a quarter of a second later,
+//! if sizes change repeatedly. A frame for the old size would be interpreted with the new one, and rows would be lost.
+//! Therefore tmux is queried before each frame that changes more than the row of the cursor, and its reply is used.
 
 use std::time::{Duration, Instant};
 
-/// Silence after the last change of size before the screen is laid out anew.
+/// The time without a change of the size after which the screen is laid out again.
 const SETTLE: Duration = Duration::from_millis(30);
-/// The time that the terminal may take to say where the cursor is.
+/// The time limit for a report of the cursor position.
 const CURSOR: Duration = Duration::from_millis(150);
-/// Time after a change in which the next one belongs to it: somebody drags a border.
+/// The time after a change within which the next change belongs to the same resize, such as dragging a border.
 const DRAG: Duration = Duration::from_millis(300);
-/// Silence after such a change. A frame that is on its way when tmux takes another size is read for the wrong one: the fewer
-/// of them are sent while a border is dragged, the better.
+/// The time without a change after which the screen is laid out again while a border is dragged. A frame that is being
+/// transferred when tmux changes its size is interpreted with the wrong one, so fewer frames are better.
 const DRAG_SETTLE: Duration = Duration::from_millis(120);
 
-/// The size as the terminal tells it.
+/// The size according to the terminal.
 pub(super) struct Sizes {
-    /// The terminal is asked before frames.
+    /// True if the terminal is queried before frames.
     pub(super) asks: bool,
-    /// It was asked at that time.
+    /// The time of the pending query.
     pub(super) asked: Option<Instant>,
-    /// Its answers name the columns first, as those of tmux 3.3 do; none: none of them has told.
+    /// True if its replies contain the columns first, as in tmux 3.3; `None` if that is unknown yet.
     pub(super) is_turned: Option<bool>,
-    /// It has answered: the next frame has the right size.
+    /// True if it has replied, so that the next frame has the correct size.
     pub(super) is_sure: bool,
-    /// The last change; it waits for the next one.
+    /// The time of the last change, while a further one may follow.
     pub(super) changed: Option<Instant>,
-    /// The time of the last change, also of one that was followed.
+    /// The time of the last change, including completed ones.
     last: Option<Instant>,
-    /// It came shortly after another one.
+    /// True if the change followed shortly after another one.
     is_dragged: bool,
-    /// It was not written anew since it changed.
+    /// True if the screen was not drawn since the size changed.
     pub(super) is_new: bool,
-    /// The place of the cursor was asked for at that time.
+    /// The time of the pending query of the cursor position.
     pub(super) place: Option<Instant>,
 }
 
 impl Sizes {
-    /// `asks`: the terminal is a tmux.
+    /// Creates the state. `asks` says that the terminal is tmux.
     pub(super) fn new(asks: bool) -> Sizes {
         Sizes {
             asks,
@@ -54,13 +54,13 @@ impl Sizes {
         }
     }
 
-    /// Takes a change, which is followed when nothing more has changed for a while.
+    /// Records a change. It is applied when no further change follows for a while.
     pub(super) fn change(&mut self, now: Instant) {
         self.is_dragged = self.last.is_some_and(|last| now < last + DRAG);
         (self.last, self.changed, self.place, self.is_new) = (Some(now), Some(now), None, true);
     }
 
-    /// The times at which something is due.
+    /// Returns the deadlines.
     pub(super) fn due(&self) -> [Option<Instant>; 3] {
         let after = |at: Option<Instant>, limit: Duration| at.map(|at| at + limit);
         let settle = if self.asks && self.is_dragged { DRAG_SETTLE } else { SETTLE };

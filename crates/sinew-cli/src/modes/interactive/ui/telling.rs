@@ -1,4 +1,4 @@
-//! Telling beside the rows: the terminal, the user about it, and the command of the status.
+//! Output outside of the rows: announcements by the terminal, and the status command.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::modes::interactive::pictures::Drawing;
 use crate::modes::interactive::{characters, status_command, transcript};
 
 impl Ui {
-    /// Gives the command of the status what has changed.
+    /// Starts the status command if its input has changed.
     pub(super) fn ask_status(&mut self, state: State, width: usize, now: Instant) {
         if !self.status.command.is_set() || self.status.facts.told.is_null() {
             return;
@@ -38,22 +38,22 @@ impl Ui {
         }
     }
 
-    /// Tells the terminal something beside its screen.
+    /// Writes a sequence that does not belong to the screen.
     pub(super) fn tell_terminal(&mut self, text: &str) {
         let bytes = characters::limited(text, self.screen.options().characters);
         self.terminal.tty.write(bytes.as_bytes());
     }
 
-    /// The way in which a terminal of this name shows pictures, if any.
+    /// Returns how a terminal with this name shows images; `None` if it does not support them.
     pub(super) fn drawing(&self, name: &str) -> Option<Drawing> {
         let environment = &self.conversation.control.app.startup.environment;
         let around = || Drawing::around_tmux(|name| environment.get(name));
         let drawing = Drawing::by_name(name).or_else(|| around().filter(|_| self.terminal.tty.passes()));
-        // The number of a picture is a colour of its cells: all colours have to be there.
+        // The id of an image is encoded as the colour of its cells, which requires true colour.
         drawing.filter(|drawing| *drawing == Drawing::Rows || self.screen.options().depth == Depth::True)
     }
 
-    /// Takes the characters that the terminal shows.
+    /// Applies the characters that the terminal can show.
     pub(super) fn take_characters(&mut self, characters: Characters) {
         self.screen.set_options(ScreenOptions { characters, ..self.screen.options() });
         self.warn_of_characters();

@@ -1,4 +1,5 @@
-//! The view of the whole conversation, on the terminal's other screen. What happens meanwhile is shown afterwards.
+//! The view of the whole conversation on the terminal's alternate screen. Changes during that time are shown
+//! afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,27 +14,27 @@ use crate::modes::interactive::mailbox::{Message, Searched};
 use crate::modes::interactive::session_passages::SessionPassages;
 use crate::modes::interactive::transcript;
 
-/// A view that is open, and the screen that it is painted on.
+/// An open view, and its screen.
 pub(super) struct OpenViewer {
     viewer: Viewer,
     screen: Screen,
-    /// A search that goes on, as long as this says so.
+    /// True while a search is running; `None` if there is none.
     searches: Option<Arc<AtomicBool>>,
 }
 
 impl OpenViewer {
-    /// Ends a search that goes on; false where there is none.
+    /// Stops a running search; returns false if there is none.
     fn end_search(&mut self) -> bool {
         self.searches.take().inspect(|goes_on| goes_on.store(false, Ordering::Relaxed)).is_some()
     }
 
-    /// Shows a note in place of the keys.
+    /// Shows a note instead of the keys.
     pub(super) fn tell(&mut self, note: impl Into<String>) {
         self.viewer.tell(note);
     }
 }
 
-/// A prompt without the mark in front of it; anything else as it is.
+/// Removes the mark before a prompt; other texts are unchanged.
 fn without_mark(part: &str) -> String {
     let is_prompt = part.starts_with("› ");
     let lines = part
@@ -43,7 +44,7 @@ fn without_mark(part: &str) -> String {
 }
 
 impl Ui {
-    /// Finds the conversation for a view of it. It comes as a message.
+    /// Collects the conversation for a view, which arrives as a message.
     pub(super) fn open_viewer(&mut self) {
         let (running, size) = (self.transcript.running_tools(&mut self.screen), self.terminal.tty.size());
         self.view_session(move |open| {
@@ -53,7 +54,7 @@ impl Ui {
         });
     }
 
-    /// Finds the source of prompts and answers for a view of it, from the newest prompt on.
+    /// Collects the source of prompts and answers for a view, starting at the newest prompt.
     pub(super) fn open_source(&mut self) {
         let size = self.terminal.tty.size();
         self.view_session(move |open| {
@@ -63,13 +64,13 @@ impl Ui {
         });
     }
 
-    /// Makes a view of the session, on a thread of its own.
+    /// Builds a view of the session on another thread.
     fn view_session(&self, make: impl FnOnce(Arc<OpenSession>) -> Viewer + Send + 'static) {
         let (open, mailbox) = (self.conversation.control.session(), self.conversation.mailbox.clone());
         self.conversation.runtime.spawn_blocking(move || mailbox.send(Message::Viewer(Box::new(make(open)))));
     }
 
-    /// Shows the output of a command in the background, from its end on.
+    /// Shows the output of a background command, starting at its end.
     pub(super) fn view_job(&mut self, id: &str) {
         let host = Arc::clone(&self.conversation.control.session().host);
         let (mailbox, size, id) = (self.conversation.mailbox.clone(), self.terminal.tty.size(), id.to_string());
@@ -88,15 +89,15 @@ impl Ui {
         });
     }
 
-    /// Shows a view that was read.
+    /// Shows a view that was built.
     pub(super) fn show_viewer(&mut self, mut viewer: Viewer) {
-        // The size may have changed while it was made.
+        // The size may have changed while the view was built.
         let size = self.terminal.tty.size();
         if viewer.size() != size {
             viewer.resize(size);
         }
         if self.viewer.is_none() {
-            // Its place is asked for there; the other screen has another one.
+            // The position of the cursor must be queried on the main screen.
             if self.screen.is_resizing() || size != self.screen.size() {
                 let key = self.conversation.keys.short(Action::OpenTranscript);
                 return self.notify(format!("the size has just changed: {key} again"));
@@ -110,13 +111,13 @@ impl Ui {
         self.viewer = Some(OpenViewer { viewer, screen, searches: None });
     }
 
-    /// The places whose keys count in the view; none where it is not open.
+    /// Returns the contexts whose keys apply in the view; `None` if it is not open.
     pub(super) fn viewer_contexts(&self) -> Option<&'static [Context]> {
         let typing: &[Context] = &[Context::List, Context::Editor];
         self.viewer.as_ref().map(|open| if open.viewer.is_typing() { typing } else { &[Context::View] })
     }
 
-    /// Gives a key to the view. `cancels`: it is one that leaves a panel, which ends a search too.
+    /// Passes a key to the view. `cancels` says that the key closes panels, which also stops a search.
     pub(super) fn take_viewer_key(&mut self, press: Press<'_>, cancels: bool) {
         let Some(open) = &mut self.viewer else { return };
         if open.end_search() && cancels {
@@ -154,7 +155,7 @@ impl Ui {
         }
     }
 
-    /// Runs a search of the view on a thread of its own. What it finds comes as a message.
+    /// Runs a search of the view on another thread. The result arrives as a message.
     fn search_viewer(&mut self, search: Search) {
         let Some(open) = &mut self.viewer else { return };
         let goes_on = Arc::new(AtomicBool::new(true));
@@ -166,7 +167,7 @@ impl Ui {
         });
     }
 
-    /// Takes what a search has found, unless nobody waits for it any more.
+    /// Handles the result of a search, unless it is not needed any more.
     pub(super) fn searched(&mut self, Searched { search, spot, goes_on }: Searched) {
         let Some(open) = &mut self.viewer else { return };
         if open.searches.take_if(|waits| Arc::ptr_eq(waits, &goes_on)).is_some() {
@@ -174,7 +175,7 @@ impl Ui {
         }
     }
 
-    /// Closes the view and goes on with the transcript, which may have another size by now.
+    /// Closes the view and returns to the transcript, whose size may have changed.
     pub(super) fn close_viewer(&mut self) {
         if let Some(mut open) = self.viewer.take() {
             open.end_search();
@@ -183,7 +184,7 @@ impl Ui {
         }
     }
 
-    /// Lays the view out for a new size of the terminal; false where none is open.
+    /// Lays the view out for a new size of the terminal; returns false if it is not open.
     pub(super) fn resize_viewer(&mut self) -> bool {
         let Some(open) = &mut self.viewer else { return false };
         let size = self.terminal.tty.size();
@@ -195,7 +196,7 @@ impl Ui {
         true
     }
 
-    /// Paints the view; false where none is open.
+    /// Paints the view; returns false if it is not open.
     pub(super) fn paint_viewer(&mut self) -> bool {
         let Some(open) = &mut self.viewer else { return false };
         open.screen.set_chrome(open.viewer.chrome());
@@ -204,7 +205,7 @@ impl Ui {
         true
     }
 
-    /// Begins to record what the terminal is sent, from a whole screen on; ends the recording where there is one.
+    /// Begins to record the output, starting with a complete screen; if a recording is active, ends it.
     pub(super) fn record(&mut self, file: &str) {
         if self.terminal.tty.end_record() {
             return self.notify("the recording is over");

@@ -6,7 +6,7 @@ fn value(line: &[u8]) -> Value {
     serde_json::from_slice(line).unwrap()
 }
 
-/// The lines of events, in the form that is the default.
+/// Returns the lines of events in the default format.
 fn lines(events: &[Event]) -> Vec<Value> {
     let mut encoder = EventEncoder::new(false);
     events.iter().flat_map(|event| encoder.lines(event).unwrap()).map(|line| value(&line)).collect()
@@ -21,7 +21,8 @@ fn update(call: &str, text: &str) -> Event {
     }
 }
 
-/// The texts that updates of one call are written as, a `!` in front of one that takes the place of all before it.
+/// Checks the texts that are written for the updates of one call. A leading `!` marks a text that replaces the previous
+/// ones.
 #[track_caller]
 fn check(results: &[&str], expect: &[&str]) {
     let events: Vec<Event> = results.iter().map(|text| update("1", text)).collect();
@@ -42,9 +43,9 @@ fn an_update_of_a_call_holds_what_is_new() {
     check(&["a\n", "a\nb\n", "a\nb\n", "a\nb\nc"], &["a\n", "b\n", "", "c"]);
     check(&["é", "éé日", "éé日本"], &["é", "é日", "本"]);
     check(&["10%", "20%", "20% of 3", ""], &["10%", "!20%", " of 3", "!"]);
-    // A short match by chance does not continue the text.
+    // A short accidental match does not count as a continuation.
     check(&["Step 1", "1 of 2"], &["Step 1", "!1 of 2"]);
-    // The end of a long output: what went out of it in front is not written again.
+    // The end of a long output: lines that were dropped at the start do not cause a repetition.
     let row = |from: usize, to: usize| (from..to).map(|at| format!("line {at}\n")).collect::<String>();
     check(
         &[&row(0, 500), &row(100, 510), &row(2_000, 2_500)],
@@ -86,7 +87,7 @@ fn the_overlap_is_the_longest_one() {
     }
 }
 
-/// A run of an answer with text and a call, whose result is long too; the words of the answer come in `pieces`.
+/// Returns a run of an answer with text and a call with a long result; the words of the answer arrive in `pieces`.
 fn run(bytes: usize, pieces: usize, calls: usize) -> Vec<Event> {
     let text = "words \"and\" more words ".repeat(bytes / 23 + 1);
     let mut blocks = vec![Block::text(&text)];
@@ -141,7 +142,7 @@ fn run(bytes: usize, pieces: usize, calls: usize) -> Vec<Event> {
     events
 }
 
-/// Bytes of the messages of a run, as they are in a session.
+/// Returns the number of bytes in the messages of a run, as in a session.
 fn content(events: &[Event]) -> usize {
     let Some(Event::AgentEnd { messages }) = events.last() else { panic!() };
     messages.iter().map(|message| serde_json::to_vec(message).unwrap().len()).sum()
@@ -152,7 +153,7 @@ fn written(events: &[Event], snapshots: bool) -> usize {
     events.iter().flat_map(|event| encoder.lines(event).unwrap()).map(|line| line.len() + 1).sum()
 }
 
-/// Bytes of a line beside what it is about.
+/// The number of bytes of a line in addition to its content.
 const FRAME: usize = 256;
 
 #[test]
@@ -174,7 +175,7 @@ fn snapshots_are_the_events_themselves() {
     for event in &events {
         assert_eq!(encoder.lines(event).unwrap(), [serde_json::to_vec(event).unwrap()]);
     }
-    // They repeat what they are about: the law above does not hold for them, and so it says something.
+    // Snapshots repeat the content, so they exceed the limit above, which shows that the limit is meaningful.
     assert!(written(&events, true) > 4 * content(&events) + FRAME * events.len());
 }
 
@@ -183,7 +184,7 @@ fn every_fact_is_written_once() {
     let events = run(100, 3, 1);
     let lines = lines(&events);
     let of = |kind: &str| lines.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
-    // The deltas are the text and the arguments.
+    // The deltas contain the text and the arguments.
     let deltas = |kind: &str| -> String {
         let steps = of("message_update").into_iter().map(|line| &line["assistantMessageEvent"]);
         steps.filter(|step| step["type"] == kind).filter_map(|step| step["delta"].as_str()).collect()
@@ -193,7 +194,7 @@ fn every_fact_is_written_once() {
     assert_eq!(deltas("text_delta"), answer.text());
     let call = answer.tool_calls().next().unwrap();
     assert_eq!(deltas("toolcall_delta"), call.arguments.to_string());
-    // Ends of blocks name them, ends of messages hold them whole.
+    // The ends of blocks only identify the block; the ends of messages contain the complete message.
     let steps = of("message_update");
     assert!(
         steps
@@ -204,7 +205,7 @@ fn every_fact_is_written_once() {
     assert_eq!(ended["assistantMessageEvent"]["toolCall"], json!({"type": "toolCall", "id": "0", "name": "write"}));
     let whole: Vec<Value> = messages.iter().map(|message| json!(message)).collect();
     assert_eq!(of("message_end").iter().map(|line| line["message"].clone()).collect::<Vec<_>>(), whole);
-    // Every other event names messages by their small fields.
+    // Every other event only contains the identifying fields of messages.
     let named = &of("agent_end")[0]["messages"];
     assert_eq!(named[1]["stopReason"], whole[1]["stopReason"]);
     assert_eq!((&named[2]["role"], &named[2]["toolCallId"]), (&json!("toolResult"), &json!("0")));
@@ -212,7 +213,7 @@ fn every_fact_is_written_once() {
     assert_eq!(of("turn_end")[0]["toolResults"][0], named[2]);
     assert_eq!(of("message_start")[0]["message"], named[0]);
     assert!(named.as_array().unwrap().iter().all(|message| message.get("content").is_none()));
-    // A call has its arguments at its start and its result at its end.
+    // A call has its arguments in the start event and its result in the end event.
     assert_eq!(of("tool_execution_start")[0]["args"], call.arguments);
     assert_eq!(of("tool_execution_end")[0]["result"]["content"], whole[2]["content"]);
 }
