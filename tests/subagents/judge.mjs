@@ -12,10 +12,13 @@ const short = (value, limit = 300) => {
 
 const eventsOf = ({ entries }) => entries.map(({ value }) => value).filter((value) => !("did" in value));
 
-/** The events of the type that a pattern names, for a message. */
+/** What was printed last that is no event: warnings and errors. */
+const lastWords = ({ printed }) => short(printed.split("\n").filter((line) => line && !line.startsWith("{")).slice(-4).join(" ") || "(nothing but events)");
+
+/** Events of the type that a pattern names, for a message. Of messages there are too many. */
 function similar(pattern, events) {
-  const alike = events.filter(({ type }) => type === pattern.type && type !== "message_update");
-  return alike.length === 0 ? "" : `; of this type:\n${alike.slice(0, 12).map((event) => `      ${short(event, 700)}`).join("\n")}`;
+  const alike = events.filter(({ type }) => type === pattern.type && !type.startsWith("message_"));
+  return alike.slice(0, 6).map((event) => `\n      ${short(event, 500)}`).join("");
 }
 
 /** The messages in the session files of a child, all starts of the program together. */
@@ -50,7 +53,7 @@ function judgeOrder({ order }, { played }) {
 }
 
 function judgeExit({ exit }, { played }) {
-  return fits(exit, played.exit) ? [] : [`exit ${played.exit}, expected ${short(exit)}; at its end: ${short(played.printed.slice(-700), 700)}`];
+  return fits(exit, played.exit) ? [] : [`exit ${played.exit}, expected ${short(exit)}; it printed: ${lastWords(played)}`];
 }
 
 function judgeFile({ file, is, contains, absent }, { stage }) {
@@ -68,7 +71,7 @@ function judgeRequests({ requests }, { stage, played }) {
 }
 
 function judgeText({ "text contains": text }, { played }) {
-  return played.printed.includes(text) ? [] : [`"${text}" was not printed; printed: ${short(played.printed.slice(-700), 700)}`];
+  return played.printed.includes(text) ? [] : [`"${text}" was not printed; it printed: ${lastWords(played)}`];
 }
 
 async function judgeRun({ run }, { stage }) {
@@ -155,4 +158,11 @@ export async function judge(run, stage, played) {
   // One after another: `processes` waits, and lines of bash must not change what others look at.
   for (const expected of run.expect) failures.push(...(await judgeOne(expected, context)));
   return failures;
+}
+
+/** Lanes whose turns were not all asked for, as texts such as `One: 1 of 3 turns`. A story that fits may do so because a part of it never began. */
+export function unplayedLanes(run, stage, played) {
+  const lanes = run.script.filter(({ type }) => type === "turn").map(({ lane = "main" }) => lane);
+  const counts = [...new Set(lanes)].map((lane) => [lane, requestsOf(lane, stage, played), lanes.filter((each) => each === lane).length]);
+  return counts.filter(([, asked, turns]) => asked < turns).map(([lane, asked, turns]) => `${lane}: ${asked} of ${turns} turns`);
 }

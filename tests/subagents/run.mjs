@@ -33,5 +33,7 @@ for (const { id, kind, failures } of failed) {
 const unexpected = failed.filter(({ id }) => !(id in known)).map(({ id }) => id);
 const mended = results.filter(({ id, failures }) => id in known && failures.length === 0).map(({ id }) => id);
 console.log(`\n${results.length - failed.length} fit, ${failed.length} failed, ${unexpected.length} of them not in known.json`);
+const partial = results.filter(({ failures, unplayed }) => failures.length === 0 && unplayed.length > 0);
+for (const { id, unplayed } of partial) console.log(`fits, but not all of it was played: ${id} (${unplayed.join(", ")})`);
 if (mended.length > 0) console.log(`in known.json, but they fit: ${mended.join(", ")}`);
 process.exitCode = unexpected.length + mended.length > 0 ? 1 : 0;

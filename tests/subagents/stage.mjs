@@ -42,11 +42,8 @@ export function runLine({ root, env }, line) {
   });
 }
 
-/**
- * Sets up a story: its folders `root`, `home` and `out` below `folder`, its files, and the environment of its programs.
- * Fails if a line of `setup` does.
- */
-export async function openStage(story) {
+/** Creates the folders `root`, `home` and `out` of a story below `folder`, its files, and the environment of its programs. */
+export function openStage(story) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "story-")));
   const [root, home, out] = ["root", "home", "out"].map((name) => join(folder, name));
   for (const each of [root, home, out]) mkdirSync(each);
@@ -58,11 +55,15 @@ export async function openStage(story) {
   if (story.settings) writeFiles(home, { "agent/settings.json": story.settings });
   writeFiles(root, story.files);
   writeFiles(join(root, ".sinew", "agents"), story.agents);
-  for (const line of story.setup ?? []) {
-    const { code, printed } = await runLine(stage, line);
-    if (code !== 0) throw new Error(`setup of ${story.id} failed with ${code}: ${line}\n${printed}`);
-  }
   return stage;
+}
+
+/** Runs lines of bash, one after another. Fails if one of them does. */
+export async function runSetup(stage, lines = []) {
+  for (const line of lines) {
+    const { code, printed } = await runLine(stage, line);
+    if (code !== 0) throw new Error(`the setup failed with ${code}: ${line}\n${printed}`);
+  }
 }
 
 /** Writes a script of model answers beside the root. Returns its path. */
