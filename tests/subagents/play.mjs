@@ -11,6 +11,9 @@ import { PROGRAM, runLine, writeScript } from "./stage.mjs";
 /** The time of a story, in ms. */
 const LIMIT = 60_000;
 
+/** The time for the end of stdout after the end of the program, in ms. */
+const DRAIN = 1_000;
+
 const MODES = { print: ["-p"], "print-json": ["--mode", "json", "-p"], "print-object": ["--output", "json", "-p"], rpc: ["--mode", "rpc"] };
 
 /** Events and deeds with the time of each, and those that wait for one. */
@@ -91,10 +94,13 @@ function send(game, command) {
   game.child.stdin.write(`${JSON.stringify({ id, ...command })}\n`);
 }
 
-/** Answers the newest question that fits and is open. */
+/** The newest question that fits and has no answer yet. */
+function openQuestion(game, timeline, pattern) {
+  return timeline.entries.findLast(({ value }) => value.type === "extension_ui_request" && fits(pattern, value) && !game.answered.has(value.id))?.value;
+}
+
 function answer(game, timeline, { after, do: _do, wait: _wait, ...reply }) {
-  const asked = timeline.entries.filter(({ value }) => value.type === "extension_ui_request" && fits(after, value) && !game.answered.has(value.id));
-  const { id } = asked.at(-1).value;
+  const { id } = openQuestion(game, timeline, after);
   game.answered.add(id);
   game.child.stdin.write(`${JSON.stringify({ type: "extension_ui_response", id, ...reply })}\n`);
 }
@@ -139,6 +145,7 @@ async function takeStep(step, context, signal) {
   const { timeline, stage, game } = context;
   const after = step.after ?? {};
   if ("exists" in after) await fileExists(join(stage.out, after.exists), stage.out, signal);
+  else if (step.do === "answer") await timeline.until(() => openQuestion(game, timeline, after), signal);
   else await timeline.until(() => timeline.entries.some(({ value }) => fits(after, value)), signal);
   if (step.wait) await pause(step.wait, undefined, { signal });
   const name = step.do in DEEDS ? step.do : step.do.split(" ")[0];
@@ -187,6 +194,16 @@ function control(game, timeline, run, signal) {
   );
 }
 
+/** Waits for what the program wrote last; not long, because a process that remains may hold the pipe open. */
+async function drain(game) {
+  const drained = new AbortController();
+  const late = pause(DRAIN, undefined, { signal: drained.signal }).catch((error) => {
+    if (!drained.signal.aborted) throw error;
+  });
+  await Promise.race([game.closed, late]);
+  drained.abort();
+}
+
 /**
  * Runs one start of the program to its end. `run` has `name`, `mode`, `prompt`, `script`, and optionally `args`, `cwd`, `meanwhile`.
  *
@@ -202,14 +219,14 @@ export async function play(stage, run) {
   }, LIMIT);
   const client = game.rpc ? control(game, timeline, run, ended.signal) : undefined;
   const steps = takeSteps(run.meanwhile ?? [], { stage, game, timeline }, ended.signal);
-  // A failed step must not wait for the end of the program.
-  await Promise.race([game.exited, steps.then(() => game.exited)]);
-  clearTimeout(late);
-  // A process that remains may hold the pipe open.
-  const drained = new AbortController();
-  await Promise.race([game.closed, pause(1_000, undefined, { signal: drained.signal }).catch((error) => error)]);
-  drained.abort();
-  ended.abort(new Error("the program ended"));
+  try {
+    // A failed step must not wait for the end of the program.
+    await Promise.race([game.exited, steps.then(() => game.exited)]);
+    await drain(game);
+  } finally {
+    clearTimeout(late);
+    ended.abort(new Error("the program ended"));
+  }
   const missed = await steps;
   await client;
   if (missed) game.errors.push(`a step was not taken: ${JSON.stringify(missed)}`);
