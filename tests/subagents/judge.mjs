@@ -162,7 +162,9 @@ export async function judge(run, stage, played) {
 
 /** Lanes whose turns were not all asked for, as texts such as `One: 1 of 3 turns`. A story that fits may do so because a part of it never began. */
 export function unplayedLanes(run, stage, played) {
-  const lanes = run.script.filter(({ type }) => type === "turn").map(({ lane = "main" }) => lane);
+  // Without events nothing tells of the requests of the main session.
+  const countable = (lane) => lane !== "main" || played.entries.length > 0;
+  const lanes = run.script.filter(({ type }) => type === "turn").map(({ lane = "main" }) => lane).filter(countable);
   const counts = [...new Set(lanes)].map((lane) => [lane, requestsOf(lane, stage, played), lanes.filter((each) => each === lane).length]);
   return counts.filter(([, asked, turns]) => asked < turns).map(([lane, asked, turns]) => `${lane}: ${asked} of ${turns} turns`);
 }
