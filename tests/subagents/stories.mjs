@@ -1,0 +1,54 @@
+// Stories of sessions with children: each is set up in folders of its own, run with a scripted model, and judged.
+import { judge, unplayedLanes } from "./judge.mjs";
+import { play } from "./play.mjs";
+import { closeStage, openStage, runSetup } from "./stage.mjs";
+
+export { PROGRAM, loadStories } from "./stage.mjs";
+
+/** The starts of the program in a story: the first, and `again` where the story has it. */
+function runsOf({ script, mode, prompt, args, cwd, meanwhile, expect, again }) {
+  const first = { name: "script", script, mode, prompt, args, cwd, meanwhile, expect };
+  return again ? [first, { name: "again", mode, cwd, ...again }] : [first];
+}
+
+/**
+ * Runs a story and returns `{id, kind, failures, unplayed, printed, folder, ms}`. `failures` are texts, none if the story fits; `unplayed` names lanes whose
+ * turns were not all asked for. Every process of the story is gone afterwards, and its folder is deleted unless `keep`. Fails if a line of `setup` does.
+ */
+export async function runStory(story, { keep = false } = {}) {
+  const began = performance.now();
+  const failures = [];
+  const unplayed = [];
+  const printed = [];
+  const stage = openStage(story);
+  try {
+    await runSetup(stage, story.setup);
+    for (const run of runsOf(story)) {
+      const played = await play(stage, run);
+      printed.push(played.printed);
+      const found = await judge(run, stage, played);
+      failures.push(...found.map((text) => (run.name === "again" ? `second start: ${text}` : text)));
+      unplayed.push(...unplayedLanes(run, stage, played));
+    }
+  } finally {
+    await closeStage(stage, { keep });
+  }
+  return { id: story.id, kind: story.kind, failures, unplayed, printed, folder: stage.folder, ms: performance.now() - began };
+}
+
+/** Runs stories, `atOnce` at a time, and calls `report` with the result of each. Returns the results in the order of the stories; an error is a failure. */
+export async function runStories(stories, { atOnce = 2, report = () => {}, ...options } = {}) {
+  const results = [];
+  let next = 0;
+  const worker = async () => {
+    while (next < stories.length) {
+      const index = next++;
+      const { id, kind } = stories[index];
+      const broken = (error) => ({ id, kind, failures: [`it could not be run: ${error.stack}`], unplayed: [], printed: [], folder: "", ms: 0 });
+      results[index] = await runStory(stories[index], options).catch(broken);
+      report(results[index]);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return results;
+}
