@@ -20,7 +20,7 @@ const GIB = 1024 ** 3;
 /** Test files of Node that run against the agent's program. */
 const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/serving", "guide/guide"].map((name) => `tests/${name}.test.mjs`);
 /** Test files of Node beside those of the packages. */
-const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/examples/examples.test.mjs", "tests/release/release.test.mjs"];
+const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/examples/examples.test.mjs", "tests/release/release.test.mjs", "tests/subagents/patterns.test.mjs"];
 
 /** Agents of the npm registry, which are installed on our packages. */
 const OVERRIDE_TESTS = ["oh-my-pi", "pi", "qwen-code", "types"].map((name) => `tests/overrides/${name}.test.mjs`);

@@ -63,6 +63,7 @@ const MENU = [
         ["docs/agent/permissions.md", "agent/permissions", "Permissions"],
         ["docs/agent/sandbox.md", "agent/sandbox", "Sandbox"],
         ["docs/agent/plan.md", "agent/plan", "Plan mode"],
+        ["docs/agent/subagents.md", "agent/subagents", "Subagents"],
         ["docs/agent/sessions.md", "agent/sessions", "Sessions"],
         ["docs/agent/undo.md", "agent/undo", "Undo"],
         ["docs/agent/acp.md", "agent/acp", "Use it in an editor"],

@@ -6,8 +6,6 @@ use serde_json::Value;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block};
 
-use crate::subagent::ChildState;
-
 /// An event of a session. In JSON, `type` is its name in snake_case; the other keys are camelCase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -219,8 +217,8 @@ pub enum Event {
         parent_tool_call_id: String,
         /// The name of its agent.
         agent: String,
-        /// Its final state.
-        state: ChildState,
+        /// Its final state: `completed`, `failed`, `aborted`, `over_budget` or `skipped`.
+        state: &'static str,
         /// The number of its answers.
         turns: usize,
         /// The sum of its tokens.
@@ -450,7 +448,7 @@ mod tests {
                 id: text(),
                 parent_tool_call_id: text(),
                 agent: text(),
-                state: ChildState::Completed,
+                state: "completed",
                 turns: 1,
                 tokens: 2,
                 cost: 0.5,

@@ -8,8 +8,7 @@ use super::definition::AgentSource;
 use crate::agent::TokenCounts;
 
 /// The state of a child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildState {
     /// Waits for its turn.
     Queued,
@@ -28,6 +27,15 @@ pub enum ChildState {
 }
 
 impl ChildState {
+    /// Returns the name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ChildState::OverBudget => "over_budget",
+            other => other.as_str(),
+        }
+    }
+
     /// Returns the word for people and models.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -40,6 +48,12 @@ impl ChildState {
             ChildState::OverBudget => "over budget",
             ChildState::Skipped => "skipped",
         }
+    }
+}
+
+impl Serialize for ChildState {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -117,8 +131,9 @@ pub fn report(results: &[ChildResult]) -> String {
         }
         if result.turns > 0 {
             let ChildResult { turns, tokens, cost, duration_ms, .. } = result;
+            let noun = if *turns == 1 { "turn" } else { "turns" };
             let seconds = *duration_ms as f64 / 1_000.0;
-            let _ = write!(text, "\n[{turns} turns, {tokens} tokens, ${cost:.4}, {seconds:.1} s]");
+            let _ = write!(text, "\n[{turns} {noun}, {tokens} tokens, ${cost:.4}, {seconds:.1} s]");
         }
     }
     text

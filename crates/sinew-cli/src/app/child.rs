@@ -50,7 +50,7 @@ impl App {
                 host.enter_confinement(confinement);
             }
         }
-        let servers = self.servers(&mut session, &before, &host);
+        let servers = self.servers(&mut session, &before, &host, &definition.disallowed_tools);
         let mut tools = self.child_tools(parent, definition, &host, servers.as_ref())?;
         tools.retain(|tool| !is_read_only || may_plan(&**tool, is_enforced));
         if tools.is_empty() {

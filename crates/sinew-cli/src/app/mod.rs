@@ -229,7 +229,7 @@ impl App {
         if let Some(list) = session.todo(&sinew_tools::names_of(ToolKind::Plan).collect::<Vec<_>>()).map_err(failed)? {
             host.restore_todo(&list);
         }
-        let servers = self.servers(&mut session, &before, &host);
+        let servers = self.servers(&mut session, &before, &host, &[]);
         let toolset = self.toolset(&host, servers.as_ref())?;
         let loaded = self.resources();
         host.set_resources(Arc::clone(&loaded.resources) as _);
@@ -289,8 +289,14 @@ impl App {
 
     /// Returns the tools of MCP servers for a session. The selection in the cached prefix is recorded in the session,
     /// so that it is the same when the session is opened again.
-    fn servers(&self, session: &mut Session, before: &Conversation, host: &Host) -> Option<Arc<SessionServers>> {
-        let servers = self.session_servers(host, before.mcp_front.clone())?;
+    fn servers(
+        &self,
+        session: &mut Session,
+        before: &Conversation,
+        host: &Host,
+        without: &[String],
+    ) -> Option<Arc<SessionServers>> {
+        let servers = self.session_servers(host, before.mcp_front.clone(), without)?;
         if before.mcp_tools.as_ref() != Some(&servers.names()) || before.mcp_front != Some(servers.record()) {
             record_front(session, Some(&servers));
         }
@@ -300,7 +306,7 @@ impl App {
     /// Recomputes which server tools are in the cached prefix of the session's requests, and records the result.
     /// Returns false if nothing changed.
     pub(crate) fn renew_servers(&self, open: &OpenSession) -> bool {
-        let renewed = self.session_servers(&open.host, None);
+        let renewed = self.session_servers(&open.host, None, &[]);
         let front = |servers: Option<&Arc<SessionServers>>| servers.map(|servers| servers.record());
         if front(renewed.as_ref()) == front(open.servers().as_ref()) {
             return false;
@@ -310,17 +316,24 @@ impl App {
         true
     }
 
-    fn session_servers(&self, host: &Host, recorded: Option<serde_json::Value>) -> Option<Arc<SessionServers>> {
+    fn session_servers(
+        &self,
+        host: &Host,
+        recorded: Option<serde_json::Value>,
+        without: &[String],
+    ) -> Option<Arc<SessionServers>> {
         if self.mcp.is_empty() {
             return None;
         }
         let Startup { args, settings, .. } = &self.startup;
+        let mut excluded = args.tools.without.clone().unwrap_or_else(|| settings.exclude_tools.clone());
+        excluded.extend_from_slice(without);
         Some(SessionServers::new(SessionParts {
             manager: Arc::clone(&self.mcp),
             artifacts: Arc::clone(host.artifacts()),
             secrets: Some(self.models.secrets()),
             resize: host.resizes_pictures(),
-            excluded: args.tools.without.clone().unwrap_or_else(|| settings.exclude_tools.clone()),
+            excluded,
             recorded,
         }))
     }

@@ -31,10 +31,8 @@ impl Group {
 
     fn of(verb: Verb) -> Group {
         match verb {
-            Verb::Plan | Verb::Todo | Verb::Jobs | Verb::Cancel | Verb::Background | Verb::Stop | Verb::Agents => {
-                Group::Work
-            }
-            Verb::Shared(Shared::Undo | Shared::Redo) => Group::Work,
+            Verb::Plan | Verb::Todo | Verb::Jobs | Verb::Cancel | Verb::Background | Verb::Stop => Group::Work,
+            Verb::Shared(Shared::Undo | Shared::Redo | Shared::Tasks | Shared::Steer) => Group::Work,
             Verb::New | Verb::Resume | Verb::Tree | Verb::Branch | Verb::Fork | Verb::Label | Verb::Move => {
                 Group::Conversation
             }
@@ -45,7 +43,7 @@ impl Group {
             Verb::Model | Verb::Thinking | Verb::Login | Verb::Logout => Group::Model,
             Verb::Shared(Shared::Usage | Shared::Context) => Group::Model,
             Verb::Tools | Verb::Trust | Verb::Reload => Group::Project,
-            Verb::Shared(Shared::Skills | Shared::Rules | Shared::Mcp) => Group::Project,
+            Verb::Shared(Shared::Skills | Shared::Rules | Shared::Mcp | Shared::Agents) => Group::Project,
             Verb::Hotkeys | Verb::Theme | Verb::Raw | Verb::Redraw | Verb::Record | Verb::Vim | Verb::Status => {
                 Group::Screen
             }

@@ -15,7 +15,6 @@ use crate::failure::Failure;
 pub(crate) enum Verb {
     /// Runs in every mode.
     Shared(Shared),
-    Agents,
     Background,
     Branch,
     Cancel,
@@ -56,6 +55,7 @@ pub(crate) enum Verb {
 /// A command that needs no person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shared {
+    Agents,
     Compact,
     Export,
     Help,
@@ -68,6 +68,8 @@ pub(crate) enum Shared {
     Usage,
     Context,
     Skills,
+    Steer,
+    Tasks,
     Undo,
 }
 
@@ -184,7 +186,9 @@ pub(crate) static COMMANDS: &[Row] = &[
     shared("redo", "", "make the changes again that the last /undo undid", Shared::Redo),
     shared("skills", "", "list the skills", Shared::Skills),
     shared("rules", "", "list the rules", Shared::Rules),
-    row("agents", "", "list the subagents", Verb::Agents, Scope::Person("subagents are not available yet in this version")),
+    shared("agents", "", "list the agents that can be started as subagents", Shared::Agents),
+    shared("tasks", "[stop ID]", "list the subagents of this session; stop ID ends one", Shared::Tasks),
+    shared("steer", "ID TEXT", "write to a subagent that works", Shared::Steer),
     shared("mcp", "[VERB NAME]", "show the MCP servers; enable, disable, reload, login, logout NAME", Shared::Mcp),
     row("reload", "", "read skills, commands, rules and keybindings.json anew", Verb::Reload, Scope::Person("each run reads everything anew")),
     row("redraw", "[all]", "paint the screen anew; with all erase what the terminal has kept above it too", Verb::Redraw, SCREEN),
@@ -319,6 +323,9 @@ impl Command {
             Shared::Context => figures::context(control),
             Shared::Undo => control.undo(Direction::Undo, &UndoArguments::parse(&self.arguments)?).await,
             Shared::Redo => control.undo(Direction::Redo, &UndoArguments::parse(&self.arguments)?).await,
+            Shared::Agents => Ok(control.agents_text()),
+            Shared::Tasks => control.tasks_command(&self.arguments),
+            Shared::Steer => control.steer_command(&self.arguments).await,
             Shared::Skills => {
                 let loaded = control.app.resources();
                 let skills = loaded.resources.skills.iter();

@@ -92,6 +92,7 @@ fn table(user: &str) -> Vec<Row> {
         ("list_checkpoints", none(), Some(&["turns", "redo"])),
         ("plan_undo", none(), Some(&["turns", "plan", "text"])),
         ("undo", none(), Some(&["turns", "plan", "done", "planned", "redo"])),
+        ("subagent_list", none(), Some(&["subagents"])),
         ("list_sessions", none(), Some(&["sessions"])),
         ("reload", none(), Some(&["warnings"])),
         ("mcp_list", none(), Some(&["servers"])),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::stage::{Ran, Stage, text};
+use crate::stage::{Ran, Stage, messages, text};
 
 /// A call of a lane's model.
 fn lane_call(lane: &str, name: &str, arguments: Value) -> Value {
@@ -201,6 +201,59 @@ fn an_abort_ends_the_children_and_their_programs() {
     }
     stage.wait_for_end_of("pid");
     assert_eq!(ends, [json!(["Two", "skipped"]), json!(["One", "aborted"])]);
+}
+
+#[test]
+fn a_client_lists_children_writes_to_one_and_ends_one() {
+    let waits = |lane: &str| {
+        let command = format!("touch ../{lane}.ready; read -r line < ../{lane}.go; echo on");
+        lane_call(lane, "bash", json!({"command": command}))
+    };
+    let tasks = json!([{"id": "One", "assignment": "a", "description": "first"}, {"id": "Two", "assignment": "b"}]);
+    let stage = script("task", tasks, &[waits("One"), waits("Two"), submits("One", json!("done"))]);
+    let (one, _two) = (stage.pipe("One.go"), stage.pipe("Two.go"));
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("prompt", json!({"message": "go"}));
+    stage.wait_for("One.ready");
+    stage.wait_for("Two.ready");
+    let listed = client.ask("subagent_list", json!({}));
+    let first = &listed["data"]["subagents"][0];
+    assert_eq!(
+        (&first["id"], &first["state"], &first["description"]),
+        (&json!("One"), &json!("running"), &json!("first"))
+    );
+    let unknown = client.ask("subagent_steer", json!({"child": "Three", "message": "x"}));
+    assert!(unknown["error"].as_str().unwrap().contains("no subagent \"Three\": One, Two"), "{unknown}");
+    assert_eq!(client.ask("subagent_steer", json!({"child": "one", "message": "look left"}))["success"], true);
+    assert_eq!(client.ask("subagent_abort", json!({"child": "Two"}))["success"], true);
+    std::fs::write(one, "go\n").unwrap();
+    let mut ends = Vec::new();
+    loop {
+        let frame = client.frame();
+        match frame["type"].as_str() {
+            Some("subagent_end") => ends.push(json!([frame["id"], frame["state"]])),
+            Some("agent_settled") => break,
+            _ => {}
+        }
+    }
+    ends.sort_by_key(|end| end.to_string());
+    assert_eq!(ends, [json!(["One", "completed"]), json!(["Two", "aborted"])]);
+    let late = client.ask("subagent_steer", json!({"child": "One", "message": "x"}));
+    assert!(late["error"].as_str().unwrap().contains("One is completed"), "{late}");
+    let file = stage.files().into_iter().find(|file| file.ends_with("One.jsonl")).unwrap();
+    let said = messages(&file);
+    assert!(said.iter().any(|(role, text)| role == "user" && text == "look left"), "{said:?}");
+}
+
+#[test]
+fn commands_list_agents_and_children() {
+    let stage = Stage::scripted(&[text("x")]);
+    let said = |command: &str| stage.play(&["-p", command]);
+    assert!(said("/agents").stdout.contains("explore: finds out"));
+    assert!(said("/tasks").stdout.contains("No subagents."));
+    assert!(said("/tasks stop X").stderr.contains("no subagent \"X\": there are none"));
+    assert!(said("/tasks now").stderr.contains("use /tasks, or /tasks stop ID"));
+    assert!(said("/steer X").stderr.contains("/steer ID TEXT"));
 }
 
 #[test]

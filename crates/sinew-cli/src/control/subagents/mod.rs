@@ -4,14 +4,17 @@
 //! a session and a shell of its own.
 
 mod run;
+mod verbs;
 
 use std::path::Path;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use sinew::base::Result;
 use sinew_agent::subagent::{ChildIds, ChildState, TaskItem};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::app::OpenSession;
 use crate::settings::Task;
@@ -23,26 +26,61 @@ pub(super) struct Subagents {
     places: Semaphore,
     /// The ids of a session's children, with the id of that session.
     ids: Mutex<Option<(String, ChildIds)>>,
+    /// All children of the program, in the order in which they were started.
+    children: Mutex<Vec<Arc<Child>>>,
 }
 
 /// A child of a call.
 struct Child {
     id: String,
+    agent: String,
     item: TaskItem,
+    /// The id of the session that started it.
+    parent: String,
     state: Mutex<ChildState>,
     /// The time of its first request.
     started: Mutex<Option<Instant>>,
+    /// Its session, while it works.
+    open: Mutex<Weak<OpenSession>>,
+    /// The numbers of its end.
+    end: Mutex<Figures>,
+    /// Ends it.
+    cancel: CancellationToken,
+}
+
+/// The use of a child so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Figures {
+    pub(crate) turns: usize,
+    pub(crate) tokens: u64,
+    pub(crate) cost: f64,
 }
 
 impl Child {
     fn state(&self) -> ChildState {
         *self.state.lock()
     }
+
+    /// Returns its use so far.
+    fn figures(&self) -> Figures {
+        let open = self.open.lock().upgrade();
+        // A session that can no longer be read has warned of that.
+        let stats = open.and_then(|open| open.agent.stats().ok());
+        match stats {
+            Some(stats) => Figures { turns: stats.assistant_messages, tokens: stats.tokens.total, cost: stats.cost },
+            None => *self.end.lock(),
+        }
+    }
 }
 
 impl Subagents {
     pub(super) fn new(settings: Task) -> Subagents {
-        Subagents { settings, places: Semaphore::new(settings.max_concurrency.max(1)), ids: Mutex::default() }
+        Subagents {
+            settings,
+            places: Semaphore::new(settings.max_concurrency.max(1)),
+            ids: Mutex::default(),
+            children: Mutex::default(),
+        }
     }
 
     /// Reserves ids in a session for these tasks.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sinew_agent::agent::{Outcome, ResolvedModel, Stop};
 use sinew_agent::event::Event;
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::mode::SessionMode;
 use super::super::{Control, ControlError};
-use super::Child;
+use super::{Child, Figures};
 use crate::app::OpenSession;
 use crate::app::child::ChildParts;
 use crate::app::task::RunsTasks;
@@ -88,8 +89,22 @@ impl Control {
         // A definition that leaves nothing to work with is an error of the call, and of no child.
         self.open(&brief, "check", &Arc::default(), true)?;
         let ids = self.subagents.reserve(&brief.parent, &request.tasks)?;
-        let child = |(id, item)| Child { id, item, state: ChildState::Queued.into(), started: None.into() };
-        let children: Vec<Child> = ids.into_iter().zip(request.tasks).map(child).collect();
+        let session = brief.parent.agent.session().id().to_string();
+        let child = |(id, item)| {
+            Arc::new(Child {
+                id,
+                item,
+                agent: brief.definition.name.clone(),
+                parent: session.clone(),
+                state: ChildState::Queued.into(),
+                started: Mutex::default(),
+                open: Mutex::default(),
+                end: Mutex::default(),
+                cancel: brief.cancel.child_token(),
+            })
+        };
+        let children: Vec<Arc<Child>> = ids.into_iter().zip(request.tasks).map(child).collect();
+        self.subagents.children.lock().extend(children.iter().cloned());
         let changed = || call.updates.send(progress(&children));
         let (brief, changed) = (&brief, &changed);
         let work = children.iter().enumerate().map(|(index, child)| async move {
@@ -145,7 +160,7 @@ impl Control {
     async fn run_child(&self, brief: &Brief, child: &Child, index: usize, changed: &(dyn Fn() + Sync)) -> ChildResult {
         let place = tokio::select! {
             biased;
-            () = brief.cancel.cancelled() => None,
+            () = child.cancel.cancelled() => None,
             place = self.subagents.places.acquire() => place.ok(),
         };
         let submission = Arc::new(Submission::new(brief.schema.clone()));
@@ -154,6 +169,8 @@ impl Control {
             None => (None, End::without_work(ChildState::Skipped, None)),
             Some(Err(error)) => (None, End::without_work(ChildState::Failed, Some(error.message))),
             Some(Ok(open)) => {
+                let open = Arc::new(open);
+                *child.open.lock() = Arc::downgrade(&open);
                 *child.state.lock() = ChildState::Running;
                 *child.started.lock() = Some(Instant::now());
                 changed();
@@ -168,7 +185,9 @@ impl Control {
         };
         drop(place);
         *child.state.lock() = end.state;
-        let result = result(brief, child, index, open.as_ref(), end);
+        let result = result(brief, child, index, open.as_deref(), end);
+        let ChildResult { turns, tokens, cost, .. } = result;
+        *child.end.lock() = Figures { turns, tokens, cost };
         if let Some(open) = open {
             tokio::task::block_in_place(|| open.host.close());
         }
@@ -176,7 +195,7 @@ impl Control {
             id: result.id.clone(),
             parent_tool_call_id: brief.call.clone(),
             agent: result.agent.clone(),
-            state: result.state,
+            state: result.state.name(),
             turns: result.turns,
             tokens: result.tokens,
             cost: result.cost,
@@ -191,7 +210,7 @@ async fn work(brief: &Brief, child: &Child, open: &OpenSession, submission: &Sub
     let mut message = assignment(brief, child, submission);
     let (mut reminders, mut limited) = (0, None);
     loop {
-        let outcome = prompt(brief, open, message).await;
+        let outcome = prompt(child, open, message).await;
         let end = |state, error: Option<String>| {
             let output = open.agent.last_text().ok().flatten().unwrap_or_default();
             End { state, limited: None, error, output }
@@ -231,13 +250,13 @@ async fn work(brief: &Brief, child: &Child, open: &OpenSession, submission: &Sub
     }
 }
 
-/// Prompts a child; the end of the call aborts it.
-async fn prompt(brief: &Brief, open: &OpenSession, message: AgentMessage) -> Result<Outcome, ControlError> {
+/// Prompts a child; the end of the call, or a person, aborts it.
+async fn prompt(child: &Child, open: &OpenSession, message: AgentMessage) -> Result<Outcome, ControlError> {
     let prompted = open.agent.prompt(vec![message], None);
     tokio::pin!(prompted);
     let outcome = tokio::select! {
         outcome = &mut prompted => outcome,
-        () = brief.cancel.cancelled() => {
+        () = child.cancel.cancelled() => {
             open.agent.abort();
             prompted.await
         }
@@ -308,8 +327,8 @@ fn keep(brief: &Brief, output: &str) -> Option<String> {
 }
 
 /// The states of a call's children, for the person who watches.
-fn progress(children: &[Child]) -> ToolOutput {
-    let line = |child: &Child| match &child.item.description {
+fn progress(children: &[Arc<Child>]) -> ToolOutput {
+    let line = |child: &Arc<Child>| match &child.item.description {
         Some(description) => format!("{} ({description}): {}", child.id, child.state().as_str()),
         None => format!("{}: {}", child.id, child.state().as_str()),
     };

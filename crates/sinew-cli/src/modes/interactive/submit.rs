@@ -304,7 +304,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
             return Err(format!("/{name} takes no argument").into());
         }
         // These run in the face itself, or are not implemented yet.
-        Verb::Agents | Verb::Hotkeys | Verb::Login | Verb::Redraw | Verb::Stash | Verb::Theme => {
+        Verb::Hotkeys | Verb::Login | Verb::Redraw | Verb::Stash | Verb::Theme => {
             return Err(match row.scope {
                 Scope::Person(way) | Scope::Screen(way) => commands::refusal(name, way),
                 Scope::Everywhere | Scope::Words => format!("/{name} is unknown: /help lists the commands"),

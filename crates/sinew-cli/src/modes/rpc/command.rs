@@ -6,7 +6,7 @@ use sinew_tools::tool::Boxed;
 
 use super::client::{Fields, Rpc};
 use super::reply::{Answer, Reply};
-use super::{mcp, model, prompt, session, shell, state, switches, tools, undo};
+use super::{mcp, model, prompt, session, shell, state, subagents, switches, tools, undo};
 
 /// A command.
 pub(super) struct Command {
@@ -87,6 +87,9 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("redo", Beside, undo::redo),
     row!("plan_undo", Beside, undo::plan),
     row!("list_checkpoints", Now, undo::list),
+    row!("subagent_list", Now, subagents::list),
+    row!("subagent_steer", Now, subagents::steer),
+    row!("subagent_abort", Now, subagents::abort),
     row!("list_sessions", Beside, session::list),
     row!("reload", Now, tools::reload),
     row!("mcp_list", Now, mcp::list),

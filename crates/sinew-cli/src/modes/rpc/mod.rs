@@ -34,6 +34,7 @@ mod reply;
 mod session;
 mod shell;
 mod state;
+mod subagents;
 mod switches;
 mod tools;
 mod ui;

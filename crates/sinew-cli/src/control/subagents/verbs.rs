@@ -1,0 +1,121 @@
+//! What a person or a client does with children: list them, write to them, end them.
+
+use sinew_agent::agent::Delivery;
+use sinew_agent::subagent::{AgentSource, ChildState};
+use sinew_llm::message::LlmMessage;
+
+use super::super::{Control, ControlError};
+use super::{Child, Figures};
+
+/// A child, for lists.
+pub(crate) struct ListedChild {
+    pub(crate) id: String,
+    pub(crate) agent: String,
+    pub(crate) description: Option<String>,
+    pub(crate) state: ChildState,
+    pub(crate) figures: Figures,
+}
+
+impl Control {
+    /// Returns the children of the current session that this program has started, oldest first.
+    pub(crate) fn children(&self) -> Vec<ListedChild> {
+        let session = self.session().agent.session().id().to_string();
+        let children = self.subagents.children.lock();
+        let own = children.iter().filter(|child| child.parent == session);
+        own.map(|child| ListedChild {
+            id: child.id.clone(),
+            agent: child.agent.clone(),
+            description: child.item.description.clone(),
+            state: child.state(),
+            figures: child.figures(),
+        })
+        .collect()
+    }
+
+    /// Writes to a child that works; it reads the message after its present tools.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such child, or it does not work.
+    pub(crate) async fn steer_child(&self, id: &str, text: &str) -> Result<(), ControlError> {
+        let child = self.child(id)?;
+        let open = child.open.lock().upgrade().filter(|_| child.state() == ChildState::Running);
+        let open = open.ok_or_else(|| format!("{} is {}: it reads no message", child.id, child.state().as_str()))?;
+        Ok(open.agent.queue(LlmMessage::user(text).into(), Delivery::Steer).await?)
+    }
+
+    /// Ends a child that works or waits.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such child, or it has ended.
+    pub(crate) fn abort_child(&self, id: &str) -> Result<(), ControlError> {
+        let child = self.child(id)?;
+        match child.state() {
+            ChildState::Queued | ChildState::Running => {
+                child.cancel.cancel();
+                Ok(())
+            }
+            state => Err(format!("{} is {} already", child.id, state.as_str()).into()),
+        }
+    }
+
+    fn child(&self, id: &str) -> Result<std::sync::Arc<Child>, ControlError> {
+        let session = self.session().agent.session().id().to_string();
+        let children = self.subagents.children.lock();
+        let own = || children.iter().filter(|child| child.parent == session);
+        let found = own().find(|child| child.id.eq_ignore_ascii_case(id));
+        found.cloned().ok_or_else(|| {
+            let known: Vec<&str> = own().map(|child| child.id.as_str()).collect();
+            let known = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
+            format!("no subagent {id:?}: {known}").into()
+        })
+    }
+
+    /// Returns the text of `/tasks`.
+    pub(crate) fn children_text(&self) -> String {
+        let children = self.children().into_iter().map(|child| {
+            let Figures { turns, tokens, cost } = child.figures;
+            let about = child.description.map(|text| format!(" · {text}")).unwrap_or_default();
+            let used = format!("{turns} turns, {tokens} tokens, ${cost:.4}");
+            format!("{} ({}): {} · {used}{about}", child.id, child.agent, child.state.as_str())
+        });
+        let lines: Vec<String> = children.collect();
+        if lines.is_empty() { "No subagents.".into() } else { lines.join("\n") }
+    }
+
+    /// Returns the text of `/agents`.
+    pub(crate) fn agents_text(&self) -> String {
+        let found = self.app.agent_definitions();
+        let lines = found.agents.iter().map(|agent| {
+            let source = match agent.source {
+                AgentSource::BuiltIn => "",
+                AgentSource::User => " (yours)",
+                AgentSource::Project => " (project)",
+            };
+            format!("{}{source}: {}", agent.name, agent.description)
+        });
+        lines.chain(found.faults.iter().cloned()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Runs `/tasks [stop ID]`.
+    ///
+    /// # Errors
+    /// Returns an error for other arguments, and as of [`Control::abort_child`].
+    pub(crate) fn tasks_command(&self, arguments: &str) -> Result<String, ControlError> {
+        match arguments.split_once(char::is_whitespace) {
+            None if arguments.is_empty() => Ok(self.children_text()),
+            Some(("stop", id)) => self.abort_child(id.trim()).map(|()| format!("{} ends.", id.trim())),
+            _ => Err(format!("/tasks {arguments}: use /tasks, or /tasks stop ID").into()),
+        }
+    }
+
+    /// Runs `/steer ID TEXT`.
+    ///
+    /// # Errors
+    /// Returns an error if the text is missing, and as of [`Control::steer_child`].
+    pub(crate) async fn steer_command(&self, arguments: &str) -> Result<String, ControlError> {
+        let Some((id, text)) = arguments.split_once(char::is_whitespace) else {
+            return Err("/steer needs a subagent and a text: /steer ID TEXT".into());
+        };
+        self.steer_child(id, text.trim()).await.map(|()| format!("{id} reads it after its present tools."))
+    }
+}

@@ -1,0 +1,51 @@
+//! Subagents: `subagent_list`, `subagent_steer`, `subagent_abort`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::client::{Fields, Rpc, fields};
+use super::reply::Answer;
+use crate::control::ControlError;
+
+/// Returns the children of the session.
+pub(super) async fn list(rpc: Arc<Rpc>, _: Fields) -> Answer {
+    let children = rpc.control.children().into_iter().map(|child| {
+        json!({
+            "id": child.id,
+            "agent": child.agent,
+            "description": child.description,
+            "state": child.state,
+            "turns": child.figures.turns,
+            "tokens": child.figures.tokens,
+            "cost": child.figures.cost,
+        })
+    });
+    Ok(Some(json!({"subagents": children.collect::<Vec<_>>()})))
+}
+
+/// Writes to a child that works.
+pub(super) async fn steer(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    #[derive(Deserialize)]
+    struct Request {
+        child: String,
+        message: String,
+    }
+    let Request { child, message } = fields("subagent_steer", given)?;
+    let named = |error: ControlError| ControlError { message: format!("subagent_steer: {}", error.message), ..error };
+    rpc.control.steer_child(&child, &message).await.map_err(named)?;
+    Ok(None)
+}
+
+/// Ends a child.
+pub(super) async fn abort(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    #[derive(Deserialize)]
+    struct Request {
+        child: String,
+    }
+    let Request { child } = fields("subagent_abort", given)?;
+    let named = |error: ControlError| ControlError { message: format!("subagent_abort: {}", error.message), ..error };
+    rpc.control.abort_child(&child).map_err(named)?;
+    Ok(None)
+}
