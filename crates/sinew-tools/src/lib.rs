@@ -93,6 +93,9 @@ pub fn builtin(host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
 /// Returns the meaning of the built-in tool `name`; [`Semantics::UNKNOWN`] for any other name.
 #[must_use]
 pub fn semantics_of(name: &str) -> &'static Semantics {
+    if name == semantics::TASK_NAME {
+        return &semantics::TASK;
+    }
     SPECS.iter().find(|spec| spec.name == name).map_or(&Semantics::UNKNOWN, |spec| &spec.semantics)
 }
 

@@ -156,6 +156,34 @@ pub enum OutputView {
     Diff,
 }
 
+/// The name of the tool that starts other agents. Programs add it themselves, because they run the agents.
+pub const TASK_NAME: &str = "task";
+
+/// The description of that tool. Its effects are those of the programs that its agents run; each call of an agent is
+/// checked by itself.
+pub static TASK: Semantics = Semantics {
+    kind: ToolKind::Agent,
+    effects: Effects { runs_programs: true, ..Effects::NONE },
+    headline: "agent",
+    subjects: |_| Vec::new(),
+    title: task_title,
+    presentation: Presentation { verb: "Starts", ..Semantics::UNKNOWN.presentation },
+    ..Semantics::UNKNOWN
+};
+
+/// Returns the agent, and what its children are to do, as far as that is known.
+fn task_title(arguments: &Value) -> Option<String> {
+    let agent = arguments.get("agent")?.as_str()?;
+    let tasks = arguments.get("tasks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let text = |task: &Value, key: &str| task.get(key).and_then(Value::as_str).map(str::to_string);
+    let described = |task| text(task, "description").or_else(|| text(task, "id")).or_else(|| text(task, "assignment"));
+    match tasks {
+        [] => Some(agent.to_string()),
+        [task] => Some(described(task).map_or_else(|| agent.to_string(), |task| format!("{agent}: {task}"))),
+        tasks => Some(format!("{agent}: {} tasks", tasks.len())),
+    }
+}
+
 impl Semantics {
     /// The description of an unknown tool.
     pub const UNKNOWN: Semantics = Semantics {

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use serde_json::Value;
 use sinew_agent::subagent::{AgentDefinitions, TaskRequest};
-use sinew_tools::semantics::{Effects, Presentation, Semantics, ToolKind};
+use sinew_tools::semantics::{Semantics, TASK, TASK_NAME};
 use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 
 use super::App;
@@ -49,9 +49,6 @@ impl App {
     }
 }
 
-/// The name of the tool.
-pub(super) const NAME: &str = "task";
-
 struct TaskTool {
     children: Children,
     description: String,
@@ -74,7 +71,7 @@ impl TaskTool {
 
 impl Tool for TaskTool {
     fn name(&self) -> &'static str {
-        NAME
+        TASK_NAME
     }
 
     fn description(&self) -> &str {
@@ -86,16 +83,11 @@ impl Tool for TaskTool {
     }
 
     fn semantics(&self) -> Semantics {
-        Semantics {
-            kind: ToolKind::Agent,
-            // Whatever its children do belongs to the turn.
-            effects: Effects { writes_files: true, runs_programs: true, ..Effects::NONE },
-            headline: "agent",
-            subjects: |_| Vec::new(),
-            title,
-            presentation: Presentation { verb: "Starts", ..Semantics::UNKNOWN.presentation },
-            ..Semantics::UNKNOWN
-        }
+        TASK
+    }
+
+    fn intent(&self, partial: &Value) -> Option<String> {
+        (TASK.title)(partial).map(|title| format!("{TASK_NAME} {title}"))
     }
 
     fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
@@ -105,18 +97,5 @@ impl Tool for TaskTool {
             let request: TaskRequest = request.map_err(|error| ToolError::Failed(format!("task: {error}")))?;
             control.run_tasks(request, call).await
         })
-    }
-}
-
-/// Returns the agent, and what its children are to do, as far as that is known.
-fn title(arguments: &Value) -> Option<String> {
-    let agent = arguments.get("agent")?.as_str()?;
-    let tasks = arguments.get("tasks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let text = |task: &Value, key: &str| task.get(key).and_then(Value::as_str).map(str::to_string);
-    let described = |task| text(task, "description").or_else(|| text(task, "id")).or_else(|| text(task, "assignment"));
-    match tasks {
-        [] => Some(agent.to_string()),
-        [task] => Some(described(task).map_or_else(|| agent.to_string(), |task| format!("{agent}: {task}"))),
-        tasks => Some(format!("{agent}: {} tasks", tasks.len())),
     }
 }

@@ -7,11 +7,11 @@ use sinew_agent::core::{Catalogue, Toolset};
 use sinew_agent::extension::Extension;
 use sinew_agent::mcp::SessionServers;
 use sinew_agent::mcp::tools::SEARCH_TOOL;
-use sinew_tools::semantics::ToolKind;
+use sinew_tools::semantics::{TASK_NAME, ToolKind};
 use sinew_tools::tool::Tool;
 use sinew_tools::{Confinement, Host};
 
-use super::{App, task};
+use super::App;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::startup::Startup;
@@ -79,7 +79,7 @@ pub(crate) fn with_servers(tools: Toolset, servers: Option<&Arc<SessionServers>>
 /// Returns the names of the built-in tools, enabled or not, and of the tools of extensions.
 pub(super) fn tool_names(extensions: &[Arc<dyn Extension>]) -> Vec<String> {
     let brought = extensions.iter().flat_map(|extension| extension.tools());
-    let own = sinew_tools::names().chain([task::NAME]).map(str::to_string);
+    let own = sinew_tools::names().chain([TASK_NAME]).map(str::to_string);
     own.chain(brought.map(|tool| tool.name().to_string())).collect()
 }
 

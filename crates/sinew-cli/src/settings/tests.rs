@@ -133,7 +133,7 @@ fn a_project_does_not_lower_a_guard() {
 
 #[test]
 fn comments_old_names_and_unknown_keys_are_read() {
-    let early = "s.json: agents.enableForeign: no effect yet: this version does not have subagents";
+    let early = "s.json: agents.enableForeign: no effect yet: this version does not have agents of other programs";
     let settings =
         warned("{\"queueMode\": \"all\", // why\n \"agents\": {\"enableForeign\": true},}", Source::User, &[early]);
     assert_eq!(settings.agent().steering_mode, QueueMode::All);

@@ -1,5 +1,7 @@
 //! What a person or a client does with children: list them, write to them, end them.
 
+use std::sync::Arc;
+
 use sinew_agent::agent::Delivery;
 use sinew_agent::subagent::{AgentSource, ChildState};
 use sinew_llm::message::LlmMessage;
@@ -58,7 +60,7 @@ impl Control {
         }
     }
 
-    fn child(&self, id: &str) -> Result<std::sync::Arc<Child>, ControlError> {
+    fn child(&self, id: &str) -> Result<Arc<Child>, ControlError> {
         let session = self.session().agent.session().id().to_string();
         let children = self.subagents.children.lock();
         let own = || children.iter().filter(|child| child.parent == session);
@@ -75,7 +77,8 @@ impl Control {
         let children = self.children().into_iter().map(|child| {
             let Figures { turns, tokens, cost } = child.figures;
             let about = child.description.map(|text| format!(" · {text}")).unwrap_or_default();
-            let used = format!("{turns} turns, {tokens} tokens, ${cost:.4}");
+            let noun = if turns == 1 { "turn" } else { "turns" };
+            let used = format!("{turns} {noun}, {tokens} tokens, ${cost:.4}");
             format!("{} ({}): {} · {used}{about}", child.id, child.agent, child.state.as_str())
         });
         let lines: Vec<String> = children.collect();
