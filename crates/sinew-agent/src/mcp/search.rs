@@ -13,7 +13,7 @@ pub(super) async fn search(session: &SessionShared, query: &str, limit: usize) -
     let missing = manager.settle().await;
     let index = manager.index();
     let mut found = index.search(query);
-    found.retain(|tool| !is_excluded(&session.excluded, &tool.name));
+    found.retain(|tool| !is_excluded(&session.excluded, tool.name));
     let resources = resources(manager, query, limit);
     if found.is_empty() && !resources.is_empty() {
         return ToolOutput::text(resources).with_details(json!({"addedToolNames": []}));
