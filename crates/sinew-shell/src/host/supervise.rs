@@ -529,8 +529,10 @@ fn send(record: &[u8]) {
 /// Closes the standard descriptors, because the output pipe has to end when the script closes it.
 fn close_standard() {
     for fd in [0, 1, 2, SCRIPT] {
+        // There may be no script. The `close` of libc would then set `errno` while the middle process, which shares it,
+        // reads why the shell could not be started.
         // SAFETY: no other code uses these descriptors.
-        unsafe { libc::close(fd) };
+        unsafe { rustix::io::close(fd) };
     }
 }
 
