@@ -122,7 +122,7 @@ pub struct Changes {
     pub coverage: Coverage,
 }
 
-/// What a restore does with an entry.
+/// The action of a restore on an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Restores the entry to its earlier state.
@@ -162,7 +162,7 @@ impl Action {
 pub struct PlanEntry {
     /// The path below the root, as bytes of the system.
     pub path: Vec<u8>,
-    /// What the restore does.
+    /// The action of the restore.
     pub action: Action,
     /// The change that is undone.
     pub change: ChangeKind,

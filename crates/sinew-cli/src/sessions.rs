@@ -174,12 +174,17 @@ impl SessionStore {
         self.noted(StartedSession { session: Session::create(path, id, options), warnings: Vec::new() })
     }
 
-    /// Creates the session of a child of `parent`; in memory without an id, or if `parent` has no file.
+    /// Creates a session without a file.
+    pub(crate) fn unsaved(&self) -> Session {
+        Session::in_memory(self.options.clone())
+    }
+
+    /// Creates the session of a child of `parent`; in memory if `parent` has no file.
     ///
     /// # Errors
     /// Returns an error if the folder cannot be created.
-    pub(crate) fn child(&self, parent: &Session, id: Option<&str>) -> Result<Session, Error> {
-        let Some((file, id)) = parent.path().zip(id) else { return Ok(Session::in_memory(self.options.clone())) };
+    pub(crate) fn child(&self, parent: &Session, id: &str) -> Result<Session, Error> {
+        let Some(file) = parent.path() else { return Ok(self.unsaved()) };
         let folder = sinew_session::children_of(file);
         private_folder(&folder).map_err(|cause| Error::io(format!("failed to create {}", folder.display()), &cause))?;
         let own = format!("{:016x}", self.options.clock.random());

@@ -42,6 +42,7 @@ pub use repair::repair;
 pub(crate) use run::{CallPath, changed, not_found, tell_event};
 pub use run::{
     Catalogue, Interrupt, Journal, Loaded, Run, RunSettings, SendRequest, Sink, ToolExecution, Toolset, TurnRequest,
+    is_named,
 };
 pub use stream_monitor::{Correction, StreamMonitor};
 pub(crate) use turns::CUTS;

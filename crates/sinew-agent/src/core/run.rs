@@ -80,6 +80,15 @@ pub trait Catalogue: Send + Sync {
     fn near(&self, name: &str) -> Vec<String>;
 }
 
+/// Returns true if one of the patterns means the tool `name`: the name itself, or its beginning before a final `*`.
+#[must_use]
+pub fn is_named(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name,
+    })
+}
+
 /// The tools of a session, in the order of registration.
 #[derive(Clone, Default)]
 pub struct Toolset {

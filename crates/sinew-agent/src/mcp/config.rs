@@ -106,9 +106,9 @@ pub struct ServerConfig {
     pub idle_stop: Option<Duration>,
     /// Whether the program exits if this server cannot be started.
     pub required: bool,
-    /// Which of its tools are part of requests.
+    /// The tools that are part of requests.
     pub expose: Expose,
-    /// Which of its tools are enabled.
+    /// The tools that are enabled.
     pub tools: ToolChoice,
     /// The maximum number of parallel calls.
     pub calls_at_once: usize,

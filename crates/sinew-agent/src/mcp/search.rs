@@ -4,7 +4,8 @@ use serde_json::json;
 use sinew_tools::tool::ToolOutput;
 
 use super::manager::Manager;
-use super::tools::{SessionShared, is_excluded};
+use super::tools::SessionShared;
+use crate::core::is_named;
 
 /// Searches tools. Waits a limited time for servers whose tools are unknown, and starts the servers of the tools that
 /// were found.
@@ -13,7 +14,7 @@ pub(super) async fn search(session: &SessionShared, query: &str, limit: usize) -
     let missing = manager.settle().await;
     let index = manager.index();
     let mut found = index.search(query);
-    found.retain(|tool| !is_excluded(&session.excluded, tool.name));
+    found.retain(|tool| !is_named(&session.excluded, tool.name));
     let resources = resources(manager, query, limit);
     if found.is_empty() && !resources.is_empty() {
         return ToolOutput::text(resources).with_details(json!({"addedToolNames": []}));

@@ -19,7 +19,7 @@ use super::config::Transport;
 use super::manager::Manager;
 use super::read::ReadTool;
 use super::result;
-use crate::core::{Catalogue, Loaded};
+use crate::core::{Catalogue, Loaded, is_named};
 
 /// The name of the tool that searches other tools.
 pub const SEARCH_TOOL: &str = "tool_search";
@@ -100,7 +100,7 @@ impl SessionServers {
                 Sent { front, instructions }
             }
         };
-        sent.front.tools.retain(|tool| !is_excluded(&excluded, &tool.name));
+        sent.front.tools.retain(|tool| !is_named(&excluded, &tool.name));
         Arc::new(SessionServers {
             shared: Arc::new(SessionShared { manager, artifacts, secrets, resize, excluded }),
             sent,
@@ -189,7 +189,7 @@ fn instructions(manager: &Manager, front: &Front) -> Option<String> {
 impl Catalogue for SessionServers {
     fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let shared = &self.shared;
-        if is_excluded(&shared.excluded, name) {
+        if is_named(&shared.excluded, name) {
             return None;
         }
         let index = shared.manager.index();
@@ -468,12 +468,4 @@ impl Tool for CallTool {
     fn execute(&self, _call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async { Err(ToolError::Failed("call_tool: name a tool and an object of arguments".into())) })
     }
-}
-
-/// Returns true if one of the patterns means the tool `name`: the name itself, or its beginning before a final `*`.
-pub(super) fn is_excluded(patterns: &[String], name: &str) -> bool {
-    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => pattern == name,
-    })
 }

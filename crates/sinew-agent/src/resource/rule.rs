@@ -39,7 +39,7 @@ pub enum Bucket {
         conditions: Vec<String>,
         /// The parts of an answer that are checked; if empty, the text and the arguments of tools.
         scopes: Vec<Scope>,
-        /// Which answers are stopped; `None` uses the settings.
+        /// The answers that are stopped; `None` uses the settings.
         interrupt: Option<InterruptMode>,
     },
     /// The system prompt includes its text.

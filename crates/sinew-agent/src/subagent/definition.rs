@@ -28,7 +28,7 @@ pub struct AgentDefinition {
     pub description: String,
     /// Instructions, added to the system prompt.
     pub prompt: String,
-    /// Where the definition comes from.
+    /// The source of the definition.
     pub source: AgentSource,
     /// The names of its tools; `None` for all tools of its parent.
     pub tools: Option<Vec<String>>,
@@ -46,7 +46,7 @@ pub struct AgentDefinition {
     pub schema: Option<Value>,
 }
 
-/// Where an agent comes from. A name that occurs twice means the first of them in this order.
+/// The source of an agent. If two agents have one name, the first in this order is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentSource {

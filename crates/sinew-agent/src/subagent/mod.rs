@@ -18,6 +18,6 @@ mod submission;
 mod tests;
 
 pub use definition::{AgentDefinition, AgentDefinitions, AgentSource};
-pub use report::{ChildResult, ChildState, Limit, report};
+pub use report::{ChildResult, ChildState, Limit, report, usage};
 pub use request::{ChildIds, TaskItem, TaskRequest};
 pub use submission::{Answer, Submission, SubmitResult};

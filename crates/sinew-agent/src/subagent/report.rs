@@ -1,4 +1,4 @@
-//! What the parent reads about its children.
+//! The states and results of children, and the report that their parent reads.
 
 use std::fmt::Write;
 
@@ -75,7 +75,7 @@ pub struct ChildResult {
     pub id: String,
     /// The name of its agent.
     pub agent: String,
-    /// Where the definition of its agent comes from.
+    /// The source of the definition of its agent.
     pub agent_source: AgentSource,
     /// A few words for people.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,6 +107,13 @@ pub struct ChildResult {
     pub cost: f64,
 }
 
+/// Returns the use of a child as text: `3 turns, 4000 tokens, $0.0123`.
+#[must_use]
+pub fn usage(turns: usize, tokens: u64, cost: f64) -> String {
+    let noun = if turns == 1 { "turn" } else { "turns" };
+    format!("{turns} {noun}, {tokens} tokens, ${cost:.4}")
+}
+
 /// Returns the text about the children of a call, in the order of its tasks.
 #[must_use]
 pub fn report(results: &[ChildResult]) -> String {
@@ -131,9 +138,8 @@ pub fn report(results: &[ChildResult]) -> String {
         }
         if result.turns > 0 {
             let ChildResult { turns, tokens, cost, duration_ms, .. } = result;
-            let noun = if *turns == 1 { "turn" } else { "turns" };
             let seconds = *duration_ms as f64 / 1_000.0;
-            let _ = write!(text, "\n[{turns} {noun}, {tokens} tokens, ${cost:.4}, {seconds:.1} s]");
+            let _ = write!(text, "\n[{}, {seconds:.1} s]", usage(*turns, *tokens, *cost));
         }
     }
     text

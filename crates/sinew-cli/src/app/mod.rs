@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Budget, ResolvedModel};
+use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Budget};
 use sinew_agent::context::nested_context_files;
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
@@ -68,7 +68,7 @@ pub(crate) struct App {
     fallback: Option<String>,
 }
 
-/// What happens if no model is available.
+/// The reaction of a start if no model is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoModel {
     /// The start fails.
@@ -220,10 +220,8 @@ impl App {
         choice: Choice,
         warnings: &mut Vec<String>,
     ) -> Result<OpenSession, Failure> {
-        let Startup { args, paths, .. } = &self.startup;
         let failed = |error: sinew::base::Error| Failure::failed(error.message());
-        let Choice { reached, thinking } = choice;
-        record(&mut session, &before, &reached, thinking);
+        record(&mut session, &before, &choice);
 
         let host = self.host(&session, self.ask.clone());
         if let Some(list) = session.todo(&sinew_tools::names_of(ToolKind::Plan).collect::<Vec<_>>()).map_err(failed)? {
@@ -231,36 +229,51 @@ impl App {
         }
         let servers = self.servers(&mut session, &before, &host, &[]);
         let toolset = self.toolset(&host, servers.as_ref())?;
-        let loaded = self.resources();
-        host.set_resources(Arc::clone(&loaded.resources) as _);
-        host.set_path_policies(path_policies(&self.extensions));
-        if !args.prompt.no_context_files {
-            host.set_instructions(self.instructions());
-        }
+        let loaded = self.equip(&host);
         let system = self.system(&toolset, servers.as_ref(), &host, warnings)?;
         // The todo list is only shown together with the tool that updates it.
         let todo = toolset.all().iter().any(|tool| tool.semantics().kind == ToolKind::Plan).then(|| Arc::clone(&host));
         let undo = self.checkpoints.as_ref().map(|store| checkpoints::recorder(store, session.id(), &host));
         let parts = AgentParts {
-            session,
-            resolved: reached,
-            models: Arc::clone(&self.models) as Arc<_>,
-            thinking,
-            system,
-            tools: toolset,
-            extensions: self.extensions.clone(),
-            settings: self.agent_settings(),
-            clock: Arc::clone(&self.clock),
-            cwd: paths.cwd.clone(),
-            has_ui: self.ask.is_some(),
             open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
             undo,
-            lane: None,
+            ..self.agent_parts(session, choice, system, toolset)
         };
         let mut agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
         agent.follow_servers(&self.mcp);
         Ok(OpenSession { agent, host, servers: Mutex::new(servers) })
+    }
+
+    /// Gives the tools of a host the resources, the checks of paths and the context files. Returns the resources.
+    fn equip(&self, host: &Host) -> Arc<Loaded> {
+        let loaded = self.resources();
+        host.set_resources(Arc::clone(&loaded.resources) as _);
+        host.set_path_policies(path_policies(&self.extensions));
+        if !self.startup.args.prompt.no_context_files {
+            host.set_instructions(self.instructions());
+        }
+        loaded
+    }
+
+    /// Returns the parts of an agent, without a list of tasks, undo, and a lane.
+    fn agent_parts(&self, session: Session, choice: Choice, system: Vec<String>, tools: Toolset) -> AgentParts {
+        AgentParts {
+            session,
+            resolved: choice.reached,
+            models: Arc::clone(&self.models) as Arc<_>,
+            thinking: choice.thinking,
+            system,
+            tools,
+            extensions: self.extensions.clone(),
+            settings: self.agent_settings(),
+            clock: Arc::clone(&self.clock),
+            cwd: self.startup.paths.cwd.clone(),
+            has_ui: self.ask.is_some(),
+            open_items: None,
+            undo: None,
+            lane: None,
+        }
     }
 
     /// The settings of an agent, as the flags and settings of the user say.
@@ -432,7 +445,8 @@ fn record_front(session: &mut Session, servers: Option<&Arc<SessionServers>>) {
 }
 
 /// Records the model and the thinking level in the session if they changed.
-fn record(session: &mut Session, before: &Conversation, reached: &ResolvedModel, thinking: ThinkingLevel) {
+fn record(session: &mut Session, before: &Conversation, choice: &Choice) {
+    let Choice { reached, thinking } = choice;
     let (fresh, model) = (session.is_empty(), reached.model.key());
     // The placeholder for a missing model is not worth restoring.
     if models::is_absent(&reached.model) {

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-
 use serde_json::Value;
 use sinew_agent::subagent::{AgentDefinitions, TaskRequest};
 use sinew_tools::semantics::{Semantics, TASK, TASK_NAME};

@@ -29,6 +29,13 @@ impl App {
         Toolset::new(all).0.all().to_vec()
     }
 
+    /// Returns the names of all tools, those of servers included as far as they are known.
+    pub(super) fn known_names(&self, servers: Option<&Arc<SessionServers>>) -> Vec<String> {
+        let mut known = tool_names(&self.extensions);
+        known.extend(servers.into_iter().flat_map(|servers| servers.names()));
+        known
+    }
+
     fn extension_tools(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
         self.extensions.iter().flat_map(|extension| extension.tools())
     }
@@ -39,8 +46,7 @@ impl App {
     /// Returns an error if a flag names a tool that does not exist.
     pub(crate) fn toolset(&self, host: &Arc<Host>, servers: Option<&Arc<SessionServers>>) -> Result<Toolset, Failure> {
         let Startup { args, settings, .. } = &self.startup;
-        let mut known = tool_names(&self.extensions);
-        known.extend(servers.into_iter().flat_map(|servers| servers.names()));
+        let known = self.known_names(servers);
         // The tools of a server are unknown until the server was asked.
         let is_known = |name: &String| known.contains(name) || (servers.is_some() && name.starts_with("mcp_"));
         for (flag, named) in [("tools", &args.tools.only), ("exclude-tools", &args.tools.without)] {

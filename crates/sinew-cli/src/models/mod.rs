@@ -59,6 +59,7 @@ pub(crate) struct ModelSelector {
 }
 
 /// The selected model and its thinking level.
+#[derive(Clone)]
 pub(crate) struct Choice {
     pub(crate) reached: ResolvedModel,
     pub(crate) thinking: ThinkingLevel,

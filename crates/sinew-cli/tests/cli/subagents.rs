@@ -53,6 +53,20 @@ fn results(stage: &Stage, args: &[&str]) -> (Vec<Value>, String) {
     (results, text)
 }
 
+/// The ids and final states of the children, in the order in which they end, until the run is over.
+fn ends(client: &mut Client) -> Vec<Value> {
+    let mut ends = Vec::new();
+    loop {
+        let frame = client.frame();
+        match frame["type"].as_str() {
+            Some("subagent_end") => ends.push(json!([frame["id"], frame["state"]])),
+            Some("agent_settled") => break,
+            _ => {}
+        }
+    }
+    ends
+}
+
 #[test]
 fn results_come_in_the_order_of_the_tasks() {
     let tasks =
@@ -190,15 +204,7 @@ fn an_abort_ends_the_children_and_their_programs() {
     client.ask("prompt", json!({"message": "go"}));
     stage.wait_for("pid");
     client.begin("abort", json!({}));
-    let mut ends = Vec::new();
-    loop {
-        let frame = client.frame();
-        match frame["type"].as_str() {
-            Some("subagent_end") => ends.push(json!([frame["id"], frame["state"]])),
-            Some("agent_settled") => break,
-            _ => {}
-        }
-    }
+    let ends = ends(&mut client);
     stage.wait_for_end_of("pid");
     assert_eq!(ends, [json!(["Two", "skipped"]), json!(["One", "aborted"])]);
 }
@@ -227,15 +233,7 @@ fn a_client_lists_children_writes_to_one_and_ends_one() {
     assert_eq!(client.ask("subagent_steer", json!({"child": "one", "message": "look left"}))["success"], true);
     assert_eq!(client.ask("subagent_abort", json!({"child": "Two"}))["success"], true);
     std::fs::write(one, "go\n").unwrap();
-    let mut ends = Vec::new();
-    loop {
-        let frame = client.frame();
-        match frame["type"].as_str() {
-            Some("subagent_end") => ends.push(json!([frame["id"], frame["state"]])),
-            Some("agent_settled") => break,
-            _ => {}
-        }
-    }
+    let mut ends = ends(&mut client);
     ends.sort_by_key(|end| end.to_string());
     assert_eq!(ends, [json!(["One", "completed"]), json!(["Two", "aborted"])]);
     let late = client.ask("subagent_steer", json!({"child": "One", "message": "x"}));

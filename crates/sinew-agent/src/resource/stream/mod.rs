@@ -38,7 +38,7 @@ pub struct StreamSettings {
     pub keep: bool,
     /// The number of completed turns after which a rule may be injected again; `None`, the default, means never.
     pub gap: Option<u64>,
-    /// Which answers are stopped. Default: always.
+    /// The answers that are stopped. Default: all.
     pub interrupt: InterruptMode,
     /// The names of disabled rules.
     pub disabled: Vec<String>,

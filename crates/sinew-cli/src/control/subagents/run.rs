@@ -10,7 +10,6 @@ use sinew_agent::agent::{Outcome, ResolvedModel, Stop};
 use sinew_agent::event::Event;
 use sinew_agent::subagent::{AgentDefinition, ChildResult, ChildState, Limit, Submission, TaskRequest, report};
 use sinew_llm::message::{AgentMessage, Block, Content, LlmMessage, UserMessage};
-use sinew_llm::model::ThinkingLevel;
 use sinew_tools::tool::{Boxed, Call, ToolError, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
@@ -18,8 +17,9 @@ use super::super::mode::SessionMode;
 use super::super::{Control, ControlError};
 use super::{Child, Figures};
 use crate::app::OpenSession;
-use crate::app::child::ChildParts;
+use crate::app::child::{ChildParts, ChildRights};
 use crate::app::task::RunsTasks;
+use crate::models::Choice;
 use crate::schema::Schema;
 
 /// The number of reminders for a child that stops without a result.
@@ -32,12 +32,18 @@ struct Brief {
     definition: AgentDefinition,
     parent: Arc<OpenSession>,
     call: String,
-    resolved: ResolvedModel,
-    thinking: ThinkingLevel,
+    choice: Choice,
     context: Option<String>,
     schema: Option<Value>,
     is_read_only: bool,
     cancel: CancellationToken,
+}
+
+impl Brief {
+    fn rights(&self) -> ChildRights<'_> {
+        let Brief { parent, definition, is_read_only, .. } = self;
+        ChildRights { parent, definition, is_read_only: *is_read_only }
+    }
 }
 
 /// How a child ended.
@@ -71,23 +77,24 @@ impl Control {
         let schema = request.schema.as_ref().or(definition.schema.as_ref()).map(Schema::new).transpose();
         let schema = schema.map_err(|reason| format!("task: schema: {reason}"))?;
         let parent = self.session();
-        let resolved = self.child_model(&definition, &parent).await?;
+        let choice = Choice {
+            reached: self.child_model(&definition, &parent).await?,
+            thinking: definition.thinking.unwrap_or_else(|| parent.agent.thinking()),
+        };
         let cancel = CancellationToken::new();
         let stop = cancel.clone();
         let _hook = call.cancel.on_cancel(move || stop.cancel());
         let brief = Brief {
-            thinking: definition.thinking.unwrap_or_else(|| parent.agent.thinking()),
             is_read_only: definition.is_read_only || self.mode() == SessionMode::Plan,
             schema: schema.map(|schema| schema.value().clone()),
             context: request.context,
             call: call.id.clone(),
             definition,
             parent,
-            resolved,
+            choice,
             cancel,
         };
-        // A definition that leaves nothing to work with is an error of the call, and of no child.
-        self.open(&brief, "check", &Arc::default(), true)?;
+        self.app.check_child(brief.rights())?;
         let ids = self.subagents.reserve(&brief.parent, &request.tasks)?;
         let session = brief.parent.agent.session().id().to_string();
         let child = |(id, item)| {
@@ -131,29 +138,17 @@ impl Control {
         Ok(self.app.models.connect(selection.model).await?)
     }
 
-    /// Opens the session of a child; one that is only tried is not kept.
-    fn open(
-        &self,
-        brief: &Brief,
-        id: &str,
-        submission: &Arc<Submission>,
-        is_trial: bool,
-    ) -> Result<OpenSession, ControlError> {
-        let session = {
-            let parent = brief.parent.agent.session();
-            self.app.store.child(&parent, (!is_trial).then_some(id))?
-        };
+    /// Opens the session of a child.
+    fn open(&self, brief: &Brief, id: &str, submission: &Arc<Submission>) -> Result<OpenSession, ControlError> {
+        let session = self.app.store.child(&brief.parent.agent.session(), id)?;
         let parts = ChildParts {
             session,
-            parent: &brief.parent,
-            definition: &brief.definition,
-            resolved: brief.resolved.clone(),
-            thinking: brief.thinking,
+            rights: brief.rights(),
+            choice: brief.choice.clone(),
             lane: format!("{}#{id}", brief.definition.name),
             submission: Arc::clone(submission),
-            is_read_only: brief.is_read_only,
         };
-        Ok(self.app.open_child(parts, &mut Vec::new())?)
+        Ok(self.app.open_child(parts)?)
     }
 
     /// Waits for a place, does the work of a child, and emits its start and its end.
@@ -164,7 +159,7 @@ impl Control {
             place = self.subagents.places.acquire() => place.ok(),
         };
         let submission = Arc::new(Submission::new(brief.schema.clone()));
-        let opened = place.is_some().then(|| self.open(brief, &child.id, &submission, false));
+        let opened = place.is_some().then(|| self.open(brief, &child.id, &submission));
         let (open, end) = match opened {
             None => (None, End::without_work(ChildState::Skipped, None)),
             Some(Err(error)) => (None, End::without_work(ChildState::Failed, Some(error.message))),

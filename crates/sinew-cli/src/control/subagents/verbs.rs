@@ -1,9 +1,9 @@
-//! What a person or a client does with children: list them, write to them, end them.
+//! Lets a person or a client list children, write to them, and end them.
 
 use std::sync::Arc;
 
 use sinew_agent::agent::Delivery;
-use sinew_agent::subagent::{AgentSource, ChildState};
+use sinew_agent::subagent::{AgentSource, ChildState, usage};
 use sinew_llm::message::LlmMessage;
 
 use super::super::{Control, ControlError};
@@ -77,8 +77,7 @@ impl Control {
         let children = self.children().into_iter().map(|child| {
             let Figures { turns, tokens, cost } = child.figures;
             let about = child.description.map(|text| format!(" · {text}")).unwrap_or_default();
-            let noun = if turns == 1 { "turn" } else { "turns" };
-            let used = format!("{turns} {noun}, {tokens} tokens, ${cost:.4}");
+            let used = usage(turns, tokens, cost);
             format!("{} ({}): {} · {used}{about}", child.id, child.agent, child.state.as_str())
         });
         let lines: Vec<String> = children.collect();

@@ -33,8 +33,7 @@ pub(super) async fn steer(rpc: Arc<Rpc>, given: Fields) -> Answer {
         message: String,
     }
     let Request { child, message } = fields("subagent_steer", given)?;
-    let named = |error: ControlError| ControlError { message: format!("subagent_steer: {}", error.message), ..error };
-    rpc.control.steer_child(&child, &message).await.map_err(named)?;
+    rpc.control.steer_child(&child, &message).await.map_err(|error| named("subagent_steer", error))?;
     Ok(None)
 }
 
@@ -45,7 +44,10 @@ pub(super) async fn abort(rpc: Arc<Rpc>, given: Fields) -> Answer {
         child: String,
     }
     let Request { child } = fields("subagent_abort", given)?;
-    let named = |error: ControlError| ControlError { message: format!("subagent_abort: {}", error.message), ..error };
-    rpc.control.abort_child(&child).map_err(named)?;
+    rpc.control.abort_child(&child).map_err(|error| named("subagent_abort", error))?;
     Ok(None)
+}
+
+fn named(verb: &str, error: ControlError) -> ControlError {
+    ControlError { message: format!("{verb}: {}", error.message), ..error }
 }
