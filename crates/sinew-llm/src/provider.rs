@@ -17,6 +17,11 @@ pub trait Provider: Send + Sync {
     /// `scripted`, or that of an extension.
     fn api(&self) -> &str;
 
+    /// Returns true if its servers read a prefix from a cache that an earlier request had too. Default: false.
+    fn caches_prefixes(&self) -> bool {
+        false
+    }
+
     /// Sends a request to the model. Never fails: a failure is the stream's last event. Nothing is sent before the
     /// stream is polled; dropping it or cancelling `cancel` closes the connection. A request is sent once: the caller
     /// decides about retries.

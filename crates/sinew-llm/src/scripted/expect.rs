@@ -12,6 +12,7 @@ use crate::provider::Request;
 pub(super) struct Expect {
     last_role: Option<String>,
     last_contains: Option<String>,
+    any_contains: Option<String>,
     system_contains: Option<String>,
     messages: Option<usize>,
     tools: Vec<String>,
@@ -38,6 +39,11 @@ impl Expect {
         }
         if let Some(part) = &self.last_contains {
             contains("lastContains", part, &last.map(text).unwrap_or_default())?;
+        }
+        if let Some(part) = &self.any_contains
+            && !request.conversation().any(|message| text(message).contains(part))
+        {
+            return Err((format!("anyContains \"{part}\""), format!("{} messages without it", request.messages.len())));
         }
         if let Some(part) = &self.system_contains {
             let system: Vec<&str> = request.system.iter().map(|part| part.text.as_str()).collect();

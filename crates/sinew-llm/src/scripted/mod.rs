@@ -6,6 +6,7 @@
 
 mod expect;
 mod parse;
+mod record;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::provider::{Provider, Request};
 
 use expect::Expect;
 use parse::{Line, LineKind, Piece, Setup, Turn};
+use record::Record;
 
 /// The lane of the main session.
 pub const MAIN: &str = "main";
@@ -88,6 +90,7 @@ impl std::error::Error for ScriptError {}
 pub struct ScriptedProvider {
     script: Arc<Script>,
     lanes: Arc<Mutex<HashMap<String, LaneState>>>,
+    record: Option<Arc<Record>>,
 }
 
 /// The progress of a lane.
@@ -120,7 +123,8 @@ impl ScriptedProvider {
     /// Creates a provider at the start of `script`.
     #[must_use]
     pub fn new(script: Script) -> ScriptedProvider {
-        ScriptedProvider { script: Arc::new(script), lanes: Arc::default() }
+        let record = script.setup.record.clone().map(Record::new).map(Arc::new);
+        ScriptedProvider { script: Arc::new(script), lanes: Arc::default(), record }
     }
 
     /// Returns the model `scripted/script`.
@@ -180,6 +184,10 @@ impl Provider for ScriptedProvider {
         "scripted"
     }
 
+    fn caches_prefixes(&self) -> bool {
+        self.script.setup.caches_prefixes
+    }
+
     fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream {
         let provider = self.clone();
         EventStream::run(message_header(&request), move |sender| provider.answer(request, cancel, sender))
@@ -214,6 +222,9 @@ impl ScriptedProvider {
         assembly.flush(sender).await;
         let context = RequestContext { provider: "scripted", model: &request.model.id, ..RequestContext::default() };
         let lane = request.lane.as_deref().unwrap_or(MAIN);
+        if let Some(record) = &self.record {
+            record.write(lane, request).map_err(|text| ErrorInfo::new(ErrorKind::Config, text))?;
+        }
         let (line, first_call) = match self.next(lane) {
             Play::Line(line, first_call) => (line, first_call),
             Play::Text(text) => {

@@ -1,11 +1,13 @@
 //! Parses a script.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Expect, Fault, MAIN, Script, ScriptError, Variables};
 use crate::message::{StopReason, Usage};
-use crate::model::{Input, Model};
+use crate::model::{Cost, Input, Model};
 
 /// The script line with its defaults.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -20,6 +22,9 @@ pub(super) struct Setup {
     pub(super) chunk: usize,
     pub(super) delay_ms: u64,
     pub(super) chunk_delay_ms: u64,
+    cost: Cost,
+    pub(super) caches_prefixes: bool,
+    pub(super) record: Option<PathBuf>,
 }
 
 impl Default for Setup {
@@ -34,6 +39,9 @@ impl Default for Setup {
             chunk: 16,
             delay_ms: 0,
             chunk_delay_ms: 0,
+            cost: Cost::default(),
+            caches_prefixes: false,
+            record: None,
         }
     }
 }
@@ -49,6 +57,7 @@ impl Setup {
             input: self.input.clone(),
             context_window: self.context_window,
             max_tokens: self.max_tokens,
+            cost: self.cost,
             ..Model::default()
         }
     }

@@ -53,6 +53,10 @@ impl Provider for WireProvider {
         self.protocol.api
     }
 
+    fn caches_prefixes(&self) -> bool {
+        true
+    }
+
     fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream {
         let (protocol, client) = (self.protocol, self.client.clone());
         EventStream::run(header(&request), move |sender| drive::answer(protocol, client, request, cancel, sender))
