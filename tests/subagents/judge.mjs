@@ -116,20 +116,43 @@ async function judgeEither({ either }, context) {
   return failures.some((list) => list.length === 0) ? [] : [`none of these: ${failures.flat().join(" | ")}`];
 }
 
-const needsRecord = (expected) => [`${short(expected)} needs a record of requests, which scripts cannot write`];
+/** The requests that the script recorded, in order, without what servers do not get. */
+function recordedRequests({ out }) {
+  const lines = readFileSync(join(out, "requests"), "utf8").split("\n").filter(Boolean);
+  const withoutTime = (key, value) => (key === "timestamp" ? undefined : value);
+  return lines.map((line) => JSON.parse(line, withoutTime)).map(({ lane, request: { tools, system, messages } }) => ({ lane, tools, system, messages }));
+}
+
+const bytesOf = ({ tools, system, messages }) => JSON.stringify({ tools, system, messages });
+
+/** The bytes that a request has in common with those that continue it: all but the end of its list of messages. */
+const openBytesOf = (request) => bytesOf(request).slice(0, -"]}".length);
+
+function judgePrefix({ prefix: { of, "ends before": end, ...other } }, { stage }) {
+  const requests = recordedRequests(stage);
+  const [first, second] = of.map((lane) => requests.findIndex((each) => each.lane === lane || each.lane.endsWith(`#${lane}`)));
+  if (first < 0 || second < 0) return [`prefix: no request of ${of[first < 0 ? 0 : 1]}`];
+  const later = bytesOf(requests[second]);
+  if (end === undefined) {
+    if (other["at least"] !== "whole request of main before the call") throw new Error(`unknown prefix: ${JSON.stringify(other)}`);
+    const before = requests.slice(0, second).findLast(({ lane }) => lane === of[0]);
+    return later.startsWith(openBytesOf(before)) ? [] : [`prefix: the request of ${of[1]} does not begin with that of ${of[0]}`];
+  }
+  const shared = later.slice(0, later.indexOf(end));
+  return later.includes(end) && bytesOf(requests[first]).startsWith(shared) ? [] : [`prefix: the requests of ${of} differ before "${end}"`];
+}
+
 
 const JUDGES = {
   either: judgeEither,
   event: judgeEvent,
   exit: judgeExit,
   file: judgeFile,
-  gap: needsRecord,
   length: judgeLength,
   never: judgeNever,
   order: judgeOrder,
-  prefix: needsRecord,
+  prefix: judgePrefix,
   processes: judgeProcesses,
-  record: needsRecord,
   requests: judgeRequests,
   run: judgeRun,
   running: judgeRunning,

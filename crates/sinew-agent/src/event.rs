@@ -209,6 +209,26 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<String>,
     },
+    /// The state of a child that waits or works, at most every 150 ms.
+    SubagentProgress {
+        /// Its id.
+        id: String,
+        /// The call that started it.
+        parent_tool_call_id: String,
+        /// The name of its agent.
+        agent: String,
+        /// Its state: `queued`, `running` or `asking`.
+        state: &'static str,
+        /// The number of its answers so far.
+        turns: usize,
+        /// The sum of its tokens so far.
+        tokens: u64,
+        /// Its cost so far in US dollars.
+        cost: f64,
+        /// The last line that it wrote.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_line: Option<String>,
+    },
     /// A child ended; also one that was never started.
     SubagentEnd {
         /// Its id.
@@ -273,6 +293,7 @@ impl Event {
             Event::JobUpdate { .. } => "job_update",
             Event::McpStatus { .. } => "mcp_status",
             Event::SubagentStart { .. } => "subagent_start",
+            Event::SubagentProgress { .. } => "subagent_progress",
             Event::SubagentEnd { .. } => "subagent_end",
             Event::ExtensionError { .. } => "extension_error",
             Event::Warning { .. } => "warning",
@@ -444,6 +465,16 @@ mod tests {
             Event::JobUpdate { job_id: text(), state: text() },
             Event::McpStatus { server: text(), state: text(), era: None, tools: None, error: None },
             Event::SubagentStart { id: text(), parent_tool_call_id: text(), agent: text(), description: None },
+            Event::SubagentProgress {
+                id: text(),
+                parent_tool_call_id: text(),
+                agent: text(),
+                state: "running",
+                turns: 0,
+                tokens: 0,
+                cost: 0.0,
+                last_line: None,
+            },
             Event::SubagentEnd {
                 id: text(),
                 parent_tool_call_id: text(),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sinew_llm::fetch::AddressCheck;
 use sinew_llm::message::{AgentMessage, ToolCall};
 use sinew_tools::tool::{Boxed, Tool, ToolOutput};
-use sinew_tools::{PathCheck, PathPolicy};
+use sinew_tools::{PathCheck, PathPolicy, Requester};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
@@ -35,6 +35,8 @@ pub struct Context {
     pub file: Option<PathBuf>,
     /// Whether a user can be asked.
     pub has_ui: bool,
+    /// The subagent that the session belongs to; `None` for a session of the user.
+    pub requester: Option<Arc<Requester>>,
     /// Cancelled when the run is to end.
     pub cancel: CancellationToken,
 }

@@ -31,7 +31,8 @@ impl Extension for Permissions {
 
     fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
         Box::pin(async move {
-            let site = CallSite { session: &context.session, cwd: &context.cwd, has_ui: context.has_ui };
+            let Context { session, cwd, has_ui, requester, .. } = context;
+            let site = CallSite { session, cwd, has_ui: *has_ui, requester: requester.as_ref() };
             match self.judge(call, site).await {
                 Ok(Decision::Allow) => Ok(Verdict::Allow),
                 Ok(Decision::Block(reason)) => Ok(Verdict::Block(reason)),

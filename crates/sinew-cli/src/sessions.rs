@@ -191,6 +191,22 @@ impl SessionStore {
         Ok(Session::create(folder.join(format!("{id}.jsonl")), own, self.options.clone()))
     }
 
+    /// Opens the session of a child of `parent` again.
+    ///
+    /// # Errors
+    /// Returns an error if `parent` or the child has no file, or if that cannot be read.
+    pub(crate) fn child_again(&self, parent: &Session, id: &str) -> Result<Session, Error> {
+        let file = self.child_file(parent, id).filter(|file| file.is_file()).ok_or_else(|| {
+            Error::new(ErrorCode::NotFound, format!("subagent {id} has no session file, so it cannot go on"))
+        })?;
+        Ok(Session::open(&file, self.options.clone())?.session)
+    }
+
+    /// Returns the file for the session of a child of `parent`; `None` if `parent` has no file.
+    pub(crate) fn child_file(&self, parent: &Session, id: &str) -> Option<PathBuf> {
+        Some(sinew_session::children_of(parent.path()?).join(format!("{id}.jsonl")))
+    }
+
     /// Returns the file of a session that a client names by its path, or by the start or end of its id. Only reads the
     /// file.
     ///

@@ -59,7 +59,7 @@ use sinew::base::Result;
 use sinew_llm::fetch::AddressCheck;
 use sinew_llm::message::ToolCall;
 use sinew_tools::semantics::ToolKind;
-use sinew_tools::{Approval, Ask, RuleScope};
+use sinew_tools::{Approval, Ask, Requester, RuleScope};
 use tokio::sync::Notify;
 
 pub use files::{DeniedFiles, Verdict};
@@ -78,6 +78,8 @@ pub struct CallSite<'a> {
     pub cwd: &'a Path,
     /// Whether a user can be asked.
     pub has_ui: bool,
+    /// The subagent that makes the call; `None` for the session itself.
+    pub requester: Option<&'a Arc<Requester>>,
 }
 
 /// The decision about a call.
@@ -226,7 +228,9 @@ impl Permissions {
 
     /// Asks the user, unless a rule that is added meanwhile allows the call.
     async fn asked(&self, ask: &dyn Ask, call: &ToolCall, site: CallSite<'_>, rule: String) -> Approval {
-        let request = suggest::request(&self.rules, call, self.view(site, &self.shell(site.session)), rule);
+        let _open = site.requester.map(|requester| requester.begin_question());
+        let mut request = suggest::request(&self.rules, call, self.view(site, &self.shell(site.session)), rule);
+        request.requester = site.requester.cloned();
         let mut answered = ask.approve(&request);
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());

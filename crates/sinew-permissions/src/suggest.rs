@@ -40,6 +40,7 @@ pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rul
         unsure,
         patterns,
         check: Arc::new(check),
+        requester: None,
     }
 }
 

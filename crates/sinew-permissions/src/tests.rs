@@ -349,7 +349,7 @@ async fn without_a_user_nobody_says_yes() {
         let rules = rules(json!({"ask": ["bash(ls*)"]}));
         let ask = ask.map(|says| Arc::new(says) as Arc<dyn Ask>);
         let permissions = Permissions::new(rules, None, ask);
-        let site = CallSite { cwd: Path::new("/w"), session: "s", has_ui };
+        let site = CallSite { cwd: Path::new("/w"), session: "s", has_ui, requester: None };
         permissions.judge(&call("bash", json!({"command": "ls"})), site).await.unwrap()
     };
     let nobody = "Denied by permission rule: bash(ls*), which asks first: nobody can answer here. The user can permit it with --allow.";
@@ -395,7 +395,7 @@ fn answers<F: Fn(usize) -> Option<Approval> + Send + Sync>(say: F) -> Arc<Answer
 }
 
 fn site(session: &str) -> CallSite<'_> {
-    CallSite { cwd: Path::new("/w"), session, has_ui: true }
+    CallSite { cwd: Path::new("/w"), session, has_ui: true, requester: None }
 }
 
 async fn verdict(permissions: &Permissions, command: &str, session: &str) -> Result<Decision> {

@@ -150,6 +150,15 @@ impl Artifacts {
         ))
     }
 
+    /// Returns the path of the newest artifact of `tool`; `None` if there is none.
+    #[must_use]
+    pub fn latest_of(&self, tool: &str) -> Option<PathBuf> {
+        let end = format!(".{tool}.log");
+        let folder = self.existing()?;
+        let own = named(&folder).filter(|(_, path)| path.to_string_lossy().ends_with(&end));
+        own.max_by_key(|(id, _)| *id).map(|(_, path)| path)
+    }
+
     /// Returns the path of an existing artifact.
     ///
     /// # Errors

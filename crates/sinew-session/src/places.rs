@@ -56,6 +56,17 @@ impl Session {
         Ok(entry.into_message())
     }
 
+    /// Returns the bodies of all entries of the file, of every branch, whose line contains one of `words`; oldest first.
+    ///
+    /// # Errors
+    /// Returns an error if the file can no longer be read.
+    pub fn entries_with(&self, words: &[&str]) -> Result<Vec<Body>> {
+        let finders: Vec<_> = words.iter().map(memchr::memmem::Finder::new).collect();
+        let all: Vec<EntryPlace> = (0..self.tree.nodes.len()).map(EntryPlace).collect();
+        let found = self.fitting_lines(&all, |line| finders.iter().any(|finder| finder.find(line).is_some()))?;
+        found.into_iter().map(|at| Ok(self.read(at)?.body)).collect()
+    }
+
     /// Returns the indices of the `places` for whose line, as JSON from the file, `fits` returns true. Adjacent lines
     /// are read together.
     ///

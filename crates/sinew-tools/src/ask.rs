@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, Question, arguments};
-use crate::semantics::{Effects, Semantics};
+use crate::semantics::{Effects, Semantics, ToolKind};
 use crate::tool::cancelled;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
@@ -19,8 +19,13 @@ pub(super) static SPEC: Spec = Spec {
     guidelines: &["Ask only what you cannot find out and what changes the work."],
     concurrency: Concurrency::Exclusive,
     flags: PLAIN,
-    semantics: Semantics { effects: Effects::NONE, foreign_names: &["AskUserQuestion"], ..Semantics::UNKNOWN },
-    offered: |options| options.ask.is_some(),
+    semantics: Semantics {
+        kind: ToolKind::Ask,
+        effects: Effects::NONE,
+        foreign_names: &["AskUserQuestion"],
+        ..Semantics::UNKNOWN
+    },
+    offered: |options| options.ask.is_some() && options.requester.is_none(),
     reject_early: None,
     preview: None,
     run: Run::Future(|host, call| Box::pin(run(host, call))),

@@ -68,7 +68,7 @@ pub use host::{Host, Instructions, Job, Notice, ResourceLookup};
 pub use ls::list as folder_listing;
 pub use options::HostOptions;
 pub use paths::spelled;
-pub use question::{Approval, ApprovalRequest, Ask, Choice, Question, RuleCheck, RuleScope};
+pub use question::{Approval, ApprovalRequest, Ask, Choice, OpenQuestion, Question, Requester, RuleCheck, RuleScope};
 pub use read::picture_block;
 pub use searches::Searches;
 use semantics::{Effects, Semantics, ToolKind};

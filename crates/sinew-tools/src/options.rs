@@ -7,7 +7,7 @@ use sinew::shell::{Environment, Supervisor};
 use sinew_session::artifacts::Artifacts;
 
 use crate::console::Console;
-use crate::question::Ask;
+use crate::question::{Ask, Requester};
 use crate::searches::Searches;
 use crate::settings::Settings;
 use crate::shells::Shells;
@@ -31,6 +31,9 @@ pub struct HostOptions {
     pub http: sinew_llm::http::HttpConfig,
     /// The user interface that asks questions. `None` disables the tool `ask`.
     pub ask: Option<Arc<dyn Ask>>,
+    /// The subagent to which the tools belong. It can ask for permission, but has no tool `ask`. `None` for a session of
+    /// the user.
+    pub requester: Option<Arc<Requester>>,
     /// The user interface that shows commands in a terminal. `None` if there is none or it is disabled
     /// (`SINEW_NO_PTY`): commands then run without a terminal.
     pub console: Option<Arc<dyn Console>>,

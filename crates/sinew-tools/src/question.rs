@@ -1,9 +1,11 @@
 //! Questions to the user.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::tool::Boxed;
 
@@ -43,16 +45,72 @@ pub trait Ask: Send + Sync {
     /// Asks the user about a call that needs permission. By default, a yes to [`Ask::confirm`] allows the call once.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
-            let ApprovalRequest { tool, arguments, rule, .. } = request;
-            // Shows all arguments, because every one of them can change the effect of the call.
-            let title = format!("{tool} {arguments}");
-            let unsure = request.unsure.as_ref().map(|reason| format!(" It cannot be read for sure: {reason}."));
-            let message = format!("The rule {rule} asks.{} May it run?", unsure.unwrap_or_default());
+            let (title, message) = request.confirmation();
             match self.confirm(&title, &message).await {
                 true => Approval::Once,
                 false => Approval::No(None),
             }
         })
+    }
+}
+
+/// The subagent that needs an answer. The user sees it beside the question, since several can ask at once.
+#[derive(Debug)]
+pub struct Requester {
+    /// The id of the subagent.
+    pub id: String,
+    /// The name of its agent.
+    pub agent: String,
+    /// A few words about its task; `None` without a description.
+    pub description: Option<String>,
+    /// The number of its questions that are not answered.
+    open: AtomicUsize,
+}
+
+impl Requester {
+    /// Creates a requester without open questions.
+    #[must_use]
+    pub fn new(id: String, agent: String, description: Option<String>) -> Requester {
+        Requester { id, agent, description, open: AtomicUsize::new(0) }
+    }
+
+    /// Counts a question as open until the returned guard is dropped.
+    pub fn begin_question(&self) -> OpenQuestion<'_> {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        OpenQuestion(self)
+    }
+
+    /// Returns `id`, `agent` and `description` as JSON.
+    #[must_use]
+    pub fn facts(&self) -> Value {
+        json!({"id": self.id, "agent": self.agent, "description": self.description})
+    }
+
+    /// Returns true while one of its questions is open.
+    #[must_use]
+    pub fn is_asking(&self) -> bool {
+        self.open.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// `One (explore: find the parser)`.
+impl fmt::Display for Requester {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Requester { id, agent, description, .. } = self;
+        match description {
+            Some(description) => write!(f, "{id} ({agent}: {description})"),
+            None => write!(f, "{id} ({agent})"),
+        }
+    }
+}
+
+/// A question of a [`Requester`] that is not answered yet.
+#[must_use = "the question counts as answered when this is dropped"]
+pub struct OpenQuestion<'a>(&'a Requester);
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -75,9 +133,30 @@ pub struct ApprovalRequest {
     pub patterns: Vec<String>,
     /// Validates a rule that the user wrote.
     pub check: RuleCheck,
+    /// The subagent that makes the call; `None` for a call of the session itself.
+    pub requester: Option<Arc<Requester>>,
 }
 
 impl ApprovalRequest {
+    /// Returns the call as a title with all arguments, because every one of them can change its effect, and the sentence
+    /// that says why the user is asked.
+    #[must_use]
+    pub fn confirmation(&self) -> (String, String) {
+        let ApprovalRequest { tool, arguments, rule, .. } = self;
+        let unsure = self.unsure.as_ref().map(|reason| format!(" It cannot be read for sure: {reason}."));
+        let message = format!("The rule {rule} asks.{} May it run?", unsure.unwrap_or_default());
+        (self.attributed(format!("{tool} {arguments}")), message)
+    }
+
+    /// Puts the subagent that makes the call in front of `title`, if there is one.
+    #[must_use]
+    pub fn attributed(&self, title: String) -> String {
+        match &self.requester {
+            Some(requester) => format!("{requester}: {title}"),
+            None => title,
+        }
+    }
+
     /// Formats the command of the call followed by every other argument that affects it: variables, directory, time
     /// limit, background. Returns `None` if the call has no command.
     #[must_use]
@@ -154,8 +233,6 @@ pub struct Choice {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -178,6 +255,7 @@ mod tests {
                 unsure: None,
                 patterns: Vec::new(),
                 check: Arc::new(|_, _| Ok(())),
+                requester: None,
             };
             let text = request.command_text().map(|text| sorted(&text));
             assert_eq!(text, expect.map(sorted), "{}", request.arguments);

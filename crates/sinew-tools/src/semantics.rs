@@ -49,6 +49,8 @@ pub enum ToolKind {
     Plan,
     /// Starts another agent.
     Agent,
+    /// Asks the user.
+    Ask,
     /// Anything else.
     Other,
 }

@@ -290,6 +290,7 @@ impl FinishedCompaction {
             from_extension: from_extension.then_some(true),
         });
         *seen = agent.conversation.reread()?;
+        agent.note_outside_work();
         let tokens_after = estimated(seen);
         let told = json!({"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before,
             "fromExtension": from_extension});

@@ -1,29 +1,61 @@
-//! The cost of requests, and its limit.
+//! The use of requests, and its limits.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sinew::base::Result;
+use sinew_llm::error::ErrorInfo;
 use sinew_llm::event::{EventStream, StreamEvent};
-use sinew_llm::message::Usage;
+use sinew_llm::message::{Block, Content, LlmMessage, Usage};
 use sinew_llm::provider::{Provider, Request};
+use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
+
+use super::models::{ModelResolver, ResolvedModel};
+use crate::compaction::text_tokens;
 
 /// Adds up the usage of all requests through a [`Metered`] provider: answers (including failed ones), summaries and
 /// titles.
 #[derive(Debug, Default)]
 pub struct Meter {
-    usage: Mutex<Usage>,
+    sums: Mutex<Sums>,
+    answered: SetOnce<()>,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    usage: Usage,
+    /// The estimated input of the requests that are not answered yet.
+    pending: Pending,
+}
+
+/// The estimated input of a request.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pending {
+    tokens: u64,
+    cost: f64,
 }
 
 impl Meter {
     /// Returns the tokens and cost so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        *self.usage.lock()
+        self.sums.lock().usage
+    }
+
+    /// Waits until an answer has begun to arrive.
+    pub async fn answered(&self) {
+        self.answered.wait().await;
+    }
+
+    /// Ends the wait of [`Meter::answered`].
+    pub fn set_answered(&self) {
+        // Only the first answer matters.
+        let _ = self.answered.set(());
     }
 
     fn add(&self, more: &Usage) {
-        let usage = &mut *self.usage.lock();
+        let usage = &mut self.sums.lock().usage;
         for (sum, part) in [
             (&mut usage.input, more.input),
             (&mut usage.output, more.output),
@@ -42,20 +74,108 @@ impl Meter {
     }
 }
 
-/// A limit on the cost.
+/// The estimate of a request, reserved until it is answered.
+struct Reservation {
+    meter: Arc<Meter>,
+    pending: Pending,
+}
+
+impl Reservation {
+    fn new(meter: &Arc<Meter>, request: &Request) -> Reservation {
+        let tokens = input_tokens(request);
+        let pending = Pending { tokens, cost: tokens as f64 * request.model.cost.input / 1e6 };
+        {
+            let all = &mut meter.sums.lock().pending;
+            all.tokens = all.tokens.saturating_add(pending.tokens);
+            all.cost += pending.cost;
+        }
+        Reservation { meter: Arc::clone(meter), pending }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let all = &mut self.meter.sums.lock().pending;
+        all.tokens = all.tokens.saturating_sub(self.pending.tokens);
+        all.cost = (all.cost - self.pending.cost).max(0.0);
+    }
+}
+
+/// Estimates the input of a request from the length of its texts.
+#[must_use]
+fn input_tokens(request: &Request) -> u64 {
+    let blocks = |blocks: &[Block]| -> usize {
+        blocks.iter().map(|block| if let Block::Text(text) = block { text.text.len() } else { 0 }).sum()
+    };
+    let content = |content: &Content| match content {
+        Content::Text(text) => text.len(),
+        Content::Blocks(list) => blocks(list),
+    };
+    let messages = request.conversation().map(|message| match message {
+        LlmMessage::User(message) => content(&message.content),
+        LlmMessage::Assistant(message) => blocks(&message.content),
+        LlmMessage::ToolResult(message) => blocks(&message.content),
+    });
+    text_tokens(messages.chain(request.system.iter().map(|part| part.text.len())).sum())
+}
+
+/// An amount that must not be exceeded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Amount {
+    /// US dollars.
+    Cost(f64),
+    /// Tokens of input and output, without those read from a cache.
+    Tokens(u64),
+}
+
+/// A limit on the use of requests.
 #[derive(Debug, Clone)]
 pub struct Budget {
-    /// The limit, in US dollars.
-    pub limit: f64,
-    /// The cost so far.
+    /// The flag or setting that sets it.
+    pub name: &'static str,
+    /// The limit.
+    pub limit: Amount,
+    /// The use so far.
     pub meter: Arc<Meter>,
 }
 
 impl Budget {
+    /// Returns the use so far, with the estimates of the requests that are not answered yet.
+    #[must_use]
+    pub fn spent(&self) -> Amount {
+        let Sums { usage, pending } = &*self.meter.sums.lock();
+        match self.limit {
+            Amount::Cost(_) => Amount::Cost(usage.cost.total + pending.cost),
+            Amount::Tokens(_) => {
+                Amount::Tokens(usage.input.saturating_add(usage.output).saturating_add(pending.tokens))
+            }
+        }
+    }
+
     /// Returns whether the limit is reached, so that no further request may be sent.
     #[must_use]
     pub fn is_spent(&self) -> bool {
-        self.meter.usage().cost.total >= self.limit
+        self.spent().partial_cmp(&self.limit).is_some_and(std::cmp::Ordering::is_ge)
+    }
+}
+
+impl PartialOrd for Amount {
+    fn partial_cmp(&self, other: &Amount) -> Option<std::cmp::Ordering> {
+        match (self, other) {
+            (Amount::Cost(own), Amount::Cost(other)) => own.partial_cmp(other),
+            (Amount::Tokens(own), Amount::Tokens(other)) => own.partial_cmp(other),
+            _ => None,
+        }
+    }
+}
+
+/// `$0.0123` or `4000 tokens`.
+impl std::fmt::Display for Amount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Amount::Cost(dollars) => write!(f, "${dollars:.4}"),
+            Amount::Tokens(count) => write!(f, "{count} tokens"),
+        }
     }
 }
 
@@ -78,19 +198,62 @@ impl Provider for Metered {
         self.inner.api()
     }
 
+    fn caches_prefixes(&self) -> bool {
+        self.inner.caches_prefixes()
+    }
+
     fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream {
         let meter = Arc::clone(&self.meter);
+        let reservation = Reservation::new(&meter, &request);
         let mut inner = self.inner.stream(request, cancel);
         let header = inner.partial().message().clone();
         EventStream::run(header, move |out| async move {
+            let mut reservation = Some(reservation);
             while let Some(event) = inner.next().await {
+                meter.set_answered();
                 if let StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } = &event {
                     meter.add(&message.usage);
+                    reservation.take();
                 }
                 if !out.send(event).await {
                     return;
                 }
             }
         })
+    }
+}
+
+/// Models whose requests are all added to each of some [`Meter`]s.
+pub struct MeteredModels {
+    inner: Arc<dyn ModelResolver>,
+    meters: Vec<Arc<Meter>>,
+}
+
+impl MeteredModels {
+    /// Wraps `inner`.
+    #[must_use]
+    pub fn new(inner: Arc<dyn ModelResolver>, meters: Vec<Arc<Meter>>) -> MeteredModels {
+        MeteredModels { inner, meters }
+    }
+
+    /// Returns a model whose requests are added to the meters.
+    #[must_use]
+    pub fn metered(&self, model: ResolvedModel) -> ResolvedModel {
+        let metered = |provider, meter: &Arc<Meter>| Arc::new(Metered::new(provider, Arc::clone(meter))) as Arc<_>;
+        ResolvedModel { provider: self.meters.iter().fold(model.provider, metered), ..model }
+    }
+}
+
+impl ModelResolver for MeteredModels {
+    fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
+        self.inner.resolve(pattern).map(|model| self.metered(model))
+    }
+
+    fn other_credential(&self, failed: &ResolvedModel, error: &ErrorInfo) -> Option<ResolvedModel> {
+        self.inner.other_credential(failed, error).map(|model| self.metered(model))
+    }
+
+    fn larger(&self, current: &ResolvedModel) -> Option<ResolvedModel> {
+        self.inner.larger(current).map(|model| self.metered(model))
     }
 }

@@ -9,7 +9,6 @@ use super::lifecycle::{Activity, State};
 use super::run_loop::{self, Outcome, Stop};
 use super::session::AgentSession;
 use crate::core::ClearedQueues;
-use crate::event::Event;
 
 /// The queue for a prompt that arrives during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +120,7 @@ impl AgentSession {
             (context, prompts) = next;
             self.queue_changed().await;
         };
-        self.emit(Event::AgentSettled {}).await;
+        self.settle().await;
         self.prove_turn().await;
         if self.settings().titles && matches!(outcome.stop, Stop::Done | Stop::OutputLimit) {
             // A prompt may arrive meanwhile. A missing title does no harm, and the next answer tries again.
@@ -170,16 +169,16 @@ impl AgentSession {
     }
 
     /// Runs the queued messages, as the end of a run would have done. Returns at once if a run is active, if nothing is
-    /// queued, or after [`AgentSession::abort`]. Call it after an activity that replaced a run.
-    pub async fn take_up(&self) {
+    /// queued, or after [`AgentSession::abort`]. Call it after an activity that replaced a run. Returns the outcome of the
+    /// run; `None` if there was none.
+    pub async fn take_up(&self) -> Option<Outcome> {
         if self.token().is_cancelled() {
-            return;
+            return None;
         }
-        if let Some((context, prompts)) = self.begin_queued() {
-            let cancel = self.new_token();
-            self.queue_changed().await;
-            self.work(PendingRun { context, prompts, cancel }).await;
-        }
+        let (context, prompts) = self.begin_queued()?;
+        let cancel = self.new_token();
+        self.queue_changed().await;
+        Some(self.work(PendingRun { context, prompts, cancel }).await)
     }
 
     /// Adds a message to the conversation without sending a request: at once if no run is active, otherwise after the

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::compact::{self, Reason};
 use super::lifecycle::{IllegalMove, Move};
-use super::meter::Budget;
+use super::meter::{Amount, Budget};
+use super::outside_work::answers_note;
 use super::recorded_turn::RecordedTurn;
 use super::retry::{RetryDecision, decide};
 use super::session::AgentSession;
@@ -48,12 +49,14 @@ pub enum Stop {
     CallCut,
     /// The limit of turns was reached; the value is the limit.
     TurnLimit(u32),
-    /// The cost limit was reached.
-    CostLimit {
-        /// The cost so far, in US dollars.
-        spent: f64,
-        /// The limit, in US dollars.
-        limit: f64,
+    /// A budget was spent.
+    BudgetSpent {
+        /// The flag or setting that limits it.
+        name: &'static str,
+        /// The use so far.
+        spent: Amount,
+        /// The limit.
+        limit: Amount,
     },
     /// It was aborted.
     Aborted,
@@ -197,7 +200,7 @@ impl RunLoop<'_> {
             provider.stream(Request { observer, ..request }, cancel)
         };
         let pause = |messages: &[AgentMessage]| self.too_large(messages, &[]);
-        let over_budget = || agent.settings().budget.as_ref().is_some_and(Budget::is_spent);
+        let over_budget = || agent.settings().budgets.iter().any(Budget::is_spent);
         let rules = agent.live.rules();
         let now = || agent.clock.now();
         let watcher = rules.as_ref().map(|rules| rules.watch(&now));
@@ -249,9 +252,10 @@ impl RunLoop<'_> {
         if ended.cuts > CUTS {
             return Next::Stop(Stop::CallCut);
         }
-        if let Some(budget) = self.agent.settings().budget.as_ref().filter(|_| ended.over_budget) {
-            let (spent, limit) = (budget.meter.usage().cost.total, budget.limit);
-            return Next::Stop(Stop::CostLimit { spent, limit });
+        if let Some(budget) = self.agent.settings().budgets.iter().find(|budget| ended.over_budget && budget.is_spent())
+        {
+            let Budget { name, limit, .. } = *budget;
+            return Next::Stop(Stop::BudgetSpent { name, spent: budget.spent(), limit });
         }
         let Some(answer) = &ended.answer else { return Next::Stop(Stop::Done) };
         match answer.stop_reason {
@@ -441,7 +445,12 @@ impl RunLoop<'_> {
     }
 
     /// Repeats the request once after an answer without text and calls; a second such answer in a row is a failure.
+    /// After a message that nobody asked to be answered, nothing is an answer.
     async fn empty(&mut self, seen: &mut Vec<AgentMessage>) -> Next {
+        if self.agent.settings().allows_empty || answers_note(seen) {
+            self.take_back(seen).await;
+            return Next::Stop(Stop::Done);
+        }
         if self.asked_again {
             let text = "the model's answer was empty twice in a row; ask in other words, or choose another model";
             let error = ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Malformed, text) };

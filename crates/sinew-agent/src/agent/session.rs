@@ -11,6 +11,7 @@ use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{Provider, Request};
 use sinew_session::clock::Clock;
 use sinew_session::{Body, Defaults, Session};
+use sinew_tools::Requester;
 use tokio_util::sync::CancellationToken;
 
 use super::conversation::{ContextPermit, Conversation};
@@ -18,6 +19,7 @@ use super::event_bus::{EventBus, Snapshots, Subscriber};
 use super::lifecycle::{Activity, State};
 use super::models::{ModelResolver, ResolvedModel};
 use super::once::OnceFlag;
+use super::outside_work::OutsideWork;
 use super::settings::{AgentSettings, LiveSettings, TurnSettings};
 use super::stats::CountedEntries;
 use crate::core::{Queues, Toolset, tell_event};
@@ -59,6 +61,8 @@ pub struct AgentParts {
     pub undo: Option<Arc<TurnRecorder>>,
     /// The lane of a scripted model that answers; `None` for the main one.
     pub lane: Option<String>,
+    /// The subagent that the session belongs to; `None` for a session of the user.
+    pub requester: Option<Arc<Requester>>,
 }
 
 /// An agent: one session, one run at a time, any number of subscribers. Every channel is bounded.
@@ -74,6 +78,7 @@ pub struct AgentSession {
     pub(super) context: Context,
     pub(super) open_items: Option<OpenItems>,
     pub(super) undo: Option<Arc<TurnRecorder>>,
+    pub(super) outside_work: OutsideWork,
     lane: Option<String>,
     /// The counts of the entries that were read already.
     pub(super) counted: Mutex<CountedEntries>,
@@ -111,10 +116,11 @@ impl AgentSession {
             open_items,
             undo,
             lane,
+            requester,
         } = parts;
         let file = session.path().map(Path::to_path_buf);
-        let context =
-            Context { cwd, session: session.id().to_string(), file, has_ui, cancel: CancellationToken::new() };
+        let id = session.id().to_string();
+        let context = Context { cwd, session: id, file, has_ui, requester, cancel: CancellationToken::new() };
         let queues = Queues::default();
         queues.set_modes(settings.steering_mode, settings.follow_up_mode);
         AgentSession {
@@ -128,6 +134,7 @@ impl AgentSession {
             context,
             open_items,
             undo,
+            outside_work: OutsideWork::default(),
             lane,
             counted: Mutex::default(),
             started: OnceFlag::default(),

@@ -89,7 +89,11 @@ pub struct AgentSettings {
     /// The connections of the agent itself; providers have their own.
     pub http: HttpConfig,
     /// The limit on the cost of requests. Default: no limit.
-    pub budget: Option<Budget>,
+    pub budgets: Vec<Budget>,
+    /// Whether an answer without text and calls ends the run as any other. Default: false; the request is repeated once.
+    pub allows_empty: bool,
+    /// The tools that the model may choose from.
+    pub tool_choice: ToolChoice,
     /// The model that is used if the session's model is unavailable: a pattern or a role. Default: none.
     pub fallback: Option<String>,
 }
@@ -177,7 +181,7 @@ impl LiveSettings {
             system: system.into_iter().chain(appended).map(PromptPart::from).collect(),
             messages,
             tools: tools.chain(loaded).collect(),
-            tool_choice: ToolChoice::Auto,
+            tool_choice: user.tool_choice.clone(),
             thinking_budgets: user.thinking_budgets.clone(),
             max_tokens: user.max_tokens,
             cache: user.cache,

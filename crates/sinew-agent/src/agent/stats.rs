@@ -1,6 +1,6 @@
 //! Statistics of a session: counts, cost, use of the context window.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sinew::base::Result;
 use sinew_llm::message::{AgentMessage, Usage};
 use sinew_session::{Body, Defaults};
@@ -30,7 +30,7 @@ pub struct SessionStats {
 }
 
 /// Numbers of tokens by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenCounts {
     /// Input tokens.
@@ -55,6 +55,13 @@ pub struct ContextUsage {
     pub context_window: u64,
     /// The used part, in percent.
     pub percent: f64,
+}
+
+impl From<Usage> for TokenCounts {
+    fn from(usage: Usage) -> TokenCounts {
+        let Usage { input, output, cache_read, cache_write, .. } = usage;
+        TokenCounts { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write }
+    }
 }
 
 impl AgentSession {

@@ -68,6 +68,7 @@ pub(super) fn env(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Agent
         open_items: None,
         undo: None,
         lane: None,
+        requester: None,
     };
     change(&mut parts);
     let agent = AgentSession::new(parts).unwrap();

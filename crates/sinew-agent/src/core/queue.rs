@@ -1,5 +1,5 @@
 //! Queues of messages that the user sends while the agent works: steering is sent after the tools of a turn, follow-ups
-//! when the agent would otherwise stop.
+//! when the agent would otherwise stop. Notes about work outside of the conversation are sent at the next of both moments.
 
 use std::collections::VecDeque;
 
@@ -31,6 +31,8 @@ type Prompt = Vec<AgentMessage>;
 struct State {
     steering: VecDeque<Prompt>,
     follow_up: VecDeque<Prompt>,
+    /// Their number is limited by the work that they are about.
+    notes: Vec<AgentMessage>,
     steering_mode: QueueMode,
     follow_up_mode: QueueMode,
 }
@@ -92,6 +94,17 @@ impl Queues {
         push(&mut self.lock().follow_up, prompt)
     }
 
+    /// Queues a note, which the model reads after the tools of the current turn. Unlike steering, it skips no calls.
+    pub fn note(&self, note: AgentMessage) {
+        self.lock().notes.push(note);
+    }
+
+    /// Removes and returns all notes.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<AgentMessage> {
+        std::mem::take(&mut self.lock().notes)
+    }
+
     /// Returns whether steering is queued.
     #[must_use]
     pub fn is_steered(&self) -> bool {
@@ -128,11 +141,13 @@ impl Queues {
         take(&mut state.follow_up, mode)
     }
 
-    /// Removes and returns the next prompts when the agent is idle: steering first.
+    /// Removes and returns the next prompts when the agent is idle: all notes, then steering or, without any, follow-ups.
     #[must_use]
     pub fn take_next(&self) -> Vec<AgentMessage> {
+        let mut next = self.take_notes();
         let steering = self.take_steering();
-        if steering.is_empty() { self.take_follow_up() } else { steering }
+        next.extend(if steering.is_empty() { self.take_follow_up() } else { steering });
+        next
     }
 
     /// Empties both queues and returns their prompts.

@@ -89,8 +89,14 @@ pub(super) struct TestEnv {
 impl TestEnv {
     pub(super) fn new(answers: Vec<AssistantMessage>, tools: Vec<Arc<dyn Tool>>) -> TestEnv {
         let cancel = CancellationToken::new();
-        let context =
-            Context { cwd: PathBuf::from("/"), session: "s".into(), file: None, has_ui: false, cancel: cancel.clone() };
+        let context = Context {
+            cwd: PathBuf::from("/"),
+            session: "s".into(),
+            file: None,
+            has_ui: false,
+            requester: None,
+            cancel: cancel.clone(),
+        };
         TestEnv {
             provider: ScriptedProvider::new(answers),
             tools: Toolset::new(tools).0,

@@ -75,6 +75,7 @@ impl Run<'_> {
             cuts,
         };
         self.emit(Event::AgentStart).await;
+        self.add(messages, self.queues.take_notes()).await;
         self.add(messages, prompts).await;
         loop {
             let max_turns = (self.settings)().max_turns;
@@ -111,6 +112,9 @@ impl Run<'_> {
                 ended.paused = true;
                 break;
             }
+            let notes = self.queues.take_notes();
+            let more = more || !notes.is_empty();
+            self.add(messages, notes).await;
             let steering = self.queues.take_steering();
             if !steering.is_empty() {
                 self.queue_changed().await;

@@ -1,8 +1,8 @@
-//! Agents that a model can start: built in, and from files.
+//! Agents that a model can start: from files, and built in.
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sinew::base::{Error, Result};
 use sinew_llm::model::ThinkingLevel;
@@ -13,14 +13,31 @@ use crate::resource::ResourceFolders;
 use crate::resource::frontmatter::{Front, strict};
 
 /// Keys of an agent file that have an effect.
-const KEYS: [&str; 8] = ["name", "description", "tools", "disallowedTools", "model", "thinking", "maxTurns", "output"];
+const KEYS: [&str; 12] = [
+    "name",
+    "description",
+    "tools",
+    "disallowedTools",
+    "spawns",
+    "model",
+    "thinking",
+    "maxTurns",
+    "maxTokens",
+    "maxCost",
+    "background",
+    "output",
+];
 
 /// Keys that restrict a child or promise it something, and that have no effect yet. A file with one of them is refused,
 /// because its author relies on it.
-const UNSUPPORTED: [&str; 6] = ["skills", "mcp", "maxTokens", "maxCost", "isolation", "background"];
+const UNSUPPORTED: [&str; 3] = ["skills", "mcp", "isolation"];
+
+/// The name of the agent that continues the conversation of its parent.
+const FORK: &str = "fork";
 
 /// An agent that a model can start.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AgentDefinition {
     /// The name by which it is started.
     pub name: String,
@@ -34,6 +51,9 @@ pub struct AgentDefinition {
     pub tools: Option<Vec<String>>,
     /// The names of tools that it does not get.
     pub disallowed_tools: Vec<String>,
+    /// The names of the agents that it can start itself; empty for none. A name that ends with `*` means all that begin
+    /// like it.
+    pub spawns: Vec<String>,
     /// True if it only gets tools that change nothing, and programs cannot write.
     pub is_read_only: bool,
     /// The pattern of its model; `None` for the model of its parent.
@@ -42,18 +62,34 @@ pub struct AgentDefinition {
     pub thinking: Option<ThinkingLevel>,
     /// The maximum number of requests; `None` for that of the settings.
     pub max_turns: Option<u32>,
+    /// The maximum number of tokens of input and output; `None` for that of the settings.
+    pub max_tokens: Option<u64>,
+    /// The maximum cost in US dollars; `None` for no limit of its own.
+    pub max_cost: Option<f64>,
+    /// True if a call that does not say otherwise does not wait for it.
+    pub background: bool,
     /// The JSON Schema of its results; `None` without one.
     pub schema: Option<Value>,
 }
 
+impl AgentDefinition {
+    /// Returns true if the agent continues the conversation of its parent.
+    #[must_use]
+    pub fn is_fork(&self) -> bool {
+        self.source == AgentSource::BuiltIn && self.name == FORK
+    }
+}
+
 /// The source of an agent. If two agents have one name, the first in this order is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentSource {
     /// A file of the project, `.sinew/agents/*.md`.
     Project,
     /// A file of the user, `~/.sinew/agent/agents/*.md`.
     User,
+    /// A file of another program, `.claude/agents/*.md` of the project or the home directory.
+    Foreign,
     /// Part of Sinew.
     BuiltIn,
 }
@@ -63,19 +99,32 @@ pub enum AgentSource {
 pub struct AgentDefinitions {
     /// The agents, each name once.
     pub agents: Vec<AgentDefinition>,
-    /// The files that cannot be used, one line each.
+    /// The files that cannot be used, and the keys without effect, one line each.
     pub faults: Vec<String>,
 }
 
+/// The files from which agents are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentFiles {
+    /// True if the files of the project are read too.
+    pub is_trusted: bool,
+    /// True if the files of other programs are read too.
+    pub foreign: bool,
+}
+
 impl AgentDefinitions {
-    /// Reads the agent files of the project, if it is trusted, and of the user, and adds the built-in agents.
+    /// Reads the agent files that `files` selects, and adds the built-in agents.
     #[must_use]
-    pub fn find(folders: &ResourceFolders, is_trusted: bool) -> AgentDefinitions {
+    pub fn find(folders: &ResourceFolders, files: AgentFiles) -> AgentDefinitions {
         let mut found = AgentDefinitions::default();
-        if is_trusted {
+        if files.is_trusted {
             found.read(&folders.project.join("agents"), AgentSource::Project);
         }
         found.read(&folders.agent.join("agents"), AgentSource::User);
+        let project = files.is_trusted.then_some(&folders.cwd);
+        for folder in project.into_iter().chain(&folders.home).filter(|_| files.foreign) {
+            found.read(&folder.join(".claude").join("agents"), AgentSource::Foreign);
+        }
         for agent in built_in() {
             found.add(agent);
         }
@@ -107,7 +156,10 @@ impl AgentDefinitions {
         for file in files {
             let agent = read_text(&file).map_err(|error| error.to_string()).and_then(|text| parse(&text, source));
             match agent {
-                Ok(agent) => self.add(agent),
+                Ok((agent, unused)) => {
+                    self.add(agent);
+                    self.faults.extend(unused.map(|keys| format!("{}: no effect: {keys}", file.display())));
+                }
                 Err(reason) => self.faults.push(format!("{}: {reason}", file.display())),
             }
         }
@@ -120,31 +172,40 @@ impl AgentDefinitions {
     }
 }
 
-/// Parses an agent file; the error is one line.
-fn parse(text: &str, source: AgentSource) -> Result<AgentDefinition, String> {
+/// Parses an agent file; the error is one line. Also returns the keys without effect in a file of another program, of
+/// which an own file must have none.
+fn parse(text: &str, source: AgentSource) -> Result<(AgentDefinition, Option<String>), String> {
     let front = strict(text)?;
     if let Some(key) = front.keys().find(|key| UNSUPPORTED.contains(key)) {
         return Err(format!("{key} is not supported yet; remove it to use the agent without it"));
     }
-    if let Some(key) = front.keys().find(|key| !KEYS.contains(key) && *key != "spawns") {
+    let unknown: Vec<&str> = front.keys().filter(|key| !KEYS.contains(key)).collect();
+    if let (Some(key), true) = (unknown.first(), source != AgentSource::Foreign) {
         return Err(format!("unknown key {key}; known: {}", KEYS.join(", ")));
     }
     let required = |key: &str| front.text(key).ok_or_else(|| format!("{key} is missing"));
     let name = required("name")?;
     check_name(&name).map_err(|error| error.message().to_string())?;
-    Ok(AgentDefinition {
+    let agent = AgentDefinition {
         description: required("description")?,
         prompt: front.body.trim().to_string(),
         source,
         tools: list(&front, "tools"),
         disallowed_tools: list(&front, "disallowedTools").unwrap_or_default(),
+        spawns: list(&front, "spawns").unwrap_or_default(),
         is_read_only: false,
         model: front.text("model").filter(|model| model != "inherit"),
         thinking: parsed(&front, "thinking", ThinkingLevel::parse)?,
         max_turns: parsed(&front, "maxTurns", |text| text.parse().ok().filter(|turns| *turns > 0))?,
+        max_tokens: parsed(&front, "maxTokens", |text| text.parse().ok().filter(|tokens| *tokens > 0))?,
+        max_cost: parsed(&front, "maxCost", |text| {
+            text.parse().ok().filter(|cost: &f64| cost.is_finite() && *cost > 0.0)
+        })?,
+        background: parsed(&front, "background", |text| text.parse().ok())?.unwrap_or_default(),
         schema: schema(&front)?,
         name,
-    })
+    };
+    Ok((agent, (!unknown.is_empty()).then(|| unknown.join(", "))))
 }
 
 /// Returns the entries of a list or of a text with commas; `None` without the key.
@@ -167,7 +228,7 @@ fn schema(front: &Front) -> Result<Option<Value>, String> {
     }
 }
 
-fn built_in() -> [AgentDefinition; 4] {
+fn built_in() -> [AgentDefinition; 5] {
     let agent = |name: &str, description: &str, prompt: &str, is_read_only: bool| AgentDefinition {
         name: name.into(),
         description: description.into(),
@@ -175,10 +236,14 @@ fn built_in() -> [AgentDefinition; 4] {
         source: AgentSource::BuiltIn,
         tools: None,
         disallowed_tools: Vec::new(),
+        spawns: if is_read_only { Vec::new() } else { vec!["*".into()] },
         is_read_only,
         model: None,
         thinking: None,
         max_turns: None,
+        max_tokens: None,
+        max_cost: None,
+        background: false,
         schema: None,
     };
     [
@@ -211,5 +276,9 @@ fn built_in() -> [AgentDefinition; 4] {
              Result: what you changed, how you checked it, and what is left.",
             false,
         ),
+        AgentDefinition {
+            spawns: Vec::new(),
+            ..agent(FORK, "continues this conversation: it knows everything that was said, with all tools", "", false)
+        },
     ]
 }

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `definition` | agents: built in, and from files |
 //! | `request` | the arguments of the `task` tool, and the ids of children |
+//! | `gate` | the calls that a child may make |
 //! | `submission` | the result of a child, and the tool `submit_result` |
 //! | `report` | what the parent reads about its children |
 //!
 //! Nothing here runs a child: a program assembles its sessions itself.
 
 mod definition;
+mod gate;
 mod report;
 mod request;
 mod submission;
@@ -17,7 +19,8 @@ mod submission;
 #[cfg(test)]
 mod tests;
 
-pub use definition::{AgentDefinition, AgentDefinitions, AgentSource};
+pub use definition::{AgentDefinition, AgentDefinitions, AgentFiles, AgentSource};
+pub use gate::ChildGate;
 pub use report::{ChildResult, ChildState, Limit, report, usage};
-pub use request::{ChildIds, TaskItem, TaskRequest};
+pub use request::{ChildIds, ResumeRequest, StartRequest, TaskItem, TaskRequest};
 pub use submission::{Answer, Submission, SubmitResult};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::definition::AgentSource;
 use crate::agent::TokenCounts;
@@ -14,6 +14,8 @@ pub enum ChildState {
     Queued,
     /// Works.
     Running,
+    /// Works, and waits for the answer of a person.
+    Asking,
     /// Handed in a result that was accepted.
     Completed,
     /// Ended without an accepted result.
@@ -25,6 +27,17 @@ pub enum ChildState {
     /// Was never started.
     Skipped,
 }
+
+const ALL: [ChildState; 8] = [
+    ChildState::Queued,
+    ChildState::Running,
+    ChildState::Asking,
+    ChildState::Completed,
+    ChildState::Failed,
+    ChildState::Aborted,
+    ChildState::OverBudget,
+    ChildState::Skipped,
+];
 
 impl ChildState {
     /// Returns the name in JSON.
@@ -42,12 +55,21 @@ impl ChildState {
         match self {
             ChildState::Queued => "queued",
             ChildState::Running => "running",
+            ChildState::Asking => "asking",
             ChildState::Completed => "completed",
             ChildState::Failed => "failed",
             ChildState::Aborted => "aborted",
             ChildState::OverBudget => "over budget",
             ChildState::Skipped => "skipped",
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for ChildState {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<ChildState, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = ALL.into_iter().find(|state| state.name() == name);
+        known.ok_or_else(|| serde::de::Error::custom(format!("unknown state {name:?}")))
     }
 }
 
@@ -58,15 +80,31 @@ impl Serialize for ChildState {
 }
 
 /// The limit that a child reached before it handed in its result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
     /// The maximum number of requests.
     Turns,
+    /// The maximum number of tokens.
+    Tokens,
+    /// The maximum cost.
+    Cost,
+}
+
+impl Limit {
+    /// Returns the word for people and models.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Limit::Turns => "turns",
+            Limit::Tokens => "tokens",
+            Limit::Cost => "cost",
+        }
+    }
 }
 
 /// The end of a child, as the details of a call contain it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildResult {
     /// The position of its task in the call.
@@ -78,22 +116,22 @@ pub struct ChildResult {
     /// The source of the definition of its agent.
     pub agent_source: AgentSource,
     /// A few words for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its final state.
     pub state: ChildState,
     /// The limit that it reached before it completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited: Option<Limit>,
     /// Why it did not complete.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Its result, or what it had written; at most 5,000 characters.
     pub output: String,
     /// True if `output` is only the beginning.
     pub truncated: bool,
-    /// The address of the complete output, if that is longer: `artifact://3`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The address of the complete output, if that is longer: `agent://One`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_path: Option<String>,
     /// The time from its first request to its end, in milliseconds.
     pub duration_ms: u64,
@@ -124,8 +162,8 @@ pub fn report(results: &[ChildResult]) -> String {
         }
         // Writing to a text does not fail.
         let _ = write!(text, "## {} ({}): {}", result.id, result.agent, result.state.as_str());
-        if let Some(Limit::Turns) = result.limited {
-            text.push_str(" at its limit of turns");
+        if let Some(limit) = result.limited {
+            let _ = write!(text, " at its limit of {}", limit.as_str());
         }
         if let Some(error) = &result.error {
             let _ = write!(text, ": {error}");

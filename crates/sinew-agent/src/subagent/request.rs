@@ -14,19 +14,51 @@ const LONGEST_ID: usize = 48;
 const RESERVED: [&str; 4] = ["main", "title", "compact", "handoff"];
 
 /// A call of the `task` tool.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskRequest {
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskRequest {
+    /// Starts children.
+    Start(StartRequest),
+    /// Continues a child that has ended.
+    Resume(ResumeRequest),
+}
+
+/// Starts a child for each task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartRequest {
     /// The name of the agent.
     pub agent: String,
     /// The tasks; each starts one child.
     pub tasks: Vec<TaskItem>,
     /// A text that all children read before their assignments.
-    #[serde(default)]
     pub context: Option<String>,
     /// The JSON Schema of the results; overrides the schema of the agent.
-    #[serde(default)]
     pub schema: Option<Value>,
+    /// Whether the call returns at once; `None` as the agent says.
+    pub background: Option<bool>,
+}
+
+/// Continues a child that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResumeRequest {
+    /// The id of the child.
+    pub id: String,
+    /// What it is to do next.
+    pub assignment: String,
+    /// Whether the call returns at once; `None` as the agent says.
+    pub background: Option<bool>,
+}
+
+/// The arguments as the model writes them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Arguments {
+    agent: Option<String>,
+    tasks: Option<Vec<TaskItem>>,
+    context: Option<String>,
+    schema: Option<Value>,
+    resume: Option<String>,
+    assignment: Option<String>,
+    background: Option<bool>,
 }
 
 /// One task of a call.
@@ -50,7 +82,7 @@ impl TaskRequest {
         json!({
             "type": "object",
             "properties": {
-                "agent": {"type": "string"},
+                "agent": {"type": "string", "description": "starts this agent for each task"},
                 "tasks": {"type": "array", "minItems": 1, "maxItems": TASKS, "items": {
                     "type": "object",
                     "properties": {
@@ -63,31 +95,60 @@ impl TaskRequest {
                 }},
                 "context": {"type": "string", "description": "facts that all of them need"},
                 "schema": {"type": "object", "description": "JSON Schema of each result"},
+                "resume": {"type": "string", "description": "instead of agent and tasks: the id of a child that has ended, to continue it"},
+                "assignment": {"type": "string", "description": "with resume: what to do next"},
+                "background": {"type": "boolean", "description": "return at once; each end arrives as a message"},
             },
-            "required": ["agent", "tasks"],
             "additionalProperties": false,
         })
     }
 
-    /// Checks the tasks against each other.
+    /// Parses the arguments of a call.
     ///
     /// # Errors
-    /// Returns an error for an empty assignment, and for two equal ones: the second child would do the same work.
-    pub fn check(&self) -> Result<()> {
-        let mut seen = HashSet::new();
-        for (index, task) in self.tasks.iter().enumerate() {
-            let assignment = task.assignment.trim();
-            if assignment.is_empty() {
-                return Err(Error::invalid(format!("task: tasks/{index}: the assignment is empty")));
+    /// Returns an error if they mix the two forms or lack a part of one, and for an empty assignment or two equal ones:
+    /// the second child would do the same work.
+    pub fn parse(arguments: &Value) -> Result<TaskRequest> {
+        let invalid = |text: &str| Error::invalid(format!("task: {text}"));
+        let arguments = Arguments::deserialize(arguments).map_err(|error| invalid(&error.to_string()))?;
+        match arguments {
+            Arguments { agent: Some(agent), tasks: Some(tasks), resume: None, assignment: None, .. } => {
+                let Arguments { context, schema, background, .. } = arguments;
+                if tasks.is_empty() || tasks.len() > TASKS {
+                    return Err(invalid(&format!("tasks: {} tasks; expected 1 to {TASKS}", tasks.len())));
+                }
+                check_assignments(&tasks)?;
+                Ok(TaskRequest::Start(StartRequest { agent, tasks, context, schema, background }))
             }
-            if !seen.insert(assignment) {
-                return Err(Error::invalid(format!(
-                    "task: tasks/{index}: the same assignment occurs twice in this call"
-                )));
+            Arguments { agent: None, tasks: None, context: None, schema: None, resume: Some(id), .. } => {
+                let assignment = arguments.assignment.filter(|text| !text.trim().is_empty());
+                let assignment = assignment.ok_or_else(|| invalid("resume needs an assignment: what to do next"))?;
+                Ok(TaskRequest::Resume(ResumeRequest { id, assignment, background: arguments.background }))
             }
+            Arguments { resume: Some(_), .. } => {
+                Err(invalid("resume continues one child: leave out agent, tasks, context and schema"))
+            }
+            Arguments { assignment: Some(_), .. } => {
+                Err(invalid("an assignment belongs to an item of tasks, or to resume"))
+            }
+            _ => Err(invalid("agent and tasks are required, or resume and assignment")),
         }
-        Ok(())
     }
+}
+
+/// Checks the tasks of a call against each other.
+fn check_assignments(tasks: &[TaskItem]) -> Result<()> {
+    let mut seen = HashSet::new();
+    for (index, task) in tasks.iter().enumerate() {
+        let assignment = task.assignment.trim();
+        if assignment.is_empty() {
+            return Err(Error::invalid(format!("task: tasks/{index}: the assignment is empty")));
+        }
+        if !seen.insert(assignment) {
+            return Err(Error::invalid(format!("task: tasks/{index}: the same assignment occurs twice in this call")));
+        }
+    }
+    Ok(())
 }
 
 /// The ids of the children that a session has started. An id is never used twice, whatever its case.
@@ -103,12 +164,14 @@ impl ChildIds {
         ChildIds { taken: ids.into_iter().map(|id| id.to_lowercase()).collect() }
     }
 
-    /// Reserves an id for each task, all or none. `most` is the maximum number of children of the session.
+    /// Reserves an id for each task, all or none. `most` is the maximum number of children of the session; the ids of a
+    /// child's own children begin with `parent` and a dot.
     ///
     /// # Errors
     /// Returns an error that names the next free id if one is taken, and an error for an id that is not valid, or if
     /// there would be too many children.
-    pub fn reserve(&mut self, tasks: &[TaskItem], most: usize) -> Result<Vec<String>> {
+    pub fn reserve(&mut self, tasks: &[TaskItem], most: usize, parent: Option<&str>) -> Result<Vec<String>> {
+        let full = |id: &str| parent.map_or_else(|| id.to_string(), |parent| format!("{parent}.{id}"));
         let left = most.saturating_sub(self.taken.len());
         if tasks.len() > left {
             let count = tasks.len();
@@ -124,15 +187,16 @@ impl ChildIds {
             let id = match &task.id {
                 Some(id) => {
                     check_name(id)?;
-                    if taken.contains(&id.to_lowercase()) {
-                        let free = free(&taken, id);
+                    if taken.contains(&full(id).to_lowercase()) {
+                        let free = free(&taken, id, &full);
                         return Err(Error::invalid(format!("task: the id {id:?} is taken; {free:?} is free")));
                     }
                     id.clone()
                 }
-                None if !taken.contains("task") => "Task".to_string(),
-                None => free(&taken, "Task"),
+                None if !taken.contains(&full("task").to_lowercase()) => "Task".to_string(),
+                None => free(&taken, "Task", &full),
             };
+            let id = full(&id);
             taken.insert(id.to_lowercase());
             ids.push(id);
         }
@@ -159,8 +223,8 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 }
 
 /// Returns `stem-2`, `stem-3`, …: the first that is not taken and not too long.
-fn free(taken: &HashSet<String>, stem: &str) -> String {
+fn free(taken: &HashSet<String>, stem: &str, full: &dyn Fn(&str) -> String) -> String {
     let stem = &stem[..stem.len().min(LONGEST_ID - 6)];
     let numbered = (2..).map(|number| format!("{stem}-{number}"));
-    numbered.into_iter().find(|id| !taken.contains(&id.to_lowercase())).unwrap_or_default()
+    numbered.into_iter().find(|id| !taken.contains(&full(id).to_lowercase())).unwrap_or_default()
 }

@@ -112,19 +112,26 @@ impl Submission {
     }
 }
 
-/// The tool `submit_result` of a child.
+/// The tool `submit_result`. Every session that can start children has it, so that the list of tools of a child that
+/// continues a conversation equals that of its parent.
+#[derive(Default)]
 pub struct SubmitResult {
-    /// The submission of the child.
-    pub submission: Arc<Submission>,
+    /// The submission of the child; `None` in a session that is no child.
+    pub submission: Option<Arc<Submission>>,
+}
+
+impl SubmitResult {
+    /// The name of the tool.
+    pub const NAME: &'static str = "submit_result";
 }
 
 impl Tool for SubmitResult {
     fn name(&self) -> &'static str {
-        "submit_result"
+        SubmitResult::NAME
     }
 
     fn description(&self) -> &'static str {
-        "Hand in the result of your assignment. It is all that the agent that assigned it reads."
+        "For subagents: hand in the result of the assignment. It is all that the agent that assigned it reads."
     }
 
     fn parameters(&self) -> Value {
@@ -146,8 +153,11 @@ impl Tool for SubmitResult {
 
     fn execute(&self, mut call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
+            let Some(submission) = &self.submission else {
+                return Ok(ToolOutput::error("Refused: this session is no subagent. Answer the user instead."));
+            };
             let result = call.arguments.get_mut("result").map(Value::take).unwrap_or_default();
-            Ok(match self.submission.submit(result) {
+            Ok(match submission.submit(result) {
                 Answer::Accepted => ToolOutput { ends_run: true, ..ToolOutput::text("The result was handed in.") },
                 Answer::Refused(reason) => ToolOutput::error(format!("Refused: {reason}")),
                 Answer::Ended(reason) => {

@@ -3,13 +3,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::resource::ResourceFolders;
 
-fn request(tasks: &Value) -> TaskRequest {
-    serde_json::from_value(json!({"agent": "task", "tasks": tasks})).unwrap()
+fn tasks(tasks: &Value) -> Vec<TaskItem> {
+    serde_json::from_value(tasks.clone()).unwrap()
 }
 
 #[track_caller]
-fn reserve(ids: &mut ChildIds, tasks: Value, most: usize) -> Result<Vec<String>, String> {
-    ids.reserve(&request(&tasks).tasks, most).map_err(|error| error.message().to_string())
+fn reserve(ids: &mut ChildIds, items: Value, most: usize) -> Result<Vec<String>, String> {
+    ids.reserve(&tasks(&items), most, None).map_err(|error| error.message().to_string())
 }
 
 #[test]
@@ -40,11 +40,45 @@ fn a_call_that_cannot_fit_is_refused_with_the_numbers() {
 }
 
 #[test]
-fn equal_and_empty_assignments_are_refused() {
-    let check = |tasks: Value| request(&tasks).check().map_err(|error| error.message().to_string());
-    assert!(check(json!([{"assignment": "a"}, {"assignment": " a\n"}])).unwrap_err().contains("tasks/1"));
-    assert!(check(json!([{"assignment": " "}])).unwrap_err().contains("tasks/0"));
-    assert_eq!(check(json!([{"assignment": "a"}, {"assignment": "b"}])), Ok(()));
+fn the_children_of_a_child_are_numbered_below_its_id() {
+    let mut ids = ChildIds::new(["Task".to_string(), "A".to_string()]);
+    let mut reserve = |items: Value, parent: &str| {
+        ids.reserve(&tasks(&items), 100, Some(parent)).map_err(|error| error.message().to_string())
+    };
+    let unnamed = json!([{"assignment": "a"}, {"assignment": "b"}, {"assignment": "c", "id": "B"}]);
+    assert_eq!(reserve(unnamed, "A").unwrap(), ["A.Task", "A.Task-2", "A.B"]);
+    let error = reserve(json!([{"assignment": "a", "id": "b"}]), "A").unwrap_err();
+    assert_eq!(error, "task: the id \"b\" is taken; \"b-2\" is free");
+    // A child of another child may have that name.
+    assert_eq!(reserve(json!([{"assignment": "a", "id": "b"}]), "Task").unwrap(), ["Task.b"]);
+}
+
+#[test]
+fn a_call_either_starts_children_or_continues_one() {
+    let fault = |arguments: Value| TaskRequest::parse(&arguments).unwrap_err().message().to_string();
+    let start = |tasks: Value| json!({"agent": "task", "tasks": tasks});
+    for (arguments, expected) in [
+        (start(json!([{"assignment": "a"}, {"assignment": " a\n"}])), "tasks/1: the same assignment"),
+        (start(json!([{"assignment": " "}])), "tasks/0: the assignment is empty"),
+        (start(json!([])), "0 tasks; expected 1 to 32"),
+        (start(json!(vec![json!({"assignment": "a"}); 33])), "33 tasks; expected 1 to 32"),
+        (json!({"agent": "task"}), "agent and tasks are required"),
+        (json!({}), "agent and tasks are required"),
+        (json!({"agent": "task", "assignment": "a"}), "an assignment belongs to an item of tasks"),
+        (json!({"resume": "A"}), "resume needs an assignment"),
+        (json!({"resume": "A", "assignment": " "}), "resume needs an assignment"),
+        (json!({"resume": "A", "assignment": "b", "agent": "task"}), "resume continues one child"),
+        (json!({"resume": "A", "assignment": "b", "context": "c"}), "resume continues one child"),
+        (json!({"agent": "task", "tasks": [{"assignment": "a"}], "wait": true}), "unknown field `wait`"),
+    ] {
+        let found = fault(arguments.clone());
+        assert!(found.contains(expected), "{arguments}: {found}");
+    }
+    let two = TaskRequest::parse(&start(json!([{"assignment": "a"}, {"assignment": "b"}]))).unwrap();
+    assert!(matches!(two, TaskRequest::Start(StartRequest { tasks, background: None, .. }) if tasks.len() == 2));
+    let resumed = TaskRequest::parse(&json!({"resume": "A", "assignment": "b", "background": true})).unwrap();
+    let expected = ResumeRequest { id: "A".into(), assignment: "b".into(), background: Some(true) };
+    assert_eq!(resumed, TaskRequest::Resume(expected));
 }
 
 #[test]
@@ -73,19 +107,23 @@ fn the_fifth_wrong_result_ends_the_child() {
 
 /// The agents of a project with these files.
 fn definitions(files: &[(&str, &str)], is_trusted: bool) -> AgentDefinitions {
+    read_definitions(files, AgentFiles { is_trusted, foreign: true })
+}
+
+fn read_definitions(files: &[(&str, &str)], which: AgentFiles) -> AgentDefinitions {
     let folder = tempfile::tempdir().unwrap();
     let folders = ResourceFolders {
-        cwd: folder.path().into(),
+        cwd: folder.path().join("work"),
         project: folder.path().join("project"),
         agent: folder.path().join("user"),
-        home: None,
+        home: Some(folder.path().join("home")),
     };
     for (name, text) in files {
         let file = folder.path().join(name);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     }
-    AgentDefinitions::find(&folders, is_trusted)
+    AgentDefinitions::find(&folders, which)
 }
 
 #[test]
@@ -96,7 +134,7 @@ fn agents_come_from_files_and_are_built_in() {
     let found = definitions(&files, true);
     assert_eq!(found.faults, Vec::<String>::new());
     let names: Vec<&str> = found.agents.iter().map(|agent| agent.name.as_str()).collect();
-    assert_eq!(names, ["mine", "explore", "plan", "reviewer", "task"]);
+    assert_eq!(names, ["mine", "explore", "plan", "reviewer", "task", "fork"]);
     let agent = found.get("mine").unwrap();
     assert_eq!((agent.source, agent.description.as_str()), (AgentSource::Project, "of the project"));
     assert_eq!(agent.schema, Some(json!({"type": "object"})));
@@ -104,6 +142,25 @@ fn agents_come_from_files_and_are_built_in() {
     let agent = untrusted.get("mine").unwrap();
     assert_eq!((agent.source, agent.prompt.as_str(), agent.max_turns), (AgentSource::User, "Be brief.", Some(7)));
     assert_eq!(agent.tools, Some(vec!["Read".to_string(), "grep".to_string()]));
+}
+
+#[test]
+fn agents_of_other_programs_are_read_if_they_are_wanted() {
+    let theirs = "---\nname: theirs\ndescription: x\ncolor: red\nmodel: inherit\ntools: Read, Bash\n---\nBe quick.\n";
+    let home = "---\nname: explore\ndescription: of the home directory\n---\n";
+    let files = [("work/.claude/agents/a.md", theirs), ("home/.claude/agents/b.md", home)];
+    let found = definitions(&files, true);
+    let agent = found.get("theirs").unwrap();
+    assert_eq!(
+        (agent.source, agent.model.as_deref(), agent.prompt.as_str()),
+        (AgentSource::Foreign, None, "Be quick.")
+    );
+    assert_eq!(found.get("explore").unwrap().description, "of the home directory");
+    assert!(found.faults.len() == 1 && found.faults[0].ends_with("a.md: no effect: color"), "{:?}", found.faults);
+    let untrusted = definitions(&files, false);
+    assert!(untrusted.get("theirs").is_err() && untrusted.get("explore").unwrap().source == AgentSource::Foreign);
+    let unwanted = read_definitions(&files, AgentFiles { is_trusted: true, foreign: false });
+    assert_eq!(unwanted.get("explore").unwrap().source, AgentSource::BuiltIn);
 }
 
 #[test]
@@ -117,6 +174,9 @@ fn a_file_that_cannot_be_used_is_named_with_its_reason() {
         ("---\nname: a\ndescription: x\nisolation: worktree\n---\n", "isolation is not supported yet"),
         ("---\nname: a\ndescription: x\nmaxTurns: many\n---\n", "maxTurns: \"many\" is not valid"),
         ("---\nname: a\ndescription: x\nthinking: hard\n---\n", "thinking: \"hard\" is not valid"),
+        ("---\nname: a\ndescription: x\nmaxCost: -1\n---\n", "maxCost: \"-1\" is not valid"),
+        ("---\nname: a\ndescription: x\nmaxTokens: 0\n---\n", "maxTokens: \"0\" is not valid"),
+        ("---\nname: a\ndescription: x\nbackground: soon\n---\n", "background: \"soon\" is not valid"),
         ("---\nname: a\ndescription: x\noutput: text\n---\n", "is not a JSON Schema"),
         ("---\nname: [\n---\n", "bad frontmatter"),
     ] {

@@ -14,6 +14,7 @@ pub(crate) fn context() -> Context {
         session: "s1".into(),
         file: Some("/f.jsonl".into()),
         has_ui: false,
+        requester: None,
         cancel: CancellationToken::new(),
     }
 }

@@ -289,7 +289,7 @@ async fn what_starts_by_itself_does_so_behind_the_first_request_014() {
     use sinew_llm::message::AssistantMessage;
 
     let cancel = tokio_util::sync::CancellationToken::new();
-    let context = Context { cwd: "/".into(), session: "s".into(), file: None, has_ui: false, cancel };
+    let context = Context { cwd: "/".into(), session: "s".into(), file: None, has_ui: false, requester: None, cancel };
     let message = || AssistantMessage::default().into();
     let step = AnswerStep { event: StreamEvent::TextStart { content_index: 0 }, content: None };
     let piece = Event::MessageUpdate { message: None, step };

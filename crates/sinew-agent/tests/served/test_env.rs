@@ -218,6 +218,7 @@ impl TestEnv {
             open_items: None,
             undo: None,
             lane: None,
+            requester: None,
         });
         let agent = Arc::new(agent.unwrap());
         let events = Arc::<Mutex<Vec<Arc<Event>>>>::default();

@@ -61,6 +61,7 @@ fn an_idle_agent_is_woken_by_the_end_of_a_job() {
         open_items: None,
         undo: None,
         lane: None,
+        requester: None,
     });
     let agent = agent.unwrap();
     let mut listener = agent.subscribe(Snapshots::Unread);

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings};
+use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Budget, MeteredModels};
 use sinew_agent::core::{Toolset, is_named};
+use sinew_agent::extension::Extension;
 use sinew_agent::mcp::SessionServers;
-use sinew_agent::subagent::{AgentDefinition, Submission, SubmitResult};
+use sinew_agent::subagent::{AgentDefinition, ChildGate, Submission, SubmitResult};
+use sinew_llm::provider::CacheRetention;
 use sinew_session::{Context as Conversation, Session};
-use sinew_tools::Host;
 use sinew_tools::semantics::ToolKind;
 use sinew_tools::tool::Tool;
+use sinew_tools::{Host, Requester};
 
 use super::tools::{enforces_writes, may_plan, with_servers};
 use super::{App, OpenSession, conversation, record};
@@ -24,6 +26,10 @@ pub(crate) struct ChildRights<'a> {
     pub(crate) definition: &'a AgentDefinition,
     /// Nothing can be changed: the definition or the mode of the parent says so.
     pub(crate) is_read_only: bool,
+    /// The child may start children of its own.
+    pub(crate) may_spawn: bool,
+    /// The names of the only tools that it had before it was continued; `None` for a new child.
+    pub(crate) only: Option<&'a [String]>,
 }
 
 /// The properties of a child.
@@ -31,9 +37,17 @@ pub(crate) struct ChildParts<'a> {
     pub(crate) session: Session,
     pub(crate) rights: ChildRights<'a>,
     pub(crate) choice: Choice,
-    /// The lane of a scripted model.
-    pub(crate) lane: String,
+    pub(crate) requester: Arc<Requester>,
     pub(crate) submission: Arc<Submission>,
+    /// The models that add the use of the child to its meters.
+    pub(crate) models: MeteredModels,
+    pub(crate) budgets: Vec<Budget>,
+}
+
+/// The open session of a child.
+pub(crate) struct OpenChild {
+    pub(crate) open: OpenSession,
+    pub(crate) gate: Arc<ChildGate>,
 }
 
 /// The host of a child, and the tools that it offers.
@@ -51,35 +65,74 @@ impl App {
     pub(crate) fn check_child(&self, rights: ChildRights<'_>) -> Result<(), Failure> {
         let mut session = self.store.unsaved();
         let before = conversation(&session, &self.startup.settings)?;
-        self.child_host(&mut session, &before, rights).map(drop)
+        let requester = Arc::new(Requester::new(String::new(), rights.definition.name.clone(), None));
+        self.child_host(&mut session, &before, rights, &requester).map(drop)
     }
 
-    /// Opens the session of a child. It has the tools of its parent that its definition leaves, the rules, hooks and
-    /// sandbox of its parent, and nobody whom its tools can ask.
+    /// Opens the session of a child. It has the tools of its parent that its definition leaves, and the rules, hooks and
+    /// sandbox of its parent.
     ///
     /// # Errors
     /// Returns the errors of [`App::check_child`], and an error if a file that a flag names cannot be read.
-    pub(crate) fn open_child(&self, parts: ChildParts<'_>) -> Result<OpenSession, Failure> {
-        let ChildParts { mut session, rights, choice, lane, submission } = parts;
+    pub(crate) fn open_child(&self, parts: ChildParts<'_>) -> Result<OpenChild, Failure> {
+        let ChildParts { mut session, rights, choice, requester, submission, models, budgets } = parts;
         let definition = rights.definition;
+        let choice = Choice { reached: models.metered(choice.reached), ..choice };
         let before = conversation(&session, &self.startup.settings)?;
         record(&mut session, &before, &choice);
-        let ChildHost { host, servers, mut tools } = self.child_host(&mut session, &before, rights)?;
-        tools.push(Arc::new(SubmitResult { submission }));
+        let ChildHost { host, servers, mut tools } = self.child_host(&mut session, &before, rights, &requester)?;
+        let own: Arc<dyn Tool> = Arc::new(SubmitResult { submission: Some(Arc::clone(&submission)) });
+        match tools.iter_mut().find(|tool| tool.name() == SubmitResult::NAME) {
+            Some(listed) => *listed = own,
+            None => tools.push(own),
+        }
+        let refused = match definition.is_fork() {
+            true => not_for_forks(&tools, &self.toolset(&host, servers.as_ref())?),
+            false => Vec::new(),
+        };
+        let gate = Arc::new(ChildGate::new(submission, refused));
         let tools = with_servers(Toolset::new(tools).0, servers.as_ref());
         let loaded = self.equip(&host);
-        // The parent has reported the same faults.
-        let mut system = self.system(&tools, servers.as_ref(), &host, &mut Vec::new())?;
-        if !system.is_empty() {
-            system.push(instructions(definition));
-        }
-        let mut settings = AgentSettings { titles: false, todo_reminders: false, ..self.agent_settings() };
-        settings.run.max_turns = definition.max_turns.unwrap_or(self.startup.settings.task.max_turns);
+        let system = match definition.is_fork() {
+            true => rights.parent.agent.system(),
+            // The parent has reported the same faults.
+            false => {
+                let mut system = self.system(&tools, servers.as_ref(), &host, &mut Vec::new())?;
+                if !system.is_empty() {
+                    system.push(instructions(definition));
+                }
+                system
+            }
+        };
+        let task = self.startup.settings.task;
+        let own = self.agent_settings();
+        let mut settings = AgentSettings {
+            titles: false,
+            todo_reminders: false,
+            // It is reminded of its result instead.
+            allows_empty: true,
+            // The next request follows soon, and a child is rarely continued later.
+            cache: if own.cache == CacheRetention::Long { CacheRetention::Short } else { own.cache },
+            budgets: own.budgets.iter().cloned().chain(budgets).collect(),
+            ..own
+        };
+        settings.run.max_turns = definition.max_turns.unwrap_or(task.max_turns);
+        let lane = format!("{}#{}", definition.name, requester.id);
+        let parts = self.agent_parts(session, choice, system, tools);
+        let mut extensions: Vec<Arc<dyn Extension>> = parts.extensions;
+        extensions.push(Arc::clone(&gate) as _);
         // Undo is left to the parent, which records the call that started the child.
-        let parts = AgentParts { settings, lane: Some(lane), ..self.agent_parts(session, choice, system, tools) };
+        let parts = AgentParts {
+            settings,
+            extensions,
+            models: Arc::new(models),
+            lane: Some(lane),
+            requester: Some(requester),
+            ..parts
+        };
         let agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
-        Ok(OpenSession { agent, host, servers: Mutex::new(servers) })
+        Ok(OpenChild { open: OpenSession { agent, host, servers: Mutex::new(servers) }, gate })
     }
 
     /// Creates the host of a child in its sandbox, with the tools that its rights leave.
@@ -91,9 +144,11 @@ impl App {
         session: &mut Session,
         before: &Conversation,
         rights: ChildRights<'_>,
+        requester: &Arc<Requester>,
     ) -> Result<ChildHost, Failure> {
-        let ChildRights { parent, definition, is_read_only } = rights;
-        let host = self.host(session, None);
+        let ChildRights { definition, is_read_only, .. } = rights;
+        // A fork lists the tool that asks the user as its parent does, and cannot call it.
+        let host = self.host(session, (!definition.is_fork()).then(|| Arc::clone(requester)));
         let mut is_enforced = false;
         if is_read_only {
             let confinement = self.limits.of_plan();
@@ -103,23 +158,28 @@ impl App {
             }
         }
         let servers = self.servers(session, before, &host, &definition.disallowed_tools);
-        let mut tools = self.child_tools(parent, definition, &host, servers.as_ref())?;
+        let mut tools = match definition.is_fork() {
+            true => self.fork_tools(rights, &host, servers.as_ref())?,
+            false => self.child_tools(rights, &host, servers.as_ref())?,
+        };
         tools.retain(|tool| !is_read_only || may_plan(&**tool, is_enforced));
-        match tools.is_empty() {
-            true => Err(Failure::failed(format!("agent {}: it would have no tool", definition.name))),
-            false => Ok(ChildHost { host, servers, tools }),
+        if tools.is_empty() {
+            return Err(Failure::failed(format!("agent {}: it would have no tool", definition.name)));
         }
+        if rights.may_spawn && !definition.is_fork() {
+            tools.extend(self.task_tool(Some((&requester.id, &definition.spawns))));
+        }
+        Ok(ChildHost { host, servers, tools })
     }
 
-    /// Returns the tools of the parent that a definition leaves, without the list of tasks, which is the parent's, and
-    /// without children of its own.
+    /// Returns the tools of the parent that a definition leaves, without the list of tasks, which is the parent's.
     fn child_tools(
         &self,
-        parent: &OpenSession,
-        definition: &AgentDefinition,
+        rights: ChildRights<'_>,
         host: &Arc<Host>,
         servers: Option<&Arc<SessionServers>>,
     ) -> Result<Vec<Arc<dyn Tool>>, Failure> {
+        let ChildRights { parent, definition, only: before, .. } = rights;
         let offered = self.toolset(host, servers)?;
         let known = self.known_names(servers);
         let resolved = |names: &[String]| names.iter().map(|name| resolve(name, &known)).collect::<Result<Vec<_>, _>>();
@@ -131,10 +191,33 @@ impl App {
             of_parent.find(tool.name()).is_some()
                 && !matches!(tool.semantics().kind, ToolKind::Plan | ToolKind::Agent)
                 && only.as_ref().is_none_or(|only| is_named(only, tool.name()))
+                && before.is_none_or(|before| before.iter().any(|name| name == tool.name()))
                 && !is_named(&without, tool.name())
         });
         Ok(tools.cloned().collect())
     }
+
+    /// Returns the tools of the parent, in its order, for a child with its own host.
+    fn fork_tools(
+        &self,
+        rights: ChildRights<'_>,
+        host: &Arc<Host>,
+        servers: Option<&Arc<SessionServers>>,
+    ) -> Result<Vec<Arc<dyn Tool>>, Failure> {
+        let offered = self.toolset(host, servers)?;
+        let listed = rights.parent.agent.tools();
+        Ok(listed.all().iter().map(|tool| Arc::clone(offered.find(tool.name()).unwrap_or(tool))).collect())
+    }
+}
+
+/// Returns the names of the tools that a child which continues a conversation lists and cannot use: the list of tasks,
+/// questions to the user, children, and the tools of its parent that are not in `own`, such as a change of the mode.
+fn not_for_forks(tools: &[Arc<dyn Tool>], own: &Toolset) -> Vec<String> {
+    let refused = tools.iter().filter(|tool| {
+        let is_of_session = matches!(tool.semantics().kind, ToolKind::Plan | ToolKind::Agent | ToolKind::Ask);
+        is_of_session || own.find(tool.name()).is_none()
+    });
+    refused.map(|tool| tool.name().to_string()).filter(|name| name != SubmitResult::NAME).collect()
 }
 
 /// Returns the tool that a definition means by a name, also one of another agent; a name that ends with `*` means all

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sinew_session::Session;
 use sinew_session::artifacts::Artifacts;
-use sinew_tools::{Ask, Host, HostOptions, Searches};
+use sinew_tools::{Host, HostOptions, Requester, Searches};
 
 use super::App;
 use crate::config::work_tree;
@@ -21,8 +21,9 @@ pub(super) fn searches(startup: &Startup) -> Searches {
 }
 
 impl App {
-    /// Creates the host of a session's tools, which put questions to `ask`.
-    pub(super) fn host(&self, session: &Session, ask: Option<Arc<dyn Ask>>) -> Arc<Host> {
+    /// Creates the host of a session's tools, which put questions to the user. `requester` is the subagent to which they
+    /// belong.
+    pub(super) fn host(&self, session: &Session, requester: Option<Arc<Requester>>) -> Arc<Host> {
         let Startup { environment, paths, settings, .. } = &self.startup;
         let own = settings.tools();
         if let Some(folder) = session.artifacts() {
@@ -38,7 +39,8 @@ impl App {
             environment: environment.variables().to_vec(),
             artifacts: Arc::new(artifacts),
             http: models::http(environment, settings),
-            ask,
+            ask: self.ask.clone(),
+            requester,
             console: None,
             shells: Arc::clone(&self.shells),
             settings: sinew_tools::Settings {

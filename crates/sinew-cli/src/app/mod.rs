@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Budget};
+use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Amount, Budget};
 use sinew_agent::context::nested_context_files;
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
@@ -223,7 +223,7 @@ impl App {
         let failed = |error: sinew::base::Error| Failure::failed(error.message());
         record(&mut session, &before, &choice);
 
-        let host = self.host(&session, self.ask.clone());
+        let host = self.host(&session, None);
         if let Some(list) = session.todo(&sinew_tools::names_of(ToolKind::Plan).collect::<Vec<_>>()).map_err(failed)? {
             host.restore_todo(&list);
         }
@@ -273,18 +273,20 @@ impl App {
             open_items: None,
             undo: None,
             lane: None,
+            requester: None,
         }
     }
 
     /// The settings of an agent, as the flags and settings of the user say.
     fn agent_settings(&self) -> AgentSettings {
         let Startup { args, environment, settings, .. } = &self.startup;
-        let budget = args.run.max_cost.zip(self.models.meter()).map(|(limit, meter)| Budget { limit, meter });
+        let budget = args.run.max_cost.zip(self.models.meter());
+        let budget = budget.map(|(limit, meter)| Budget { name: "--max-cost", limit: Amount::Cost(limit), meter });
         AgentSettings {
             max_tokens: args.model.max_tokens,
             http: models::http(environment, settings),
             fallback: self.fallback.clone(),
-            budget,
+            budgets: budget.into_iter().collect(),
             ..settings.agent()
         }
     }
@@ -426,6 +428,7 @@ fn context(startup: &Startup, session: &Session, has_ui: bool) -> Context {
         session: session.id().to_string(),
         file: session.path().map(Path::to_path_buf),
         has_ui,
+        requester: None,
         cancel: CancellationToken::new(),
     }
 }

@@ -5,19 +5,26 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use sinew_agent::subagent::{AgentDefinitions, TaskRequest};
+use sinew_agent::core::is_named;
+use sinew_agent::subagent::{AgentDefinitions, AgentFiles, TaskRequest};
 use sinew_tools::semantics::{Semantics, TASK, TASK_NAME};
 use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 
 use super::App;
+use crate::startup::Startup;
 
 /// Runs the calls of the tool.
 pub(crate) trait RunsTasks: Send + Sync {
-    /// Runs the children of a call.
+    /// Runs the children of a call, which the session or the child with the id `caller` makes.
     ///
     /// # Errors
     /// Returns an error if no child can be started.
-    fn run_tasks(self: Arc<Self>, request: TaskRequest, call: Call) -> Boxed<'static, Result<ToolOutput, ToolError>>;
+    fn run_tasks(
+        self: Arc<Self>,
+        request: TaskRequest,
+        call: Call,
+        caller: Option<String>,
+    ) -> Boxed<'static, Result<ToolOutput, ToolError>>;
 }
 
 /// The control that runs the calls; empty until there is one.
@@ -35,27 +42,39 @@ impl Children {
 }
 
 impl App {
-    /// Returns the tool that starts children; none if the settings turn children off.
-    pub(super) fn task_tool(&self) -> Option<Arc<dyn Tool>> {
-        let is_on = self.startup.settings.task.max_depth > 0;
-        is_on.then(|| Arc::new(TaskTool::new(self.children.clone(), &self.agent_definitions())) as Arc<dyn Tool>)
+    /// Returns the tool that starts children; none if the settings turn children off. `caller` is the id of the child
+    /// that uses it, with the names of the agents that it may start; `None` for the session itself.
+    pub(super) fn task_tool(&self, caller: Option<(&str, &[String])>) -> Option<Arc<dyn Tool>> {
+        if self.startup.settings.task.max_depth == 0 {
+            return None;
+        }
+        let mut definitions = self.agent_definitions();
+        if let Some((_, spawns)) = caller {
+            definitions.agents.retain(|agent| is_named(spawns, &agent.name) && !agent.is_fork());
+        }
+        let caller = caller.map(|(id, _)| id.to_string());
+        Some(Arc::new(TaskTool::new(self.children.clone(), &definitions, caller)))
     }
 
     /// Reads the agents that a model can start.
     pub(crate) fn agent_definitions(&self) -> AgentDefinitions {
         let loaded = self.resources();
-        AgentDefinitions::find(&loaded.options.folders, self.startup.trusted)
+        let Startup { trusted, settings, .. } = &self.startup;
+        let files = AgentFiles { is_trusted: *trusted, foreign: settings.agents.enable_foreign };
+        AgentDefinitions::find(&loaded.options.folders, files)
     }
 }
 
 struct TaskTool {
     children: Children,
     description: String,
+    /// The child that uses the tool; `None` for the session itself.
+    caller: Option<String>,
 }
 
 impl TaskTool {
     /// Creates the tool; its description lists the agents.
-    fn new(children: Children, definitions: &AgentDefinitions) -> TaskTool {
+    fn new(children: Children, definitions: &AgentDefinitions, caller: Option<String>) -> TaskTool {
         let mut description = String::from(
             "Give assignments to other agents, which work on them at the same time, and get their results. An agent knows only \
              its assignment and the context: name the files, the goal, and what the result must contain. Agents:",
@@ -64,7 +83,7 @@ impl TaskTool {
             // Writing to a text does not fail.
             let _ = write!(description, "\n- {}: {}", agent.name, agent.description);
         }
-        TaskTool { children, description }
+        TaskTool { children, description, caller }
     }
 }
 
@@ -92,9 +111,9 @@ impl Tool for TaskTool {
     fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let control = self.children.get().ok_or(ToolError::Aborted)?;
-            let request = serde_json::from_value(call.arguments.clone());
-            let request: TaskRequest = request.map_err(|error| ToolError::Failed(format!("task: {error}")))?;
-            control.run_tasks(request, call).await
+            let request = TaskRequest::parse(&call.arguments);
+            let request = request.map_err(|error| ToolError::Failed(error.message().to_string()))?;
+            control.run_tasks(request, call, self.caller.clone()).await
         })
     }
 }

@@ -7,6 +7,7 @@ use sinew_agent::core::{Catalogue, Toolset};
 use sinew_agent::extension::Extension;
 use sinew_agent::mcp::SessionServers;
 use sinew_agent::mcp::tools::SEARCH_TOOL;
+use sinew_agent::subagent::SubmitResult;
 use sinew_tools::semantics::{TASK_NAME, ToolKind};
 use sinew_tools::tool::Tool;
 use sinew_tools::{Confinement, Host};
@@ -23,7 +24,7 @@ impl App {
             Some(servers) => servers.with_resources(tool),
             None => tool,
         });
-        let all = builtin.chain(self.task_tool()).chain(self.extension_tools());
+        let all = builtin.chain(self.task_tool(None)).chain(self.extension_tools());
         let all = all.chain(servers.into_iter().flat_map(|servers| servers.tools()));
         // If two tools have the same name, the first one is used, as in requests to the model.
         Toolset::new(all).0.all().to_vec()
@@ -71,6 +72,10 @@ impl App {
             let named = has(&only, tool);
             (only.is_empty() && !tool.flags().default_inactive || named) && !has(&without, tool)
         });
+        let mut kept: Vec<Arc<dyn Tool>> = kept.collect();
+        if let Some(at) = kept.iter().position(|tool| tool.name() == TASK_NAME) {
+            kept.insert(at + 1, Arc::new(SubmitResult::default()));
+        }
         Ok(with_servers(Toolset::new(kept).0, servers))
     }
 }

@@ -128,6 +128,7 @@ impl Control {
         if let Err(error) = self.begin_mode().await {
             open.agent.warn(error.message).await;
         }
+        self.recover_children().await;
         let attendant = tokio::spawn(async move {
             open.agent.start().await;
             match open.agent.forward_notices(&open.host, IdlePolicy::Wake).await {}
@@ -141,10 +142,12 @@ impl Control {
         let stop = || {
             open.agent.abort();
             self.bash.abort();
+            self.stop_children();
         };
         // Repeated, because work that waited for the end of one run may begin another.
         self.tasks.join(stop, ABORT_INTERVAL).await;
         open.agent.idled().await;
+        self.children_ended().await;
     }
 
     /// Returns the current session; `None` if something else still uses it.

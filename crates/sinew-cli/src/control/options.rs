@@ -44,7 +44,9 @@ impl Control {
             *now = AgentSettings {
                 max_tokens: now.max_tokens,
                 http: now.http.clone(),
-                budget: now.budget.clone(),
+                budgets: now.budgets.clone(),
+                allows_empty: now.allows_empty,
+                tool_choice: now.tool_choice.clone(),
                 fallback: now.fallback.clone(),
                 titles: now.titles,
                 ..settings.agent()

@@ -59,9 +59,10 @@ impl Control {
         submit(open, prompt, delivery).await
     }
 
-    /// Aborts the run and waits for its end.
+    /// Aborts the run and the children in the background, and waits for the end of the run.
     pub(crate) async fn abort(&self) {
         let open = self.session();
+        self.stop_children();
         open.agent.abort();
         open.agent.idled().await;
     }

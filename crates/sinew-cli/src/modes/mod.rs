@@ -183,6 +183,7 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
         _ => Snapshots::Unread,
     };
     let mut listener = agent.subscribe(snapshots);
+    control.recover_children().await;
     let mut show: Box<dyn Renderer> = match look.output {
         Stdout::Text => Box::new(print::Text::new(look, output::stdout())),
         Stdout::Events => Box::new(json::Lines::new(look.snapshots)),
@@ -225,11 +226,11 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
             never = agent.forward_notices(host, IdlePolicy::Wait) => match never {},
             Ok(code) = signalled => {
                 let until = Instant::now() + END;
-                halt(agent, &stop, work).await;
+                halt(&control, &stop, work).await;
                 (None, code, until.max(Instant::now() + HOOK_TIME))
             }
             Ok(()) = &mut gone => {
-                halt(agent, &stop, work).await;
+                halt(&control, &stop, work).await;
                 (None, 0, Instant::now() + END)
             }
         }
@@ -337,6 +338,9 @@ async fn all(control: &Control, open: &OpenSession, task: &mut Task, stop: &Atom
             None => outcome,
         };
         done.stop = outcome.stop;
+        if let Some(stop) = control.children_ended().await {
+            done.stop = stop;
+        }
         if !matches!(done.stop, Stop::Done | Stop::OutputLimit | Stop::Queued) {
             break;
         }
@@ -381,10 +385,11 @@ async fn fitted(
     Ok(outcome)
 }
 
-/// Aborts the run and waits for its end for a limited time.
-async fn halt(agent: &AgentSession, stop: &AtomicBool, work: Pin<&mut impl Future>) {
+/// Aborts the run and the children in the background, and waits for their end for a limited time.
+async fn halt(control: &Control, stop: &AtomicBool, work: Pin<&mut impl Future>) {
     stop.store(true, Ordering::Relaxed);
-    agent.abort();
+    control.stop_children();
+    control.session().agent.abort();
     // Work that takes longer is dropped.
     let _ = tokio::time::timeout(END, work).await;
 }
@@ -412,9 +417,8 @@ fn last_word(done: &Result<Done, String>) -> (u8, &'static str, Option<String>) 
             (1, "output_limit", text.into())
         }
         Ok((Stop::TurnLimit(turns), _)) => (4, "turn_limit", format!("Error: {}", turn_limit(*turns))),
-        Ok((Stop::CostLimit { spent, limit }, _)) => {
-            let text =
-                format!("Error: Stopped: ${spent:.4} was spent, and --max-cost allows ${limit}. --continue goes on.");
+        Ok((Stop::BudgetSpent { name, spent, limit }, _)) => {
+            let text = format!("Error: Stopped: {spent} was spent, and {name} allows {limit}. --continue goes on.");
             (4, "cost_limit", text)
         }
         Ok((Stop::Aborted, _)) => (1, "aborted", "Error: aborted".into()),

@@ -9,6 +9,8 @@ pub(crate) enum Kind {
     Flag,
     /// An integer that is not negative.
     Number,
+    /// A number that is not negative.
+    Amount,
     /// An integer.
     Signed,
     Text,
@@ -28,6 +30,7 @@ impl Kind {
         let fits = match self {
             Kind::Flag => value.is_boolean(),
             Kind::Number => value.is_u64(),
+            Kind::Amount => value.as_f64().is_some_and(|number| number >= 0.0),
             Kind::Signed => value.is_i64(),
             Kind::Text => value.is_string(),
             Kind::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
@@ -43,6 +46,7 @@ impl Kind {
         match self {
             Kind::Flag => "true or false".into(),
             Kind::Number | Kind::Signed => "a whole number".into(),
+            Kind::Amount => "a number".into(),
             Kind::Text => "a text".into(),
             Kind::Word(words) => format!("one of {}", words.join(", ")),
             Kind::Texts => "a list of texts".into(),
@@ -106,12 +110,11 @@ const fn entry(path: &'static str, kind: Kind) -> Key {
     key(path, kind, "", Scope::Trusted, "")
 }
 
-const FOREIGN_AGENTS: &str = "agents of other programs";
 const ISOLATION: &str = "isolated subagents";
 const CHILD_TIMEOUT: &str = "a time limit for subagents";
 const LANGUAGE_SERVERS: &str = "language servers";
 
-use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};
+use Kind::{Amount, Flag, List, Number, Object, Signed, Text, Texts, Word};
 use Scope::{Display, Tighten, Trusted};
 
 const LEVELS: Kind = Word(&["off", "minimal", "low", "medium", "high", "xhigh"]);
@@ -190,6 +193,8 @@ pub(crate) static KEYS: &[Key] = &[
     key("task.maxConcurrency", Number, "4", Trusted, "Maximum number of subagents that work at the same time."),
     key("task.maxTotal", Number, "100", Trusted, "Maximum number of subagents of a session."),
     key("task.maxTurns", Number, "100", Trusted, "Maximum number of requests of a subagent; it is then asked once more for its result."),
+    key("task.maxTokens", Number, "2000000", Trusted, "Maximum number of tokens of a subagent, without those from a cache."),
+    key("task.maxCost", Amount, "", Trusted, "Maximum cost of all subagents of the program, in US dollars. No default."),
     later("task.timeoutSeconds", Number, "0", Trusted, CHILD_TIMEOUT, "Timeout of a subagent, in seconds. 0: none."),
     later("task.isolation.mode", Text, "\"none\"", Trusted, ISOLATION, "How the files of subagents are isolated."),
     later("task.isolation.merge", Text, "\"patch\"", Trusted, ISOLATION, "How the changes of subagents are merged."),
@@ -204,7 +209,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("skills.ignore", Texts, "[]", Trusted, "Globs of skills to ignore."),
     key("skills.enableClaude", Flag, "true", Trusted, "Load `.claude/skills` too."),
     key("rules.enableForeign", Flag, "false", Trusted, "Load the rules of other programs too."),
-    later("agents.enableForeign", Flag, "false", Trusted, FOREIGN_AGENTS, "Load the subagents of other programs too."),
+    key("agents.enableForeign", Flag, "false", Trusted, "Load the subagents of other programs too, from `.claude/agents`."),
     key("theme.dark", Text, "\"dark\"", Display, "Theme for a dark background: `dark`, `light` or `ansi`."),
     key("theme.light", Text, "\"light\"", Display, "Theme for a light background."),
     key("symbolPreset", Word(&["unicode", "nerd", "ascii"]), "\"unicode\"", Display, "Symbols of the screen: `unicode`, or only ASCII (`ascii`). `nerd` is the same as `unicode`."),

@@ -133,9 +133,9 @@ fn a_project_does_not_lower_a_guard() {
 
 #[test]
 fn comments_old_names_and_unknown_keys_are_read() {
-    let early = "s.json: agents.enableForeign: no effect yet: this version does not have agents of other programs";
+    let early = "s.json: lsp.formatOnWrite: no effect yet: this version does not have language servers";
     let settings =
-        warned("{\"queueMode\": \"all\", // why\n \"agents\": {\"enableForeign\": true},}", Source::User, &[early]);
+        warned("{\"queueMode\": \"all\", // why\n \"lsp\": {\"formatOnWrite\": true},}", Source::User, &[early]);
     assert_eq!(settings.agent().steering_mode, QueueMode::All);
     let layer = read("{\"theme\": \"blue\"}", "s.json", Source::User).unwrap();
     assert_eq!(merged(layer.values).get("theme.light"), "blue");

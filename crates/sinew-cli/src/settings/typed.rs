@@ -75,6 +75,7 @@ pub(crate) struct Settings {
     pub(crate) secrets: Switch,
     pub(crate) env: Env,
     skills: Skills,
+    pub(crate) agents: Agents,
     rules: Rules,
     pub(crate) theme: ThemeNames,
     pub(crate) notifications: bool,
@@ -137,13 +138,24 @@ pub(crate) struct Plan {
 }
 
 /// Subagents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Task {
     pub(crate) max_depth: u64,
     pub(crate) max_concurrency: usize,
     pub(crate) max_total: usize,
     pub(crate) max_turns: u32,
+    pub(crate) max_tokens: u64,
+    #[serde(default, deserialize_with = "amount")]
+    pub(crate) max_cost: Option<f64>,
+}
+
+fn amount<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let value = Option::<f64>::deserialize(deserializer)?;
+    match value.filter(|value| *value < 0.0) {
+        Some(negative) => Err(serde::de::Error::custom(format!("{negative} is negative"))),
+        None => Ok(value),
+    }
 }
 
 /// Questions to the user.
@@ -476,6 +488,13 @@ struct Skills {
     enable_claude: bool,
 }
 
+/// Subagents from files.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Agents {
+    pub(crate) enable_foreign: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Rules {
@@ -598,7 +617,9 @@ impl Settings {
             cache: self.cache_retention,
             thinking_budgets: budgets.into_iter().filter_map(|(level, tokens)| Some((level, tokens?))).collect(),
             max_tokens: None,
-            budget: None,
+            budgets: Vec::new(),
+            allows_empty: false,
+            tool_choice: Default::default(),
             fallback: None,
         }
     }

@@ -54,7 +54,7 @@ const DEFAULTS: &str = r#"{
     "todo": {"reminders": true, "autoClearSeconds": 60},
     "ttsr": {"enabled": true, "contextMode": "discard", "repeatMode": "once", "repeatGap": 10,
         "interruptMode": "always", "disabledRules": []},
-    "task": {"maxDepth": 1, "maxConcurrency": 4, "maxTotal": 100, "maxTurns": 100, "timeoutSeconds": 0,
+    "task": {"maxDepth": 1, "maxConcurrency": 4, "maxTotal": 100, "maxTurns": 100, "maxTokens": 2000000, "timeoutSeconds": 0,
         "isolation": {"mode": "none", "merge": "patch"}},
     "acp": {"clientFs": "auto"}, "mcp": {"enabled": true, "enableProjectConfig": true}, "secrets": {"enabled": false},
     "env": {"passThrough": []},
@@ -168,24 +168,14 @@ fn a_setting_without_effect_is_told_by_name() {
     let stage = Stage::scripted(&[text("B")]);
     let told = "Warning: lsp.formatOnWrite: no effect yet: this version does not have language servers\n";
     check(&stage, &["set", "lsp.formatOnWrite", "true"], 0, "", told);
-    check(
-        &stage,
-        &["set", "agents", "{\"enableForeign\": true}"],
-        0,
-        "",
-        "Warning: agents.enableForeign: no effect yet: this version does not have agents of other programs\n",
-    );
+    check(&stage, &["set", "lsp", "{\"formatOnWrite\": true}"], 0, "", told);
     // Null does not set a value.
     stage.write(
         "home/agent/settings.json",
-        r#"{"lsp": {"formatOnWrite": true}, "colorBlindMode": true, "agents": {"enableForeign": true}, "quietStartup": null}"#,
+        r#"{"lsp": {"formatOnWrite": true}, "colorBlindMode": true, "quietStartup": null}"#,
     );
     let file = stage.agent().join("settings.json");
     let ran = stage.play(&["-p", "go"]);
-    let told = |keys: &str, part: &str| {
-        format!("Warning: {}: {keys}: no effect yet: this version does not have {part}\n", file.display())
-    };
-    let expect =
-        told("agents.enableForeign", "agents of other programs") + &told("lsp.formatOnWrite", "language servers");
+    let expect = told.replace("lsp.", &format!("{}: lsp.", file.display()));
     assert_eq!((ran.code, ran.stderr), (Some(0), expect));
 }

@@ -89,6 +89,12 @@ impl FrameProgram {
         }
     }
 
+    /// Ends the program by SIGKILL.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Closes stdin and waits for the end.
     pub(crate) fn end(mut self) -> Ended {
         self.stdin = None;

@@ -84,6 +84,8 @@ mod signals;
 mod stage;
 #[cfg(target_os = "linux")]
 mod subagents;
+#[cfg(unix)]
+mod subagents_long;
 mod subcommands;
 #[cfg(target_os = "linux")]
 mod terminal;

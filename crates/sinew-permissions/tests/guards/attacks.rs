@@ -54,7 +54,7 @@ fn rules_judge_the_whole_call() {
             *if runs { &mut harmless } else { &mut attempts } += 1;
             let user = Arc::new(User { permits: AtomicBool::new(true) });
             let permissions = Permissions::new(rules.clone(), Some("/home/me".into()), Some(Arc::clone(&user) as _));
-            let site = CallSite { cwd: Path::new("/w"), session: "s", has_ui: true };
+            let site = CallSite { cwd: Path::new("/w"), session: "s", has_ui: true, requester: None };
             let calls = calls(entry);
             let mut verdict = Decision::Allow;
             for (at, call) in calls.iter().enumerate() {

@@ -14,7 +14,7 @@ fn asked(line: &str) -> Decision {
     let (rules, _) = Rules::read(&json!({"deny": ["bash(git push*)"]}));
     let permissions = Permissions::new(rules, None, None);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let site = CallSite { cwd: Path::new("/"), session: "s1", has_ui: false };
+    let site = CallSite { cwd: Path::new("/"), session: "s1", has_ui: false, requester: None };
     runtime.block_on(permissions.judge(&call("bash", json!({"command": line})), site)).unwrap()
 }
 

@@ -29,6 +29,10 @@ impl Provider for Hiding {
         self.inner.api()
     }
 
+    fn caches_prefixes(&self) -> bool {
+        self.inner.caches_prefixes()
+    }
+
     fn stream(&self, mut request: Request, cancel: CancellationToken) -> EventStream {
         if self.secrets.is_empty() {
             return self.inner.stream(request, cancel);

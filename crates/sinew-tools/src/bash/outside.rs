@@ -74,7 +74,9 @@ impl RefusedCommand {
                 true => Ok(()),
                 false => Err(format!("only {wanted} lets commands run outside the sandbox")),
             }),
+            requester: host.options.requester.clone(),
         };
+        let _open = host.options.requester.as_ref().map(|requester| requester.begin_question());
         match ask.approve(&request).await {
             Approval::Once => true,
             Approval::Same => {

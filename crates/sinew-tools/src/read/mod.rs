@@ -123,6 +123,12 @@ fn run(host: &Host, call: &Call) -> Outcome {
         let file = open_plain(&path).map_err(|error| ToolError::Failed(format!("Cannot read {given}: {error}")))?;
         return text(host, call, (&path, file), &given, range, false);
     }
+    if let Some(id) = given.strip_prefix("agent://") {
+        let path = host.options.artifacts.latest_of(&format!("agent-{id}"));
+        let path = path.ok_or_else(|| ToolError::Failed(format!("No long result of a subagent {id}")))?;
+        let file = open_plain(&path).map_err(|error| ToolError::Failed(format!("Cannot read {given}: {error}")))?;
+        return text(host, call, (&path, file), &given, range, false);
+    }
     if let Some(rest) = given.strip_prefix("skill://") {
         let name = rest.split('/').next().unwrap_or_default();
         let none = || ToolError::Failed(format!("Unknown skill: {name}. There is none."));

@@ -59,6 +59,7 @@ impl Stage {
             artifacts: Arc::clone(&artifacts),
             http: HttpConfig::default(),
             ask: None,
+            requester: None,
             console: None,
             shells: Arc::default(),
             settings: Settings::default(),

@@ -94,6 +94,7 @@ fn env(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRules>
         open_items: None,
         undo: None,
         lane: None,
+        requester: None,
     })
     .unwrap();
     agent.set_stream_rules(rules);

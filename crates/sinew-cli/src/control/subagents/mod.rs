@@ -1,10 +1,25 @@
 //! Children that the model starts with the tool `task`.
 //!
-//! A call ends when its children have ended; the model makes no request meanwhile. Children work in this process, each in
-//! a session and a shell of its own.
+//! | module | contains |
+//! |---|---|
+//! | `batch` | from a call to its children: checks, models, rights |
+//! | `work` | the work of a child, from its first request to its end |
+//! | `result` | results, and what the parent reads about them |
+//! | `place` | the right to work at the same time as others |
+//! | `record` | what session files keep |
+//! | `recover` | what they say after a crash |
+//! | `verbs` | lists, messages and aborts for people and clients |
+//!
+//! A call ends when its children have ended; the model makes no request meanwhile. A call in the background returns at
+//! once, and the end of each child is a message. Children work in this process, each in a session and a shell of its own.
 
-mod run;
+mod batch;
+mod place;
+mod record;
+mod recover;
+mod result;
 mod verbs;
+mod work;
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -12,38 +27,64 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use sinew::base::Result;
+use sinew_agent::agent::{Meter, Stop};
 use sinew_agent::subagent::{ChildIds, ChildState, TaskItem};
-use tokio::sync::Semaphore;
+use sinew_tools::Requester;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::app::OpenSession;
 use crate::settings::Task;
+use place::{Place, Places};
 
 /// The children of a control.
 pub(super) struct Subagents {
     settings: Task,
-    /// The places of children that work.
-    places: Semaphore,
-    /// The ids of a session's children, with the id of that session.
-    ids: Mutex<Option<(String, ChildIds)>>,
+    places: Places,
+    family: Mutex<Option<Family>>,
     /// All children of the program, in the order in which they were started.
     children: Mutex<Vec<Arc<Child>>>,
+    /// The work of children in the background, and the runs that their ends start.
+    background: TaskTracker,
+    /// The use of all children.
+    meter: Arc<Meter>,
+    /// How the last run ended that the end of a child started.
+    last_stop: Mutex<Option<Stop>>,
+}
+
+/// The children of one session.
+struct Family {
+    /// The id of the session.
+    session: String,
+    ids: ChildIds,
+    /// Ends the children in the background.
+    stop: CancellationToken,
 }
 
 /// A child of a call.
 struct Child {
-    id: String,
-    agent: String,
-    item: TaskItem,
-    /// The id of the session that started it.
-    parent: String,
+    requester: Arc<Requester>,
+    assignment: String,
+    /// The id of the session that the user sees.
+    session: String,
+    /// The call that started it.
+    call: String,
+    /// The number of agents above it.
+    depth: u64,
     state: Mutex<ChildState>,
     /// The time of its first request.
     started: Mutex<Option<Instant>>,
     /// Its session, while it works.
     open: Mutex<Weak<OpenSession>>,
-    /// The numbers of its end.
-    end: Mutex<Figures>,
+    /// Its use.
+    meter: Arc<Meter>,
+    /// The number of answers in its session before it started.
+    turns_before: Mutex<usize>,
+    /// The number of its answers, set at its end.
+    turns: Mutex<usize>,
+    place: Place,
+    /// Messages that arrived before its first request.
+    mail: Mutex<Vec<String>>,
     /// Ends it.
     cancel: CancellationToken,
 }
@@ -57,19 +98,36 @@ pub(crate) struct Figures {
 }
 
 impl Child {
+    fn id(&self) -> &str {
+        &self.requester.id
+    }
+
     fn state(&self) -> ChildState {
-        *self.state.lock()
+        match *self.state.lock() {
+            ChildState::Running if self.requester.is_asking() => ChildState::Asking,
+            state => state,
+        }
+    }
+
+    fn is_at_work(&self) -> bool {
+        matches!(self.state(), ChildState::Queued | ChildState::Running | ChildState::Asking)
     }
 
     /// Returns its use so far.
     fn figures(&self) -> Figures {
+        let usage = self.meter.usage();
         let open = self.open.lock().upgrade();
         // A session that can no longer be read has warned of that.
         let stats = open.and_then(|open| open.agent.stats().ok());
-        match stats {
-            Some(stats) => Figures { turns: stats.assistant_messages, tokens: stats.tokens.total, cost: stats.cost },
-            None => *self.end.lock(),
-        }
+        let turns = stats.map(|stats| stats.assistant_messages.saturating_sub(*self.turns_before.lock()));
+        let tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+        Figures { turns: turns.unwrap_or(*self.turns.lock()), tokens, cost: usage.cost.total }
+    }
+
+    /// Returns the last line that it wrote, while it works.
+    fn last_line(&self) -> Option<String> {
+        let text = self.open.lock().upgrade()?.agent.last_text().ok()??;
+        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_string)
     }
 }
 
@@ -77,30 +135,50 @@ impl Subagents {
     pub(super) fn new(settings: Task) -> Subagents {
         Subagents {
             settings,
-            places: Semaphore::new(settings.max_concurrency.max(1)),
-            ids: Mutex::default(),
+            places: Places::new(settings.max_concurrency),
+            family: Mutex::default(),
             children: Mutex::default(),
+            background: TaskTracker::new(),
+            meter: Arc::default(),
+            last_stop: Mutex::default(),
         }
     }
 
-    /// Reserves ids in a session for these tasks.
-    ///
-    /// # Errors
-    /// As of [`ChildIds::reserve`].
-    fn reserve(&self, open: &OpenSession, tasks: &[TaskItem]) -> Result<Vec<String>> {
+    /// Calls `look` with the family of a session, which is read from its file first if another one is known.
+    fn with_family<R>(&self, open: &OpenSession, look: impl FnOnce(&mut Family) -> R) -> R {
         let (session, file) = {
             let session = open.agent.session();
             (session.id().to_string(), session.path().map(Path::to_path_buf))
         };
-        let mut ids = self.ids.lock();
-        let is_known = ids.as_ref().is_some_and(|(known, _)| *known == session);
-        if !is_known {
-            let before = file.map(|file| children_in(&sinew_session::children_of(&file))).unwrap_or_default();
-            *ids = Some((session, ChildIds::new(before)));
+        let mut family = self.family.lock();
+        match &mut *family {
+            Some(family) if family.session == session => look(family),
+            _ => {
+                let mut before = file.map(|file| children_in(&sinew_session::children_of(&file))).unwrap_or_default();
+                before.extend(record::started_ids(open));
+                let new = Family { session, ids: ChildIds::new(before), stop: CancellationToken::new() };
+                look(family.insert(new))
+            }
         }
-        match &mut *ids {
-            Some((_, ids)) => ids.reserve(tasks, self.settings.max_total),
-            None => Ok(Vec::new()),
+    }
+
+    /// Reserves ids in a session for these tasks of the session or of its child `parent`.
+    ///
+    /// # Errors
+    /// As of [`ChildIds::reserve`].
+    fn reserve(&self, root: &OpenSession, tasks: &[TaskItem], parent: Option<&str>) -> Result<Vec<String>> {
+        self.with_family(root, |family| family.ids.reserve(tasks, self.settings.max_total, parent))
+    }
+
+    /// Returns the token that ends the children of a session in the background.
+    fn stop_token(&self, root: &OpenSession) -> CancellationToken {
+        self.with_family(root, |family| family.stop.child_token())
+    }
+
+    /// Ends all children in the background.
+    fn stop(&self) {
+        if let Some(family) = &mut *self.family.lock() {
+            std::mem::take(&mut family.stop).cancel();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sinew_agent::agent::Delivery;
+use sinew_agent::agent::{Delivery, Stop};
 use sinew_agent::subagent::{AgentSource, ChildState, usage};
 use sinew_llm::message::LlmMessage;
 
@@ -19,29 +19,48 @@ pub(crate) struct ListedChild {
 }
 
 impl Control {
+    /// Ends the children in the background, of whatever session.
+    pub(crate) fn stop_children(&self) {
+        self.subagents.stop();
+    }
+
+    /// Waits until no child works in the background and the runs are over that their ends started. Returns how the last
+    /// of those runs ended; `None` if there was none.
+    pub(crate) async fn children_ended(&self) -> Option<Stop> {
+        self.subagents.background.close();
+        self.subagents.background.wait().await;
+        self.subagents.background.reopen();
+        self.subagents.last_stop.lock().take()
+    }
+
     /// Returns the children of the current session that this program has started, oldest first.
     pub(crate) fn children(&self) -> Vec<ListedChild> {
         let session = self.session().agent.session().id().to_string();
         let children = self.subagents.children.lock();
-        let own = children.iter().filter(|child| child.parent == session);
+        let own = children.iter().filter(|child| child.session == session);
         own.map(|child| ListedChild {
-            id: child.id.clone(),
-            agent: child.agent.clone(),
-            description: child.item.description.clone(),
+            id: child.id().to_string(),
+            agent: child.requester.agent.clone(),
+            description: child.requester.description.clone(),
             state: child.state(),
             figures: child.figures(),
         })
         .collect()
     }
 
-    /// Writes to a child that works; it reads the message after its present tools.
+    /// Writes to a child: one that works reads the message after its present tools, one that waits for a place with its
+    /// assignment.
     ///
     /// # Errors
     /// Returns an error if there is no such child, or it does not work.
     pub(crate) async fn steer_child(&self, id: &str, text: &str) -> Result<(), ControlError> {
         let child = self.child(id)?;
-        let open = child.open.lock().upgrade().filter(|_| child.state() == ChildState::Running);
-        let open = open.ok_or_else(|| format!("{} is {}: it reads no message", child.id, child.state().as_str()))?;
+        if child.state() == ChildState::Queued {
+            child.mail.lock().push(text.to_string());
+            return Ok(());
+        }
+        let open = child.open.lock().upgrade().filter(|_| child.is_at_work());
+        let open = open.ok_or_else(|| format!("{} is {}: it reads no message", child.id(), child.state().as_str()))?;
         Ok(open.agent.queue(LlmMessage::user(text).into(), Delivery::Steer).await?)
     }
 
@@ -51,22 +70,20 @@ impl Control {
     /// Returns an error if there is no such child, or it has ended.
     pub(crate) fn abort_child(&self, id: &str) -> Result<(), ControlError> {
         let child = self.child(id)?;
-        match child.state() {
-            ChildState::Queued | ChildState::Running => {
-                child.cancel.cancel();
-                Ok(())
-            }
-            state => Err(format!("{} is {} already", child.id, state.as_str()).into()),
+        if !child.is_at_work() {
+            return Err(format!("{} is {} already", child.id(), child.state().as_str()).into());
         }
+        child.cancel.cancel();
+        Ok(())
     }
 
-    fn child(&self, id: &str) -> Result<Arc<Child>, ControlError> {
+    pub(super) fn child(&self, id: &str) -> Result<Arc<Child>, ControlError> {
         let session = self.session().agent.session().id().to_string();
         let children = self.subagents.children.lock();
-        let own = || children.iter().filter(|child| child.parent == session);
-        let found = own().find(|child| child.id.eq_ignore_ascii_case(id));
+        let own = || children.iter().filter(|child| child.session == session);
+        let found = own().find(|child| child.id().eq_ignore_ascii_case(id));
         found.cloned().ok_or_else(|| {
-            let known: Vec<&str> = own().map(|child| child.id.as_str()).collect();
+            let known: Vec<&str> = own().map(|child| child.id()).collect();
             let known = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
             format!("no subagent {id:?}: {known}").into()
         })
@@ -92,6 +109,7 @@ impl Control {
                 AgentSource::BuiltIn => "",
                 AgentSource::User => " (yours)",
                 AgentSource::Project => " (project)",
+                AgentSource::Foreign => " (.claude/agents)",
             };
             format!("{}{source}: {}", agent.name, agent.description)
         });

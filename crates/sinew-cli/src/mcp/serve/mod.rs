@@ -161,6 +161,7 @@ fn host(startup: &Startup, cwd: PathBuf, searches: &Arc<Searches>) -> Arc<Host> 
         artifacts: Arc::new(Artifacts::temporary()),
         http: models::http(environment, settings),
         ask: None,
+        requester: None,
         console: None,
         shells: Arc::new(Shells::default()),
         settings: sinew_tools::Settings {

@@ -126,8 +126,13 @@ impl Ask for Asker {
             // The whole command with its variables and directory, so that the user sees everything that is being
             // approved.
             let title = request.command_text().unwrap_or_else(|| tool_call::title(tool, arguments, None));
+            let title = request.attributed(title);
             let mut meta = acp::Meta::new();
-            meta.insert("sinew".into(), serde_json::json!({"tool": tool, "rule": rule}));
+            let mut facts = serde_json::json!({"tool": tool, "rule": rule});
+            if let Some(requester) = &request.requester {
+                facts["subagent"] = requester.facts();
+            }
+            meta.insert("sinew".into(), facts);
             let fields = acp::ToolCallUpdateFields::new()
                 .title(title)
                 .kind(tool_call::kind(tool))
@@ -188,6 +193,7 @@ mod tests {
                 unsure: None,
                 patterns: Vec::new(),
                 check: Arc::new(|_, _| Ok(())),
+                requester: None,
             };
             asked.approve(&request).await
         });

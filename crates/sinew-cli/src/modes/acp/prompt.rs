@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1 as acp;
-use sinew_agent::agent::{Delivery, Outcome, Stop};
+use sinew_agent::agent::{Delivery, Stop};
 use sinew_jsonrpc::RpcError;
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::message::ImageBlock;
@@ -74,7 +74,7 @@ pub(super) async fn queue(
     // If the turn ended meanwhile, the message runs here, and its stop reason is that of this prompt.
     let outcome = submission.run().await.outcome;
     session.pump.caught_up().await;
-    stop_of(outcome).map(acp::PromptResponse::new)
+    stop_of(outcome.map(|outcome| outcome.stop)).map(acp::PromptResponse::new)
 }
 
 /// Returns how to deliver a prompt during a running turn, from `_meta.sinew.deliver`; `None` if that is missing.
@@ -134,6 +134,7 @@ async fn work(session: &Session, cancel: &CancellationToken, message: Message) -
     let ended = tokio::select! {
         ended = &mut run => ended,
         () = cancel.cancelled() => loop {
+            session.control.stop_children();
             open.agent.abort();
             // Queued messages would begin when the run ends.
             open.agent.clear_queues().await;
@@ -142,9 +143,18 @@ async fn work(session: &Session, cancel: &CancellationToken, message: Message) -
             }
         }
     };
-    match cancel.is_cancelled() {
-        true => Ok(acp::StopReason::Cancelled),
-        false => stop_of(ended.outcome),
+    // The turn of the editor goes on while children work in the background and the model hears of their ends.
+    let later = tokio::select! {
+        later = session.control.children_ended() => later,
+        () = cancel.cancelled() => {
+            session.control.abort().await;
+            None
+        }
+    };
+    match (cancel.is_cancelled(), later) {
+        (true, _) => Ok(acp::StopReason::Cancelled),
+        (false, Some(stop)) => stop_of(Some(stop)),
+        (false, None) => stop_of(ended.outcome.map(|outcome| outcome.stop)),
     }
 }
 
@@ -156,16 +166,16 @@ async fn say(session: &Session, text: &str) {
     }
 }
 
-fn stop_of(outcome: Option<Outcome>) -> Result<acp::StopReason, RpcError> {
-    match outcome.map(|outcome| outcome.stop) {
+fn stop_of(stop: Option<Stop>) -> Result<acp::StopReason, RpcError> {
+    match stop {
         None | Some(Stop::Done | Stop::Queued) => Ok(acp::StopReason::EndTurn),
         Some(Stop::OutputLimit | Stop::CallCut) => Ok(acp::StopReason::MaxTokens),
         Some(Stop::TurnLimit(_)) => Ok(acp::StopReason::MaxTurnRequests),
         Some(Stop::Aborted) => Ok(acp::StopReason::Cancelled),
         Some(Stop::Failed(info)) if info.kind == ErrorKind::Refusal => Ok(acp::StopReason::Refusal),
         Some(Stop::Failed(info)) => Err(provider_error(&info)),
-        Some(Stop::CostLimit { spent, limit }) => {
-            Err(failed(format!("Stopped: ${spent:.4} was spent, and --max-cost allows ${limit}.")))
+        Some(Stop::BudgetSpent { name, spent, limit }) => {
+            Err(failed(format!("Stopped: {spent} was spent, and {name} allows {limit}.")))
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn kind(tool: &str) -> acp::ToolKind {
         ToolKind::Execute => acp::ToolKind::Execute,
         ToolKind::Fetch => acp::ToolKind::Fetch,
         ToolKind::Plan => acp::ToolKind::Think,
-        ToolKind::Agent | ToolKind::Other => acp::ToolKind::Other,
+        ToolKind::Agent | ToolKind::Ask | ToolKind::Other => acp::ToolKind::Other,
     }
 }
 

@@ -436,7 +436,7 @@ mod tests {
         assert_eq!(offered("retry.enabled"), Some(vec!["true".into(), "false".into()]));
         assert_eq!(offered("sessions.fsync").map(|names| names.len()), Some(3));
         assert_eq!(offered("maxTurns"), None);
-        assert!(settings(|_| (Value::Null, None)).iter().all(|entry| entry.name != "agents.enableForeign"));
+        assert!(settings(|_| (Value::Null, None)).iter().all(|entry| entry.name != "lsp.formatOnWrite"));
     }
 
     #[test]

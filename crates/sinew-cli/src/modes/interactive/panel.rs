@@ -109,7 +109,7 @@ impl Panel {
             ],
         };
         Panel {
-            title: format!("{} in {}", request.tool, request.cwd.display()),
+            title: request.attributed(format!("{} in {}", request.tool, request.cwd.display())),
             body: body(&request, &changes),
             changes,
             choices,
@@ -538,6 +538,7 @@ mod tests {
             unsure: None,
             patterns: vec![format!("bash({command})"), "bash(rm *)".into()],
             check: std::sync::Arc::new(|text, _| if text.ends_with(')') { Ok(()) } else { Err("no rule".into()) }),
+            requester: None,
         }
     }
 

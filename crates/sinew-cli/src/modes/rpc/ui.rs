@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sinew_tools::tool::Boxed;
-use sinew_tools::{Ask, Question};
+use sinew_tools::{Approval, ApprovalRequest, Ask, Question};
 use tokio::sync::oneshot;
 
 use super::frames::Out;
@@ -60,6 +60,12 @@ impl Ui {
         answered.await.ok()
     }
 
+    /// Asks for a yes or no. Without an answer, it is no.
+    async fn confirmed(&self, fields: Value) -> bool {
+        let answered = self.request("confirm", fields).await;
+        answered.is_some_and(|answered| answered.confirmed == Some(true) && !answered.cancelled)
+    }
+
     async fn one(&self, question: &Question) -> Option<String> {
         let mut fields = Map::new();
         fields.insert("title".into(), question.question.clone().into());
@@ -103,9 +109,20 @@ impl Ask for Ui {
     }
 
     fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
+        Box::pin(self.confirmed(json!({"title": title, "message": message})))
+    }
+
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
-            let answered = self.request("confirm", json!({"title": title, "message": message})).await;
-            answered.is_some_and(|answered| answered.confirmed == Some(true) && !answered.cancelled)
+            let (title, message) = request.confirmation();
+            let mut fields = json!({"title": title, "message": message});
+            if let Some(requester) = &request.requester {
+                fields["subagent"] = requester.facts();
+            }
+            match self.confirmed(fields).await {
+                true => Approval::Once,
+                false => Approval::No(None),
+            }
         })
     }
 }

@@ -59,7 +59,7 @@ impl OpenQuestion {
         choices.push(("no, and stop the run".to_string(), None));
         let (labels, answers) = choices.into_iter().map(|(label, answer)| ((label, None), answer)).unzip();
         OpenQuestion {
-            title: format!("{} in {}", request.tool, request.cwd.display()),
+            title: request.attributed(format!("{} in {}", request.tool, request.cwd.display())),
             body: changes.iter().fold(body(request, changes), |body, change| body + &change.diff).trim_end().into(),
             choices: labels,
             reply: Sender::Approval { send, answers },
@@ -197,6 +197,7 @@ mod tests {
             unsure: None,
             patterns: vec!["bash(rm -rf build)".into()],
             check: std::sync::Arc::new(|_, _| Ok(())),
+            requester: None,
         }
     }
 

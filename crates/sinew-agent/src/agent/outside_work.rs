@@ -1,0 +1,100 @@
+//! Work outside of the runs that leads to another run when it ends, such as subagents in the background.
+//!
+//! While such work goes on, the session is not settled: `agent_settled` waits until the last work has ended and nothing
+//! runs any more.
+
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use sinew_llm::message::{AgentMessage, Content, CustomMessage};
+
+use super::session::AgentSession;
+use crate::event::Event;
+
+/// Returns a line about the work that goes on; `None` if there is none.
+pub type DescribeWork = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// The type of messages about outside work.
+const NOTE: &str = "outside_work";
+
+/// The work that goes on.
+#[derive(Default)]
+pub(super) struct OutsideWork {
+    state: Mutex<State>,
+    describe: OnceLock<DescribeWork>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    count: usize,
+    /// A run has ended meanwhile.
+    is_withheld: bool,
+}
+
+impl AgentSession {
+    /// Begins work outside of the runs. Call [`AgentSession::end_outside_work`] when it has ended.
+    pub fn begin_outside_work(&self) {
+        self.outside_work.state.lock().count += 1;
+    }
+
+    /// Ends work outside of the runs. Emits `agent_settled` if a run ended meanwhile and nothing works any more.
+    pub async fn end_outside_work(&self) {
+        let is_settled = {
+            let state = &mut *self.outside_work.state.lock();
+            state.count = state.count.saturating_sub(1);
+            // A run that is active settles the session itself.
+            state.count == 0 && !self.is_running() && std::mem::take(&mut state.is_withheld)
+        };
+        if is_settled {
+            self.emit(Event::AgentSettled {}).await;
+        }
+    }
+
+    /// Emits `agent_settled`, unless work outside of the runs goes on.
+    pub(super) async fn settle(&self) {
+        let is_settled = {
+            let state = &mut *self.outside_work.state.lock();
+            state.is_withheld = state.count > 0;
+            state.count == 0
+        };
+        if is_settled {
+            self.emit(Event::AgentSettled {}).await;
+        }
+    }
+
+    /// Sets what a compaction tells the model about work outside of the runs, which its summary may have lost. Only the
+    /// first call has an effect.
+    pub fn describe_outside_work(&self, describe: DescribeWork) {
+        let _ = self.outside_work.describe.set(describe);
+    }
+
+    /// Queues the description of the work outside of the runs, if there is any.
+    pub(super) fn note_outside_work(&self) {
+        if let Some(text) = self.outside_work.describe.get().and_then(|describe| describe()) {
+            self.note(text, None);
+        }
+    }
+
+    /// Queues a message about work outside of the runs. The model reads it after the tools of the current turn, or with
+    /// the next run; [`AgentSession::take_up`] starts one.
+    pub fn note(&self, text: String, details: Option<Value>) {
+        self.queues.note(AgentMessage::Custom(CustomMessage {
+            custom_type: NOTE.into(),
+            content: Content::Text(text),
+            display: false,
+            details,
+            attribution: None,
+            timestamp: self.clock.now(),
+        }));
+    }
+}
+
+/// Returns true if the newest answer is to a message about outside work, and no person wrote since the answer before it.
+pub(super) fn answers_note(seen: &[AgentMessage]) -> bool {
+    let before = seen.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_))).unwrap_or_default();
+    let news = seen[..before].iter().rev().take_while(|message| !matches!(message, AgentMessage::Assistant(_)));
+    let mut news = news.peekable();
+    matches!(news.peek(), Some(AgentMessage::Custom(note)) if note.custom_type == NOTE)
+        && news.all(|message| !matches!(message, AgentMessage::User(_)))
+}

@@ -1,0 +1,475 @@
+//! From a call to its children: who calls, what may be started, and with which rights.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use sinew_agent::agent::{Amount, Budget, Meter, MeteredModels};
+use sinew_agent::compaction::text_tokens;
+use sinew_agent::event::Event;
+use sinew_agent::subagent::{
+    AgentDefinition, AgentDefinitions, ChildState, ResumeRequest, StartRequest, TaskItem, TaskRequest,
+};
+use sinew_llm::model::ThinkingLevel;
+use sinew_tools::Requester;
+use sinew_tools::tool::{Boxed, Call, ToolError, ToolOutput};
+use tokio_util::sync::CancellationToken;
+
+use super::super::mode::SessionMode;
+use super::super::{Control, ControlError};
+use super::record::{ChildRecord, write_started};
+use super::{Child, Figures, result};
+use crate::app::OpenSession;
+use crate::app::child::ChildRights;
+use crate::app::task::RunsTasks;
+use crate::models::Choice;
+use crate::schema::Schema;
+
+/// Ends of children in the background that follow each other within this time start one run.
+const TOGETHER: Duration = Duration::from_millis(50);
+/// The shortest prefix that servers cache, in tokens.
+const CACHED_TOKENS: u64 = 1_024;
+/// The maximum time that children wait for the first answer to another child of their call.
+const CACHE_WAIT: Duration = Duration::from_secs(3);
+/// The shortest interval between two reports of a child's progress.
+const PROGRESS: Duration = Duration::from_millis(150);
+
+/// The session or child that makes a call.
+struct Caller {
+    /// The session that the user sees.
+    root: Arc<OpenSession>,
+    /// The session that makes the call.
+    open: Arc<OpenSession>,
+    /// The child that makes the call; `None` for the session that the user sees.
+    child: Option<Arc<Child>>,
+}
+
+/// The common properties of a call's children.
+pub(super) struct Brief {
+    pub(super) definition: AgentDefinition,
+    pub(super) root: Arc<OpenSession>,
+    pub(super) parent: Arc<OpenSession>,
+    pub(super) call: String,
+    pub(super) choice: Choice,
+    pub(super) context: Option<String>,
+    pub(super) schema: Option<serde_json::Value>,
+    pub(super) depth: u64,
+    is_read_only: bool,
+    may_spawn: bool,
+    /// The record of the child that continues; `None` for new children.
+    pub(super) before: Option<ChildRecord>,
+    is_background: bool,
+    /// The child whose request writes what all requests of the call begin with to the cache of the server.
+    lead: OnceLock<Arc<Child>>,
+}
+
+impl Brief {
+    pub(super) fn rights(&self) -> ChildRights<'_> {
+        let Brief { parent, definition, is_read_only, may_spawn, before, .. } = self;
+        let only = before.as_ref().map(|before| &*before.tools);
+        ChildRights { parent, definition, is_read_only: *is_read_only, may_spawn: *may_spawn, only }
+    }
+
+    /// Waits until the server can read from its cache what all requests of the call begin with. The first child that calls
+    /// this does not wait.
+    pub(super) async fn await_cache(&self, child: &Arc<Child>, open: &OpenSession) {
+        if Arc::ptr_eq(self.lead.get_or_init(|| Arc::clone(child)), child)
+            || !open.agent.model().provider.caches_prefixes()
+        {
+            return;
+        }
+        let tools = open.agent.tools();
+        let texts = open.agent.system().iter().map(String::len).sum::<usize>()
+            + tools
+                .all()
+                .iter()
+                .map(|tool| tool.description().len() + tool.parameters().to_string().len())
+                .sum::<usize>()
+            + self.context.as_ref().map_or(0, String::len);
+        if text_tokens(texts) < CACHED_TOKENS {
+            return;
+        }
+        let Some(lead) = self.lead.get() else { return };
+        tokio::select! {
+            () = lead.meter.answered() => {}
+            () = child.cancel.cancelled() => {}
+            () = tokio::time::sleep(CACHE_WAIT) => {}
+        }
+    }
+
+    /// Returns what the session of a child keeps, with these tools.
+    pub(super) fn record(&self, child: &Child, tools: Vec<String>) -> ChildRecord {
+        ChildRecord {
+            definition: self.definition.clone(),
+            description: child.requester.description.clone(),
+            depth: self.depth,
+            is_read_only: self.is_read_only,
+            tools,
+            schema: self.schema.clone(),
+        }
+    }
+}
+
+impl RunsTasks for Control {
+    fn run_tasks(
+        self: Arc<Self>,
+        request: TaskRequest,
+        call: Call,
+        caller: Option<String>,
+    ) -> Boxed<'static, Result<ToolOutput, ToolError>> {
+        Box::pin(async move { self.run(request, call, caller).await.map_err(|error| ToolError::Failed(error.message)) })
+    }
+}
+
+impl Control {
+    /// Runs the children of a call and returns their results in the order of its tasks; in the background, returns when
+    /// they are registered.
+    ///
+    /// # Errors
+    /// Returns an error, before any child starts, if the call asks for something that is not available.
+    async fn run(
+        self: Arc<Self>,
+        request: TaskRequest,
+        call: Call,
+        caller: Option<String>,
+    ) -> Result<ToolOutput, ControlError> {
+        let caller = self.caller(caller.as_deref())?;
+        let (brief, children) = match request {
+            TaskRequest::Start(start) => self.start(start, &caller, &call).await?,
+            TaskRequest::Resume(resume) => self.resume(resume, &caller, &call).await?,
+        };
+        let brief = Arc::new(brief);
+        self.register(&brief, &children)?;
+        if brief.is_background {
+            for (index, child) in children.iter().cloned().enumerate() {
+                brief.root.agent.begin_outside_work();
+                let work = Arc::clone(&self).run_in_background(Arc::clone(&brief), child, index);
+                self.subagents.background.spawn(work);
+            }
+            return Ok(result::started(&children));
+        }
+        let stops: Vec<CancellationToken> = children.iter().map(|child| child.cancel.clone()).collect();
+        let _hook = call.cancel.on_cancel(move || stops.iter().for_each(CancellationToken::cancel));
+        if let Some(child) = &caller.child {
+            child.place.pause();
+        }
+        let changed = || call.updates.send(result::progress(&children));
+        let changed = &changed;
+        let brief = &brief;
+        let work = children.iter().enumerate().map(|(index, child)| {
+            let control = &self;
+            async move {
+                let result = control.run_child(brief, child, index, changed).await;
+                changed();
+                result
+            }
+        });
+        let results = tokio::select! {
+            results = join_all(work) => results,
+            () = report_progress(brief, &children) => unreachable!("it never ends"),
+        };
+        if let Some(child) = &caller.child {
+            child.place.resume(&self.subagents.places).await;
+        }
+        Ok(result::output(&results))
+    }
+
+    /// Runs a child whose call has returned, and tells the model of its end.
+    async fn run_in_background(self: Arc<Self>, brief: Arc<Brief>, child: Arc<Child>, index: usize) {
+        let children = [Arc::clone(&child)];
+        let result = tokio::select! {
+            result = self.run_child(&brief, &child, index, &|| {}) => result,
+            () = report_progress(&brief, &children) => unreachable!("it never ends"),
+        };
+        let root = &brief.root.agent;
+        result::tell(root, &result);
+        tokio::time::sleep(TOGETHER).await;
+        if let Some(outcome) = root.take_up().await {
+            *self.subagents.last_stop.lock() = Some(outcome.stop);
+        }
+        root.end_outside_work().await;
+    }
+
+    fn caller(&self, id: Option<&str>) -> Result<Caller, ControlError> {
+        let root = self.session();
+        let Some(id) = id else { return Ok(Caller { open: Arc::clone(&root), root, child: None }) };
+        let child = self.child(id)?;
+        let open = child.open.lock().upgrade().ok_or_else(|| format!("task: {id} does not work any more"))?;
+        Ok(Caller { root, open, child: Some(child) })
+    }
+
+    /// Prepares the children of a call that starts new ones.
+    async fn start(
+        &self,
+        request: StartRequest,
+        caller: &Caller,
+        call: &Call,
+    ) -> Result<(Brief, Vec<Arc<Child>>), ControlError> {
+        let definitions = self.app.agent_definitions();
+        let definition = self.startable(&definitions, &request.agent, caller)?.clone();
+        let schema = request.schema.as_ref().or(definition.schema.as_ref()).map(Schema::new).transpose();
+        let schema = schema.map_err(|reason| format!("task: schema: {reason}"))?;
+        let wants = request.background.unwrap_or(definition.background && caller.child.is_none());
+        if wants && caller.child.is_some() {
+            return Err("task: a subagent cannot start children in the background".into());
+        }
+        let model = definition.model.clone();
+        let level = definition.thinking;
+        let depth = caller.child.as_ref().map_or(1, |child| child.depth + 1);
+        let brief = Brief {
+            is_read_only: definition.is_read_only || self.is_read_only(caller),
+            may_spawn: !definition.spawns.is_empty() && depth < self.subagents.settings.max_depth,
+            schema: schema.map(|schema| schema.value().clone()),
+            context: request.context,
+            call: call.id.clone(),
+            root: Arc::clone(&caller.root),
+            parent: Arc::clone(&caller.open),
+            choice: self.child_choice(&definition.name, model.as_deref(), level, caller).await?,
+            before: None,
+            depth,
+            is_background: wants,
+            lead: OnceLock::new(),
+            definition,
+        };
+        self.app.check_child(brief.rights())?;
+        self.check_cost(&brief, &request.tasks)?;
+        let parent = caller.child.as_ref().map(|child| child.id());
+        let ids = self.subagents.reserve(&caller.root, &request.tasks, parent)?;
+        let children = ids.into_iter().zip(request.tasks).map(|(id, item)| {
+            let requester = Requester::new(id, brief.definition.name.clone(), item.description);
+            self.new_child(&brief, caller, requester, item.assignment)
+        });
+        let children = children.collect();
+        Ok((brief, children))
+    }
+
+    /// Prepares a child that ended and goes on.
+    async fn resume(
+        &self,
+        request: ResumeRequest,
+        caller: &Caller,
+        call: &Call,
+    ) -> Result<(Brief, Vec<Arc<Child>>), ControlError> {
+        let ResumeRequest { id, assignment, background } = request;
+        let known = self.child(&id).ok();
+        if let Some(child) = known.as_ref().filter(|child| child.is_at_work()) {
+            let state = child.state().as_str();
+            return Err(format!(
+                "task: {} is {state}; the user writes to it with /steer {} TEXT",
+                child.id(),
+                child.id()
+            )
+            .into());
+        }
+        let id = known.map_or(id, |child| child.id().to_string());
+        let before = self.record_of(caller, &id)?;
+        let wants = background.unwrap_or(before.definition.background && caller.child.is_none());
+        if wants && caller.child.is_some() {
+            return Err("task: a subagent cannot continue a child in the background".into());
+        }
+        let (key, thinking) = {
+            let own = self.app.store.child_again(&caller.root.agent.session(), &id)?;
+            let conversation = own.context(&sinew_session::Defaults::default())?;
+            (conversation.models.get("default").cloned(), ThinkingLevel::parse(&conversation.thinking_level))
+        };
+        let mut choice = self.child_choice(&before.definition.name, None, thinking, caller).await?;
+        if let Some(key) = key.filter(|key| *key != choice.reached.model.key()) {
+            let reached = self.app.models.again(&key).await;
+            choice.reached = reached.map_err(|error| format!("task: {id}: {key}: {}", error.message))?;
+        }
+        let brief = Brief {
+            is_read_only: before.is_read_only || self.is_read_only(caller),
+            may_spawn: !before.definition.spawns.is_empty() && before.depth < self.subagents.settings.max_depth,
+            schema: before.schema.clone(),
+            context: None,
+            call: call.id.clone(),
+            root: Arc::clone(&caller.root),
+            parent: Arc::clone(&caller.open),
+            choice,
+            depth: before.depth,
+            is_background: wants,
+            lead: OnceLock::new(),
+            definition: before.definition.clone(),
+            before: Some(before.clone()),
+        };
+        self.app.check_child(brief.rights())?;
+        let requester = Requester::new(id, brief.definition.name.clone(), before.description);
+        let child = self.new_child(&brief, caller, requester, assignment);
+        Ok((brief, vec![child]))
+    }
+
+    /// Returns the record of a child that has a session file.
+    ///
+    /// # Errors
+    /// Returns an error that lists similar ids if there is none.
+    fn record_of(&self, caller: &Caller, id: &str) -> Result<ChildRecord, ControlError> {
+        let session = caller.root.agent.session();
+        let file = self.app.store.child_file(&session, id);
+        if let Some(file) = file.filter(|file| file.is_file())
+            && let Some(record) = ChildRecord::read(&self.app.store.view(&file)?)?
+        {
+            return Ok(record);
+        }
+        drop(session);
+        let known = super::record::started_ids(&caller.root);
+        let list = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
+        Err(format!("task: no subagent {id:?} that can go on: {list}").into())
+    }
+
+    fn startable<'a>(
+        &self,
+        definitions: &'a AgentDefinitions,
+        name: &str,
+        caller: &Caller,
+    ) -> Result<&'a AgentDefinition, ControlError> {
+        let definition = definitions.get(name)?;
+        let Some(child) = &caller.child else { return Ok(definition) };
+        let spawns = self.record_of(caller, child.id())?.definition.spawns;
+        if definition.is_fork() || !sinew_agent::core::is_named(&spawns, name) {
+            let own = &child.requester.agent;
+            return Err(format!("task: agent {own} cannot start {name}; its spawns: {}", spawns.join(", ")).into());
+        }
+        Ok(definition)
+    }
+
+    /// Returns true if the caller can change nothing.
+    fn is_read_only(&self, caller: &Caller) -> bool {
+        let is_child_read_only = || {
+            let child = caller.child.as_ref()?;
+            Some(self.record_of(caller, child.id()).map_or(true, |record| record.is_read_only))
+        };
+        self.mode() == SessionMode::Plan || is_child_read_only().unwrap_or_default()
+    }
+
+    /// Returns the model of a child: that of its agent, or that of its parent.
+    async fn child_choice(
+        &self,
+        agent: &str,
+        pattern: Option<&str>,
+        thinking: Option<ThinkingLevel>,
+        caller: &Caller,
+    ) -> Result<Choice, ControlError> {
+        let thinking = thinking.unwrap_or_else(|| caller.open.agent.thinking());
+        let Some(pattern) = pattern else {
+            let current = caller.open.agent.model();
+            // The model of a child adds to its own meters.
+            let reached = match caller.child {
+                None => current,
+                Some(_) => self.app.models.again(&current.model.key()).await?,
+            };
+            return Ok(Choice { reached, thinking });
+        };
+        let found = self.app.models.matching(&[pattern.to_string()]);
+        let Some(selection) = found.into_iter().next() else {
+            return Err(format!("agent {agent}: model {pattern}: no such model with a key").into());
+        };
+        Ok(Choice { reached: self.app.models.connect(selection.model).await?, thinking })
+    }
+
+    /// Checks that the first requests of new children fit into `task.maxCost`.
+    ///
+    /// # Errors
+    /// Returns an error with the arithmetic if they do not.
+    fn check_cost(&self, brief: &Brief, tasks: &[TaskItem]) -> Result<(), ControlError> {
+        let Some(budget) = self.tree_budget() else { return Ok(()) };
+        let (Amount::Cost(spent), Amount::Cost(limit)) = (budget.spent(), budget.limit) else { return Ok(()) };
+        let shared: usize = brief.parent.agent.system().iter().map(String::len).sum();
+        let shared = shared + brief.context.as_ref().map_or(0, String::len);
+        let tokens: u64 = tasks.iter().map(|task| text_tokens(shared + task.assignment.len())).sum();
+        let needed = tokens as f64 * brief.choice.reached.model.cost.input / 1e6;
+        if spent + needed <= limit {
+            return Ok(());
+        }
+        let count = tasks.len();
+        Err(format!(
+            "task: the first requests of {count} children cost about ${needed:.4} ({tokens} tokens of input), and \
+             ${:.4} of ${limit:.4} are left (task.maxCost)",
+            (limit - spent).max(0.0)
+        )
+        .into())
+    }
+
+    fn tree_budget(&self) -> Option<Budget> {
+        let limit = Amount::Cost(self.subagents.settings.max_cost?);
+        Some(Budget { name: "task.maxCost", limit, meter: Arc::clone(&self.subagents.meter) })
+    }
+
+    /// Returns the budgets of a child: that of all children, and its own.
+    pub(super) fn budgets(&self, brief: &Brief, child: &Child) -> Vec<Budget> {
+        let own = |name, limit| Budget { name, limit, meter: Arc::clone(&child.meter) };
+        let tokens = brief.definition.max_tokens.unwrap_or(self.subagents.settings.max_tokens);
+        let tokens = (tokens > 0).then(|| own("task.maxTokens", Amount::Tokens(tokens)));
+        let cost = brief.definition.max_cost.map(|cost| own("maxCost of the agent", Amount::Cost(cost)));
+        self.tree_budget().into_iter().chain(tokens).chain(cost).collect()
+    }
+
+    /// Returns models that add the use of a child to its own meter and to that of all children.
+    pub(super) fn child_models(&self, child: &Child) -> MeteredModels {
+        let meters = vec![Arc::clone(&self.subagents.meter), Arc::clone(&child.meter)];
+        MeteredModels::new(Arc::clone(&self.app.models) as Arc<_>, meters)
+    }
+
+    fn new_child(&self, brief: &Brief, caller: &Caller, requester: Requester, assignment: String) -> Arc<Child> {
+        let cancel = match brief.is_background {
+            true => self.subagents.stop_token(&caller.root),
+            false => CancellationToken::new(),
+        };
+        Arc::new(Child {
+            requester: Arc::new(requester),
+            assignment,
+            session: caller.root.agent.session().id().to_string(),
+            call: brief.call.clone(),
+            depth: brief.depth,
+            state: ChildState::Queued.into(),
+            started: Default::default(),
+            open: Default::default(),
+            meter: Arc::new(Meter::default()),
+            turns_before: Default::default(),
+            turns: Default::default(),
+            place: Default::default(),
+            mail: Default::default(),
+            cancel,
+        })
+    }
+
+    /// Lists children, and records them in the session that the user sees. One that is continued replaces its former
+    /// self.
+    fn register(&self, brief: &Brief, children: &[Arc<Child>]) -> Result<(), ControlError> {
+        write_started(&brief.root, children)?;
+        let mut all = self.subagents.children.lock();
+        all.retain(|known| children.iter().all(|child| child.session != known.session || child.id() != known.id()));
+        all.extend(children.iter().cloned());
+        Ok(())
+    }
+}
+
+/// Reports what changes in children that wait or work; never ends.
+async fn report_progress(brief: &Brief, children: &[Arc<Child>]) {
+    let mut told: Vec<Option<(ChildState, Figures, Option<String>)>> = vec![None; children.len()];
+    let mut ticks = tokio::time::interval(PROGRESS);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // The first tick is immediate.
+    ticks.tick().await;
+    loop {
+        ticks.tick().await;
+        for (child, told) in children.iter().zip(&mut told).filter(|(child, _)| child.is_at_work()) {
+            let now = (child.state(), child.figures(), child.last_line());
+            if told.as_ref() == Some(&now) {
+                continue;
+            }
+            let (state, Figures { turns, tokens, cost }, last_line) = now.clone();
+            *told = Some(now);
+            let event = Event::SubagentProgress {
+                id: child.id().to_string(),
+                parent_tool_call_id: child.call.clone(),
+                agent: child.requester.agent.clone(),
+                state: state.name(),
+                turns,
+                tokens,
+                cost,
+                last_line,
+            };
+            brief.root.agent.emit(event).await;
+        }
+    }
+}

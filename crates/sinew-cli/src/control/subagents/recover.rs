@@ -1,0 +1,100 @@
+//! What the session files say after a crash about children whose ends nobody told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sinew::base::Result;
+use sinew_agent::subagent::{AgentSource, ChildResult, ChildState};
+use sinew_session::{Body, Session};
+
+use super::super::Control;
+use super::record::{RESULT, RESULT_KEY, RIGHTS, STARTED, Started, started_in, told_in};
+use super::result::tell;
+use crate::app::OpenSession;
+
+impl Control {
+    /// Returns a line about the children of a session that work; `None` if there are none.
+    fn at_work(&self, session: &str) -> Option<String> {
+        let children = self.subagents.children.lock();
+        let own = children.iter().filter(|child| child.session == session && child.is_at_work());
+        let own: Vec<String> = own.map(|child| child.requester.to_string()).collect();
+        (!own.is_empty()).then(|| format!("Subagents at work: {}. Their ends arrive as messages.", own.join(", ")))
+    }
+
+    /// Reports the children of the current session that ended without a message to the model, because the program ended
+    /// first. The model reads it with the next prompt.
+    pub(crate) async fn recover_children(&self) {
+        let open = self.session();
+        let (control, session) = (self.me.clone(), open.agent.session().id().to_string());
+        open.agent.describe_outside_work(Arc::new(move || control.upgrade()?.at_work(&session)));
+        let lost = match self.lost_children(&open) {
+            Ok(lost) => lost,
+            Err(error) => return open.agent.warn(format!("subagents: {error}")).await,
+        };
+        for result in lost {
+            let reason = result.error.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
+            open.agent.warn(format!("Subagent {} is {}{reason}", result.id, result.state.as_str())).await;
+            tell(&open.agent, &result);
+        }
+    }
+
+    fn lost_children(&self, open: &OpenSession) -> Result<Vec<ChildResult>> {
+        let mut pending = BTreeMap::new();
+        let session = open.agent.session();
+        let folder = session.path().map(sinew_session::children_of);
+        if !folder.is_some_and(|folder| folder.is_dir()) {
+            return Ok(Vec::new());
+        }
+        for body in session.entries_with(&[STARTED, RESULT_KEY])? {
+            pending.extend(started_in(&body).into_iter().map(|started| (started.id.clone(), started)));
+            told_in(&body).iter().for_each(|id| drop(pending.remove(id)));
+        }
+        let results = pending.into_values().filter_map(|started| {
+            let file = self.app.store.child_file(&session, &started.id)?;
+            // Without a file, it was never started.
+            let own = self.app.store.view(&file).ok().and_then(|own| result_of(&own));
+            // The result of a child's child is for that child, which tells of it.
+            let is_nested = started.id.contains('.');
+            match own {
+                Some(_) if is_nested => None,
+                Some(result) => Some(result),
+                None => Some(interrupted(started)),
+            }
+        });
+        Ok(results.collect())
+    }
+}
+
+/// Returns the result of a child whose last work has one.
+fn result_of(session: &Session) -> Option<ChildResult> {
+    let entries = session.entries_with(&[RIGHTS, RESULT]).ok()?;
+    let last = entries.into_iter().rev().find_map(|body| match body {
+        Body::Custom { custom_type, data } if custom_type == RIGHTS || custom_type == RESULT => {
+            Some((custom_type, data))
+        }
+        _ => None,
+    });
+    let (kind, data) = last?;
+    (kind == RESULT).then(|| serde_json::from_value(data).ok())?
+}
+
+fn interrupted(started: Started) -> ChildResult {
+    ChildResult {
+        index: 0,
+        id: started.id,
+        agent: started.agent,
+        agent_source: AgentSource::BuiltIn,
+        description: started.description,
+        state: ChildState::Failed,
+        limited: None,
+        error: Some("interrupted: the program ended first; task with resume continues it".into()),
+        output: String::new(),
+        truncated: false,
+        output_path: None,
+        duration_ms: 0,
+        turns: 0,
+        tokens: 0,
+        usage: Default::default(),
+        cost: 0.0,
+    }
+}

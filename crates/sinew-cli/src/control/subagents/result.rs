@@ -1,0 +1,106 @@
+//! The results of children, and what their parent reads about them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sinew_agent::agent::AgentSession;
+use sinew_agent::subagent::{ChildResult, ChildState, Limit, report};
+use sinew_tools::tool::ToolOutput;
+
+use super::batch::Brief;
+use super::{Child, Figures};
+use crate::app::OpenSession;
+
+/// The maximum length of a result in the parent's conversation, in characters.
+const OUTPUT: usize = 5_000;
+
+/// How a child ended.
+pub(super) struct End {
+    pub(super) state: ChildState,
+    pub(super) limited: Option<Limit>,
+    pub(super) error: Option<String>,
+    pub(super) output: String,
+}
+
+impl End {
+    /// The end of a child that did nothing.
+    pub(super) fn without_work(state: ChildState, error: Option<String>) -> End {
+        End { state, limited: None, error, output: String::new() }
+    }
+
+    /// The end of a child with what it wrote last.
+    pub(super) fn of(open: &OpenSession, state: ChildState, error: Option<String>) -> End {
+        // A session that can no longer be read has warned of that.
+        let output = open.agent.last_text().ok().flatten().unwrap_or_default();
+        End { state, limited: None, error, output }
+    }
+}
+
+/// Returns the result of a child that has ended; a long output is kept for the parent.
+pub(super) fn result(brief: &Brief, child: &Child, index: usize, end: End) -> ChildResult {
+    let cut = end.output.char_indices().nth(OUTPUT).map(|(at, _)| at);
+    let output_path = cut.and_then(|_| keep(&brief.parent, child.id(), &end.output));
+    let duration = child.started.lock().map_or(Duration::ZERO, |started| started.elapsed());
+    let Figures { turns, tokens, cost } = child.figures();
+    ChildResult {
+        index,
+        id: child.id().to_string(),
+        agent: brief.definition.name.clone(),
+        agent_source: brief.definition.source,
+        description: child.requester.description.clone(),
+        state: end.state,
+        limited: end.limited,
+        error: end.error,
+        truncated: cut.is_some(),
+        output: cut.map_or(end.output.clone(), |at| end.output[..at].to_string()),
+        output_path,
+        duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        turns,
+        tokens,
+        usage: child.meter.usage().into(),
+        cost,
+    }
+}
+
+/// Keeps a long output among the artifacts of the parent's session. Returns its address; `None` if it cannot be written.
+fn keep(parent: &OpenSession, id: &str, output: &str) -> Option<String> {
+    let (_, mut file) = parent.host.artifacts().begin(&format!("agent-{id}")).ok()?;
+    file.push(output.as_bytes()).ok()?;
+    file.finish().ok()?;
+    Some(format!("agent://{id}"))
+}
+
+/// Queues a message for the model that a child in the background has ended.
+pub(super) fn tell(agent: &AgentSession, result: &ChildResult) {
+    let text = format!("A subagent has ended.\n\n{}", report(std::slice::from_ref(result)));
+    agent.note(text, Some(json!({"results": [result]})));
+}
+
+/// Returns the result of a call whose children have ended.
+pub(super) fn output(results: &[ChildResult]) -> ToolOutput {
+    let is_error = results.iter().all(|result| result.state != ChildState::Completed);
+    ToolOutput { is_error, ..ToolOutput::text(report(results)).with_details(json!({"results": results})) }
+}
+
+/// Returns the result of a call whose children work in the background.
+pub(super) fn started(children: &[Arc<Child>]) -> ToolOutput {
+    let lines: Vec<String> = children.iter().map(|child| child.requester.to_string()).collect();
+    let text = format!(
+        "Started in the background: {}.\nThe end of each arrives as a message. Do something else, or end your turn; there is \
+         no need to look after them.",
+        lines.join(", ")
+    );
+    ToolOutput::text(text).with_details(json!({"background": true, "children": states(children)}))
+}
+
+/// Returns the states of a call's children, for the person who watches.
+pub(super) fn progress(children: &[Arc<Child>]) -> ToolOutput {
+    let line = |child: &Arc<Child>| format!("{}: {}", child.requester, child.state().as_str());
+    let lines: Vec<String> = children.iter().map(line).collect();
+    ToolOutput::text(lines.join("\n")).with_details(json!({"children": states(children)}))
+}
+
+fn states(children: &[Arc<Child>]) -> Vec<Value> {
+    children.iter().map(|child| json!({"id": child.id(), "state": child.state()})).collect()
+}

@@ -1,0 +1,285 @@
+//! The work of a child, from its first request to its end.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use sinew_agent::agent::{Amount, Outcome, Stop};
+use sinew_agent::event::Event;
+use sinew_agent::subagent::{ChildGate, ChildResult, ChildState, Limit, Submission, SubmitResult};
+use sinew_llm::message::{AgentMessage, Block, Content, LlmMessage, UserMessage};
+use sinew_llm::model::ThinkingLevel;
+use sinew_llm::provider::ToolChoice;
+use sinew_session::{Body, Session};
+
+use super::super::{Control, ControlError};
+use super::Child;
+use super::batch::Brief;
+use super::record::write_result;
+use super::result::{End, result};
+use crate::app::OpenSession;
+use crate::app::child::{ChildParts, OpenChild};
+
+/// The number of reminders for a child that stops without a result.
+const REMINDERS: u32 = 3;
+
+impl Control {
+    /// Opens the session of a child, which keeps its rights.
+    fn open(&self, brief: &Brief, child: &Child, submission: &Arc<Submission>) -> Result<OpenChild, ControlError> {
+        let session = {
+            let root = brief.root.agent.session();
+            match &brief.before {
+                Some(_) => self.app.store.child_again(&root, child.id())?,
+                None => self.app.store.child(&root, child.id())?,
+            }
+        };
+        let mut session = session;
+        if brief.definition.is_fork() && brief.before.is_none() {
+            copy_history(&brief.parent.agent.session(), &mut session, &brief.call)?;
+        }
+        let parts = ChildParts {
+            session,
+            rights: brief.rights(),
+            choice: brief.choice.clone(),
+            requester: Arc::clone(&child.requester),
+            submission: Arc::clone(submission),
+            models: self.child_models(child),
+            budgets: self.budgets(brief, child),
+        };
+        let opened = self.app.open_child(parts)?;
+        let tools = opened.open.agent.tools().all().iter().map(|tool| tool.name().to_string()).collect();
+        brief.record(child, tools).write(&mut opened.open.agent.session())?;
+        *child.turns_before.lock() = opened.open.agent.stats()?.assistant_messages;
+        Ok(opened)
+    }
+
+    /// Waits for a place, does the work of a child, and emits its start and its end.
+    pub(super) async fn run_child(
+        &self,
+        brief: &Brief,
+        child: &Arc<Child>,
+        index: usize,
+        changed: &(dyn Fn() + Sync),
+    ) -> ChildResult {
+        let may_begin = tokio::select! {
+            biased;
+            () = child.cancel.cancelled() => false,
+            () = child.place.take(&self.subagents.places) => true,
+        };
+        let submission = Arc::new(Submission::new(brief.schema.clone()));
+        let opened = may_begin.then(|| self.open(brief, child, &submission));
+        let (open, end) = match opened {
+            None => (None, End::without_work(ChildState::Skipped, None)),
+            Some(Err(error)) => (None, End::without_work(ChildState::Failed, Some(error.message))),
+            Some(Ok(OpenChild { open, gate })) => {
+                let open = Arc::new(open);
+                *child.open.lock() = Arc::downgrade(&open);
+                *child.state.lock() = ChildState::Running;
+                *child.started.lock() = Some(Instant::now());
+                changed();
+                brief.root.agent.emit(start_event(child)).await;
+                brief.await_cache(child, &open).await;
+                let work = Work { brief, child, open: &open, submission: &submission, gate: &gate };
+                // A fault of the program in one child must not end the others.
+                let end = AssertUnwindSafe(work.run()).catch_unwind().await;
+                let end =
+                    end.unwrap_or_else(|_| End::of(&open, ChildState::Failed, Some("a fault of the program".into())));
+                (Some(open), end)
+            }
+        };
+        // Nobody waits for the answer of a child that got none.
+        child.meter.set_answered();
+        child.place.leave();
+        let figures = child.figures();
+        *child.turns.lock() = figures.turns;
+        *child.state.lock() = end.state;
+        let result = result(brief, child, index, end);
+        if let Some(open) = open {
+            let written = {
+                let mut session = open.agent.session();
+                write_result(&mut session, &result).and_then(|()| session.flush())
+            };
+            if let Err(error) = written {
+                brief.root.agent.warn(format!("subagent {}: {error}", child.id())).await;
+            }
+            tokio::task::block_in_place(|| open.host.close());
+        }
+        brief.root.agent.emit(end_event(child, &result)).await;
+        result
+    }
+}
+
+fn start_event(child: &Child) -> Event {
+    Event::SubagentStart {
+        id: child.id().to_string(),
+        parent_tool_call_id: child.call.clone(),
+        agent: child.requester.agent.clone(),
+        description: child.requester.description.clone(),
+    }
+}
+
+fn end_event(child: &Child, result: &ChildResult) -> Event {
+    Event::SubagentEnd {
+        id: result.id.clone(),
+        parent_tool_call_id: child.call.clone(),
+        agent: result.agent.clone(),
+        state: result.state.name(),
+        turns: result.turns,
+        tokens: result.tokens,
+        cost: result.cost,
+    }
+}
+
+/// Copies the path of a conversation up to the answer that makes the call `call`, without that answer.
+fn copy_history(parent: &Session, child: &mut Session, call: &str) -> sinew::base::Result<()> {
+    for id in parent.path_ids() {
+        let body = parent.entry(id)?.body;
+        if let Body::Message { message: AgentMessage::Assistant(answer) } = &body
+            && answer.tool_calls().any(|made| made.id == call)
+        {
+            break;
+        }
+        child.append(body)?;
+    }
+    Ok(())
+}
+
+/// A child at work.
+struct Work<'a> {
+    brief: &'a Brief,
+    child: &'a Child,
+    open: &'a OpenSession,
+    submission: &'a Submission,
+    gate: &'a ChildGate,
+}
+
+impl Work<'_> {
+    /// Prompts the child until it has handed in a result, or cannot.
+    async fn run(&self) -> End {
+        let Work { child, open, submission, .. } = *self;
+        let mut message = self.assignment();
+        let (mut reminders, mut limited) = (0, None);
+        loop {
+            let outcome = self.prompt(message).await;
+            let end = |state, error| End::of(open, state, error);
+            if let Some(result) = submission.accepted() {
+                return End { limited, output: text_of(&result), ..end(ChildState::Completed, None) };
+            }
+            let refused = submission.last_refusal().map(|reason| format!("; the last one was refused: {reason}"));
+            let refused = refused.unwrap_or_default();
+            if child.cancel.is_cancelled() {
+                return end(ChildState::Aborted, None);
+            }
+            match outcome.map(|outcome| outcome.stop) {
+                Err(error) => return end(ChildState::Failed, Some(error.message)),
+                Ok(Stop::Aborted | Stop::Queued) => return end(ChildState::Aborted, None),
+                Ok(Stop::BudgetSpent { name, spent, limit }) if limited.is_some() => {
+                    return end(ChildState::OverBudget, Some(format!("{name}: {spent} of {limit} are spent{refused}")));
+                }
+                Ok(Stop::BudgetSpent { name, spent, limit }) if child.figures().turns == 0 => {
+                    return end(ChildState::OverBudget, Some(format!("{name}: {spent} of {limit} are spent")));
+                }
+                Ok(Stop::BudgetSpent { limit, .. }) => {
+                    limited = Some(if matches!(limit, Amount::Cost(_)) { Limit::Cost } else { Limit::Tokens });
+                    message = self.begin_last_turn("Your budget is spent.");
+                }
+                Ok(Stop::Failed(info)) => return end(ChildState::Failed, Some(format!("{}{refused}", info.message))),
+                Ok(_) if submission.is_over() => {
+                    let error = format!("it handed in too many results that do not match{refused}");
+                    return end(ChildState::Failed, Some(error));
+                }
+                Ok(_) if limited.is_some() => {
+                    let error = format!("it handed in no result in its last turn{refused}");
+                    return end(ChildState::Failed, Some(error));
+                }
+                Ok(Stop::TurnLimit(_)) => {
+                    limited = Some(Limit::Turns);
+                    message = self.begin_last_turn("You have no turns left.");
+                }
+                Ok(Stop::Done | Stop::OutputLimit | Stop::CallCut) if reminders < REMINDERS => {
+                    reminders += 1;
+                    message = self.remind(reminders);
+                }
+                Ok(_) => return end(ChildState::Failed, Some(format!("it handed in no result{refused}"))),
+            }
+        }
+    }
+
+    /// Prompts the child; the end of the call, or a person, aborts it.
+    async fn prompt(&self, message: AgentMessage) -> Result<Outcome, ControlError> {
+        let Work { child, open, .. } = *self;
+        let prompted = open.agent.prompt(vec![message], None);
+        tokio::pin!(prompted);
+        let outcome = tokio::select! {
+            outcome = &mut prompted => outcome,
+            () = child.cancel.cancelled() => {
+                open.agent.abort();
+                prompted.await
+            }
+        };
+        Ok(outcome?)
+    }
+
+    /// Allows one more request, for the result only. Returns the message that says so.
+    fn begin_last_turn(&self, why: &str) -> AgentMessage {
+        self.gate.begin_last_turn();
+        self.open.agent.change_settings(|settings| {
+            settings.run.max_turns = 1;
+            settings.budgets.clear();
+        });
+        text_message(&format!("{why} Call {} now with what you have.", SubmitResult::NAME))
+    }
+
+    /// Returns the message that reminds the child of its result. The last one forces the call, except for a model that
+    /// thinks: servers refuse that.
+    fn remind(&self, count: u32) -> AgentMessage {
+        if count == REMINDERS && self.open.agent.thinking() == ThinkingLevel::Off {
+            let forced = ToolChoice::Tool(SubmitResult::NAME.into());
+            self.open.agent.change_settings(|settings| settings.tool_choice = forced);
+        }
+        text_message(&format!("Your result has not been handed in. Call {} when you are done.", SubmitResult::NAME))
+    }
+
+    /// Returns the first message of the child. What all children of the call share is a block of its own, in front;
+    /// messages that arrived meanwhile follow.
+    fn assignment(&self) -> AgentMessage {
+        let Work { brief, child, submission, .. } = *self;
+        let mut shared = brief.context.clone().unwrap_or_default();
+        if let Some(schema) = submission.schema() {
+            let schema = format!("The result must match this JSON Schema:\n{schema}");
+            shared = [shared, schema].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+        }
+        let mut own = child.assignment.clone();
+        if brief.definition.is_fork() && brief.before.is_none() {
+            own = format!(
+                "You are now a subagent of this conversation, which goes on without you. Work on this assignment only, and hand \
+                 in the result with {}:\n\n{own}",
+                SubmitResult::NAME
+            );
+        }
+        for text in std::mem::take(&mut *child.mail.lock()) {
+            own.push_str("\n\n");
+            own.push_str(&text);
+        }
+        match shared.is_empty() {
+            true => text_message(&own),
+            false => {
+                let content = Content::Blocks(vec![Block::text(shared), Block::text(own)]);
+                LlmMessage::from(UserMessage { content, timestamp: 0 }).into()
+            }
+        }
+    }
+}
+
+fn text_message(text: &str) -> AgentMessage {
+    LlmMessage::user(text).into()
+}
+
+fn text_of(result: &Value) -> String {
+    match result {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}
