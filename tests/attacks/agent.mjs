@@ -179,8 +179,8 @@ function resultsOf(frames) {
   return ended.map(({ result, isError }) => ({ text: result.content.map((part) => part.text ?? "").join(""), details: result.details ?? {}, isError }));
 }
 
-/** Returns whether a result says that a rule, or the user, refused the call. */
-export const isRefused = ({ isError, text }) => isError && /^(Denied\b|The user refused this call)/.test(text);
+/** Returns whether a result says that a rule, the user, or the sandbox of a rule refused the call. */
+export const isRefused = ({ isError, text }) => isError && /^(Denied\b|The user refused this call)|^\S+ cannot be (read|written) in the sandbox/.test(text);
 
 /** Returns whether a call of bash ran: a result has an exit code only then. */
 export const hasRun = ({ details }) => details.exitCode !== undefined || details.jobId !== undefined;

@@ -4,8 +4,9 @@ import { createServer } from "node:http";
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { KEY, createStage, openAgent, skip } from "./agent.mjs";
+import { KEY, createStage, openAgent, printAgent, put, skip } from "./agent.mjs";
 
+const { keys: known } = JSON.parse(readFileSync(new URL("known.json", import.meta.url), "utf8"));
 const SPY = join(import.meta.dirname, "spy.mjs");
 const MASK = /<<\$env:S\w+>>/;
 
@@ -50,7 +51,6 @@ const WAYS = [
 async function handOver(value, { site, ...options }) {
   const stage = await createStage({ project: { "edit.txt": "old" }, ...options, settings: { fetch: { allowPrivate: ["127.0.0.1"] }, fileGuard: "off", ...options.settings } });
   const [spied, heard] = ["spied.log", "heard.log"].map((name) => join(stage.folder, name));
-  const { put } = await import("./agent.mjs");
   put(stage.agent, "mcp.json", spyServer(spied));
   put(stage.agent, "hooks.json", { hooks: ["input", "context", "before_provider_request", "tool_call", "tool_result", "message_end"].map((event) => recorder(event, heard)) });
   const agent = await openAgent(stage);
@@ -129,7 +129,6 @@ test("no command, hook, server or key command gets a variable that looks like a 
     settings: { env: { passThrough: ["GH_TOKEN"] } },
     env: Object.fromEntries(variables),
   });
-  const { put } = await import("./agent.mjs");
   const dump = (name) => join(stage.folder, `${name}.env`);
   const dumps = (name) => `cat /proc/self/environ > '${dump(name)}'`;
   const provider = { baseUrl: `${stage.model.url}/v1`, api: "openai-completions", apiKey: "WORKSHOP_CODE", models: [{ id: "m" }] };
@@ -142,21 +141,56 @@ test("no command, hook, server or key command gets a variable that looks like a 
     await agent.play([
       [["bash", { command: dumps("a command") }], ["bash", { command: dumps("a command with variables"), env: { A: "1" } }]],
       [["bash", { command: `bash -c "${dumps("a child")}"` }]],
-      [["bash", { command: dumps("a job"), background: true }], ["job", { poll: ["1"] }]],
       [["mcp_spy_note", { text: "x" }]],
     ]);
-    await agent.command("bash", { command: dumps("the user's command") });
     await agent.command("set_model", { provider: "other", modelId: "m" });
     await agent.play([]);
+    await agent.close();
+    // The RPC mode has no background jobs.
+    await printAgent(stage, [[["bash", { command: dumps("a job"), background: true }]], [["job", { action: "wait" }]]]);
   } finally {
     await agent.close();
     await stage.close();
   }
-  const names = ["a command", "a command with variables", "a child", "a job", "the user's command", "a hook", "a server", "the command of a key"];
+  const names = ["a command", "a command with variables", "a child", "a job", "a hook", "a server", "the command of a key"];
   for (const name of names) {
     assert.ok(existsSync(dump(name)), `${name} has run`);
     const text = readFileSync(dump(name), "utf8");
     assert.deepEqual(CREDENTIALS.filter((each) => text.includes(`value-of-${each}`) || text.includes(each === "WORKSHOP_CODE" ? KEY : `${each}=`)), [], `${name} gets credentials`);
     assert.deepEqual(PASSED.filter((each) => !text.includes(`value-of-${each}`)), [], `${name} lacks variables`);
   }
+});
+
+/** Ways by which a model could see the variables of a command that the user types: lines before it, and after it. */
+const LEAKS = {
+  "the shell keeps nothing": { after: ["env > leak", "export -p > leak", "cat /proc/$$/environ > leak", "declare -p > leak"] },
+  "a function of the model": { before: ["ls() { env > leak; }"], typed: "ls" },
+  "an alias of the model": { before: ["shopt -s expand_aliases; alias ls='env > leak; ls'"], typed: "ls" },
+  "a trap of the model": { before: ["trap 'env > leak' DEBUG"], typed: "ls" },
+  "a prompt of the model": { before: ["PROMPT_COMMAND='env > leak'"], typed: "ls" },
+  "a folder of programs of the model": { before: ["mkdir -p bin; printf '#!/bin/sh\\nenv > leak\\n' > bin/ls; chmod +x bin/ls; PATH=$PWD/bin:$PATH"], typed: "ls" },
+};
+
+test("a command that the user types has all variables, and leaves none to the model", { skip, concurrency: 2 }, async (t) => {
+  const tests = Object.entries(LEAKS).map(([name, { before = [], typed = "true", after = [] }]) => t.test(name, async () => {
+    const stage = await createStage({ env: { DB_PASSWORD: "value-of-DB_PASSWORD" } });
+    const agent = await openAgent(stage);
+    const calls = (lines) => lines.map((command) => [["bash", { command }]]);
+    try {
+      await agent.play(calls(before));
+      const seen = await agent.command("bash", { command: "echo $DB_PASSWORD > seen" });
+      assert.equal(readFileSync(join(stage.cwd, "seen"), "utf8"), "value-of-DB_PASSWORD\n", seen.output);
+      await agent.command("bash", { command: typed });
+      const { results } = await agent.play(calls(after));
+      const leak = existsSync(join(stage.cwd, "leak")) ? readFileSync(join(stage.cwd, "leak"), "utf8") : "";
+      const leaks = leak.includes("value-of-DB_PASSWORD");
+      assert.equal(results.length, after.length);
+      if (name in known) assert.ok(leaks, `it fits now: remove it from known.json ("${known[name]}")`);
+      else assert.ok(!leaks, "the model sees a credential");
+    } finally {
+      await agent.close();
+      await stage.close();
+    }
+  }));
+  await Promise.all(tests);
 });

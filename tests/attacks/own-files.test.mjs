@@ -1,6 +1,6 @@
 // The program's own files, which hold keys, settings, hooks, servers and sessions, are denied to every tool.
 import assert from "node:assert/strict";
-import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createStage, hasRun, isRefused, openAgent, put, skip } from "./agent.mjs";
@@ -84,7 +84,6 @@ const MORE_CALLS = [
   ["bash", { command: "cat auth.json", cwd: "~/.sinew/agent" }],
   ["bash", { command: "cat auth.json", cwd: "folder" }],
   ["bash", { command: "cat $F", env: { F: "~/.sinew/agent/auth.json" } }],
-  ["bash", { command: "cat ~/.sinew/agent/auth.json", background: true }],
 ];
 
 /** Calls that must work. */
@@ -122,3 +121,102 @@ async function openOwn(settings = {}) {
   linkSync(join(agent, "auth.json"), join(stage.cwd, "hard"));
   return stage;
 }
+
+/** Every own file with every spelling and every tool; not each with each, which would test the same twice. */
+function fileCalls({ agent }) {
+  const all = FILES.flatMap((file, at) => CALLS.map((call, index) => call(SPELLINGS[(at + index) % SPELLINGS.length]({ file, agent }))));
+  return [...all, ...SPELLINGS.flatMap((spell) => CALLS.map((call) => call(spell({ file: "auth.json", agent }))))];
+}
+
+const nameOf = ([tool, args]) => `${tool} ${JSON.stringify(args)}`.replace(/\/tmp\/sinew-attacks-\w+/, "");
+
+/** Fails unless exactly the known calls are wrong. */
+function judge(calls, wrong) {
+  const names = new Map(wrong.map(([call, text]) => [nameOf(call), text]));
+  const unknown = [...names].filter(([name]) => !(name in known));
+  assert.deepEqual(unknown, []);
+  const fixed = calls.map(nameOf).filter((name) => name in known && !names.has(name));
+  assert.deepEqual(fixed, [], "these fit now: remove them from known.json");
+}
+
+/** The own files as they are on the disk. */
+const contentOf = ({ agent }) => Object.fromEntries(FILES.map((file) => [file, readFileSync(join(agent, file), "utf8")]));
+
+/** Plays calls in one answer of the model. */
+async function play(stage, calls, args = []) {
+  const agent = await openAgent(stage, args);
+  try {
+    return await agent.play([calls]);
+  } finally {
+    await agent.close();
+  }
+}
+
+test("no tool reads or changes an own file", { skip }, async () => {
+  const stage = await openOwn();
+  try {
+    const before = contentOf(stage);
+    const calls = [...fileCalls(stage), ...FOLDERS, ...LINES.map((command) => ["bash", { command }]), ...MORE_CALLS];
+    const { results, questions } = await play(stage, calls);
+    assert.equal(results.length, calls.length);
+    assert.equal(questions.length, 0, "a refusal asks nothing");
+    const wrong = calls.map((call, index) => [call, results[index].text, isRefused(results[index]) && !hasRun(results[index])]).filter(([, , fits]) => !fits);
+    judge(calls, wrong);
+    assert.deepEqual(contentOf(stage), before);
+    assert.ok(results.every(({ text }) => !text.includes(WORD)), "a result shows an own file");
+    assert.match(results[0].text, /--allow '/, "a refusal names the way out");
+  } finally {
+    await stage.close();
+  }
+});
+
+test("a search above the own files leaves them out", { skip }, async () => {
+  const stage = await openOwn();
+  try {
+    const { results } = await play(stage, [
+      ["grep", { pattern: "word-of", path: "~" }],
+      ["grep", { pattern: "word-of", path: ".." }],
+      ["find", { pattern: "**/auth.json", path: ".." }],
+      ["find", { pattern: "**/*.jsonl", path: ".." }],
+      ["ls", { path: "~/.sinew/agent" }],
+    ]);
+    for (const { text } of results.slice(0, 4)) assert.ok(!text.includes(WORD) && !/agent\/(auth\.json|sessions)/.test(text), text);
+  } finally {
+    await stage.close();
+  }
+});
+
+test("rules for everything do not open the own files, and a rule that names one does", { skip }, async () => {
+  const stage = await openOwn({ permissions: { allow: ["read", "read(**)", "bash(*)", "bash(cat *)", "write(~/**)", "read(~/.sinew/agent/trust.json)"] } });
+  try {
+    const args = ["--allow", "bash(cat ~/.sinew/agent/mcp-auth.json)", "--allow", "*(~/.sinew/agent/mcp.json)"];
+    const refused = [
+      ["read", { path: "~/.sinew/agent/auth.json" }],
+      ["bash", { command: "cat ~/.sinew/agent/auth.json" }],
+      ["write", { path: "~/.sinew/agent/hooks.json", content: "x" }],
+      ["write", { path: "~/.sinew/agent/trust.json", content: "x" }],
+    ];
+    const allowed = [
+      ["read", { path: "~/.sinew/agent/trust.json" }],
+      ["read", { path: "~/.sinew/agent/mcp.json" }],
+      ["bash", { command: "cat ~/.sinew/agent/mcp-auth.json" }],
+    ];
+    const { results } = await play(stage, [...refused, ...allowed], args);
+    const wrong = [...refused, ...allowed].map((call, index) => [call, results[index].text, isRefused(results[index]) === (index < refused.length)]).filter(([, , fits]) => !fits);
+    judge(allowed, wrong);
+  } finally {
+    await stage.close();
+  }
+});
+
+test("texts for the model and files of other programs stay usable", { skip }, async () => {
+  const stage = await openOwn();
+  try {
+    const { results, questions } = await play(stage, HARMLESS);
+    const wrong = HARMLESS.map((call, index) => [call, results[index]?.text, results[index]?.isError === false]).filter(([, , fits]) => !fits);
+    judge(HARMLESS, wrong);
+    assert.equal(questions.length, 0);
+  } finally {
+    await stage.close();
+  }
+});

@@ -4,9 +4,11 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createStage, createStubs, hasRun, isRefused, openAgent, printAgent, skip } from "./agent.mjs";
 
-const TABLE = new URL("../../crates/sinew-permissions/tests/guards/attacks.json", import.meta.url);
-const known = JSON.parse(readFileSync(new URL("known.json", import.meta.url), "utf8"));
-const groups = JSON.parse(readFileSync(TABLE, "utf8"));
+const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
+
+/** The table that the library is tested with too, and rows for the program alone, some of which must still fail. */
+const groups = [...read("../../crates/sinew-permissions/tests/guards/attacks.json"), ...read("more.json")];
+const { rules: known } = read("known.json");
 
 /** The number of calls in one answer of the model. */
 const AT_ONCE = 40;
@@ -14,8 +16,10 @@ const AT_ONCE = 40;
 /** The number of rows that one process plays. */
 const PART = 140;
 
-/** Files that the calls of the table name. */
+/** Files that the calls of the table name, in the project and in the home directory. */
 const PROJECT = { "sub/a": "a", "docs/notes/a": "a", "src/a.rs": "a", "a.env": "a", environment: "a", "secret.txt": "a", "privately/a": "a", "private/a": "a", ".env": "a" };
+
+const HOME = { "notes.txt": "a", "notes/a": "a", "notes/b": "a", other: "a", ".ssh/id": "a" };
 
 /** Settings for calls that only one of the two edit tools understands. */
 const HASHLINE = { edit: { mode: "hashline" } };
@@ -49,11 +53,19 @@ const TOOLS = ["--tools", "read,write,edit,undo_edit,bash,grep,find,ls,fetch"];
 /** Rows that only run outside of the RPC mode, which has no background jobs. */
 const isJob = (row) => row.background === true;
 
-const isRun = ([tool], result) => (tool === "bash" ? hasRun(result) : !isRefused(result));
+/** Returns whether a harmless call ran. The sites of `fetch` do not exist, and a line of bash may run in vain. */
+function isRun([tool], result) {
+  if (tool === "bash") return hasRun(result);
+  return tool === "fetch" ? !isRefused(result) : !result.isError;
+}
+
+/** Returns whether a question has every argument of a call. */
+const shows = (title, [, args]) => Object.entries(args).every(([name, value]) => title.includes(`${JSON.stringify(name)}:${JSON.stringify(value)}`));
 
 /** Creates a stage with the rules of a group. */
 async function open(group, settings) {
-  const stage = await createStage({ settings: { permissions: group.rules, fileGuard: "off", ...settings }, project: PROJECT });
+  const settingsOfGroup = { permissions: group.rules, fileGuard: "off", ...settings };
+  const stage = await createStage({ settings: settingsOfGroup, files: HOME, project: PROJECT });
   const stubs = stubsOf(stage.folder);
   stage.env.PATH = stubs.bin;
   return { stage, stubs };
@@ -71,11 +83,13 @@ async function playRefused({ agent, stage, stubs }, group, rows) {
       const result = results[index];
       if (!result || !isRefused(result) || hasRun(result)) wrong.push([row, result?.text]);
     });
-    assert.equal(questions.length, group.rules.ask ? part.length : 0, "a rule that asks asks about each of these calls");
+    const unshown = group.rules.ask && !group.rules.deny ? part.filter((row) => !questions.some(({ title }) => shows(title, callsOf(row, stage.cwd)[0]))) : [];
+    assert.deepEqual(unshown, [], "a question shows the whole call");
+    if (!group.rules.ask) assert.equal(questions.length, 0);
   }
   // A call that ran in spite of its result would be in the log.
   const ran = stubs.ran();
-  if (ran.length) wrong.push(["programs ran", ran]);
+  if (ran.length && !wrong.length) wrong.push(["programs ran", ran]);
   return wrong;
 }
 
@@ -108,7 +122,8 @@ async function playHarmless(context, rows) {
   const wrong = [];
   const isApart = (row) => Array.isArray(row) || STATEFUL.test(row.command ?? row);
   const check = (row, call, result, questions) => {
-    if (!result || !isRun(call, result) || questions.length) wrong.push([row, result?.text, questions.map(({ title }) => title)]);
+    const isAsked = questions.some(({ title }) => shows(title, call));
+    if (!result || !isRun(call, result) || isAsked) wrong.push([row, result?.text]);
   };
   for (const part of partsOf(rows.filter((row) => !isApart(row)), AT_ONCE)) {
     const calls = part.map((row) => callsOf(row, context.stage.cwd)[0]);
@@ -135,7 +150,7 @@ async function playPrinted({ stage, stubs }, group, rows) {
     });
   }
   const ran = stubs.ran();
-  if (group.expected === "refused" && ran.length) wrong.push(["programs ran", ran]);
+  if (group.expected === "refused" && ran.length && !wrong.length) wrong.push(["programs ran", ran]);
   return wrong;
 }
 
@@ -166,15 +181,15 @@ async function print(group, rows) {
 /** Fails unless exactly the known rows are wrong. */
 function judge(group, wrong) {
   const names = new Set(wrong.map(([row]) => nameOf(group, row)));
-  const fixed = group.calls.map((row) => nameOf(group, row)).filter((name) => name in known.rules && !names.has(name));
-  const unknown = wrong.filter(([row]) => !(nameOf(group, row) in known.rules));
+  const fixed = group.calls.map((row) => nameOf(group, row)).filter((name) => name in known && !names.has(name));
+  const unknown = wrong.filter(([row]) => !(nameOf(group, row) in known));
   assert.deepEqual(fixed, [], "these fit now: remove them from known.json");
   assert.equal(unknown.length, 0, unknown.map((each) => JSON.stringify(each)).join("\n"));
 }
 
 test("known.json names rows only", () => {
   const names = new Set(groups.flatMap((group) => group.calls.map((row) => nameOf(group, row))));
-  assert.deepEqual(Object.keys(known.rules).filter((name) => !names.has(name)), []);
+  assert.deepEqual(Object.keys(known).filter((name) => !names.has(name)), []);
 });
 
 /** The parts of a group, each with what plays it. */
