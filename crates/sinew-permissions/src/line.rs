@@ -48,6 +48,8 @@ pub(super) struct Surroundings<'a> {
 pub(super) struct Line {
     /// Each simple command, in its equivalent spellings.
     pub(super) commands: Vec<Vec<String>>,
+    /// The same commands for rules that allow, in which a plain `~` is not replaced.
+    written: Vec<String>,
     /// Commands that other programs run: `sudo`, `xargs`.
     pub(super) inside: Vec<String>,
     /// The arguments of programs that may run them, and values that programs see.
@@ -166,10 +168,9 @@ impl Line {
     /// Returns whether all commands match and the line has no other effect: it sets no variable, writes no file, and
     /// does not change the shell.
     pub(super) fn covered(&self, pattern: &Pattern) -> bool {
-        let alone = self.unknown.is_none() && self.inside.is_empty() && !self.commands.is_empty();
+        let alone = self.unknown.is_none() && self.inside.is_empty() && !self.written.is_empty();
         let plain = !self.assigns && !self.loops && !self.writes && !self.moved && !self.after.changed;
-        let fits = |spellings: &Vec<String>| spellings.first().is_some_and(|text| pattern.fits(text));
-        alone && plain && self.commands.iter().all(fits)
+        alone && plain && self.written.iter().all(|text| pattern.fits(text))
     }
 
     pub(super) fn unsure(&mut self, reason: impl Into<String>) {
@@ -268,6 +269,7 @@ impl Line {
         let words = &command.words;
         let program = name(words);
         self.commands.push(spellings(words).collect());
+        self.written.push(command.written.join(" "));
         let has_input = command.has_input || self.after.has_input;
         if !command.apart {
             self.after.changed |= is_listed(program, CHANGES);

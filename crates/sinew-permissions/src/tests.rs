@@ -240,6 +240,22 @@ fn the_lists_have_an_order() {
     assert_eq!(bash(&rules, "echo 'open"), Answer::Runs);
 }
 
+#[test]
+fn a_plain_tilde_is_allowed_as_written() {
+    let rules = rules(json!({"ask": ["bash(*)"], "allow": ["bash(cat ~/notes*)", "bash(ls ~)"]}));
+    for (command, runs) in [
+        ("cat ~/notes.txt", true),
+        ("ls ~", true),
+        ("cat ~/other", false),
+        ("cat ~me/notes", false),
+        ("cat ~/$x", false),
+        ("cat ~/not*", false),
+        ("HOME=/x cat ~/notes", false),
+    ] {
+        assert_eq!(bash(&rules, command) == Answer::Runs, runs, "{command}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn paths_are_compared_where_they_lead() {
