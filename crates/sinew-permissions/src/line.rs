@@ -54,6 +54,8 @@ pub(super) struct Line {
     pub(super) inside: Vec<String>,
     /// The arguments of programs that may run them, and values that programs see.
     told: Vec<String>,
+    /// The files of redirections.
+    files: Vec<String>,
     /// Why a part of the line cannot be known before it runs.
     unknown: Option<String>,
     assigns: bool,
@@ -85,6 +87,10 @@ const DEEPEST: usize = 8;
 const MOST: usize = 20_000;
 /// The maximum number of folders that are tracked for a shell.
 const FOLDERS: usize = 32;
+/// The operators between the commands of a line.
+const SEPARATORS: [char; 3] = ['|', '&', ';'];
+/// The operators before the file of a redirection.
+const REDIRECTIONS: [char; 2] = ['<', '>'];
 /// The words of `find` after which a command begins.
 const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Commands after which the shell may interpret later lines differently.
@@ -165,6 +171,35 @@ impl Line {
         }
     }
 
+    /// Returns whether a pattern with operators or redirections, such as `curl * | sh` or `echo * > /etc/*`, has all its
+    /// commands and files in the line, in any order.
+    pub(super) fn has_parts(&self, inner: &str) -> bool {
+        if !inner.contains(SEPARATORS) && !inner.contains(REDIRECTIONS) {
+            return false;
+        }
+        let (mut commands, mut files) = (0, 0);
+        let inner = inner.replace("2>&1", "").replace("&>", ">").replace(">&", ">").replace(" 2>", " >");
+        for section in inner.split(SEPARATORS) {
+            let mut parts = section.split(REDIRECTIONS).map(str::trim);
+            if let Some(command) = parts.next().filter(|command| !command.is_empty()) {
+                let pattern = Pattern::text(command);
+                let mut texts = self.commands.iter().flatten().chain(&self.inside);
+                if !texts.any(|text| pattern.may_fit(text)) {
+                    return false;
+                }
+                commands += 1;
+            }
+            for file in parts.filter(|file| !file.is_empty()) {
+                let pattern = Pattern::text(file);
+                if !self.files.iter().any(|text| pattern.may_fit(text)) {
+                    return false;
+                }
+                files += 1;
+            }
+        }
+        commands + files > 0 && commands <= self.commands.len()
+    }
+
     /// Returns whether all commands match and the line has no other effect: it sets no variable, writes no file, and
     /// does not change the shell.
     pub(super) fn covered(&self, pattern: &Pattern) -> bool {
@@ -190,7 +225,8 @@ impl Line {
             Ok(script) => script,
             Err(Unreadable(reason)) => return self.unsure(reason),
         };
-        let Script { commands, assignments, dormant, evaluates, loops, writes, defines } = script;
+        let Script { commands, assignments, dormant, evaluates, loops, writes, defines, files } = script;
+        self.files.extend(files);
         self.dormant |= dormant;
         self.evaluates |= evaluates;
         self.assigns |= !assignments.is_empty();

@@ -33,6 +33,8 @@ pub(super) struct Script {
     pub(super) loops: bool,
     /// Whether a redirection writes a file other than `/dev/null`.
     pub(super) writes: bool,
+    /// The files of redirections.
+    pub(super) files: Vec<String>,
     /// Whether it defines a function, which later lines may call.
     pub(super) defines: bool,
     /// Whether a text that bash does not expand here contains a substitution: `'$(…)'`.
@@ -402,17 +404,23 @@ impl Reader {
                     IoFileRedirectTarget::Filename(word) => {
                         let file = self.word(&word.value)?;
                         self.script.writes |= !is_input(kind) && file != "/dev/null";
+                        self.script.files.push(file);
                     }
                     IoFileRedirectTarget::Duplicate(word) => {
                         let file = self.word(&word.value)?;
                         let descriptor = file.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
                         self.script.writes |= !is_input(kind) && !descriptor && file != "/dev/null";
+                        if !descriptor {
+                            self.script.files.push(file);
+                        }
                     }
                     IoFileRedirectTarget::Fd(_) => {}
                     IoFileRedirectTarget::ProcessSubstitution(_, subshell) => self.list_apart(&subshell.list)?,
                 },
                 IoRedirect::OutputAndError(word, _) => {
-                    self.script.writes |= self.word(&word.value)? != "/dev/null";
+                    let file = self.word(&word.value)?;
+                    self.script.writes |= file != "/dev/null";
+                    self.script.files.push(file);
                 }
                 IoRedirect::HereString(_, word) => {
                     self.word(&word.value)?;
