@@ -100,6 +100,35 @@ for (const { name, options } of SOURCES) {
   });
 }
 
+test("a hook that answers with the mask of a key does not get the key back", { skip }, async () => {
+  const stage = await createStage();
+  // The hook finds the mask in what it reads, and writes it into the arguments of the call.
+  const answer = `const text = require("node:fs").readFileSync(0, "utf8"); const [mask] = /<<\\$env:S\\w+>>/.exec(text); console.log(JSON.stringify({ args: { path: "taken", content: mask } }))`;
+  put(stage.folder, "answer.cjs", answer);
+  put(stage.agent, "hooks.json", { hooks: [{ event: "tool_call", match: { tool: "write" }, command: process.execPath, args: [join(stage.folder, "answer.cjs")] }] });
+  const agent = await openAgent(stage);
+  try {
+    await agent.play([[["write", { path: "given", content: `the key is ${KEY}` }]]], `it is ${KEY}`);
+    const text = readFileSync(join(stage.cwd, "taken"), "utf8");
+    assert.match(text, MASK);
+    assert.ok(!text.includes(KEY));
+  } finally {
+    await agent.close();
+    await stage.close();
+  }
+});
+
+test("the program writes no core file", { skip }, async () => {
+  const stage = await createStage();
+  const agent = await openAgent(stage);
+  try {
+    assert.match(readFileSync(`/proc/${agent.child.pid}/limits`, "utf8"), /^Max core file size +0 /m);
+  } finally {
+    await agent.close();
+    await stage.close();
+  }
+});
+
 test("a masked value that is no key is put back for commands and files, but not for websites and servers", { skip }, async () => {
   const site = await openSite();
   try {
