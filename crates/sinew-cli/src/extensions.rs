@@ -63,7 +63,8 @@ pub(crate) fn check(startup: &Startup) -> Result<Rules, Failure> {
 
 /// Reads the files of settings and hooks again and returns the faults that would stop a start.
 pub(crate) fn faults_now(startup: &Startup) -> Vec<String> {
-    let mut faults = config::faults_now(&startup.paths, startup.trusted);
+    let unknown_tools = |rules: &Rules| unknown_tools(rules, startup.args.mode());
+    let mut faults = config::faults_now(&startup.paths, startup.trusted, unknown_tools);
     faults.extend(read_hooks(startup, &Arc::default(), false).err().map(|failure| failure.message));
     faults
 }

@@ -31,15 +31,17 @@ impl Rules {
     /// files.
     #[must_use]
     pub fn denied_files(&self) -> DeniedFiles {
-        let of = |effects: Effects| -> Vec<String> {
+        let of = |effects: Effects| -> Vec<&str> {
             let runs_programs = |rule: &Rule| names_of(ToolKind::Execute).any(|name| rule.tool.fits(name));
             let names = restricting_names(effects);
             let is_about = |rule: &&Rule| names.iter().any(|name| rule.tool.fits(name)) && !runs_programs(rule);
-            self.deny.iter().filter(is_about).filter_map(|rule| rule.inner.as_deref().map(entry)).collect()
+            self.deny.iter().filter(is_about).filter_map(|rule| rule.inner.as_deref()).collect()
         };
+        let read = of(Effects { reads_files: true, ..Effects::NONE });
+        let write = of(Effects { writes_files: true, ..Effects::NONE });
         DeniedFiles {
-            read: of(Effects { reads_files: true, ..Effects::NONE }),
-            write: of(Effects { writes_files: true, ..Effects::NONE }),
+            read: read.into_iter().map(entry).collect(),
+            write: write.into_iter().flat_map(|inner| std::iter::once(entry(inner)).chain(entry_here(inner))).collect(),
         }
     }
 
@@ -74,6 +76,12 @@ fn entry(inner: &str) -> String {
     })
 }
 
+/// Returns the file of a bare name in the session's folder. A glob covers existing files only, and this file may be
+/// missing.
+fn entry_here(inner: &str) -> Option<String> {
+    (is_bare(inner) && !inner.contains(['*', '?'])).then(|| format!("./{inner}"))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -87,6 +95,8 @@ mod tests {
             ("read(~/.ssh/**)", &["~/.ssh"], &[]),
             ("write(/etc/**)", &[], &["/etc"]),
             ("edit(src/*.rs)", &[], &["src/*.rs"]),
+            ("write(made.txt)", &[], &["**/made.txt", "./made.txt"]),
+            ("write(*.txt)", &[], &["**/*.txt"]),
             ("read(app/[id]/page)", &["app/[id]/page"], &[]),
             ("read(app/[id]/*)", &["app/[[]id]/*"], &[]),
             ("read(**/x)", &["**/x"], &[]),

@@ -48,10 +48,14 @@ pub(super) struct Surroundings<'a> {
 pub(super) struct Line {
     /// Each simple command, in its equivalent spellings.
     pub(super) commands: Vec<Vec<String>>,
+    /// The same commands for rules that allow, in which a plain `~` is not replaced.
+    written: Vec<String>,
     /// Commands that other programs run: `sudo`, `xargs`.
     pub(super) inside: Vec<String>,
     /// The arguments of programs that may run them, and values that programs see.
     told: Vec<String>,
+    /// The files of redirections.
+    files: Vec<String>,
     /// Why a part of the line cannot be known before it runs.
     unknown: Option<String>,
     assigns: bool,
@@ -83,6 +87,10 @@ const DEEPEST: usize = 8;
 const MOST: usize = 20_000;
 /// The maximum number of folders that are tracked for a shell.
 const FOLDERS: usize = 32;
+/// The operators between the commands of a line.
+const SEPARATORS: [char; 3] = ['|', '&', ';'];
+/// The operators before the file of a redirection.
+const REDIRECTIONS: [char; 2] = ['<', '>'];
 /// The words of `find` after which a command begins.
 const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Commands after which the shell may interpret later lines differently.
@@ -163,13 +171,41 @@ impl Line {
         }
     }
 
+    /// Returns whether a pattern with operators or redirections, such as `curl * | sh` or `echo * > /etc/*`, has all its
+    /// commands and files in the line, in any order.
+    pub(super) fn has_parts(&self, inner: &str) -> bool {
+        if !inner.contains(SEPARATORS) && !inner.contains(REDIRECTIONS) {
+            return false;
+        }
+        let (mut commands, mut files) = (0, 0);
+        let inner = inner.replace("2>&1", "").replace("&>", ">").replace(">&", ">").replace(" 2>", " >");
+        for section in inner.split(SEPARATORS) {
+            let mut parts = section.split(REDIRECTIONS).map(str::trim);
+            if let Some(command) = parts.next().filter(|command| !command.is_empty()) {
+                let pattern = Pattern::text(command);
+                let mut texts = self.commands.iter().flatten().chain(&self.inside);
+                if !texts.any(|text| pattern.may_fit(text)) {
+                    return false;
+                }
+                commands += 1;
+            }
+            for file in parts.filter(|file| !file.is_empty()) {
+                let pattern = Pattern::text(file);
+                if !self.files.iter().any(|text| pattern.may_fit(text)) {
+                    return false;
+                }
+                files += 1;
+            }
+        }
+        commands + files > 0 && commands <= self.commands.len()
+    }
+
     /// Returns whether all commands match and the line has no other effect: it sets no variable, writes no file, and
     /// does not change the shell.
     pub(super) fn covered(&self, pattern: &Pattern) -> bool {
-        let alone = self.unknown.is_none() && self.inside.is_empty() && !self.commands.is_empty();
+        let alone = self.unknown.is_none() && self.inside.is_empty() && !self.written.is_empty();
         let plain = !self.assigns && !self.loops && !self.writes && !self.moved && !self.after.changed;
-        let fits = |spellings: &Vec<String>| spellings.first().is_some_and(|text| pattern.fits(text));
-        alone && plain && self.commands.iter().all(fits)
+        alone && plain && self.written.iter().all(|text| pattern.fits(text))
     }
 
     pub(super) fn unsure(&mut self, reason: impl Into<String>) {
@@ -189,7 +225,8 @@ impl Line {
             Ok(script) => script,
             Err(Unreadable(reason)) => return self.unsure(reason),
         };
-        let Script { commands, assignments, dormant, evaluates, loops, writes, defines } = script;
+        let Script { commands, assignments, dormant, evaluates, loops, writes, defines, files } = script;
+        self.files.extend(files);
         self.dormant |= dormant;
         self.evaluates |= evaluates;
         self.assigns |= !assignments.is_empty();
@@ -268,6 +305,7 @@ impl Line {
         let words = &command.words;
         let program = name(words);
         self.commands.push(spellings(words).collect());
+        self.written.push(command.written.join(" "));
         let has_input = command.has_input || self.after.has_input;
         if !command.apart {
             self.after.changed |= is_listed(program, CHANGES);

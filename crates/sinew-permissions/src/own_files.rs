@@ -124,7 +124,9 @@ impl OwnFiles {
         let spelled = sinew_tools::spelled(home, cwd, word);
         let is_root = |path: &PathBuf| whole && (self.home.contains(path) || self.agent.contains(path));
         let meets = |path: &PathBuf| self.holds(path) || is_root(path);
-        if spelled.iter().any(|path| meets(path) || meets(&paths::real(path))) {
+        // Tools compare the file that they opened; a line of bash opens its files itself.
+        let is_other_name = |path: &PathBuf| whole && std::fs::metadata(path).is_ok_and(|facts| self.is_link(&facts));
+        if spelled.iter().any(|path| meets(path) || meets(&paths::real(path)) || is_other_name(path)) {
             return true;
         }
         whole && (self.ends_below(word) || spelled.iter().any(|path| self.fits_pattern(path)))
@@ -384,6 +386,11 @@ mod tests {
             assert_eq!(check.check(&path, Some(&facts)).is_ok(), opens, "{name}");
         }
         assert!(check.allows_below(&root.join("w")) && !check.allows_below(&root));
+        let own = OwnFiles::new(&root.join(".sinew"), &root.join(".sinew/agent"), None);
+        let cwd = root.join("w");
+        for (line, refused) in [("cat hard", true), ("echo x >hard", true), ("cat soft", true), ("cat plain", false)] {
+            assert_eq!(own.in_line(line, &cwd, Some(&root)).is_some(), refused, "{line}");
+        }
         // Files that the user attaches are not restricted.
         assert!(permissions.path_check("read", None, &root.join("w")).is_none());
     }

@@ -254,6 +254,7 @@ impl Rule {
             return fit;
         }
         match subject {
+            Subject::Line(line) if line.has_parts(inner) => Fit::Yes,
             Subject::Line(line) => line.fit(&Pattern::text(inner)),
             Subject::Address { spellings, .. } => {
                 let pattern = addresses::pattern(inner);

@@ -33,6 +33,8 @@ pub(super) struct Script {
     pub(super) loops: bool,
     /// Whether a redirection writes a file other than `/dev/null`.
     pub(super) writes: bool,
+    /// The files of redirections.
+    pub(super) files: Vec<String>,
     /// Whether it defines a function, which later lines may call.
     pub(super) defines: bool,
     /// Whether a text that bash does not expand here contains a substitution: `'$(…)'`.
@@ -54,9 +56,18 @@ pub(super) struct Variable {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SimpleWords {
     pub(super) words: Words,
+    /// The same words for rules that allow, in which the `~` of a plain `~/x` is not replaced.
+    pub(super) written: Words,
     pub(super) has_input: bool,
     /// Whether it runs in a subshell, so that it does not change the state of the shell: `(cd x)`, `cd x | y`.
     pub(super) apart: bool,
+}
+
+impl SimpleWords {
+    fn push(&mut self, word: String, written: String) {
+        self.words.push(word);
+        self.written.push(written);
+    }
 }
 
 /// Longer lines are refused.
@@ -312,7 +323,7 @@ impl Reader {
             if name.starts_with(['-', '{']) {
                 return Err(Unreadable("a command begins with - or {"));
             }
-            found.words.push(name);
+            found.push(name.clone(), name);
         }
         if !found.words.is_empty() {
             self.script.assignments[first..].iter_mut().for_each(|variable| variable.exported = true);
@@ -336,7 +347,9 @@ impl Reader {
                 self.redirects(std::slice::from_ref(redirect))
             }
             Item::Word(word) => {
-                found.words.push(self.word(&word.value)?);
+                let text = self.word(&word.value)?;
+                let written = with_tilde(&word.value, &text);
+                found.push(text, written);
                 Ok(())
             }
             Item::AssignmentWord(assignment, word) => {
@@ -345,11 +358,12 @@ impl Reader {
                     AssignmentValue::Scalar(_) => self.word(&word.value)?,
                     AssignmentValue::Array(_) => format!("{}={ANY}", variable(&assignment.name)),
                 };
-                found.words.push(text);
+                found.push(text.clone(), text);
                 Ok(())
             }
             Item::ProcessSubstitution(_, subshell) => {
-                found.words.push(format!("/dev/fd/{ANY}"));
+                let file = format!("/dev/fd/{ANY}");
+                found.push(file.clone(), file);
                 self.list_apart(&subshell.list)
             }
         }
@@ -390,17 +404,23 @@ impl Reader {
                     IoFileRedirectTarget::Filename(word) => {
                         let file = self.word(&word.value)?;
                         self.script.writes |= !is_input(kind) && file != "/dev/null";
+                        self.script.files.push(file);
                     }
                     IoFileRedirectTarget::Duplicate(word) => {
                         let file = self.word(&word.value)?;
                         let descriptor = file.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
                         self.script.writes |= !is_input(kind) && !descriptor && file != "/dev/null";
+                        if !descriptor {
+                            self.script.files.push(file);
+                        }
                     }
                     IoFileRedirectTarget::Fd(_) => {}
                     IoFileRedirectTarget::ProcessSubstitution(_, subshell) => self.list_apart(&subshell.list)?,
                 },
                 IoRedirect::OutputAndError(word, _) => {
-                    self.script.writes |= self.word(&word.value)? != "/dev/null";
+                    let file = self.word(&word.value)?;
+                    self.script.writes |= file != "/dev/null";
+                    self.script.files.push(file);
                 }
                 IoRedirect::HereString(_, word) => {
                     self.word(&word.value)?;
@@ -448,7 +468,7 @@ impl Reader {
         let nested = expression.split(|letter: char| "()&|".contains(letter)).map(str::trim);
         for text in nested.filter(|text| text.contains([' ', '\t', '\n'])) {
             let words: Words = text.split_whitespace().map(str::to_string).collect();
-            self.script.commands.push(SimpleWords { words, ..SimpleWords::default() });
+            self.script.commands.push(SimpleWords { written: words.clone(), words, ..SimpleWords::default() });
         }
         Ok(())
     }
@@ -646,6 +666,14 @@ fn substitutes(text: &str) -> bool {
 /// Returns whether a brace in `text` may expand `source` to several words.
 fn braces(text: &str, source: &str) -> bool {
     text.contains('{') && (source.contains(',') || source.contains(".."))
+}
+
+/// Returns a word as written if it is `~`, or `~/` before plain text; otherwise its text.
+fn with_tilde(source: &str, text: &str) -> String {
+    match (source.strip_prefix('~'), text.strip_prefix(ANY)) {
+        (Some(rest), Some(plain)) if rest == plain && (rest.is_empty() || rest.starts_with('/')) => source.to_string(),
+        _ => text.to_string(),
+    }
 }
 
 fn unknown(text: &mut String) {

@@ -240,6 +240,50 @@ fn the_lists_have_an_order() {
     assert_eq!(bash(&rules, "echo 'open"), Answer::Runs);
 }
 
+#[test]
+fn a_rule_with_operators_or_redirections_is_compared_with_the_parts_of_a_line() {
+    for (rule, command, runs) in [
+        ("curl * | sh", "curl x | sh", false),
+        ("curl * | jq *", "curl x|jq .", false),
+        ("curl * | jq *", "curl x", true),
+        ("curl * | jq *", "cat x | jq .", true),
+        ("ls && rm *", "ls && rm x", false),
+        ("ls && rm *", "ls; rm x", false),
+        ("ls && rm *", "ls", true),
+        ("echo * > /etc/*", "echo x >> /etc/hosts", false),
+        ("echo * > /etc/*", "echo x &> /etc/hosts", false),
+        ("echo * > /etc/*", "echo x > $f", false),
+        ("echo * > /etc/*", "echo x > here", true),
+        ("echo * > /etc/*", "echo x 2>&1", true),
+        ("* > *", "ls", true),
+        ("* > *", "ls > x", false),
+        ("* | *", "ls", true),
+        ("* | *", "ls | wc", false),
+        ("make 2>&1", "make 2>&1", false),
+        ("make 2>&1", "make x", true),
+        ("|", "ls", true),
+    ] {
+        let rules = rules(json!({"deny": [format!("bash({rule})")]}));
+        assert_eq!(bash(&rules, command) == Answer::Runs, runs, "{rule}: {command}");
+    }
+}
+
+#[test]
+fn a_plain_tilde_is_allowed_as_written() {
+    let rules = rules(json!({"ask": ["bash(*)"], "allow": ["bash(cat ~/notes*)", "bash(ls ~)"]}));
+    for (command, runs) in [
+        ("cat ~/notes.txt", true),
+        ("ls ~", true),
+        ("cat ~/other", false),
+        ("cat ~me/notes", false),
+        ("cat ~/$x", false),
+        ("cat ~/not*", false),
+        ("HOME=/x cat ~/notes", false),
+    ] {
+        assert_eq!(bash(&rules, command) == Answer::Runs, runs, "{command}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn paths_are_compared_where_they_lead() {

@@ -160,6 +160,15 @@ pub struct GuardSettings {
     pub allow: Vec<String>,
 }
 
+impl GuardSettings {
+    /// Returns why a text is not a rule of [`GuardSettings::deny`]; `None` if it is.
+    #[must_use]
+    pub fn rule_fault(rule: &str) -> Option<String> {
+        let error = regex::Regex::new(rule).err()?.to_string();
+        Some(error.lines().last().unwrap_or_default().trim().to_string())
+    }
+}
+
 impl Default for GuardSettings {
     fn default() -> GuardSettings {
         GuardSettings { enabled: true, deny: Vec::new(), allow: Vec::new() }

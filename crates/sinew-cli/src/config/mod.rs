@@ -202,16 +202,14 @@ fn files(paths: &Paths, trusted: bool) -> [(&'static str, PathBuf, Source); 2] {
     [(USER, paths.agent.join("settings.json"), Source::User), (PROJECT, paths.project.join("settings.json"), source)]
 }
 
-/// Reads the settings files again and returns the faults that would stop a start.
-pub(crate) fn faults_now(paths: &Paths, trusted: bool) -> Vec<String> {
+/// Reads the settings files again and returns the faults that would stop a start. `unknown_tools` returns those of
+/// rules about tools that do not exist.
+pub(crate) fn faults_now(paths: &Paths, trusted: bool, unknown_tools: impl Fn(&Rules) -> Vec<String>) -> Vec<String> {
     let faults = |(_, path, source): (_, PathBuf, _)| match read(&path, source) {
         Ok(layer) => {
-            let rules = layer.values.get("permissions").map(|rules| Rules::read(rules).1).unwrap_or_default();
-            layer
-                .faults
-                .into_iter()
-                .chain(rules.into_iter().map(|fault| format!("{}: {fault}", path.display())))
-                .collect()
+            let (rules, faults) = layer.values.get("permissions").map(Rules::read).unwrap_or_default();
+            let of_rules = faults.into_iter().chain(unknown_tools(&rules));
+            layer.faults.into_iter().chain(of_rules.map(|fault| format!("{}: {fault}", path.display()))).collect()
         }
         Err(reason) => vec![reason],
     };

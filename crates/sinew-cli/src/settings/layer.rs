@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use sinew::base::{Error, ErrorCode};
 use sinew_llm::models::plain_json;
 use sinew_session::files;
+use sinew_tools::GuardSettings;
 
 use super::table::{self, Key, Scope};
 use super::{edit, values};
@@ -156,17 +157,31 @@ fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, ou
                     faults.push(format!("{name}: {path}: expected {expected}, got {value}"));
                 }
                 None => {
+                    let faults = rule_faults(&path, &value).into_iter();
+                    out.faults.extend(faults.map(|fault| format!("{name}: {path}: {fault}")));
                     kept.insert(key, value);
                 }
             },
             (None, true, value) => out.faults.push(format!("{name}: {path}: expected an object, got {value}")),
             (None, false, value) => {
-                out.unknown.push(format!("{name}: {path}: unknown key"));
+                if table::is_limit(&path) {
+                    let near = table::nearest(&path).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                    out.faults.push(format!("{name}: {path}: unknown key{near}"));
+                } else {
+                    out.unknown.push(format!("{name}: {path}: unknown key"));
+                }
                 kept.insert(key, value);
             }
         }
     }
     kept
+}
+
+/// Returns the errors in a list of regular expressions that refuse commands.
+fn rule_faults(path: &str, value: &Value) -> Vec<String> {
+    let list = value.as_array().filter(|_| path == "bashGuard.deny");
+    let rules = list.into_iter().flatten().filter_map(Value::as_str);
+    rules.filter_map(|rule| Some(format!("\"{rule}\": {}", GuardSettings::rule_fault(rule)?))).collect()
 }
 
 /// Sets a key in a settings file and leaves the rest of its text unchanged, including comments. The file is read again

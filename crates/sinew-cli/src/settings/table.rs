@@ -298,6 +298,14 @@ pub(crate) const ADDED: [&str; 7] = [
     "sandbox.denyExec",
 ];
 
+/// Sections that limit what may run. An unknown key below one is an error, because it may be a limit with a typo.
+const LIMITS: [&str; 3] = ["bashGuard", "sandbox", "approve"];
+
+/// Returns true if `path` is below a section that limits what may run.
+pub(super) fn is_limit(path: &str) -> bool {
+    LIMITS.iter().any(|section| path.len() > section.len() && is_within(path, section))
+}
+
 /// Returns true if only a trusted project may set `path`: it is a key of that scope or below one, or a section in which
 /// all keys have that scope.
 pub(crate) fn is_guarded(path: &str) -> bool {

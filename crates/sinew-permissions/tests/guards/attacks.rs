@@ -1,4 +1,9 @@
 //! Tests a table of attacks on permission rules, and of everyday calls that no rule may stop.
+//!
+//! Each group has a kind, the rules, what has to happen to the calls (`refused`: denied, or asked with nobody to ask;
+//! `runs`), and the calls. A call is a line of bash, an object with the arguments of bash, an object with `tool` and
+//! `arguments`, or a list of calls of one session: the first refusal counts. A user permits all calls but the last one.
+//! `{project}` stands for the folder of the session. `tests/attacks` runs the same table against the program.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +26,7 @@ impl Ask for User {
     }
 }
 
-const TABLE: &str = include_str!("attacks.yaml");
+const TABLE: &str = include_str!("attacks.json");
 
 fn calls(value: &Value) -> Vec<ToolCall> {
     let call = |value: &Value| match value {
@@ -39,7 +44,7 @@ fn calls(value: &Value) -> Vec<ToolCall> {
 
 #[test]
 fn rules_judge_the_whole_call() {
-    let groups: Vec<Value> = serde_norway::from_str(TABLE).unwrap();
+    let groups: Vec<Value> = serde_json::from_str(&TABLE.replace("{project}", "/w")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (mut wrong, mut harmless, mut attempts) = (Vec::new(), 0, 0);
     for group in &groups {
