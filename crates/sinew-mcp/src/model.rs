@@ -1,5 +1,5 @@
-//! The data types of servers' offers and answers. Definitions keep the server's bytes and are parsed on demand: most of
-//! a thousand tools are never used.
+//! The data types of what servers offer and answer. Definitions keep the server's bytes and are parsed when they are
+//! used, because most of a thousand tools are never used.
 
 use std::fmt;
 use std::ops::Range;
@@ -53,7 +53,7 @@ pub struct Definition {
     pub raw: JsonPart,
 }
 
-/// A text with parts. It may be read when a part is first used.
+/// A text that consists of parts. A part may be read when it is first used.
 pub trait JsonText: Send + Sync {
     /// Returns the whole text.
     fn text(&self) -> &str;
@@ -193,7 +193,7 @@ pub enum Content {
     },
     /// An embedded resource.
     Resource(Resource),
-    /// A kind of a later revision: its `type`.
+    /// A content type of a later revision: the value of its `type`.
     Other(String),
 }
 

@@ -79,7 +79,7 @@ impl Client {
         let connecting = Client::connect(core, Link::Pipe(program), options);
         match tokio::time::timeout(options.start_limit, connecting).await {
             Ok(Err(McpError::Closed(reason))) => {
-                // The last output may still be on its way; other processes that keep the pipe open are not waited for.
+                // The last output may not have arrived yet. Do not wait for other processes that keep the pipe open.
                 let _ = tokio::time::timeout(LAST_WORDS, read.acquire()).await;
                 Err(McpError::Closed(match last_line(&tail) {
                     line if line.is_empty() => reason,

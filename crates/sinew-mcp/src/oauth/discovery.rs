@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_is_looked_for_in_the_order_of_the_specification_031() {
+    fn requests_metadata_in_the_order_of_the_specification() {
         let texts = |places: Vec<Url>| places.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(
             texts(resource_places(&"https://a.test:8/x/mcp?q=1".parse().unwrap())),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_for_another_resource_is_refused_031() {
+    fn rejects_a_token_for_another_resource() {
         let server = "https://a.test/x/mcp".parse().unwrap();
         for (resource, expect) in [
             ("https://a.test/x/mcp", true),

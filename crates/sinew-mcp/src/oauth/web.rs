@@ -94,7 +94,7 @@ fn lost(what: &str, error: &HttpError) -> ErrorInfo {
     ErrorInfo::new(ErrorKind::Network, format!("{what}: {}", error.message))
 }
 
-/// Returns true if requests to this address are not allowed.
+/// Returns true if requests to this IP address are not allowed.
 fn refuses(address: IpAddr, local: bool) -> bool {
     let address = match address {
         IpAddr::V6(address) => address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4),
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_clouds_and_of_this_machine_are_refused_031() {
+    fn refuses_addresses_of_cloud_metadata_and_this_machine() {
         for (address, local, expect) in [
             ("169.254.169.254", true, true),
             ("::ffff:169.254.169.254", true, true),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_must_be_https_031() {
+    fn requires_https() {
         for (server, address, expect) in [
             ("https://tools.example/mcp", "https://auth.example", true),
             ("https://tools.example/mcp", "http://auth.example", false),

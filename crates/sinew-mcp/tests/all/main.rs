@@ -1,4 +1,4 @@
-//! The protocol, against servers and clients of others, hostile ones and scripts.
+//! Tests of the protocol against third-party servers and clients, hostile servers and scripts.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod catalogue;
