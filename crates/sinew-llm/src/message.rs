@@ -30,7 +30,7 @@ pub enum AgentMessage {
     Custom(CustomMessage),
     /// Files that the user named with `@`.
     FileMention(FileMention),
-    /// The summary of a branch that was left.
+    /// The summary of a branch that the user left.
     BranchSummary(BranchSummary),
     /// The summary of the messages before a compaction.
     CompactionSummary(CompactionSummary),
@@ -248,7 +248,7 @@ pub struct ThinkingBlock {
     /// The thinking text, empty if the provider hides it.
     pub thinking: String,
     /// Data that the provider needs back with the thought, unchanged. Empty if it no longer matches the thought because
-    /// something was removed: the thinking of that turn is then not sent.
+    /// a part of it was removed: the thinking of that turn is then not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
     /// True if the provider hides the thought; `thinking_signature` then contains its encrypted form.

@@ -82,7 +82,7 @@ impl Model {
     }
 
     /// Returns true if search results can add tools to a conversation without changing its cached prefix. Anthropic's
-    /// models from 4 on support it; for others it has to be known.
+    /// models support this from version 4 on. Other models support it only if the table or the configuration says so.
     #[must_use]
     pub fn loads_tools(&self) -> bool {
         let known = self.compat.supports_tool_search;
@@ -246,8 +246,8 @@ pub struct Cost {
     pub cache_write: f64,
 }
 
-/// Differences between a server or a model and its protocol. `None` means to decide by the server's address, otherwise
-/// to behave like the protocol's original.
+/// Differences between a server or a model and its protocol. If a value is `None`, the server's address decides;
+/// otherwise the default is the behavior of the protocol's original.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Compat {
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_is_clamped_down_to_what_the_model_knows() {
+    fn clamps_a_level_to_a_supported_one() {
         let model = Model {
             reasoning: true,
             thinking_levels: vec![ThinkingLevel::Low, ThinkingLevel::High],
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_is_asked_for_is_sent_or_refused() {
+    fn a_requested_level_is_sent_or_rejected() {
         use ThinkingLevel::{High, Low, Off};
         let model = |unknown, reasoning, levels: &[ThinkingLevel]| Model {
             id: "m".into(),
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_per_million_tokens() {
+    fn prices_are_per_million_tokens() {
         let cost = Cost { input: 3.0, output: 15.0, cache_read: 0.5, cache_write: 4.0 };
         let model = Model { cost, ..Model::default() };
         let mut usage =

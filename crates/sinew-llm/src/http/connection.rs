@@ -92,7 +92,7 @@ impl Activity {
         let Some(limit) = self.limit else {
             return Ok(future.await);
         };
-        // The reader may have been busy elsewhere, so the wait begins now.
+        // The reader may have been busy elsewhere, so the time limit starts now.
         self.touch();
         let mut future = pin!(future);
         loop {

@@ -94,7 +94,7 @@ impl DiscoveredModel {
         if let Some(images) = self.images {
             model.input = if images { vec![Input::Text, Input::Image] } else { vec![Input::Text] };
         }
-        // Such an answer describes the model.
+        // An answer with these fields describes the model.
         model.unknown &= self.images.is_none() && self.reasoning.is_none();
     }
 }

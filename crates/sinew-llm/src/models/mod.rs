@@ -92,8 +92,8 @@ impl ProviderEntry {
         model
     }
 
-    /// Creates a model that is in no table, with the properties of the newest known model of its family, which is
-    /// returned too. Without one it is [`Model::unknown`].
+    /// Creates a model that is in no table, with the properties of the newest known model of its family. Also returns
+    /// that model. If there is none, the result is [`Model::unknown`].
     fn unlisted(&self, id: &str) -> (Model, Option<String>) {
         let mut model = self.plain(id);
         let relative = if self.has_own_models() { None } else { table::relative(&self.id, id) };
@@ -101,7 +101,7 @@ impl ProviderEntry {
             Some((_, row)) => row.apply(&mut model),
             None => model.unknown = true,
         }
-        // The restrictions of a custom gateway are unknown.
+        // The restrictions of a user-defined gateway are unknown.
         if !catalogue::PROVIDERS.iter().any(|row| row.id == self.id) {
             model.cost = Cost::default();
         }
@@ -168,7 +168,7 @@ impl Registry {
             keyless: row.local,
             discovery: match (row.id, row.local) {
                 ("ollama", _) => Some(DiscoveryKind::Ollama),
-                // It has more models than any table.
+                // OpenRouter has more models than any table can list.
                 ("openrouter", _) => Some(DiscoveryKind::Openai),
                 (_, local) => local.then_some(DiscoveryKind::Openai),
             },

@@ -272,7 +272,7 @@ fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, named: boo
     });
 }
 
-/// The ids of a conversation's calls as the server receives them.
+/// The ids of a conversation's calls, in the form that the server receives.
 #[derive(Default)]
 struct CallIds<'a> {
     known: HashMap<&'a str, String>,

@@ -1,4 +1,4 @@
-//! Providers, against servers that speak their protocols.
+//! Tests of the providers against servers that implement their protocols.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod connections;
