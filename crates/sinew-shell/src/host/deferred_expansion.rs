@@ -66,7 +66,8 @@ pub(super) const SELF: &str = "__sinew_self";
 /// The maximum length of a chain of references.
 const CHAIN: usize = 8;
 
-/// Builtins are functions without state, so the parts that they look up by number are static. The process is the shell.
+/// Builtins are functions without state, so the parts that they look up by number are static. This is safe because one
+/// process runs one shell.
 static PARTS: Mutex<Parts> =
     Mutex::new(Parts { names: Vec::new(), integers: Vec::new(), lists: Vec::new(), traced: false, globstar: false });
 

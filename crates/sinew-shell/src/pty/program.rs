@@ -197,7 +197,7 @@ impl Program {
                 let end = std::time::Instant::now() + PATIENCE;
                 while super::run::readable(&socket, end) && !matches!(told(&socket), Some(News::Ended(Ended::Lost))) {}
                 if std::time::Instant::now() >= end {
-                    // It was stopped, so that it does nothing any more.
+                    // It was stopped so that it does nothing else.
                     kill_tree(supervisor.cast_unsigned(), libc::SIGKILL);
                 }
                 crate::supervisor::wait(supervisor);
