@@ -44,10 +44,10 @@ pub struct Checkpoints {
     memory: Mutex<Memory>,
 }
 
-/// If the changed files have at least this many bytes, those that git has are not copied.
+/// If the changed files have at least this many bytes in total, the files that git has are not copied.
 const FEW_BYTES: u64 = 4 << 20;
 
-/// Cached facts about the store.
+/// Cached information about the store.
 #[derive(Debug, Default)]
 struct Memory {
     latest: Option<LatestCheckpoint>,
@@ -133,7 +133,7 @@ impl Checkpoints {
         Ok(Some(lock))
     }
 
-    /// Returns the newest checkpoint. An unreadable one counts as missing, so that the next one lists every entry.
+    /// Returns the newest checkpoint. An unreadable one is treated as missing, so that the next one lists every entry.
     fn latest(&self) -> Option<LatestCheckpoint> {
         let mut memory = self.memory.lock();
         let newest = self.store.as_ref().ok().and_then(|store| store.names().ok()?.pop());

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_relative_and_leave_repositories_alone() {
+    fn rejects_absolute_paths_and_repository_data() {
         let check = |raw: &str, expect: Option<&str>| {
             let path = FileName::plain(raw.as_bytes()).ok().map(|name| name.to_string());
             assert_eq!(path.as_deref(), expect, "{raw}");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_removed_once() {
+    fn removes_one_prefix() {
         let name = FileName::prefixed(b"a/a/x", true).unwrap();
         assert_eq!((name.path, name.unstripped), (b"a/x".to_vec(), Some(b"a/a/x".to_vec())));
         assert_eq!(FileName::prefixed(b"x", true).unwrap(), FileName { path: b"x".to_vec(), unstripped: None });

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_where_most_lines_match_is_the_nearest() {
+    fn selects_the_position_where_most_lines_match() {
         let check = |text: &[&str], pattern: &[&str], expect: Option<(usize, &str)>| {
             let text: Vec<&[u8]> = text.iter().map(|line| line.as_bytes()).collect();
             let pattern: Vec<&[u8]> = pattern.iter().map(|line| line.as_bytes()).collect();

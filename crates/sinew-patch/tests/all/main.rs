@@ -1,4 +1,4 @@
-//! Patches on real directories: the suites, `git apply` as an oracle, and hostile patches.
+//! Tests of patches on real directories: the conformance suites, comparison with `git apply`, and hostile patches.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -13,7 +13,7 @@ use super::glob::Glob;
 /// If a directory changed less than this before it was read, another change may have the same time stamp.
 const UNSTABLE: Duration = Duration::from_millis(50);
 
-/// Directories without files of users.
+/// Directories without user files.
 const SKIPPED: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Why a path was found.
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_walk_finds_all_globs_and_repositories_also_after_a_change() {
+    fn one_walk_finds_all_globs_and_repositories_even_after_a_change() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         for directory in ["a/b", "c/.git"] {

@@ -154,7 +154,7 @@ impl Answer {
         let calls = delta.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
             self.call(call, call.get("function"), assembly);
-            // Each call is searched among the previous ones, so the number of calls is limited before reading further.
+            // Each call is searched among the previous ones, so the size is checked before reading further.
             if assembly.check_size().is_err() {
                 return;
             }
