@@ -67,7 +67,7 @@ struct LatestCheckpoint {
 impl Checkpoints {
     /// Opens the checkpoints of a directory and cleans up after a killed restore.
     ///
-    /// A store that cannot be created or read is not an error: checkpoints are then kept in memory, and their coverage
+    /// If the store cannot be created or read, this is not an error: checkpoints are kept in memory, and their coverage
     /// reports it.
     ///
     /// # Errors

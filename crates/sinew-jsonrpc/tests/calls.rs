@@ -1,5 +1,5 @@
 //! Tests of calls and their answers: late, repeated, unknown, too large, missing.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use proptest::prelude::*;
 use sinew_jsonrpc::frame::Skipped;

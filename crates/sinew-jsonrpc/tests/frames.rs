@@ -1,5 +1,5 @@
 //! Tests of the decoders with streams that are split anywhere, hostile or truncated.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use proptest::prelude::*;
 use sinew_jsonrpc::frame::{into_line, with_header};

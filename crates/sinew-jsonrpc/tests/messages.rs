@@ -1,5 +1,5 @@
 //! Tests of valid and invalid messages.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use proptest::prelude::*;
 use serde_json::value::{RawValue, to_raw_value};

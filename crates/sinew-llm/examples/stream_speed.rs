@@ -1,7 +1,7 @@
 //! Measures how fast answers are parsed: events alone, and complete answers over a socket, in each protocol.
 //! `cargo run --profile quick -p sinew-llm --example stream_speed`
 #![allow(clippy::print_stdout, reason = "a measurement prints what it measured")]
-#![allow(clippy::unwrap_used, reason = "a measurement ends by panicking")]
+#![allow(clippy::unwrap_used, reason = "a failed measurement panics")]
 
 use std::time::Instant;
 

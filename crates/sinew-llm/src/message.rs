@@ -623,7 +623,7 @@ fn empty_object() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this signature")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires this signature")]
 fn is_false(value: &bool) -> bool {
     !value
 }

@@ -134,8 +134,8 @@ impl Model {
         below.into_iter().find(|l| self.knows_level(*l)).unwrap_or(ThinkingLevel::Off)
     }
 
-    /// Returns OpenAI's word of effort for `level`; `None` omits the field. Few servers support `none` and `xhigh`, so
-    /// they are only sent to a model that lists the level.
+    /// Returns the value of OpenAI's effort parameter for `level`; `None` omits the field. Few servers support `none`
+    /// and `xhigh`, so they are only sent to a model that lists the level.
     #[must_use]
     pub fn effort(&self, level: ThinkingLevel) -> Option<&'static str> {
         match level {
@@ -218,7 +218,7 @@ pub enum ThinkingMode {
     /// As a number of tokens.
     #[default]
     Budget,
-    /// As a word that describes the effort.
+    /// As the name of an effort.
     Adaptive,
 }
 
@@ -277,7 +277,7 @@ pub struct Compat {
     pub requires_mistral_tool_ids: Option<bool>,
     /// How thinking is enabled.
     pub thinking_format: Option<ThinkingFormat>,
-    /// The word for the highest effort; `None` means `xhigh`.
+    /// The name of the highest effort; `None` means `xhigh`.
     pub highest_effort: Option<HighestEffort>,
     /// Whether the model always thinks.
     pub always_thinks: Option<bool>,
@@ -310,7 +310,7 @@ pub enum CacheControlFormat {
     None,
 }
 
-/// The word for the highest effort.
+/// The name of the highest effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HighestEffort {
@@ -321,7 +321,7 @@ pub enum HighestEffort {
 }
 
 impl HighestEffort {
-    /// Returns the word.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

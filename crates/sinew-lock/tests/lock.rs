@@ -1,6 +1,6 @@
 //! Tests of holding a lock, waiting for it, and releasing it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::fs;
 use std::path::Path;

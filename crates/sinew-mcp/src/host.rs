@@ -67,14 +67,14 @@ pub struct Root {
 pub enum Elicitation {
     /// Asks for some fields.
     Form {
-        /// The question, in the server's words.
+        /// The text of the question, from the server.
         message: String,
         /// The schema, written by the server: an object with flat properties.
         schema: Value,
     },
     /// Asks the user to open an address; the client never fetches it.
     Url {
-        /// The question, in the server's words.
+        /// The text of the question, from the server.
         message: String,
         /// The address.
         url: String,
@@ -84,7 +84,7 @@ pub enum Elicitation {
 }
 
 impl Elicitation {
-    /// Returns the question, in the server's words.
+    /// Returns the text of the question, from the server.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {

@@ -1,4 +1,4 @@
-//! The transport over two streams, for example those of a kept program: one message per line.
+//! The transport over two streams, for example those of a program under a keeper: one message per line.
 
 use std::sync::Arc;
 

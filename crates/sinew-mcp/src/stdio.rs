@@ -35,10 +35,11 @@ pub struct StdioServer {
 }
 
 impl Client {
-    /// Starts a server and connects to it. The server ends with the client, and with this process, however that ends.
+    /// Starts a server and connects to it. The server ends with the client, and with this process, even if the process
+    /// is killed.
     ///
-    /// A server that exits when it is asked for its era, as some from before 2026-07-28 do, is started again with the
-    /// handshake.
+    /// Some servers from before 2026-07-28 exit when they are asked for their era. Such a server is started again, with
+    /// the handshake.
     ///
     /// # Errors
     /// Returns [`McpError::Start`] with the last line of the server's standard error if it cannot be started or is not

@@ -1,7 +1,7 @@
 //! Counts the memory and connections that servers and their calls need.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
-#![allow(unsafe_code, reason = "an allocator that counts")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
+#![allow(unsafe_code, reason = "a counting allocator")]
 
 #[path = "all/support/mod.rs"]
 mod support;

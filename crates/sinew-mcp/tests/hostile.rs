@@ -1,6 +1,6 @@
 //! Tests of servers over standard streams that are old, new, slow or misbehave.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "all/support/mod.rs"]
 mod support;

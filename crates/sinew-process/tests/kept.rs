@@ -1,7 +1,7 @@
 //! Tests of programs under a keeper, with real process trees. Every process of a tree has the write end of a FIFO open:
 //! at the end of file, all of them have ended.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ffi::OsString;
 use std::fs::File;

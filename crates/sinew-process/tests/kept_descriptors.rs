@@ -1,7 +1,7 @@
 //! Tests that starting programs under a keeper leaves nothing behind in this process. It has its own program, so that
 //! no other test opens files or starts children at the same time.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::path::Path;
 

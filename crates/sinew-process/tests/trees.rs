@@ -1,7 +1,7 @@
 //! Tests with real process trees. All processes of a tree keep a pipe open, so its end shows when the last one has
 //! ended.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;

@@ -1,6 +1,6 @@
 //! Runs tables of attacks and legitimate uses in sandboxes: each attack must fail, and each use must succeed.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by a panic and says what it skipped")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics, and prints what it skipped")]
 
 mod play;
 

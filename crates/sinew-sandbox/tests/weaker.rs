@@ -1,6 +1,6 @@
 //! Tests that the status of a sandbox is correct on systems that refuse a mechanism.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by a panic and says what it skipped")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics, and prints what it skipped")]
 
 mod play;
 

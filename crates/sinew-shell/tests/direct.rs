@@ -1,6 +1,6 @@
 //! Tests of shells without a supervisor, in addition to the cases for all shells (`cases/`, `table/`).
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod support;
 

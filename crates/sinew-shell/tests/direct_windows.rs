@@ -1,7 +1,7 @@
 //! Tests of process trees on Windows. The test program starts itself instead of a bash, so that pipes, job objects,
 //! exit codes and errors are tested without the additional processes of a bash on Windows.
 #![cfg(windows)]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -75,7 +75,7 @@ fn delivers_the_complete_output_and_exit_code() {
     let result = start("streams", streams, &CancelToken::never(), |chunk| {
         let letters = |letter: char, chunk: Chunk| chunk.into_text().matches(letter).count();
         match chunk.source {
-            // The test harness prints a few words of its own.
+            // The test harness also prints a few words.
             Source::Stdout => output += letters('o', chunk),
             Source::Stderr => errors += letters('e', chunk),
         }

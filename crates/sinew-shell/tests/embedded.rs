@@ -1,6 +1,6 @@
 //! Tests of the embedded interpreter: a session, and scripts that try to crash it.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Tests that shells start where two processes cannot share memory, for example under an emulator.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 mod support;
 
 use sinew_shell::Engine;

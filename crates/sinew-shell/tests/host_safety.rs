@@ -1,6 +1,6 @@
 //! Tests that no process survives a stopped run, and that no script affects the host.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 mod support;
 
 use std::io::{BufRead, BufReader};

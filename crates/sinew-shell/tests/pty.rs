@@ -1,6 +1,6 @@
 //! Tests with real programs on real pseudo-terminals, with and without the supervisor.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;

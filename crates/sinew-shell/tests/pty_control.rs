@@ -1,6 +1,6 @@
 //! Tests of programs on terminals without a shell: their process ids, bytes, and paused output.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, channel};

@@ -1,6 +1,6 @@
 //! Tests of idle sessions, and of sessions whose host is killed.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;

@@ -1,6 +1,6 @@
 //! Tests of shells, programs and terminals in a sandbox.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! Tests of the state that persists in a shell, and of the results of its runs. Tests in which shells without a
 //! supervisor differ follow those of `cases/session.rs`.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod support;
 

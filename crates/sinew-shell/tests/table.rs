@@ -1,7 +1,7 @@
 //! Tests that a table of scripts has the same results in a new `bash -c`, `execute_shell`, and sessions of both
 //! engines.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod support;
 

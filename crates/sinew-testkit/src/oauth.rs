@@ -145,7 +145,7 @@ impl OAuthServer {
         self.state.lock().refreshed
     }
 
-    /// Returns the faults of clients.
+    /// Returns the protocol errors of clients.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         self.state.lock().faults.clone()

@@ -299,7 +299,7 @@ impl Reader<'_> {
 }
 
 fn http_request(protocol: Protocol, request: &Request, context: &RequestContext<'_>) -> Result<HttpRequest, ErrorInfo> {
-    // Gateways append a version of their own to the path: `https://host/openai?api-version=1`.
+    // Gateways append their own version to the path: `https://host/openai?api-version=1`.
     let (base, query) = request.model.base_url.split_once('?').unwrap_or((&request.model.base_url, ""));
     let base = base.trim_end_matches('/');
     let mut address = format!("{base}{}", (protocol.path)(request));

@@ -1,6 +1,6 @@
 //! Recorded streams of real providers, each with the six transports of its table. The table is outside of the project
 //! (`SINEW_SUITES`, by default `../shared/suites` next to the workspace); without it, nothing is compared.
-#![allow(clippy::print_stderr, reason = "a test that had nothing to do says so")]
+#![allow(clippy::print_stderr, reason = "a skipped test prints a message")]
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ impl Bench {
     }
 }
 
-/// Checks what holds for every stream: the start first, blocks in order and closed, exactly one end.
+/// Checks the guarantees of every stream: the start first, blocks in order and closed, exactly one end.
 #[derive(Default)]
 struct Order {
     begun: bool,

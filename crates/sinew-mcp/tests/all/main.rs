@@ -1,5 +1,5 @@
 //! Tests of the protocol against third-party servers and clients, hostile servers and scripts.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod catalogue;
 #[cfg(target_os = "linux")]

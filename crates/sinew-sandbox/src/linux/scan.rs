@@ -46,8 +46,8 @@ impl Scan {
     }
 
     /// Returns the matches below the bases of the globs and below `roots`, with one walk for all globs. Links can
-    /// match, but are not followed. A directory that cannot be read counts as empty, because programs of the same user
-    /// cannot read it either.
+    /// match, but are not followed. A directory that cannot be read is treated as empty, because programs of the same
+    /// user cannot read it either.
     pub(super) fn matches(&mut self, roots: &[PathBuf]) -> Vec<(Match, PathBuf)> {
         let bases: BTreeSet<PathBuf> =
             self.globs.iter().map(|glob| glob.base.clone()).chain(roots.iter().cloned()).collect();

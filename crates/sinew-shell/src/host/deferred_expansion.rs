@@ -234,7 +234,7 @@ async fn loop_variable(context: ExecutionContext<'_, Plain>, args: Vec<CommandAr
         EnvironmentLookup::Anywhere,
         EnvironmentScope::Global,
     )?;
-    // With the trap for errors this would count as an error.
+    // With the trap for errors, this would be treated as an error.
     let quiet = context.shell.traps().handles(TrapSignal::Err);
     Ok(ExecutionResult::new(if quiet { 0 } else { status }))
 }

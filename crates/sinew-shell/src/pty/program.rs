@@ -50,7 +50,7 @@ struct Exit {
 /// A change of a program's state.
 pub(super) enum News {
     /// It was started with this process id.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor tells it there"))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a supervisor reports it"))]
     Started(u32),
     /// It has ended.
     Ended(Ended),
@@ -63,7 +63,7 @@ pub(super) enum Ended {
     /// Its supervisor was killed.
     Lost,
     /// It could not be started.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor tells it there"))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a supervisor reports it"))]
     Failed(io::Error),
 }
 
@@ -177,7 +177,7 @@ impl Program {
         kill_tree(self.root, libc::SIGKILL);
     }
 
-    /// Terminates what an ended program left behind.
+    /// Terminates the processes that an ended program has left running.
     pub(super) fn sweep(&self) {
         match &self.kind {
             // The system sends a hang-up to all processes on the terminal.

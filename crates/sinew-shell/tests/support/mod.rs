@@ -1,6 +1,6 @@
 //! Helpers that the tests of shells share.
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
-#![allow(dead_code, reason = "every test file takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
+#![allow(dead_code, reason = "every test file uses a part")]
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;

@@ -1,6 +1,6 @@
 //! The open connections: their limits, and which one is closed if a new one needs its slot.
 //!
-//! Connections are cheap for the client, so with a limit alone, one program could block all others. A connection
+//! Connections cost a client nothing, so if there were only a limit, one program could block all others. A connection
 //! without an active request is therefore closed if another client needs its slot, the longest idle one first. A
 //! connection with an active request is never closed for another one.
 

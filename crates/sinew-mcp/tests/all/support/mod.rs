@@ -1,6 +1,6 @@
 //! Starts published servers under a keeper.
 #![allow(dead_code, reason = "each test program uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ffi::OsString;
 use std::path::PathBuf;
