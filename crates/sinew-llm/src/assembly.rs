@@ -198,7 +198,7 @@ impl Assembly {
         }
     }
 
-    /// Marks a thought as redacted by its provider.
+    /// Marks a thinking block as redacted by its provider.
     pub(crate) fn redact(&mut self, index: usize) {
         if let Some(slot) = self.slots.get_mut(index) {
             slot.redacted = true;

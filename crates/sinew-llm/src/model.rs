@@ -1,4 +1,4 @@
-//! A model as data: its address, size and prices, and the peculiarities of its server.
+//! A model as data: its base URL, size and prices, and the peculiarities of its server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub struct Model {
     /// The wire protocol: `anthropic-messages`, `openai-completions`, `openai-responses`,
     /// `google-generative-ai` or `scripted`.
     pub api: String,
-    /// The server's address, without a trailing slash.
+    /// The base URL of the server, without a trailing slash.
     pub base_url: String,
     /// True if the model can think before it answers.
     pub reasoning: bool,
@@ -246,7 +246,7 @@ pub struct Cost {
     pub cache_write: f64,
 }
 
-/// Differences between a server or a model and its protocol. If a value is `None`, the server's address decides;
+/// Differences between a server or a model and its protocol. If a value is `None`, the base URL decides;
 /// otherwise the default is the behavior of the protocol's original.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

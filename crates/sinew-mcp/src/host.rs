@@ -56,7 +56,7 @@ impl ClientHost for NoHost {}
 /// A directory of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Root {
-    /// The address, such as `file:///home/me/project`.
+    /// The URI, such as `file:///home/me/project`.
     pub uri: String,
     /// The name for the user.
     pub name: String,
@@ -72,11 +72,11 @@ pub enum Elicitation {
         /// The schema, written by the server: an object with flat properties.
         schema: Value,
     },
-    /// Asks the user to open an address; the client never fetches it.
+    /// Asks the user to open a URL; the client never fetches it.
     Url {
         /// The text of the question, from the server.
         message: String,
-        /// The address.
+        /// The URL.
         url: String,
         /// Identifies the question when the server reports that it is complete.
         id: String,
@@ -96,7 +96,7 @@ impl Elicitation {
 /// The user's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationAnswer {
-    /// The user agreed; the fields of the form, empty for an address.
+    /// The user agreed; the fields of the form, empty for a URL.
     Accept(Map<String, Value>),
     /// The user refused.
     Decline,

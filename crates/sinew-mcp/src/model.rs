@@ -47,7 +47,7 @@ impl ServerInfo {
 /// A definition with a name: a tool, prompt or resource, as the server wrote it.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// The name; for a resource, its address.
+    /// The name; for a resource, its URI.
     pub name: String,
     /// The whole definition. Shared, since lists of a thousand definitions are copied often.
     pub raw: JsonPart,
@@ -184,7 +184,7 @@ pub enum Content {
     },
     /// A resource that can be read with `resources/read`.
     Link {
-        /// The address.
+        /// The URI.
         uri: String,
         /// The name; may be empty.
         name: String,
@@ -200,7 +200,7 @@ pub enum Content {
 /// The content of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// The address.
+    /// The URI.
     pub uri: String,
     /// The type; may be empty.
     pub mime: String,

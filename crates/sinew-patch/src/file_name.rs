@@ -82,7 +82,7 @@ fn normal(raw: &[u8]) -> Result<Vec<u8>> {
 fn is_repository(part: &[u8]) -> bool {
     let text = lossy(part);
     let visible: String = text.chars().filter(|letter| !is_ignorable(*letter)).collect();
-    // NTFS drops trailing dots and blanks, and a colon starts the name of a stream.
+    // NTFS drops trailing dots and spaces, and a colon starts the name of a stream.
     let name = visible.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     name.eq_ignore_ascii_case("git~1") || REPOSITORIES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }

@@ -130,7 +130,7 @@ fn supports_features_of_bash_that_the_interpreter_lacks() {
         "set -ex; if false; then :; else a=1; fi; echo $a; f() { false || b=2; echo $b; }; f",
         "exec 2>trace; set -x; a=1; b=$(echo 2); set +x; exec 2>/dev/null; cat trace",
         "set -x; a[1]=x; declare -i i; i=2+3; echo $i ${a[1]}; readonly r=1; (r=2; echo no); echo $?",
-        // Subscripts with blanks.
+        // Subscripts with spaces.
         "declare -A m; m[x y]=1; echo ${m[x y]} \"${m[x y]}\"; m[x y]+=2 m[a b]=3; echo ${m[x y]} ${m[a b]} ${#m[@]}",
         "declare -A m=([x y]=1 ['p q']=2); k='x y'; echo ${m[$k]} ${m[p q]} ${m[x y]:-none}; [[ ${m[x y]} == 1 ]] && echo yes",
         // `**`

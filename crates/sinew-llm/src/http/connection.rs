@@ -26,7 +26,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 /// A connection that is ready for a request.
 pub(crate) struct Route {
     pub(crate) io: Box<dyn Io>,
-    /// True if the request line contains the whole address, as a plain proxy requires.
+    /// True if the request line contains the whole URL, as a plain proxy requires.
     pub(crate) absolute: bool,
     /// `Proxy-Authorization` for a plain proxy; `None` without one.
     pub(crate) proxy_auth: Option<HeaderValue>,

@@ -191,8 +191,9 @@ async fn next(
     chunk.map_err(|error| transport(context, &error))
 }
 
-/// Returns the first relevant bytes, without leading blanks and the byte order mark, which have no meaning in an event
-/// stream or in JSON. They identify the kind of the body, because servers and proxies often send a wrong content type.
+/// Returns the first relevant bytes, without leading white space and the byte order mark, which have no meaning in an
+/// event stream or in JSON. They identify the kind of the body, because servers and proxies often send a wrong content
+/// type.
 async fn opening(
     context: &RequestContext<'_>,
     body: &mut Body,

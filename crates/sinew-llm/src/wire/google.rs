@@ -215,7 +215,7 @@ fn is_sent(request: &Request, block: &Block, own: bool) -> bool {
     }
 }
 
-/// The signature for an unsigned thought: the server's own value for "do not validate".
+/// The signature for unsigned thinking: the server's own value for "do not validate".
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Returns the call that must be signed but is not. Models from Gemini 3 on reject an answer whose first call has no

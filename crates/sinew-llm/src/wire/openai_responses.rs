@@ -222,7 +222,8 @@ fn assistant<'a>(request: &Request, json: &mut Json, answer: &'a AssistantMessag
     }
 }
 
-/// Returns the item of a thought, if it has content: the server stores none, and rejects one that only has an id.
+/// Returns the item of a thinking block, if it has content. The server stores no items, and rejects one that only has
+/// an id.
 fn sealed(block: &Block) -> Option<Value> {
     let Block::Thinking(thought) = block else { return None };
     let item: Value = serde_json::from_str(thought.thinking_signature.as_deref()?).ok()?;

@@ -247,7 +247,7 @@ fn formats_results_for_each_server() {
     assert_eq!(mistral["messages"][3]["role"], "assistant");
 }
 
-/// A call and its result, made by the model `of`, preceded by a thought with this signature.
+/// A call and its result, made by the model `of`, preceded by thinking with this signature.
 fn called(api: &str, of: &str, signature: Option<&str>, name: &str) -> Vec<Arc<LlmMessage>> {
     let call = ToolCall { id: "c".into(), name: name.into(), arguments: json!({}), ..ToolCall::default() };
     let thought = ThinkingBlock {

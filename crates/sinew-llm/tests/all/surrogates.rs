@@ -21,7 +21,7 @@ fn json_string(units: &[u16]) -> String {
     format!("\"{}\"", units.iter().map(unit).collect::<String>())
 }
 
-/// The content of an answer: text, thought, or the arguments of a call.
+/// The content of an answer: text, thinking, or the arguments of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
     Text,

@@ -2,7 +2,7 @@
 //!
 //! Requests to modern servers are self-contained. For servers from before 2026-07-28, the transport supports a session
 //! id, a stream for messages of the server, `Last-Event-ID` after a broken stream, and DELETE at the end. Redirects are
-//! not followed: the user trusts only the configured address, and the headers contain keys.
+//! not followed: the user trusts only the configured URL, and the headers contain keys.
 
 mod answer;
 mod exchange;

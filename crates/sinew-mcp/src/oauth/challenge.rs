@@ -3,7 +3,7 @@
 /// The parameters of a `Bearer` challenge. Each is `None` if the server did not send it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Challenge {
-    /// The address of the resource's metadata.
+    /// The URL of the resource's metadata.
     pub resource_metadata: Option<String>,
     /// The scopes that the request needs, separated by spaces.
     pub scope: Option<String>,

@@ -104,7 +104,7 @@ async fn protected_resource(
 /// Servers from before 2025-06-18 have no metadata: they are their own authorization server.
 async fn from_before(web: &Web, server: &Url) -> Result<Found, ErrorInfo> {
     let origin = at(server, "/");
-    // The address itself is checked like an address that a server names.
+    // The URL itself is checked like a URL that a server names.
     web.address("the address of the server", origin.as_str())?;
     let resource = canonical(server);
     for place in server_places(&origin) {

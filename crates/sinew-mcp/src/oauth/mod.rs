@@ -47,7 +47,7 @@ pub struct OAuthSettings {
     pub callback_port: Option<u16>,
     /// The scopes to request instead of those that the server names; empty for the server's.
     pub scopes: Vec<String>,
-    /// The address of a document that describes the client, for servers that accept it as the client id.
+    /// The URL of a document that describes the client, for servers that accept it as the client id.
     pub metadata_url: Option<String>,
 }
 

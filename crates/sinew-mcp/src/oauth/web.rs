@@ -1,4 +1,4 @@
-//! Requests to authorization servers, whose addresses are untrusted: a server must not make the client query services
+//! Requests to authorization servers, whose URLs are untrusted: a server must not make the client query services
 //! of this machine or of its cloud.
 
 use std::net::{IpAddr, Ipv6Addr};
@@ -33,7 +33,7 @@ impl Web {
         Web { client: HttpClient::new(config), local }
     }
 
-    /// Parses an address that a server named. `what` names it in the error.
+    /// Parses a URL that a server named. `what` names it in the error.
     pub(super) fn address(&self, what: &str, text: &str) -> Result<Url, ErrorInfo> {
         let url = Url::parse(text).map_err(|error| refused(format!("{what} \"{text}\" is not a URL: {error}")))?;
         let fits = match url.scheme() {

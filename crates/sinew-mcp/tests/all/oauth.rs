@@ -290,14 +290,14 @@ async fn accepts_a_pasted_redirect_from_another_machine() {
         challenge: login_challenge(&at).await.unwrap(),
     };
     let login = user.logins().begin(request).await.unwrap();
-    // The address to which the browser is redirected, where nothing listens.
+    // The URL to which the browser is redirected, where nothing listens.
     let redirect = server_redirect(login.url().to_string()).await;
     login.finish(async { Some(redirect) }).await.unwrap();
     assert_eq!(call(&user.connect(&server).await.unwrap(), "read").await.unwrap(), "read done");
     assert_right(&server);
 }
 
-/// The address to which an authorization server redirects the browser.
+/// The URL to which an authorization server redirects the browser.
 async fn server_redirect(address: String) -> String {
     use sinew_llm::http::HttpRequest;
     let request = HttpRequest {

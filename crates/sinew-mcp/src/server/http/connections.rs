@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 /// The maximum number of connections. Each handles one request at a time.
 pub(super) const CONNECTIONS: usize = 64;
 
-/// The maximum number of connections of one address; for IPv6, a network of 64 bits counts as one address.
+/// The maximum number of connections of one IP address; an IPv6 network of 64 bits is treated as one address.
 pub(super) const PER_ADDRESS: usize = 48;
 
 /// All open connections.
@@ -192,7 +192,7 @@ mod tests {
             assert!(now(&connections, peers[0]).is_none(), "{peers:?}");
             assert!(now(&connections, other).is_some(), "{other}");
         }
-        // Idle connections are closed for their own address.
+        // Idle connections are closed for connections of the same address.
         let connections = Arc::new(Connections::default());
         let open: Vec<Arc<Slot>> = (0..PER_ADDRESS).map(|_| now(&connections, "10.0.0.1").unwrap()).collect();
         assert!(now(&connections, "10.0.0.1").is_some());
