@@ -44,7 +44,7 @@ fn an_abort_ends_the_session_and_reports_it() {
 }
 
 #[test]
-fn no_builtin_hides_a_program() {
+fn builtins_do_not_shadow_programs() {
     let (_, text) = once(Engine::Brush, &command("type -a grep | head -1; type -t sort ls cat"), &CancelToken::never());
     assert!(text.starts_with("grep is /"), "{text}");
     assert!(text.ends_with("file\nfile\nfile\n"), "{text}");
@@ -80,7 +80,7 @@ fn signals_to_the_shell_and_the_end_of_subshells_run_traps() {
 }
 
 #[test]
-fn words_that_are_assignments_after_expansion_declare() {
+fn declare_accepts_words_that_expand_to_assignments() {
     check(
         "w='x=a b'; declare \"$w\"; echo $x; declare -a 'l=(1 \"2 3\")'; echo ${#l[@]}; export x+=c; echo $x",
         "a b\n2\na bc\n",
