@@ -1,5 +1,5 @@
-//! Links the supervisor so that it starts fast, as it is started for every command: at a fixed address there is nothing
-//! to relocate, functions are looked up when they are called, and the unwinder is no shared library of its own.
+//! Links the supervisor so that it starts fast, because it is started for every command: it has a fixed address and
+//! therefore no relocations, functions are looked up when they are called, and the unwinder is linked statically.
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,14 +12,15 @@ fn main() {
     println!("cargo::rustc-link-arg-bin=sinew-shell-host=-Wl,-z,lazy");
     if let Some(unwinder) = static_unwinder()
         && let Ok(out) = std::env::var("OUT_DIR")
-        // The linker reads this in the place of the shared library.
+        // The linker reads this file instead of the shared library.
         && std::fs::write(Path::new(&out).join("libgcc_s.so"), format!("INPUT({} -lgcc)\n", unwinder.display())).is_ok()
     {
         println!("cargo::rustc-link-arg-bin=sinew-shell-host=-L{out}");
     }
 }
 
-/// The static unwinder of the system's compiler. A linker that was chosen, as for another system, brings its own.
+/// Returns the static unwinder of the system's compiler. A linker that the user chose, for example for another system,
+/// brings its own.
 fn static_unwinder() -> Option<PathBuf> {
     let gnu = std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|env| env == "gnu");
     let native = std::env::var_os("HOST") == std::env::var_os("TARGET");

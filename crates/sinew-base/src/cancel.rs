@@ -227,7 +227,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     #[test]
-    fn a_signal_beats_a_deadline() {
+    fn cancellation_has_precedence_over_a_deadline() {
         let (cancel_handle, cancel) = CancelHandle::new();
         let cancel = cancel.with_timeout(Duration::ZERO);
         assert_eq!(cancel.check(), Err(Aborted::Timeout));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_run_once_and_can_be_taken_back() {
+    fn hooks_run_once_and_can_be_removed() {
         let (cancel_handle, cancel) = CancelHandle::new();
         let count = Arc::new(AtomicUsize::new(0));
         let add = |n: usize| {
@@ -255,12 +255,12 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_beyond_the_clock_is_no_deadline() {
+    fn a_timeout_beyond_the_clock_means_no_deadline() {
         assert_eq!(CancelToken::never().with_timeout(Duration::MAX).deadline(), None);
     }
 
     #[test]
-    fn a_ticker_checks_once_in_a_while() {
+    fn a_ticker_checks_after_every_interval() {
         let (cancel_handle, cancel) = CancelHandle::new();
         let mut ticker = CancelTicker::new(&cancel);
         ticker.step().unwrap();

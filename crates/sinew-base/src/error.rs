@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_file_has_the_code_and_the_plain_words_of_the_system() {
+    fn a_missing_file_has_the_code_and_the_message_of_the_system() {
         let cause = std::fs::read("/no/such/file").unwrap_err();
         let error = Error::io("failed to read \"/no/such/file\"", &cause);
         assert_eq!(error.code(), ErrorCode::NotFound);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_keeps_the_message_that_callers_test_for() {
+    fn an_abort_keeps_the_message_that_callers_compare() {
         let error = Error::aborted(Aborted::Timeout).within("grep");
         assert_eq!(error.to_string(), "Aborted: Timeout");
         assert_eq!(Error::invalid("x").within("grep").to_string(), "grep: x");

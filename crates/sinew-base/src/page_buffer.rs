@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_whole_however_it_gives_its_bytes_and_whatever_it_says_of_its_end() {
+    fn reads_the_whole_file_in_any_steps_and_with_any_reported_end() {
         for length in [0, 1, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE + 5] {
             let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
             for (step, end) in [(usize::MAX, length), (usize::MAX, 0), (1000, length), (1000, 7), (1, 1 << 40)] {
                 for end in [Some(end as u64), None] {
                     let mut file = Steps { content: content.clone(), at: 0, step, end, reads: 0 };
                     let mut buffer = PageBuffer::with_room(PAGE / 2);
-                    // In two steps, as a caller that checks the beginning first.
+                    // In two steps, like a caller that checks the beginning first.
                     let first = buffer.read(&mut file, PAGE).expect("it can be read");
                     assert_eq!(buffer.content(), &content[..length.min(PAGE)]);
                     assert_eq!(first, length < PAGE);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_says_where_it_ends_is_read_once() {
+    fn reads_a_file_with_a_known_end_once() {
         let mut file = Steps { content: vec![7; 100], at: 0, step: usize::MAX, end: Some(100), reads: 0 };
         assert!(PageBuffer::with_room(PAGE).read(&mut file, PAGE).expect("it can be read"));
         assert_eq!(file.reads, 1);

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_bytes_up_to_the_limit_are_read_and_no_more() {
+    fn reads_up_to_the_limit() {
         for (input, limit, expect) in [
             ("", 0, Some("")),
             ("a", 0, None),

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_halves_are_replaced_and_pairs_stay() {
+    fn replaces_lone_surrogates_and_keeps_pairs() {
         check(r#"{"a":"Look: \ud83d"}"#, r#"{"a":"Look: \ufffd"}"#);
         check(r#"{"a":"\uDE00 fine","b\ud83d":1}"#, r#"{"a":"\ufffd fine","b\ufffd":1}"#);
         check(r#""\ud83d\ude00""#, r#""\ud83d\ude00""#);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_escape_stays() {
+    fn keeps_text_that_only_looks_like_an_escape() {
         for json in
             [r#""\\ud83d""#, r#""\\\\ud83d \u00e9""#, r#""\u12""#, r#""\uzzzz""#, "\"ud83d 😀\"", "", "\\", "\\u"]
         {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_that_may_go_on_is_kept_at_the_end() {
+    fn keeps_an_incomplete_escape_at_the_end() {
         for cut in ["\"\\ud83d", "\"\\ud83d\\", "\"\\ud83d\\u", "\"\\ud83d\\ude0"] {
             check(cut, cut);
         }

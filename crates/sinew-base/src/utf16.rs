@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_text() {
+    fn converts_every_kind_of_text() {
         for text in [
             "",
             "a",
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_surrogates_become_marks() {
+    fn lone_surrogates_become_replacement_characters() {
         check(&[0xd83d]);
         check(&[0xde42, 0xd83d, 0x61]);
         check(&[0xd83d, 0xd83d, 0xde42]);

@@ -44,10 +44,10 @@ pub struct Checkpoints {
     memory: Mutex<Memory>,
 }
 
-/// If the changed files have at least this many bytes, those that git has are not copied.
+/// If the changed files have at least this many bytes in total, the files that git has are not copied.
 const FEW_BYTES: u64 = 4 << 20;
 
-/// Cached facts about the store.
+/// Cached information about the store.
 #[derive(Debug, Default)]
 struct Memory {
     latest: Option<LatestCheckpoint>,
@@ -67,7 +67,7 @@ struct LatestCheckpoint {
 impl Checkpoints {
     /// Opens the checkpoints of a directory and cleans up after a killed restore.
     ///
-    /// A store that cannot be created or read is not an error: checkpoints are then kept in memory, and their coverage
+    /// If the store cannot be created or read, this is not an error: checkpoints are kept in memory, and their coverage
     /// reports it.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Checkpoints {
         Ok(Some(lock))
     }
 
-    /// Returns the newest checkpoint. An unreadable one counts as missing, so that the next one lists every entry.
+    /// Returns the newest checkpoint. An unreadable one is treated as missing, so that the next one lists every entry.
     fn latest(&self) -> Option<LatestCheckpoint> {
         let mut memory = self.memory.lock();
         let newest = self.store.as_ref().ok().and_then(|store| store.names().ok()?.pop());

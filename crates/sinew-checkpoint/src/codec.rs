@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_blocks_are_read_back() {
+    fn numbers_and_blocks_round_trip() {
         let mut writer = Writer::default();
         let numbers = [0, 1, 127, 128, 300, u64::MAX];
         let signed = [0, -1, 1, i64::MIN, i64::MAX];
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flipped_bit_is_noticed() {
+    fn detects_a_flipped_bit() {
         let mut writer = Writer::default();
         writer.block(b"some bytes");
         let bytes = writer.sealed();

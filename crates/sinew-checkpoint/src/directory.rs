@@ -130,7 +130,8 @@ impl Directory {
         if stat.st_mode & 0o700 != 0o700 {
             self.set_mode(name, 0o700)?;
         }
-        // Files first, then directories from the deepest up. Without recursion, depth costs memory but no stack.
+        // Files first, then directories from the deepest up. Without recursion, deep directories need memory but no
+        // stack.
         let top = self.open_below(name.as_bytes())?;
         let mut directories: Vec<Vec<u8>> = vec![Vec::new()];
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! Points at which a test kills the process, to prove that the next start cleans up.
+//! Points at which a test kills the process, to test that the next start cleans up.
 
 /// Marks a point between two changes on disk.
 #[cfg(not(test))]

@@ -1,5 +1,5 @@
 //! Uses git's objects as old contents, so that files in git need not be copied. The objects that a checkpoint needs are
-//! hard-linked into the store, because the work to be undone may delete them.
+//! hard-linked into the store, because the work that is undone may have deleted them.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! The journal of a restore: files to clean up if it does not finish. It is written before each change, and read by the
-//! next start.
+//! The journal of a restore: what must be cleaned up if the restore does not finish. It is written before each change,
+//! and read at the next start.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -153,7 +153,7 @@ fn close_directories(root: &Directory, opened: &[OpenedDirectory]) {
     for OpenedDirectory { path, meanwhile, afterwards } in opened {
         let stat = root.open_below(path).and_then(|directory| directory.own_stat());
         if stat.is_ok_and(|stat| permissions(&stat) == *meanwhile) {
-            // Fails if the directory was moved or has another owner now, in which case its permissions must not be
+            // This fails if the directory was moved or has another owner now; its permissions must not be changed then.
             // changed.
             let _ = set_directory_mode(root, path, *afterwards);
         }

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_is_read_back() {
+    fn a_manifest_round_trips() {
         let row = |path: &[u8], kind, content| Row {
             path: path.into(),
             kind,

@@ -62,7 +62,7 @@ impl Contents {
         Contents { packs, temporary, known: Mutex::default() }
     }
 
-    /// Detects packs that were added or removed since the last call. An unreadable pack counts as empty.
+    /// Finds the packs that were added or removed since the last call. An unreadable pack is treated as empty.
     ///
     /// # Errors
     /// Returns an error if the folder of the packs cannot be listed.
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_read_back_and_kept_once() {
+    fn contents_round_trip_and_are_stored_once() {
         let folder = tempfile::tempdir().unwrap();
         let texts: Vec<Vec<u8>> = (0..50u8).map(|number| vec![number; usize::from(number) * 40]).collect();
         let first = contents(folder.path());
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_content_is_an_error_and_a_torn_pack_holds_nothing() {
+    fn damaged_contents_are_errors_and_incomplete_packs_are_empty() {
         let folder = tempfile::tempdir().unwrap();
         let first = contents(folder.path());
         let mut writer = first.writer("p");

@@ -203,14 +203,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_below_a_directory_follows_it_directly() {
+    fn entries_below_a_directory_follow_it_directly() {
         let mut paths: Vec<&[u8]> = vec![b"a-b", b"a/b", b"a", b"a.c", b"a/b/c", b"a/b-"];
         paths.sort_by(|one, two| compare_paths(one, two));
         assert_eq!(paths, [b"a".as_slice(), b"a/b", b"a/b/c", b"a/b-", b"a-b", b"a.c"]);
     }
 
     #[test]
-    fn a_name_that_begins_alike_is_not_within() {
+    fn a_path_with_the_same_prefix_is_not_inside() {
         for (path, folder, expect) in
             [("a/b", "a", true), ("a", "a", true), ("ab", "a", false), ("a", "", true), ("a", "a/b", false)]
         {

@@ -157,8 +157,8 @@ fn content_length(header: &[u8]) -> Option<u64> {
     (digits && lengths.next().is_none()).then(|| length.parse().ok()).flatten()
 }
 
-/// Returns the message on one line, followed by a line end: JSON has line breaks only between its tokens, where a blank
-/// is equivalent.
+/// Returns the message on one line, followed by a line end. Line breaks are replaced by spaces: JSON has line breaks
+/// only between its tokens, where a space is equivalent.
 #[must_use]
 pub fn into_line(mut message: Vec<u8>) -> Vec<u8> {
     for byte in &mut message {

@@ -17,8 +17,8 @@ pub enum Id {
 }
 
 impl Id {
-    /// Returns the integer that the id contains or spells out, because some servers repeat a number as a string; `None`
-    /// for other strings.
+    /// Returns the integer that the id contains, or that its string spells out, because some servers return a number as
+    /// a string. Returns `None` for other strings.
     #[must_use]
     pub fn to_number(&self) -> Option<i64> {
         match self {
@@ -219,7 +219,7 @@ fn id(text: &str) -> Option<Id> {
     if let Ok(number) = text.parse() {
         return Some(Id::Number(number));
     }
-    // Writers that only have floating-point numbers write 5.0.
+    // Some programs only have floating-point numbers and write 5.0.
     let number: f64 = text.parse().ok()?;
     (number.fract() == 0.0 && number.abs() < 9e15).then_some(Id::Number(number as i64))
 }

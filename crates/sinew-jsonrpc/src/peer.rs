@@ -158,7 +158,7 @@ impl<W> Peer<W> {
             Message::Request { id, method, params } => Event::Request { id, method, params },
             Message::Notification { method, params } => Event::Notification { method, params },
             Message::Response { id, outcome } => {
-                // Every id that was sent is a number.
+                // Every id that this side sends is a number.
                 let answered = id.as_ref().and_then(Id::to_number);
                 match answered.and_then(|id| Some((id, self.calls.take(id)?))) {
                     Some((id, waiter)) => Event::Answer { id, waiter, outcome },
@@ -175,7 +175,7 @@ impl<W> Peer<W> {
     }
 }
 
-/// Returns the id of the call that a skipped message answers. Writers put it directly after the version or directly
+/// Returns the id of the call that a skipped message answers. Programs write it directly after the version or directly
 /// after the result; other positions are not guessed.
 fn answered_call(skipped: &Skipped) -> Option<i64> {
     let head: Vec<u8> = skipped.head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();

@@ -1,5 +1,5 @@
-//! Calls and their answers: late, twice, unknown, too large, never.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+//! Tests of calls and their answers: late, repeated, unknown, too large, missing.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use proptest::prelude::*;
 use sinew_jsonrpc::frame::Skipped;
@@ -23,7 +23,7 @@ fn show(event: Event<&'static str>) -> String {
 }
 
 #[test]
-fn an_answer_reaches_its_call_once_008() {
+fn an_answer_reaches_its_call_once() {
     let mut peer = Peer::new(Limits::default());
     let (one, bytes) = peer.call("m", None::<&()>, "first").unwrap();
     assert_eq!(bytes, br#"{"jsonrpc":"2.0","id":1,"method":"m"}"#);
@@ -41,7 +41,7 @@ fn an_answer_reaches_its_call_once_008() {
 }
 
 #[test]
-fn an_id_that_comes_back_as_text_is_the_same() {
+fn accepts_an_id_that_is_returned_as_a_string() {
     let mut peer = Peer::new(Limits::default());
     for name in ["first", "second", "third", "fourth"] {
         peer.call("m", None::<&()>, name).unwrap();
@@ -58,7 +58,7 @@ fn an_id_that_comes_back_as_text_is_the_same() {
 }
 
 #[test]
-fn a_call_that_was_given_up_drops_its_late_answer_024() {
+fn drops_the_late_answer_to_a_cancelled_call() {
     let mut peer = Peer::new(Limits::default());
     let (id, _) = peer.call("m", None::<&()>, "call").unwrap();
     assert_eq!(peer.give_up(id), Some("call"));
@@ -67,7 +67,7 @@ fn a_call_that_was_given_up_drops_its_late_answer_024() {
 }
 
 #[test]
-fn a_full_table_hands_the_call_back() {
+fn a_full_table_returns_the_value_of_the_call() {
     let mut peer = Peer::new(Limits { waiting_calls: 2, ..Limits::default() });
     for name in ["a", "b"] {
         peer.register(name).unwrap();
@@ -78,7 +78,7 @@ fn a_full_table_hands_the_call_back() {
 }
 
 #[test]
-fn the_hundredth_bad_line_in_a_row_ends_the_connection_008() {
+fn the_hundredth_invalid_line_in_a_row_ends_the_connection() {
     let mut peer: Peer<&str> = Peer::new(Limits::default());
     for round in 0..3 {
         for _ in 0..99 {
@@ -109,7 +109,7 @@ fn check_too_large(front: &str, back: &str, expect: &str) {
 }
 
 #[test]
-fn an_answer_that_is_too_large_fails_its_call_at_once_t7() {
+fn a_too_large_answer_fails_its_call_at_once() {
     let error = |id: u32| format!("call {id} error -32603: The answer was a message of ");
     check_too_large(r#"{"jsonrpc":"2.0","id":12,"result":{"text":""#, r#""}}"#, &error(12));
     check_too_large(r#"{ "jsonrpc": "2.0", "id": 3, "result": {"text":""#, r#""}}"#, &error(3));
@@ -121,7 +121,7 @@ fn an_answer_that_is_too_large_fails_its_call_at_once_t7() {
 }
 
 #[test]
-fn ends_of_any_kind_are_looked_at() {
+fn finds_the_id_of_any_skipped_message_without_panicking() {
     let mut peer: Peer<&str> = Peer::new(Limits::default());
     for sample in [&b""[..], b"}", b"5}", br#"{"id":"#, br#"{"id":5"#, b"\xFF\xFF}", br#","id":,"jsonrpc":"2.0"}"#] {
         let skipped = Skipped { bytes: 99, head: sample.to_vec(), tail: sample.to_vec() };
@@ -138,9 +138,9 @@ enum Step {
 }
 
 proptest! {
-    /// Whatever happens in which order, each call that was taken in comes out exactly once.
+    /// Every registered call is returned exactly once, whatever happens in which order.
     #[test]
-    fn every_call_comes_out_once(steps in proptest::collection::vec(prop_oneof![
+    fn every_call_is_returned_once(steps in proptest::collection::vec(prop_oneof![
         3 => Just(Step::Call),
         3 => (0_i64..40).prop_map(Step::Answer),
         1 => (0_i64..40).prop_map(Step::GiveUp),

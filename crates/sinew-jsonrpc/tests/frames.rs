@@ -1,5 +1,5 @@
-//! Streams, cut anywhere, hostile or torn: what the decoders make of them (reach.md 13.8).
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+//! Tests of the decoders with streams that are split anywhere, hostile or truncated.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use proptest::prelude::*;
 use sinew_jsonrpc::frame::{into_line, with_header};
@@ -47,7 +47,7 @@ fn check_headers(stream: &[u8], expect: &[&str]) {
 }
 
 #[test]
-fn a_line_is_a_message_whatever_ends_it_008() {
+fn accepts_every_line_end() {
     check_lines(b"{}\n[]\r\n", &["{}", "[]"]);
     check_lines(b"{}", &["{}"]);
     check_lines(b"\n\r\n  \n{}\n", &["{}"]);
@@ -56,14 +56,14 @@ fn a_line_is_a_message_whatever_ends_it_008() {
 }
 
 #[test]
-fn a_line_beyond_the_limit_is_skipped_and_the_next_is_read_008() {
+fn skips_a_line_beyond_the_limit_and_reads_the_next() {
     check_lines(b"0123456789abcdef\n{}\n", &["0123456789abcdef", "{}"]);
     check_lines(b"0123456789abcdefg\n{}\n", &["too large: 17", "{}"]);
     check_lines(b"{}\n0123456789abcdefghi", &["{}", "too large: 19"]);
 }
 
 #[test]
-fn a_gigabyte_without_a_line_end_takes_no_memory_008() {
+fn a_gigabyte_without_a_line_end_needs_no_memory() {
     let mut decoder = LineDecoder::new(1_000_000);
     let piece = vec![b'x'; 1 << 20];
     for _ in 0..1024 {
@@ -82,7 +82,7 @@ fn a_gigabyte_without_a_line_end_takes_no_memory_008() {
 }
 
 #[test]
-fn a_large_message_leaves_no_large_buffer_behind_008() {
+fn frees_the_buffer_after_a_large_message() {
     let mut decoder = LineDecoder::new(16_000_000);
     let mut count = 0;
     for piece in [&vec![b'1'; 8_000_000][..], b"\n"] {
@@ -93,14 +93,14 @@ fn a_large_message_leaves_no_large_buffer_behind_008() {
 }
 
 #[test]
-fn a_body_has_the_length_that_its_header_names() {
+fn reads_bodies_by_content_length() {
     check_headers(b"Content-Length: 2\r\n\r\n{}Content-Length: 3\r\n\r\n[1]", &["{}", "[1]"]);
     check_headers(b"content-length:2\r\nContent-Type: text/plain\r\n\r\n{}", &["{}"]);
     check_headers(b"Content-Length: 17\r\n\r\n0123456789abcdefgContent-Length: 1\r\n\r\n1", &["too large: 17", "1"]);
 }
 
 #[test]
-fn a_header_that_cannot_be_read_ends_the_stream() {
+fn an_unreadable_header_ends_the_stream() {
     let no_length = "broken: a header without a usable Content-Length";
     for header in
         ["X: 1", "Content-Length: -1", "Content-Length: 1e3", "Content-Length:", "Content-Length: 99999999999999999999"]
@@ -114,7 +114,7 @@ fn a_header_that_cannot_be_read_ends_the_stream() {
 
 proptest! {
     #[test]
-    fn cutting_a_stream_changes_nothing(
+    fn chunk_boundaries_do_not_matter(
         stream in proptest::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), Just(b'{'), any::<u8>()], 0..200),
         cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..8),
         limit in 1_usize..32,
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_framed_comes_back(messages in proptest::collection::vec("[a-z\\[\\]{}\":, ]{1,40}", 1..8)) {
+    fn framed_messages_round_trip(messages in proptest::collection::vec("[a-z\\[\\]{}\":, ]{1,40}", 1..8)) {
         let (mut by_line, mut by_header) = (Vec::new(), Vec::new());
         for message in &messages {
             by_line.extend(into_line(message.clone().into_bytes()));

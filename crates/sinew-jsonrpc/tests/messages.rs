@@ -1,5 +1,5 @@
 //! Tests of valid and invalid messages.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use proptest::prelude::*;
 use serde_json::value::{RawValue, to_raw_value};
@@ -32,7 +32,7 @@ fn check_bad(bytes: impl AsRef<[u8]>, expect: &str) {
 }
 
 #[test]
-fn messages_are_told_apart_by_their_members() {
+fn classifies_messages_by_their_members() {
     check(r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"b" : 1}}"#, &[r#"request 1 a {"b" : 1}"#]);
     check(r#"{"id":"x","method":"a"}"#, &["request x a "]);
     check(r#"{"method":"a","params":null,"future":[1]}"#, &["notification a "]);
@@ -44,7 +44,7 @@ fn messages_are_told_apart_by_their_members() {
 }
 
 #[test]
-fn what_is_no_message_has_a_reason_008() {
+fn reports_why_a_message_is_invalid() {
     check_bad("hello", "expected value");
     check_bad("{}", "neither method");
     check_bad("[]", "empty batch");
@@ -61,7 +61,7 @@ fn what_is_no_message_has_a_reason_008() {
 }
 
 #[test]
-fn nesting_ends_at_the_limit_008() {
+fn rejects_nesting_beyond_the_limit() {
     let nested =
         |levels: usize| format!(r#"{{"method":"[[[[","params":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
     assert!(parse(nested(128).as_bytes(), 128).is_ok());
@@ -70,7 +70,7 @@ fn nesting_ends_at_the_limit_008() {
 }
 
 #[test]
-fn what_is_written_has_only_its_own_members() {
+fn encodes_only_the_members_of_a_message() {
     let params = to_raw_value(&json!({"a": [1]})).unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     assert_eq!(
@@ -87,12 +87,12 @@ fn what_is_written_has_only_its_own_members() {
 
 proptest! {
     #[test]
-    fn bytes_of_any_kind_are_judged(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn parses_any_bytes_without_panicking(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = parse(&bytes, 128);
     }
 
     #[test]
-    fn what_is_written_is_read(id in prop_oneof![
+    fn encoded_messages_round_trip(id in prop_oneof![
         any::<i64>().prop_map(Id::Number),
         any::<String>().prop_map(|text| Id::Text(text.into())),
     ], method in any::<String>(), text in any::<String>()) {
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn half_a_character_does_not_make_a_message_unreadable() {
+fn accepts_lone_surrogates() {
     check(
         r#"{"id":1,"result":{"a":"\ud83d b","\ude00":"\ud83d\ude00"}}"#,
         &[r#"result Some(Number(1)) {"a":"\ufffd b","\ufffd":"\ud83d\ude00"}"#],

@@ -1,7 +1,7 @@
-//! Measures how fast answers are read: events alone, and whole answers over a socket, in each protocol.
+//! Measures how fast answers are parsed: events alone, and complete answers over a socket, in each protocol.
 //! `cargo run --profile quick -p sinew-llm --example stream_speed`
 #![allow(clippy::print_stdout, reason = "a measurement prints what it measured")]
-#![allow(clippy::unwrap_used, reason = "a measurement ends by panicking")]
+#![allow(clippy::unwrap_used, reason = "a failed measurement panics")]
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// The approximate number of bytes of one read from a socket.
 const PIECE: usize = 16 * 1024;
 
-/// The events before a piece of text, the piece, and those behind it.
+/// The events before a piece of text, the piece, and the events after it.
 fn events(api: &str, text: &str) -> [Vec<Value>; 3] {
     match api {
         "anthropic-messages" => [

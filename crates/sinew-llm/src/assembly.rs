@@ -23,7 +23,7 @@ const CONTENT_LIMIT: usize = 256 * 1024 * 1024;
 /// The maximum number of blocks of one answer, as a limit for servers that send endless empty ones.
 const BLOCK_LIMIT: usize = 10_000;
 
-/// The number of bytes that a new block counts as content.
+/// The size that a new block adds to the content, in bytes.
 const BLOCK_COST: usize = 64;
 
 /// The kind of a block.
@@ -141,7 +141,7 @@ impl Assembly {
         }
     }
 
-    /// Counts content that waits for its block.
+    /// Adds the size of content that waits for its block.
     pub(crate) fn hold(&mut self, content: &str) {
         self.size += content.len();
     }
@@ -151,7 +151,7 @@ impl Assembly {
         self.paused = true;
     }
 
-    /// Returns true if the last block is a call and the arguments of every call are complete.
+    /// Returns true if the last block is a call, and the arguments of every call are complete.
     pub(crate) fn ends_with_whole_calls(&self) -> bool {
         self.slots.last().is_some_and(|slot| slot.kind == Kind::ToolCall) && self.slots.calls().all(Slot::is_whole)
     }
@@ -198,7 +198,7 @@ impl Assembly {
         }
     }
 
-    /// Marks a thought as redacted by its provider.
+    /// Marks a thinking block as redacted by its provider.
     pub(crate) fn redact(&mut self, index: usize) {
         if let Some(slot) = self.slots.get_mut(index) {
             slot.redacted = true;

@@ -112,7 +112,7 @@ impl Credentials {
         }
     }
 
-    /// Also refreshes expiring logins over `client`, and writes them to the `auth.json` at `path`.
+    /// Also refreshes logins that are about to expire over `client`, and writes them to the `auth.json` at `path`.
     #[must_use]
     pub fn with_renewal(mut self, client: HttpClient, path: PathBuf) -> Credentials {
         self.logins = Some((client, path));
@@ -168,7 +168,7 @@ impl Credentials {
         if provider.keyless {
             return Ok(Credential { auth: Auth::None, source: Source::Keyless, index: 0 });
         }
-        // A plain key first: tokens of another program's login are less common.
+        // Prefer a plain key: tokens of another program's login are less common.
         let variable = provider.env.iter().min_by_key(|name| name.ends_with("OAUTH_TOKEN"));
         let mut ways: Vec<String> = variable.map(|name| format!("set {name}")).into_iter().collect();
         ways.push("use --api-key".into());

@@ -38,7 +38,7 @@ pub enum ErrorKind {
     Auth,
     /// The key has no permission for the request (403, 451).
     Permission,
-    /// The address or the model does not exist (404).
+    /// The URL or the model does not exist (404).
     NotFound,
     /// Too many requests (429).
     RateLimit,

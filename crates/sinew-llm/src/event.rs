@@ -65,9 +65,9 @@ pub enum StreamEvent {
     ThinkingEnd {
         /// The block.
         content_index: usize,
-        /// Data that the provider needs back with the thought; `None` without any.
+        /// Data that the provider needs back with the thinking; `None` without any.
         signature: Option<String>,
-        /// True if the provider hides the thought.
+        /// True if the provider hides the thinking.
         redacted: bool,
     },
     /// A tool call begins.

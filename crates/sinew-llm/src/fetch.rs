@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
 
-/// Checks each address of a redirect.
+/// Checks each URL of a redirect.
 #[derive(Clone)]
 pub struct AddressCheck(Arc<Refusal>);
 
@@ -20,7 +20,7 @@ impl AddressCheck {
         AddressCheck(Arc::new(refusal))
     }
 
-    /// Returns the reason why an address must not be visited, or `None` if it may be.
+    /// Returns the reason why a URL must not be visited, or `None` if it may be.
     #[must_use]
     pub fn refusal(&self, address: &str) -> Option<String> {
         (self.0)(address)
@@ -56,7 +56,7 @@ impl Default for FetchOptions {
 /// A fetched page with any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// The final address after all redirects.
+    /// The final URL after all redirects.
     pub url: String,
     /// The HTTP status.
     pub status: u16,
@@ -72,7 +72,7 @@ pub struct Fetched {
 /// same origin, because the data is intended for one server.
 ///
 /// # Errors
-/// Returns an error if the address is invalid, its host is refused, or the exchange failed.
+/// Returns an error if the URL is invalid, its host is refused, or the exchange failed.
 pub async fn post(
     client: &HttpClient,
     address: &str,
@@ -95,7 +95,7 @@ pub async fn post(
 /// Fetches `address`. Drop the future to limit the time.
 ///
 /// # Errors
-/// Returns an error if the address is invalid, its host is refused, the exchange failed, or there were too many
+/// Returns an error if the URL is invalid, its host is refused, the exchange failed, or there were too many
 /// redirects.
 pub async fn get(client: &HttpClient, address: &str, options: &FetchOptions) -> Result<Fetched, HttpError> {
     let bad = |text: String| HttpError { kind: HttpErrorKind::Request, message: text };

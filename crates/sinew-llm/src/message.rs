@@ -30,7 +30,7 @@ pub enum AgentMessage {
     Custom(CustomMessage),
     /// Files that the user named with `@`.
     FileMention(FileMention),
-    /// The summary of a branch that was left.
+    /// The summary of a branch that the user left.
     BranchSummary(BranchSummary),
     /// The summary of the messages before a compaction.
     CompactionSummary(CompactionSummary),
@@ -247,21 +247,21 @@ pub struct TextBlock {
 pub struct ThinkingBlock {
     /// The thinking text, empty if the provider hides it.
     pub thinking: String,
-    /// Data that the provider needs back with the thought, unchanged. Empty if it no longer matches the thought because
-    /// something was removed: the thinking of that turn is then not sent.
+    /// Data that the provider needs back with the thinking, unchanged. Empty if it no longer matches the thinking
+    /// because a part was removed: the thinking of that turn is then not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
-    /// True if the provider hides the thought; `thinking_signature` then contains its encrypted form.
+    /// True if the provider hides the thinking; `thinking_signature` then contains its encrypted form.
     #[serde(default, skip_serializing_if = "is_false")]
     pub redacted: bool,
 }
 
 /// The field names that servers with OpenAI's protocol use for thinking. The name is stored as the signature, because
-/// the server needs the thought back under the same name.
+/// the server needs the thinking back under the same name.
 pub(crate) const THOUGHT_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 impl ThinkingBlock {
-    /// Returns true if the provider signs the thought, and rejects a changed one.
+    /// Returns true if the provider signs the thinking, and rejects a changed one.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         let sealed = |signature: &str| !signature.is_empty() && !THOUGHT_FIELDS.contains(&signature);
@@ -623,7 +623,7 @@ fn empty_object() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this signature")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires this signature")]
 fn is_false(value: &bool) -> bool {
     !value
 }

@@ -1,4 +1,4 @@
-//! A model as data: its address, size and prices, and the peculiarities of its server.
+//! A model as data: its base URL, size and prices, and the peculiarities of its server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub struct Model {
     /// The wire protocol: `anthropic-messages`, `openai-completions`, `openai-responses`,
     /// `google-generative-ai` or `scripted`.
     pub api: String,
-    /// The server's address, without a trailing slash.
+    /// The base URL of the server, without a trailing slash.
     pub base_url: String,
     /// True if the model can think before it answers.
     pub reasoning: bool,
@@ -82,7 +82,7 @@ impl Model {
     }
 
     /// Returns true if search results can add tools to a conversation without changing its cached prefix. Anthropic's
-    /// models from 4 on support it; for others it has to be known.
+    /// models support this from version 4 on. Other models support it only if the table or the configuration says so.
     #[must_use]
     pub fn loads_tools(&self) -> bool {
         let known = self.compat.supports_tool_search;
@@ -134,8 +134,8 @@ impl Model {
         below.into_iter().find(|l| self.knows_level(*l)).unwrap_or(ThinkingLevel::Off)
     }
 
-    /// Returns OpenAI's word of effort for `level`; `None` omits the field. Few servers support `none` and `xhigh`, so
-    /// they are only sent to a model that lists the level.
+    /// Returns the value of OpenAI's effort parameter for `level`; `None` omits the field. Few servers support `none`
+    /// and `xhigh`, so they are only sent to a model that lists the level.
     #[must_use]
     pub fn effort(&self, level: ThinkingLevel) -> Option<&'static str> {
         match level {
@@ -218,7 +218,7 @@ pub enum ThinkingMode {
     /// As a number of tokens.
     #[default]
     Budget,
-    /// As a word that describes the effort.
+    /// As the name of an effort.
     Adaptive,
 }
 
@@ -246,8 +246,8 @@ pub struct Cost {
     pub cache_write: f64,
 }
 
-/// Differences between a server or a model and its protocol. `None` means to decide by the server's address, otherwise
-/// to behave like the protocol's original.
+/// Differences between a server or a model and its protocol. If a value is `None`, the base URL decides;
+/// otherwise the default is the behavior of the protocol's original.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Compat {
@@ -277,7 +277,7 @@ pub struct Compat {
     pub requires_mistral_tool_ids: Option<bool>,
     /// How thinking is enabled.
     pub thinking_format: Option<ThinkingFormat>,
-    /// The word for the highest effort; `None` means `xhigh`.
+    /// The name of the highest effort; `None` means `xhigh`.
     pub highest_effort: Option<HighestEffort>,
     /// Whether the model always thinks.
     pub always_thinks: Option<bool>,
@@ -310,7 +310,7 @@ pub enum CacheControlFormat {
     None,
 }
 
-/// The word for the highest effort.
+/// The name of the highest effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HighestEffort {
@@ -321,7 +321,7 @@ pub enum HighestEffort {
 }
 
 impl HighestEffort {
-    /// Returns the word.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_is_clamped_down_to_what_the_model_knows() {
+    fn clamps_a_level_to_a_supported_one() {
         let model = Model {
             reasoning: true,
             thinking_levels: vec![ThinkingLevel::Low, ThinkingLevel::High],
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_is_asked_for_is_sent_or_refused() {
+    fn a_requested_level_is_sent_or_rejected() {
         use ThinkingLevel::{High, Low, Off};
         let model = |unknown, reasoning, levels: &[ThinkingLevel]| Model {
             id: "m".into(),
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_per_million_tokens() {
+    fn prices_are_per_million_tokens() {
         let cost = Cost { input: 3.0, output: 15.0, cache_read: 0.5, cache_write: 4.0 };
         let model = Model { cost, ..Model::default() };
         let mut usage =

@@ -33,7 +33,7 @@ pub trait Provider: Send + Sync {
 /// A request to a model. Equal requests are sent as equal bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The model, including its address.
+    /// The model, including its base URL.
     pub model: Model,
     /// The key.
     pub auth: Auth,

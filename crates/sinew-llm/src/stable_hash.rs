@@ -10,7 +10,7 @@ mod tests {
     use super::stable_hash;
 
     #[test]
-    fn the_hash_is_that_of_fnv() {
+    fn computes_fnv_1a() {
         assert_eq!(stable_hash(""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(stable_hash("foobar"), 0x8594_4171_f739_67e8);
     }

@@ -154,9 +154,9 @@ mod tests {
     }
 
     proptest! {
-        /// `String::from_utf16_lossy` is the reference for the joined text, independently of the cuts.
+        /// The joined text must equal `String::from_utf16_lossy`, wherever it was split.
         #[test]
-        fn text_in_pieces_is_the_text(pieces in prop::collection::vec(units(), 0..6)) {
+        fn joins_text_that_arrives_in_pieces(pieces in prop::collection::vec(units(), 0..6)) {
             let whole = String::from_utf16_lossy(&pieces.concat());
             let (mut pending, mut joined) = (None, String::new());
             for piece in &pieces {
@@ -168,7 +168,7 @@ mod tests {
         }
 
         #[test]
-        fn text_without_escapes_is_kept(text in "[a\u{FDD0}\u{FDE0}\u{FDED}\u{FFFD}😀]{0,12}") {
+        fn keeps_text_without_escapes(text in "[a\u{FDD0}\u{FDE0}\u{FDED}\u{FFFD}😀]{0,12}") {
             let json = serde_json::to_string(&text).unwrap();
             let read: String = serde_json::from_str(&mark(&json)).unwrap();
             prop_assert_eq!(unmark(&read), text);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn json_without_lone_halves_is_borrowed() {
+    fn borrows_json_without_lone_surrogates() {
         for json in ["{}", "{\"a\":\"\\ud83d\\ude00 \\u00e9 😀\"}"] {
             assert!(matches!(mark(json), Cow::Borrowed(_)), "{json}");
         }

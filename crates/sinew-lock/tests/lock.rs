@@ -1,6 +1,6 @@
-//! Holding a lock, waiting for it, and the ends of both.
+//! Tests of holding a lock, waiting for it, and releasing it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn taken(path: &Path, mode: Mode) -> Option<FileLock> {
 }
 
 #[test]
-fn one_holds_it_until_it_is_dropped() {
+fn a_lock_is_held_until_it_is_dropped() {
     let folder = folder();
     let path = folder.path().join("lock");
     let first = taken(&path, Mode::Exclusive).unwrap();
@@ -32,7 +32,7 @@ fn one_holds_it_until_it_is_dropped() {
 }
 
 #[test]
-fn readers_share_it_and_hold_back_a_writer() {
+fn readers_share_a_lock_and_exclude_a_writer() {
     let folder = folder();
     let path = folder.path().join("lock");
     let (one, two) = (taken(&path, Mode::Shared).unwrap(), taken(&path, Mode::Shared).unwrap());
@@ -43,7 +43,7 @@ fn readers_share_it_and_hold_back_a_writer() {
 }
 
 #[test]
-fn a_wait_ends_with_the_lock() {
+fn a_wait_ends_when_the_lock_is_released() {
     let folder = folder();
     let path = folder.path().join("lock");
     let first = taken(&path, Mode::Exclusive).unwrap();
@@ -57,7 +57,7 @@ fn a_wait_ends_with_the_lock() {
 }
 
 #[test]
-fn a_wait_can_be_ended() {
+fn a_wait_can_be_cancelled() {
     let folder = folder();
     let path = folder.path().join("lock");
     let _held = taken(&path, Mode::Exclusive).unwrap();
@@ -72,7 +72,7 @@ fn a_wait_can_be_ended() {
 }
 
 #[test]
-fn no_time_is_one_attempt_and_a_signal_none() {
+fn a_zero_timeout_makes_one_attempt_and_a_cancelled_token_none() {
     let folder = folder();
     let path = folder.path().join("lock");
     let none = CancelToken::never().with_timeout(Duration::ZERO);
@@ -85,7 +85,7 @@ fn no_time_is_one_attempt_and_a_signal_none() {
 }
 
 #[test]
-fn the_file_keeps_what_it_holds() {
+fn locking_keeps_the_content_of_the_file() {
     let folder = folder();
     let path = folder.path().join("data");
     fs::write(&path, "content").unwrap();
@@ -95,7 +95,7 @@ fn the_file_keeps_what_it_holds() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_was_replaced_is_another_lock() {
+fn a_replaced_file_is_another_lock() {
     let folder = folder();
     let path = folder.path().join("lock");
     let old = taken(&path, Mode::Exclusive).unwrap();
@@ -107,7 +107,7 @@ fn a_file_that_was_replaced_is_another_lock() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_refused_at_once() {
+fn refuses_paths_that_are_not_files() {
     use std::os::unix::fs::symlink;
     let folder = folder();
     let fifo = folder.path().join("fifo");
@@ -132,7 +132,7 @@ fn what_is_no_file_is_refused_at_once() {
 /// A process that dies releases its locks, and locks of `flock(2)` exclude ours.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_process_that_is_killed_lets_go() {
+fn a_killed_process_releases_its_lock() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
     let folder = folder();
@@ -150,7 +150,7 @@ fn a_process_that_is_killed_lets_go() {
     assert_eq!(line, "held\n");
     assert!(taken(&path, Mode::Exclusive).is_none());
     child.kill().unwrap();
-    // The system closes its files some time after the signal.
+    // The system closes the files of a process some time after the signal.
     drop(FileLock::acquire(&path, Mode::Exclusive, &CancelToken::never()).unwrap());
     child.wait().unwrap();
 }

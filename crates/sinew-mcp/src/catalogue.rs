@@ -17,7 +17,7 @@ pub const DIRECT_TOKENS: usize = 1_000;
 /// The maximum number of tools in the front.
 pub const DIRECT_TOOLS: usize = 10;
 
-/// A larger definition, in bytes, can only be called through `call_tool`.
+/// A definition that is larger than this, in bytes, can only be called through `call_tool`.
 pub const DEFINITION_BYTES: usize = 64 * 1024;
 
 /// The maximum size of a search result, in tokens.
@@ -26,7 +26,7 @@ pub const SEARCH_TOKENS: usize = 4_000;
 /// The maximum length of the text about one server in the front, in characters.
 const SERVER_CHARACTERS: usize = 80;
 
-/// The maximum size of the text about all servers, in bytes, if it has room for more than their names.
+/// The maximum size of the text about all servers, in bytes. The names of the servers may exceed it.
 const SERVERS_BYTES: usize = 1_400;
 
 /// The maximum size of a server's instructions in a search result, in bytes.
@@ -109,7 +109,7 @@ pub fn select_front(servers: &[CatalogueServer], reserved: &[&str]) -> Front {
     };
     let mut front = Front::default();
     let mut deferred = Vec::new();
-    // Deferred tools are named when they are searched.
+    // Deferred tools get their names when they are searched.
     let named = if servers.iter().any(direct) { named(servers, reserved) } else { Vec::new() };
     let mut named = named.into_iter();
     for server in servers {
@@ -141,7 +141,7 @@ pub fn select_front(servers: &[CatalogueServer], reserved: &[&str]) -> Front {
     front
 }
 
-/// The description of `call_tool`, which calls a found tool if the provider has no native way.
+/// The description of `call_tool`, which calls a found tool if the provider does not support tool search.
 pub const CALL_TOOL: &str = "Call a tool that tool_search returned.";
 
 /// Returns each server's tools with their names.

@@ -41,7 +41,7 @@ pub struct ClientOptions {
     pub limits: Limits,
     /// The time limit of the whole start, which may include downloading the server. The default is 60 s.
     pub start_limit: Duration,
-    /// How long to wait for a program to report its era before the handshake is also sent. The default is 1 s.
+    /// How long to wait for a program's answer about its era before the handshake is also sent. The default is 1 s.
     pub discover_silence: Duration,
     /// The era, if it is known from an earlier connection. With `None`, the client asks the server.
     pub era: Option<Era>,
@@ -75,7 +75,7 @@ pub struct Client {
     pub(crate) core: Arc<Core>,
     pub(crate) link: Arc<Link>,
     client: ClientInfo,
-    /// Keeps `subscriptions/listen` open.
+    /// Keeps the `subscriptions/listen` request open.
     listener: Option<tokio::task::JoinHandle<()>>,
 }
 
@@ -202,8 +202,8 @@ impl Client {
         model::prompt_result(&result).map_err(McpError::Protocol)
     }
 
-    /// Checks that the server answers within `limit`. Servers since 2026-07-28 do not support `ping`; any answer of
-    /// theirs counts.
+    /// Checks that the server answers within `limit`. Servers since 2026-07-28 do not support `ping`, so any answer is
+    /// accepted, also an error.
     ///
     /// # Errors
     /// Returns an error if the server does not answer.
@@ -258,7 +258,7 @@ impl Client {
         }
     }
 
-    /// Sends a request of one of the three methods whose answer may be a question.
+    /// Sends a request of one of the three methods to which the server may respond with a question.
     async fn request_with_input(
         &self,
         method: &str,
@@ -278,7 +278,7 @@ impl Client {
             }
             params.insert("inputResponses".to_string(), responses.into());
             match request_state {
-                // Returned to the server unchanged and never parsed.
+                // The server's state is returned unchanged and never parsed.
                 Some(state) => params.insert("requestState".to_string(), state),
                 None => params.remove("requestState"),
             };
@@ -342,7 +342,7 @@ impl Client {
             let outcome = match outcome {
                 Ok(result) => Ok(result),
                 Err(McpError::Rpc(error)) => Err(error),
-                // An error page of a web server that does not know `discover`.
+                // This is an error page of a web server that does not know `discover`.
                 Err(McpError::Http { status: 400 | 404 | 405, .. }) => Err(RpcError::new(0, "")),
                 Err(error) => return Err(error),
             };

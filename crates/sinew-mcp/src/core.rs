@@ -170,7 +170,7 @@ impl Drop for Core {
     }
 }
 
-/// Counts as an open question until dropped.
+/// An open question. Dropping it decreases the number of open questions.
 struct OpenQuestion<'a>(&'a watch::Sender<usize>);
 
 impl<'a> OpenQuestion<'a> {

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_decides_the_era_009() {
+    fn the_answer_to_discover_selects_the_era() {
         let result = json!({"supportedVersions": ["2027-01-01", "2026-07-28"], "instructions": "hi", "future": 1});
         check_result(result, r#"modern 2026-07-28 Some("hi")"#);
         check_result(json!({"supportedVersions": []}), "none of []");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_modern_error_does_not_fall_back_010() {
+    fn a_modern_error_does_not_fall_back_to_the_handshake() {
         let supported = |versions: Value| Some(json!({ "supported": versions }));
         check_error("2099-01-01", -32022, supported(json!(["2026-07-28"])), "again 2026-07-28");
         check_error("2026-07-28", -32022, supported(json!(["2026-07-28"])), r#"none of ["2026-07-28"]"#);

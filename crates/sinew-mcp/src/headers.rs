@@ -56,7 +56,7 @@ fn collect(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<P
     }
     for (key, value) in members {
         match key.as_str() {
-            // Data and names instead of schemas.
+            // These keywords contain data and names instead of schemas.
             MARK | "default" | "const" | "enum" | "examples" | "required" | "dependentRequired" => {}
             "properties" => {
                 for (name, property) in value.as_object().into_iter().flatten() {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_found_along_properties_011() {
+    fn finds_header_marks_in_nested_properties() {
         check(json!({}), &[]);
         check(json!(true), &[]);
         check(property(json!({"type": "string", "x-mcp-header": "Region"})), &[("a", "Region")]);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_marks_are_named_011() {
+    fn rejects_invalid_header_marks() {
         check_bad(json!({"type": "string", "x-mcp-header": "A"}), "no argument of its own");
         check_bad(property(json!({"type": "string", "x-mcp-header": ""})), "no header name");
         check_bad(property(json!({"type": "string", "x-mcp-header": "a b"})), "no header name");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_repeat_the_body_011() {
+    fn headers_repeat_arguments_of_the_body() {
         let schema = json!({"properties": {
             "region": {"type": "string", "x-mcp-header": "Region"}, "n": {"type": "integer", "x-mcp-header": "N"},
             "gone": {"type": "string", "x-mcp-header": "Gone"},
@@ -204,7 +204,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_survive_headers_011(value in prop_oneof![any::<String>(), "=\\?base64\\?[a-z]*\\?="]) {
+        fn header_values_round_trip(value in prop_oneof![any::<String>(), "=\\?base64\\?[a-z]*\\?="]) {
             let header = encode(&value);
             prop_assert!(http::HeaderValue::from_str(&header).is_ok());
             prop_assert_eq!(header.trim(), &header);

@@ -1,4 +1,4 @@
-//! The requests of a server to the client's host.
+//! The requests that a server sends to the client's host.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use crate::error::McpError;
 /// A future that a trait object returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Answers requests of the server. Each default method reveals nothing.
+/// Answers requests of the server. The default methods reveal nothing about the host.
 pub trait ClientHost: Send + Sync + 'static {
     /// Returns true if a user can be asked. The capability is only declared in this case.
     fn can_ask(&self) -> bool {
@@ -36,7 +36,7 @@ pub trait ClientHost: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Called at the end of a request: with its method, its error if it failed, and its duration.
+    /// Called when a request ends, with its method, its error if it failed, and its duration.
     fn exchanged(&self, method: &str, failure: Option<&McpError>, took: Duration) {
         let _ = (method, failure, took);
     }
@@ -56,7 +56,7 @@ impl ClientHost for NoHost {}
 /// A directory of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Root {
-    /// The address, such as `file:///home/me/project`.
+    /// The URI, such as `file:///home/me/project`.
     pub uri: String,
     /// The name for the user.
     pub name: String,
@@ -67,16 +67,16 @@ pub struct Root {
 pub enum Elicitation {
     /// Asks for some fields.
     Form {
-        /// The question, in the server's words.
+        /// The text of the question, from the server.
         message: String,
         /// The schema, written by the server: an object with flat properties.
         schema: Value,
     },
-    /// Asks the user to open an address; the client never fetches it.
+    /// Asks the user to open a URL; the client never fetches it.
     Url {
-        /// The question, in the server's words.
+        /// The text of the question, from the server.
         message: String,
-        /// The address.
+        /// The URL.
         url: String,
         /// Identifies the question when the server reports that it is complete.
         id: String,
@@ -84,7 +84,7 @@ pub enum Elicitation {
 }
 
 impl Elicitation {
-    /// Returns the question, in the server's words.
+    /// Returns the text of the question, from the server.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
@@ -96,7 +96,7 @@ impl Elicitation {
 /// The user's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationAnswer {
-    /// The user agreed; the fields of the form, empty for an address.
+    /// The user agreed; the fields of the form, empty for a URL.
     Accept(Map<String, Value>),
     /// The user refused.
     Decline,
@@ -135,8 +135,8 @@ pub(crate) fn read_elicitation(params: &Value) -> Result<Elicitation, String> {
     }
 }
 
-/// Returns the first field of a form that asks for a secret, by its name or title. Secrets must not be sent in forms:
-/// the protocol has addresses for them.
+/// Returns the first field of a form that asks for a secret, judged by its name or title. The protocol does not allow
+/// secrets in forms: servers must use a URL for them.
 pub(crate) fn secret_field(question: &Elicitation) -> Option<String> {
     let Elicitation::Form { schema, .. } = question else { return None };
     let fields = schema["properties"].as_object()?;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_ask_for_secrets_are_found_030() {
+    fn finds_form_fields_that_ask_for_secrets() {
         check_secret(json!({"name": {}, "apiKey": {}}), Some("apiKey"));
         for name in ["api_key", "API-Key", "githubToken", "user password", "clientSecret", "pin"] {
             check_secret(json!({ name: {} }), Some(name));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_read_and_bad_ones_named() {
+    fn parses_questions_and_rejects_invalid_ones() {
         let form = read_elicitation(&json!({"message": "m", "requestedSchema": {"type": "object"}})).unwrap();
         assert_eq!(form, Elicitation::Form { message: "m".into(), schema: json!({"type": "object"}) });
         let url = read_elicitation(&json!({"mode": "url", "message": "m", "url": "u", "elicitationId": "7"})).unwrap();

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`client`] | a connection: start, lists, calls |
-//! | [`stdio`], [`http`] | servers that are child processes; servers at an address |
+//! | [`stdio`], [`http`] | servers that are child processes; servers at a URL |
 //! | [`host`] | requests of a server to the client's host |
 //! | [`oauth`] | logins at servers over HTTP |
 //! | [`server`] | the server |
@@ -12,13 +12,17 @@
 //!
 //! # Why the official SDK is not used
 //!
-//! The transports of `rmcp` 3.11 can be replaced, so pipes, the limit of a line and the HTTP client could be kept. The
-//! rest cannot, and contradicts promises of this crate: the wait for `server/discover` is a private constant of 10 s
-//! (here: 1 s), and a late or invalid answer to it ends the start instead of choosing the handshake; results are read
-//! into one untagged enumeration, so one tool without a schema object loses the whole page, and the server's bytes are
-//! lost as well; each notification spawns a task, without a limit. Only the table of waiting calls would remain, which
-//! `sinew-jsonrpc` provides for three protocols, at a cost of 1.35 MB in the program. Instead, the tests run against
-//! servers and clients of the Python and the TypeScript SDK.
+//! `rmcp` 3.11 allows replacing its transports, so the pipes, the limit of a line and the HTTP client could be ours.
+//! The rest cannot be replaced, and does not fulfil the requirements of this crate:
+//!
+//! - The wait for `server/discover` is a private constant of 10 s (here: 1 s), and a late or invalid answer to it ends
+//!   the start instead of choosing the handshake.
+//! - Results are read into one untagged enumeration, so one tool without a schema object discards the whole page, and
+//!   the server's original bytes are lost.
+//! - Each notification spawns a task, without a limit.
+//!
+//! Only the table of waiting calls would remain, which `sinew-jsonrpc` provides for three protocols; `rmcp` adds 1.35
+//! MB to the program. Instead, the tests run against servers and clients of the Python and the TypeScript SDK.
 //!
 //! The crate reads no environment variables and prints nothing.
 

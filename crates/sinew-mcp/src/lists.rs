@@ -1,4 +1,4 @@
-//! Paged lists, from servers that may repeat or lose a cursor, or never end.
+//! Reads paged lists from servers that may repeat or lose a cursor, or send pages forever.
 
 use std::collections::HashSet;
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn sixty_pages_are_one_list_034() {
+    fn joins_sixty_pages_into_one_list() {
         let found = read(|cursor| {
             let at: usize = cursor.map_or(0, |cursor| cursor.parse().unwrap());
             Ok(page((0..10).map(|index| format!("t{}", at * 10 + index)), (at < 59).then(|| (at + 1).to_string())))
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_that_repeats_ends_the_list_034() {
+    fn a_repeated_cursor_ends_the_list() {
         let (items, pages, notes) = read(|_| Ok(page(["a".to_string()], Some("same".into())))).unwrap();
         assert_eq!((items, pages), (1, 2));
         assert!(notes.contains("repeats a cursor"), "{notes}");
     }
 
     #[test]
-    fn a_cursor_that_becomes_invalid_keeps_what_came_034() {
+    fn an_invalid_cursor_keeps_the_pages_before_it() {
         let (items, pages, notes) = read(|cursor| match cursor {
             None => Ok(page(["a".to_string()], Some("x".into()))),
             Some(_) => Err(McpError::Rpc(RpcError::new(-32602, "Invalid cursor"))),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_grows_while_it_is_read_ends_034() {
+    fn an_endless_list_ends_at_the_limit() {
         let mut count = 0;
         let (items, pages, notes) = read(|_| {
             count += 1;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_item_removes_no_other_022() {
+    fn an_invalid_item_does_not_remove_others() {
         let odd = json!({"tools": [
             {"name": "no schema"}, {"name": "odd", "inputSchema": true}, {"name": 5}, {}, 7, {"name": ""},
             {"name": "twice"}, {"name": "twice"},
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_page_that_cannot_be_read_is_an_error() {
+    fn an_unreadable_first_page_is_an_error() {
         let error = read(|_| Ok(json!({"tool": []}))).unwrap_err();
         assert!(error.to_string().contains("tools/list brought a page that cannot be read: missing field tools"));
         assert!(read(|_| Err(McpError::Closed(String::new()))).is_err());

@@ -1,5 +1,5 @@
-//! The data types of servers' offers and answers. Definitions keep the server's bytes and are parsed on demand: most of
-//! a thousand tools are never used.
+//! The data types of what servers offer and answer. Definitions keep the server's bytes and are parsed when they are
+//! used, because most of a thousand tools are never used.
 
 use std::fmt;
 use std::ops::Range;
@@ -47,13 +47,13 @@ impl ServerInfo {
 /// A definition with a name: a tool, prompt or resource, as the server wrote it.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// The name; for a resource, its address.
+    /// The name; for a resource, its URI.
     pub name: String,
     /// The whole definition. Shared, since lists of a thousand definitions are copied often.
     pub raw: JsonPart,
 }
 
-/// A text with parts. It may be read when a part is first used.
+/// A text that consists of parts. A part may be read when it is first used.
 pub trait JsonText: Send + Sync {
     /// Returns the whole text.
     fn text(&self) -> &str;
@@ -184,7 +184,7 @@ pub enum Content {
     },
     /// A resource that can be read with `resources/read`.
     Link {
-        /// The address.
+        /// The URI.
         uri: String,
         /// The name; may be empty.
         name: String,
@@ -193,14 +193,14 @@ pub enum Content {
     },
     /// An embedded resource.
     Resource(Resource),
-    /// A kind of a later revision: its `type`.
+    /// A content type of a later revision: the value of its `type`.
     Other(String),
 }
 
 /// The content of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// The address.
+    /// The URI.
     pub uri: String,
     /// The type; may be empty.
     pub mime: String,

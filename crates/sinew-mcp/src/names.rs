@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_plain_words_023() {
+    fn names_contain_only_letters_digits_and_underscores() {
         check(&[("github", "create_issue")], &[], &["mcp_github_create_issue"]);
         check(&[("github", "github_create-Issue")], &[], &["mcp_github_create_issue"]);
         check(
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_first_of_a_collision_are_marked_023() {
+    fn all_colliding_names_except_the_first_get_a_hash() {
         let names = name_tools(&[("a_b", "c"), ("a", "b_c"), ("A", "B.C")], &[]);
         assert_eq!(names[0], "mcp_a_b_c");
         assert!(names[1].starts_with("mcp_a_b_c_") && names[1].len() == 16, "{names:?}");
@@ -101,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_name_is_not_taken_023() {
+    fn does_not_use_reserved_names() {
         let names = name_tools(&[("x", "y")], &["mcp_x_y", "read"]);
         assert!(names[0].starts_with("mcp_x_y_"), "{names:?}");
     }
 
     #[test]
-    fn long_names_are_cut_and_marked_023() {
+    fn long_names_are_cut_and_get_a_hash() {
         let long = "t".repeat(200);
         let names = name_tools(&[("s", &long), ("s", &format!("{long}2"))], &[]);
         assert!(names.iter().all(|name| name.len() == 64));
@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_are_legal_distinct_and_the_same_each_time_023(
+        fn names_are_valid_unique_and_deterministic(
             tools in proptest::collection::vec(("[aAbB_. é]{0,4}|.{0,80}", "[aAbB_. é]{0,4}|.{0,80}"), 0..200),
         ) {
             let tools: Vec<(&str, &str)> = tools.iter().map(|(server, tool)| (server.as_str(), tool.as_str())).collect();

@@ -1,4 +1,4 @@
-//! The transport over two streams, for example those of a kept program: one message per line.
+//! The transport over two streams, for example those of a program under a keeper: one message per line.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ struct Table {
 /// The stream that a server writes.
 pub(crate) type Output = Box<dyn AsyncRead + Send + Unpin>;
 
-/// The stream that a server reads.
+/// The stream from which a server reads.
 pub(crate) type Input = Box<dyn AsyncWrite + Send + Unpin>;
 
 impl Client {
@@ -155,7 +155,7 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         let waits = self.link.table.lock().peer.give_up(self.id).is_some();
         if waits && self.sent && self.cancellable {
-            // A server that does not read misses the notification; waiting for it is not worthwhile.
+            // If the server does not read, the notification is lost: waiting for the queue would block the caller.
             let _ = self.link.outbox.try_send(cancelled(self.id));
         }
     }

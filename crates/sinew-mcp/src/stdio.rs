@@ -35,10 +35,11 @@ pub struct StdioServer {
 }
 
 impl Client {
-    /// Starts a server and connects to it. The server ends with the client, and with this process, however that ends.
+    /// Starts a server and connects to it. The server ends with the client, and with this process, even if the process
+    /// is killed.
     ///
-    /// A server that exits when it is asked for its era, as some from before 2026-07-28 do, is started again with the
-    /// handshake.
+    /// Some servers from before 2026-07-28 exit when they are asked for their era. Such a server is started again, with
+    /// the handshake.
     ///
     /// # Errors
     /// Returns [`McpError::Start`] with the last line of the server's standard error if it cannot be started or is not
@@ -79,7 +80,7 @@ impl Client {
         let connecting = Client::connect(core, Link::Pipe(program), options);
         match tokio::time::timeout(options.start_limit, connecting).await {
             Ok(Err(McpError::Closed(reason))) => {
-                // The last output may still be on its way; other processes that keep the pipe open are not waited for.
+                // The last output may not have arrived yet. Do not wait for other processes that keep the pipe open.
                 let _ = tokio::time::timeout(LAST_WORDS, read.acquire()).await;
                 Err(McpError::Closed(match last_line(&tail) {
                     line if line.is_empty() => reason,

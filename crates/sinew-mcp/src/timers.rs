@@ -81,8 +81,9 @@ mod tests {
 
     const TIMES: CallTimes = CallTimes { silence: Duration::from_secs(60), total: Duration::from_secs(1800) };
 
-    /// Runs `wait` with a paused clock: the answer arrives after `answer` seconds, progress at the given seconds, and a
-    /// user is asked in the given intervals. Returns the outcome and its second.
+    /// Runs `wait` with a paused clock. The answer arrives after `answer` seconds, progress arrives at the given
+    /// seconds, and the user is asked during the given intervals. Returns the outcome and the second at which it was
+    /// known.
     async fn run(answer: u64, progress: &[u64], asked: &[(u64, u64)]) -> (Result<(), Expired>, u64) {
         let begun = Instant::now();
         let at = move |second: u64| tokio::time::sleep_until(begun + Duration::from_secs(second));
@@ -113,13 +114,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_ends_a_call_024() {
+    async fn a_call_without_an_answer_times_out() {
         assert_eq!(run(59, &[], &[]).await, (Ok(()), 59));
         assert_eq!(run(61, &[], &[]).await, (Err(Expired::Silence), 60));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn progress_keeps_a_long_call_alive_up_to_the_total_025() {
+    async fn progress_extends_a_call_up_to_the_total_limit() {
         let every_20: Vec<u64> = (1..200).map(|round| round * 20).collect();
         assert_eq!(run(300, &every_20, &[]).await, (Ok(()), 300));
         assert_eq!(run(4000, &every_20, &[]).await, (Err(Expired::Total), 1800));
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_for_a_person_does_not_count_025() {
+    async fn time_limits_are_paused_while_the_user_is_asked() {
         assert_eq!(run(5000, &[], &[(10, 4000)]).await, (Err(Expired::Silence), 4050));
         assert_eq!(run(4020, &[], &[(10, 4000)]).await, (Ok(()), 4020));
         assert_eq!(run(500, &[], &[(10, 400), (420, 480)]).await, (Ok(()), 500));

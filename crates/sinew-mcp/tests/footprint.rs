@@ -1,7 +1,7 @@
-//! Memory and connections that servers and their calls cost: targets T5 and T6, by counts.
+//! Counts the memory and connections that servers and their calls need.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
-#![allow(unsafe_code, reason = "an allocator that counts")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
+#![allow(unsafe_code, reason = "a counting allocator")]
 
 #[path = "all/support/mod.rs"]
 mod support;
@@ -21,14 +21,14 @@ struct Counting;
 
 static HELD: AtomicIsize = AtomicIsize::new(0);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
-/// The counts are those of the process: one test at a time.
+/// The counts are of the whole process, so only one test runs at a time.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
 fn size(layout: &Layout) -> isize {
     isize::try_from(layout.size()).unwrap_or(isize::MAX)
 }
 
-// SAFETY: every call goes to the system's allocator as it came.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(size(&layout), Ordering::Relaxed);
@@ -74,7 +74,7 @@ fn thousand_tools() -> Vec<CatalogueServer> {
 }
 
 #[test]
-fn a_thousand_definitions_that_nobody_searches_take_two_and_a_half_megabytes_t5() {
+fn a_thousand_unsearched_definitions_take_two_and_a_half_megabytes() {
     let _alone = ALONE.blocking_lock();
     let before = held();
     let servers = thousand_tools();
@@ -88,7 +88,7 @@ fn a_thousand_definitions_that_nobody_searches_take_two_and_a_half_megabytes_t5(
 }
 
 #[test]
-fn a_search_of_a_thousand_tools_reads_no_definition_again_t5() {
+fn a_search_of_a_thousand_tools_does_not_parse_definitions_again() {
     let _alone = ALONE.blocking_lock();
     let servers = thousand_tools();
     let index = ToolIndex::new(&servers, &[]);
@@ -102,7 +102,7 @@ fn a_search_of_a_thousand_tools_reads_no_definition_again_t5() {
 }
 
 #[tokio::test]
-async fn ten_thousand_calls_leave_nothing_behind_t6() {
+async fn ten_thousand_calls_leak_no_memory() {
     let _alone = ALONE.lock().await;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/liar.py");
     let options = ClientOptions { discover_silence: Duration::from_secs(60), ..ClientOptions::default() };
@@ -127,15 +127,15 @@ async fn ten_thousand_calls_leave_nothing_behind_t6() {
     client.close().await;
 }
 
-/// The first request waits for nothing that grows with the tools behind a search.
+/// The first request does not wait for anything that grows with the number of deferred tools.
 #[tokio::test]
-async fn what_stands_in_front_of_a_thousand_tools_asks_for_little_014() {
+async fn the_front_of_a_thousand_tools_allocates_little() {
     let _alone = ALONE.lock().await;
     let servers = thousand_tools();
     let before = CALLS.load(Ordering::Relaxed);
     let again = servers.clone();
     let copied = CALLS.load(Ordering::Relaxed) - before;
-    // Of each tool its name; the definitions are shared.
+    // Only the name of each tool is copied; the definitions are shared.
     assert!(copied <= 1_000 + 3 * 20 + 8, "{copied} allocations for a copy");
     let before = CALLS.load(Ordering::Relaxed);
     let front = select_front(&again, &[]);

@@ -1,6 +1,6 @@
-//! Servers over standard streams that are old, new, slow, wrong or mad.
+//! Tests of servers over standard streams that are old, new, slow or misbehave.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "all/support/mod.rs"]
 mod support;
@@ -16,7 +16,7 @@ use sinew_mcp::{
 };
 use support::{arguments, server};
 
-/// Writes down what is logged and asked, and answers as it was told to.
+/// Records what is logged and asked, and gives the configured answers.
 struct Host {
     log: Mutex<Vec<String>>,
     asked: Mutex<Vec<Elicitation>>,
@@ -43,7 +43,7 @@ fn host(answer: Option<ElicitationAnswer>) -> (Arc<Host>, ClientOptions) {
     (Arc::clone(&host), ClientOptions { host, ..patient() })
 }
 
-/// Options for a server that answers when it is asked for its era, however slowly this machine starts it.
+/// Options for a server that answers the question about its era, however slowly this machine starts it.
 fn patient() -> ClientOptions {
     ClientOptions { discover_silence: Duration::from_secs(60), ..ClientOptions::default() }
 }
@@ -57,7 +57,7 @@ async fn start(mode: &str) -> Client {
     start_with(&[mode], &patient()).await.unwrap()
 }
 
-/// A call that may take as long as a busy machine needs.
+/// Options for a call that may take as long as a busy machine needs.
 async fn call(client: &Client, name: &str, args: Value) -> Result<String, McpError> {
     let times = CallTimes { silence: Duration::from_secs(600), ..CallTimes::default() };
     let options = CallOptions { times, ..CallOptions::default() };
@@ -65,19 +65,19 @@ async fn call(client: &Client, name: &str, args: Value) -> Result<String, McpErr
 }
 
 #[tokio::test]
-async fn a_modern_server_is_never_greeted_009() {
+async fn sends_no_handshake_to_a_modern_server() {
     let client = start("modern").await;
     let info = client.info();
     assert_eq!((info.era, info.version, info.era_certain), (Era::Modern, "2026-07-28", true));
     assert_eq!((info.name.as_str(), info.instructions.as_deref()), ("liar", Some("modern")));
-    // Told on the subscription, so that is open.
+    // The notification arrived on the subscription, so it is open.
     client.changes().wait_for(|changes| changes.tools == 1).await.unwrap();
     assert_eq!(call(&client, "seen", json!({})).await.unwrap(), "server/discover subscriptions/listen tools/call");
     client.close().await;
 }
 
 #[tokio::test]
-async fn whatever_else_is_answered_is_greeted_009() {
+async fn any_other_answer_starts_the_handshake() {
     for mode in ["error:-32601", "error:-32602", "error:-32000", "error:0", "garbage"] {
         let client = start(mode).await;
         let info = client.info();
@@ -88,27 +88,27 @@ async fn whatever_else_is_answered_is_greeted_009() {
 }
 
 #[tokio::test]
-async fn silence_is_greeted_for_this_process_only_009() {
+async fn silence_starts_the_handshake_for_this_process_only() {
     let client = start_with(&["silent"], &ClientOptions::default()).await.unwrap();
     assert_eq!((client.info().era, client.info().era_certain), (Era::Legacy, false));
     assert_eq!(call(&client, "echo", json!({"text": "x"})).await.unwrap(), "x");
 }
 
 #[tokio::test]
-async fn a_modern_server_that_is_slow_stays_modern_009() {
+async fn a_slow_modern_server_stays_modern() {
     let client = start_with(&["slow"], &ClientOptions::default()).await.unwrap();
     assert_eq!((client.info().era, client.info().era_certain), (Era::Modern, true));
     assert_eq!(call(&client, "echo", json!({"text": "x"})).await.unwrap(), "x");
 }
 
 #[tokio::test]
-async fn a_server_that_dies_of_the_question_is_started_again_009() {
+async fn restarts_a_server_that_exits_when_asked_for_its_era() {
     let client = start("dies").await;
     assert_eq!(call(&client, "seen", json!({})).await.unwrap(), "initialize notifications/initialized tools/call");
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_start_is_named_with_its_last_words() {
+async fn a_failed_start_reports_the_last_line_of_stderr() {
     let error = start_with(&["dies-twice"], &patient()).await.err().unwrap();
     let expect = "MCP error: the server closed its output. Last line on its stderr: cannot find the database";
     assert_eq!(error.to_string(), expect);
@@ -120,7 +120,7 @@ async fn a_server_that_does_not_start_is_named_with_its_last_words() {
 }
 
 #[tokio::test]
-async fn versions_that_do_not_meet_are_both_named_010() {
+async fn incompatible_versions_are_both_named() {
     for (args, theirs) in [
         (&["unsupported"][..], "2031-01-01"),
         (&["other-versions"], "2031-01-01"),
@@ -136,7 +136,7 @@ async fn versions_that_do_not_meet_are_both_named_010() {
 }
 
 #[tokio::test]
-async fn older_revisions_are_accepted_010() {
+async fn accepts_older_revisions() {
     for version in ["2025-06-18", "2025-03-26", "2024-11-05"] {
         let client = start_with(&["error:-32601", version], &patient()).await.unwrap();
         assert_eq!(client.info().version, version);
@@ -144,7 +144,7 @@ async fn older_revisions_are_accepted_010() {
 }
 
 #[tokio::test]
-async fn every_modern_request_carries_its_meta_011() {
+async fn every_modern_request_has_its_meta() {
     let (_, options) = host(Some(ElicitationAnswer::Cancel));
     let client = start_with(&["modern"], &options).await.unwrap();
     let meta: Value = serde_json::from_str(&call(&client, "meta", json!({})).await.unwrap()).unwrap();
@@ -159,7 +159,7 @@ async fn every_modern_request_carries_its_meta_011() {
 }
 
 #[tokio::test]
-async fn results_without_a_type_are_complete_and_odd_ones_are_errors_012() {
+async fn results_without_a_type_are_complete_and_unknown_types_are_errors() {
     let client = start("modern").await;
     let result = client.call_tool("no-type", arguments(json!({})), &CallOptions::default()).await.unwrap();
     let other = |kind: &str| Content::Other(kind.to_string());
@@ -170,7 +170,7 @@ async fn results_without_a_type_are_complete_and_odd_ones_are_errors_012() {
 }
 
 #[tokio::test]
-async fn a_list_with_odd_tools_keeps_the_others_022() {
+async fn invalid_tools_do_not_remove_others_from_the_list() {
     let client = start("modern").await;
     let listing = client.list_tools().await.unwrap();
     let tools: Vec<(&str, &str)> = listing.items.iter().map(|tool| (tool.name.as_str(), tool.raw.get())).collect();
@@ -180,7 +180,7 @@ async fn a_list_with_odd_tools_keeps_the_others_022() {
 }
 
 #[tokio::test]
-async fn changes_of_lists_are_counted() {
+async fn counts_changes_of_lists() {
     let client = start("modern").await;
     let mut changes = client.changes();
     changes.wait_for(|changes| changes.tools == 1).await.unwrap();
@@ -189,7 +189,7 @@ async fn changes_of_lists_are_counted() {
 }
 
 #[tokio::test]
-async fn text_that_is_no_protocol_is_logged_and_passed_over_008() {
+async fn logs_and_skips_lines_that_are_not_messages() {
     let (host, options) = host(None);
     let client = start_with(&["garbage"], &options).await.unwrap();
     assert_eq!(call(&client, "talk", json!({})).await.unwrap(), "after all");
@@ -199,7 +199,7 @@ async fn text_that_is_no_protocol_is_logged_and_passed_over_008() {
 }
 
 #[tokio::test]
-async fn a_hundred_lines_that_are_no_protocol_end_the_connection_008() {
+async fn a_hundred_invalid_lines_end_the_connection() {
     let client = start("garbage").await;
     let error = call(&client, "chatter", json!({})).await.unwrap_err();
     assert_eq!(error.to_string(), "MCP error: Transport closed");
@@ -209,21 +209,21 @@ async fn a_hundred_lines_that_are_no_protocol_end_the_connection_008() {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_waits_for_are_dropped_008() {
+async fn drops_answers_to_unknown_requests() {
     let client = start("garbage").await;
     assert_eq!(call(&client, "twice", json!({})).await.unwrap(), "first");
     assert_eq!(call(&client, "echo", json!({"text": "on"})).await.unwrap(), "on");
 }
 
 #[tokio::test]
-async fn invalid_utf8_and_depth_cost_one_message_008() {
+async fn invalid_utf8_and_deep_nesting_drop_one_message() {
     let client = start("garbage").await;
     assert_eq!(call(&client, "bytes", json!({})).await.unwrap(), "clean");
     assert_eq!(call(&client, "deep", json!({"depth": 1_000_000})).await.unwrap(), "shallow");
 }
 
 #[tokio::test]
-async fn large_messages_neither_fill_memory_nor_end_the_connection_008_t7() {
+async fn large_messages_neither_fill_memory_nor_end_the_connection() {
     let client = start("garbage").await;
     let before = peak_memory();
     let error = call(&client, "large", json!({"megabytes": 50})).await.unwrap_err();
@@ -231,19 +231,19 @@ async fn large_messages_neither_fill_memory_nor_end_the_connection_008_t7() {
     assert_eq!(error.to_string(), expect);
     assert_eq!(call(&client, "endless", json!({"megabytes": 1024})).await.unwrap(), "behind");
     assert_eq!(call(&client, "flood", json!({"count": 1_000_000})).await.unwrap(), "done");
-    // The other tests of this program run meanwhile, and hold little.
+    // The other tests of this program run at the same time, and need little memory.
     let grown = peak_memory() - before;
     assert!(grown < 48 << 20, "{grown} bytes more");
 }
 
 #[tokio::test]
-async fn other_servers_answer_while_one_floods_t7() {
+async fn other_servers_answer_while_one_floods() {
     let folder = tempfile::tempdir().unwrap();
     let until = folder.path().join("until");
     let (flooding, other) = (start("garbage").await, start("garbage").await);
     let args = json!({"count": 1_000, "until": until});
     let flood = tokio::spawn(async move { call(&flooding, "flood", args).await });
-    // The flood ends behind these answers, however long they take.
+    // The flood ends after these answers, however long they take.
     for number in 0..100 {
         let text = number.to_string();
         assert_eq!(call(&other, "echo", json!({ "text": text })).await.unwrap(), text);
@@ -252,7 +252,7 @@ async fn other_servers_answer_while_one_floods_t7() {
     assert_eq!(flood.await.unwrap().unwrap(), "done");
 }
 
-/// The most memory that this process had at once, in bytes.
+/// Returns the peak memory of this process, in bytes.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -260,7 +260,7 @@ fn peak_memory() -> u64 {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_is_told_and_the_server_stays_024() {
+async fn a_dropped_call_is_cancelled_and_the_server_keeps_running() {
     let client = start("garbage").await;
     let times = CallTimes { silence: Duration::from_millis(20), total: Duration::from_secs(60) };
     let options = CallOptions { times, progress: None };
@@ -277,7 +277,7 @@ async fn a_call_that_is_given_up_is_told_and_the_server_stays_024() {
 }
 
 #[tokio::test]
-async fn a_crash_in_flight_fails_what_waits_027() {
+async fn a_crash_fails_waiting_calls() {
     let client = Arc::new(start("garbage").await);
     let waiting = tokio::spawn({
         let client = Arc::clone(&client);
@@ -290,7 +290,7 @@ async fn a_crash_in_flight_fails_what_waits_027() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_read_blocks_its_own_calls_only_008() {
+async fn a_server_that_does_not_read_blocks_only_its_own_calls() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("until");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -301,7 +301,7 @@ async fn a_server_that_does_not_read_blocks_its_own_calls_only_008() {
     let args = json!({"pings": 100_000, "until": fifo});
     let error = client.call_tool("deaf", arguments(args), &options).await.unwrap_err();
     assert!(matches!(error, McpError::Silence(_)), "{error}");
-    // Far more than the pipe and the queue hold: each call ends by its clock.
+    // This is far more than the pipe and the queue can hold: each call ends at its own time limit.
     let payload = "x".repeat(16 * 1024);
     for _ in 0..20 {
         let args = arguments(json!({ "text": payload }));
@@ -309,14 +309,14 @@ async fn a_server_that_does_not_read_blocks_its_own_calls_only_008() {
         let _ = client.call_tool("echo", args, &CallOptions { times, progress: None }).await.unwrap_err();
     }
     assert_eq!(call(&other, "echo", json!({"text": "on"})).await.unwrap(), "on");
-    // Waits for the server, which waits for us to read what it writes.
+    // Waits for the server, which waits for us to read its output.
     let open = move || std::fs::OpenOptions::new().write(true).open(&fifo).unwrap();
     drop(tokio::task::spawn_blocking(open).await.unwrap());
     client.close().await;
 }
 
 #[tokio::test]
-async fn what_a_server_asks_is_answered_or_refused() {
+async fn requests_of_the_server_are_answered_or_refused() {
     let client = start("garbage").await;
     let answers: Value = serde_json::from_str(&call(&client, "ping", json!({})).await.unwrap()).unwrap();
     assert_eq!(answers[0], json!({"jsonrpc": "2.0", "id": "p-1", "result": {}}));
@@ -328,7 +328,7 @@ fn question() -> Value {
 }
 
 #[tokio::test]
-async fn input_is_given_and_the_state_echoed_byte_for_byte_030() {
+async fn sends_input_and_returns_the_state_unchanged() {
     let state = format!("{}\"\\\u{1}\u{7f}é\u{2028}𝄞", "s".repeat(64 * 1024));
     for (answer, expect) in [
         (
@@ -348,7 +348,7 @@ async fn input_is_given_and_the_state_echoed_byte_for_byte_030() {
 }
 
 #[tokio::test]
-async fn the_ninth_round_ends_the_call_030() {
+async fn the_ninth_question_ends_the_call() {
     let (host, options) = host(Some(ElicitationAnswer::Decline));
     let client = start_with(&["modern"], &options).await.unwrap();
     let error = call(&client, "ask", json!({"rounds": 9, "state": "s", "question": question()})).await.unwrap_err();
@@ -357,14 +357,14 @@ async fn the_ninth_round_ends_the_call_030() {
 }
 
 #[tokio::test]
-async fn without_a_person_the_question_is_the_answer_030() {
+async fn without_a_user_the_call_fails_with_the_question() {
     let client = start("modern").await;
     let error = call(&client, "ask", json!({"rounds": 1, "state": "s", "question": question()})).await.unwrap_err();
     assert_eq!(error.to_string(), "The server asked for input that nobody can give: Who?");
 }
 
 #[tokio::test]
-async fn a_form_that_wants_a_secret_is_declined_unseen_030() {
+async fn declines_a_form_that_asks_for_a_secret_without_showing_it() {
     let (host, options) = host(Some(ElicitationAnswer::Accept(arguments(json!({"apiKey": "k"})))));
     let client = start_with(&["modern"], &options).await.unwrap();
     let form = json!({"message": "Key?", "requestedSchema": {"type": "object", "properties": {"apiKey": {}}}});

@@ -80,7 +80,7 @@ impl Likeness {
     }
 }
 
-/// Returns the keyboard character for typographic dashes, quotes and blanks.
+/// Returns the ASCII character for typographic dashes, quotes and spaces.
 fn plain(letter: char) -> char {
     match letter {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn context_lines_keep_the_text_of_the_file() {
+    fn context_lines_keep_their_text_in_the_file() {
         let check = |old: &str, chunks: &str, expect: &str| assert_eq!(patched(old, chunks).as_deref(), Ok(expect));
         check("    a  \n\tb\n", "@@\n a\n-b\n+B\n", "    a  \nB\n");
         check("“a” – b\nc\n", "@@\n \"a\" - b\n-c\n+C\n", "“a” – b\nC\n");

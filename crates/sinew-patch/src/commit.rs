@@ -1,4 +1,4 @@
-//! Writes the files of a plan, all of them or none.
+//! Writes the files of a plan: all of them or none.
 //!
 //! New content is written to a hidden directory in the root, and then renamed into place. Replaced files are moved to
 //! the same directory, from where they are restored if a later step fails.
@@ -190,7 +190,7 @@ impl<'s> Commit<'s> {
         let folder = self.root.folder(folder).map_err(|cause| failed(path, &cause))?;
         let (new, name) = (new_name(number), name_of(name));
         let moved = match rustix::fs::renameat_with(&self.stage, &new, &folder, name, RenameFlags::NOREPLACE) {
-            // A hard link does not replace files either; its first name is deleted with the hidden directory.
+            // A hard link does not replace files either. The file's first name is deleted with the hidden directory.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 rustix::fs::linkat(&self.stage, &new, &folder, name, AtFlags::empty())
             }
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_another_program_changed_undoes_all_steps() {
+    fn a_concurrent_change_undoes_all_steps() {
         let check = |last: &dyn Fn(&Root) -> Step, meanwhile: &dyn Fn(&Path), expect: &str| {
             let (result, unchanged, after) = interrupted(last, meanwhile);
             let error = result.unwrap_err();
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_hidden_is_left_behind() {
+    fn removes_the_hidden_directory() {
         let (result, _, after) = interrupted(|root| step(root, "z", Some("new z")), |_| {});
         result.unwrap();
         let expect = [("a", "new a"), ("d", "folder"), ("z", "new z")];

@@ -194,7 +194,7 @@ mod tests {
     use crate::{Edit, Operation, Patch};
 
     #[test]
-    fn the_files_of_a_patch_are_told_apart() {
+    fn parses_the_files_of_a_patch() {
         let text = "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** Update File: c\n*** Move to: d\n@@ f\n-x\n+y\n*** End Patch";
         let patch = Patch::parse(text.as_bytes()).unwrap();
         let names: Vec<_> = patch.files.iter().map(|file| (file.operation, file.path.to_string(), file.line)).collect();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_that_is_damaged_is_refused_with_its_line() {
+    fn rejects_a_damaged_patch_with_the_line() {
         let check = |body: &str, expect: &str| {
             let text = format!("*** Begin Patch\n{body}*** End Patch\n");
             let error = Patch::parse(text.as_bytes()).unwrap_err();

@@ -82,7 +82,7 @@ fn normal(raw: &[u8]) -> Result<Vec<u8>> {
 fn is_repository(part: &[u8]) -> bool {
     let text = lossy(part);
     let visible: String = text.chars().filter(|letter| !is_ignorable(*letter)).collect();
-    // NTFS drops trailing dots and blanks, and a colon starts the name of a stream.
+    // NTFS drops trailing dots and spaces, and a colon starts the name of a stream.
     let name = visible.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     name.eq_ignore_ascii_case("git~1") || REPOSITORIES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_relative_and_leave_repositories_alone() {
+    fn rejects_absolute_paths_and_repository_data() {
         let check = |raw: &str, expect: Option<&str>| {
             let path = FileName::plain(raw.as_bytes()).ok().map(|name| name.to_string());
             assert_eq!(path.as_deref(), expect, "{raw}");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_removed_once() {
+    fn removes_one_prefix() {
         let name = FileName::prefixed(b"a/a/x", true).unwrap();
         assert_eq!((name.path, name.unstripped), (b"a/x".to_vec(), Some(b"a/a/x".to_vec())));
         assert_eq!(FileName::prefixed(b"x", true).unwrap(), FileName { path: b"x".to_vec(), unstripped: None });

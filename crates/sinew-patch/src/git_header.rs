@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_a_git_line_are_told_apart() {
+    fn separates_the_names_of_a_git_line() {
         let check = |line: &str, expect: Option<(&str, &str)>| {
             let expect = expect.map(|(old, new)| (old.as_bytes().to_vec(), new.as_bytes().to_vec()));
             assert_eq!(both_names(line.as_bytes()), expect, "{line}");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_other_than_those_of_files_are_refused() {
+    fn rejects_modes_of_other_types() {
         assert_eq!(mode_of(b"100644"), Ok(FileMode::Regular));
         assert_eq!(mode_of(b"100755"), Ok(FileMode::Executable));
         assert_eq!(mode_of(b"120000"), Ok(FileMode::Link));

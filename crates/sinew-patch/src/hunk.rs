@@ -162,7 +162,7 @@ fn hunk<'t>(reader: &mut Reader<'t>, name: &str, number: usize) -> Result<Hunk<'
             }
             _ if !text.ends_with(b"\n") => return fault("is cut off"),
             Some(b' ') => (LineKind::Context, &text[1..]),
-            // Editors strip the blank of an empty context line.
+            // Editors strip the space of an empty context line.
             Some(b'\n') => (LineKind::Context, text),
             Some(b'-') => (LineKind::Removed, &text[1..]),
             Some(b'+') => (LineKind::Added, &text[1..]),
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_hunks_are_read() {
+    fn parses_hunk_headers() {
         let check = |line: &str, expect: Option<[usize; 4]>| {
             let found = header(line.as_bytes()).map(|found| [found.old.0, found.old.1, found.new.0, found.new.1]);
             assert_eq!(found, expect, "{line}");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn hunks_that_are_damaged_are_refused_with_their_line() {
+    fn rejects_damaged_hunks_with_the_line() {
         let check = |text: &str, expect: &str| {
             let error = hunks(&mut Reader::new(text.as_bytes()), "f").unwrap_err();
             assert!(error.message().contains(expect), "{text:?}: {error}");

@@ -62,7 +62,7 @@ pub(crate) fn apply<'t>(
     Ok(AppliedText { text, places, added, removed })
 }
 
-/// The old lines of a hunk without the context that fuzz ignores, and which ends of the text they must touch.
+/// The old lines of a hunk without the context that fuzz ignores, and the ends of the text that they must touch.
 struct Pattern<'a, 't> {
     ids: &'a [u32],
     lines: &'a [&'t [u8]],
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunk_that_moved_is_found_and_says_how_far() {
+    fn finds_a_moved_hunk_and_reports_the_offset() {
         let hunk = "@@ -2,3 +2,3 @@\n b\n-c\n+C\n d\n";
         assert_eq!(patched("a\nb\nc\nd\n", hunk, 0), Ok(("a\nb\nC\nd\n".into(), vec![(2, 0, 0)])));
         assert_eq!(patched("x\ny\na\nb\nc\nd\n", hunk, 0), Ok(("x\ny\na\nb\nC\nd\n".into(), vec![(4, 2, 0)])));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn fuzz_leaves_out_context_lines_and_keeps_those_of_the_file() {
+    fn fuzz_ignores_context_lines_and_keeps_those_of_the_file() {
         let hunk = "@@ -1,5 +1,5 @@\n a\n b\n-c\n+C\n d\n e\n";
         let old = "A\nb\nc\nd\nE\n";
         assert_eq!(
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_miss_names_the_nearest_line() {
+    fn names_the_nearest_line_if_a_hunk_does_not_match() {
         let check = |old: &str, hunk: &str, expect: &str| {
             let message = patched(old, hunk, 0).unwrap_err();
             assert!(message.ends_with(expect), "{message}");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_lines_take_linear_time() {
+    fn equal_lines_need_linear_time() {
         let old = "same\n".repeat(60_000);
         let hunk = format!("@@ -5,30001 +5,30001 @@\n{}-end\n+END\n same\n", " same\n".repeat(29_999));
         assert!(patched(&old, &hunk, 0).is_err());

@@ -7,8 +7,8 @@
 //!   rules are those of `git apply`: a hunk may have moved, but every line of it must match. Binary patches are
 //!   rejected.
 //! - **The Begin Patch form**, which language models write: `*** Begin Patch`, then `*** Add File: …`, `*** Update
-//!   File: …` or `*** Delete File: …`. Its chunks have no line numbers and may differ from the file in blanks around a
-//!   line and in typographic quotes and dashes.
+//!   File: …` or `*** Delete File: …`. Its chunks have no line numbers. They may differ from the file in white space
+//!   around a line and in typographic quotes and dashes.
 //!
 //! Except for [`apply_to_directory`], all functions only depend on their arguments.
 //!

@@ -94,7 +94,7 @@ fn most_alike(text: &[&[u8]], pattern: &[&[u8]]) -> Option<Miss> {
     (score >= 500).then(|| Miss::At { line: at + 1, expected: wanted.to_vec(), found: Some(text[at].to_vec()) })
 }
 
-/// Returns the proportion of two lines that is shared at their ends, ignoring surrounding blanks, in thousandths.
+/// Returns the proportion of two lines that is shared at their ends, ignoring surrounding white space, in thousandths.
 fn likeness(one: &[u8], other: &[u8]) -> usize {
     let (one, other) = (one.trim_ascii(), other.trim_ascii());
     let same = |(one, other): &(u8, u8)| one.eq_ignore_ascii_case(other);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_where_most_lines_match_is_the_nearest() {
+    fn selects_the_position_where_most_lines_match() {
         let check = |text: &[&str], pattern: &[&str], expect: Option<(usize, &str)>| {
             let text: Vec<&[u8]> = text.iter().map(|line| line.as_bytes()).collect();
             let pattern: Vec<&[u8]> = pattern.iter().map(|line| line.as_bytes()).collect();

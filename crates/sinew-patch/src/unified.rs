@@ -131,7 +131,7 @@ fn traditional<'t>(reader: &mut Reader<'t>) -> Result<FilePatch<'t>> {
         (true, false) => (FileName::prefixed(&new, true)?, Operation::Create),
         (false, true) => (FileName::prefixed(&old, true)?, Operation::Delete),
         (false, false) => {
-            // `x.orig` and `x`: the shorter one is meant.
+            // For `x.orig` and `x`, the shorter name is the file.
             let (before, after) = (FileName::prefixed(&old, old == new)?, FileName::prefixed(&new, old == new)?);
             let path = if after.path.starts_with(&before.path) { before } else { after };
             let operation = match () {
@@ -203,7 +203,7 @@ mod tests {
     use super::is_epoch;
 
     #[test]
-    fn the_beginning_of_1970_is_known_in_each_zone() {
+    fn recognizes_the_start_of_1970_in_every_time_zone() {
         let check =
             |time: &str, expect: bool| assert_eq!(is_epoch(format!("a/x\t{time}").as_bytes()), expect, "{time}");
         check("1970-01-01 00:00:00.000000000 +0000", true);

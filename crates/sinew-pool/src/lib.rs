@@ -1,4 +1,4 @@
-//! A thread pool of its own, so that a search never blocks the pool of the host program (libuv has four threads).
+//! A separate thread pool, so that a search never blocks the pool of the host program (libuv has four threads).
 //!
 //! Threads start when there is work and exit after [`IDLE`] without work, so an idle program has none. A long job
 //! shares its work with [`Pool::broadcast`]: the calling thread works too, and as many helpers join as are free. A job
@@ -198,7 +198,7 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn a_broadcast_shares_the_work_and_returns_when_all_is_done() {
+    fn a_broadcast_shares_the_work_and_returns_when_it_is_done() {
         let pool = Pool::new("test", 3);
         let items: Vec<usize> = (0..10_000).collect();
         let next = AtomicUsize::new(0);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_a_helper_reaches_the_caller_and_the_pool_lives_on() {
+    fn a_panic_of_a_helper_reaches_the_caller_and_the_pool_continues() {
         let pool = Pool::new("test", 1);
         let (helper_is_in, wait) = mpsc::channel();
         let wait = Mutex::new(wait);

@@ -116,24 +116,24 @@ mod tests {
     }
 
     #[test]
-    fn a_process_older_than_its_parent_belongs_to_an_earlier_owner_of_the_number() {
+    fn a_process_older_than_its_parent_is_not_its_child() {
         check(&[entry(5, 1, 100), entry(6, 5, 50), entry(7, 5, 100), entry(8, 7, 101)], 5, &[7, 8]);
     }
 
     #[test]
-    fn a_circle_ends() {
+    fn terminates_on_a_cycle() {
         check(&[entry(5, 6, 1), entry(6, 5, 1), entry(7, 7, 1)], 5, &[6]);
     }
 
     #[test]
-    fn the_living_child_of_a_dead_child_is_found() {
+    fn finds_the_running_child_of_a_dead_child() {
         let dead = Entry { alive: false, ..entry(6, 5, 2) };
         check(&[entry(5, 1, 1), dead, entry(7, 6, 3)], 5, &[7]);
     }
 
     #[test]
     #[cfg(not(windows))]
-    fn memory_that_is_written_counts() {
+    fn counts_written_memory() {
         let before = resident_bytes(std::process::id()).unwrap();
         let block = vec![1u8; 64 << 20];
         let after = resident_bytes(std::process::id()).unwrap();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_name_no_tree_signal_nothing() {
+    fn invalid_ids_and_signals_signal_nothing() {
         for (pid, signal) in [(0, 9), (1, 0), (u32::MAX, 9), (std::process::id(), -1), (std::process::id(), 1_000)] {
             assert_eq!(kill_tree(pid, signal), 0, "{pid} {signal}");
         }

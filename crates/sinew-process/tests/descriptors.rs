@@ -1,6 +1,6 @@
-//! Tests that handles hold no descriptor. Alone in its program, where nobody else opens files meanwhile.
+//! Tests that handles hold no descriptor. It has its own program, so that no other test opens files at the same time.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::process::{Command, Stdio};
 

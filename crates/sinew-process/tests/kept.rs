@@ -1,7 +1,7 @@
 //! Tests of programs under a keeper, with real process trees. Every process of a tree has the write end of a FIFO open:
 //! at the end of file, all of them have ended.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,7 +14,7 @@ use sinew_process::kept::{self, Kept, KeptPipes, KeptProgram};
 
 const KEEPER: &str = env!("CARGO_BIN_EXE_sinew-keeper");
 
-/// A program that outlives a careless owner: a session of its own, a double fork, deaf to TERM and to a closed input.
+/// A program that outlives its owner: it starts a session, forks twice, and ignores TERM and a closed input.
 const STUBBORN: &str = "trap '' TERM HUP; setsid sh -c 'trap \"\" TERM HUP; sleep 1000 & nohup sleep 1000 & exec sleep 1000' & \
     (sleep 1000 &) ; echo up; cat >/dev/null; sleep 1000";
 
@@ -31,7 +31,7 @@ fn program(script: &str) -> KeptProgram {
     }
 }
 
-/// A named pipe, in a folder that goes with it.
+/// A named pipe in a directory that is deleted together with it.
 struct Fifo {
     _folder: tempfile::TempDir,
     path: PathBuf,
@@ -45,12 +45,12 @@ impl Fifo {
         Fifo { _folder: folder, path }
     }
 
-    /// The script, whose processes all hold the pipe.
+    /// Returns the script; all of its processes keep the pipe open.
     fn held_by(&self, script: &str) -> String {
         format!("exec 9>'{}'; {script}", self.path.display())
     }
 
-    /// Opens our end; waits for the first process.
+    /// Opens our end, and waits for the first process.
     fn open(&self) -> File {
         File::open(&self.path).unwrap()
     }
@@ -79,7 +79,7 @@ fn rest(fd: std::os::fd::OwnedFd) -> String {
 }
 
 #[test]
-fn pipes_arguments_environment_and_folder_reach_the_program() {
+fn the_program_gets_its_pipes_arguments_environment_and_directory() {
     let script = r#"read line; printf '%s|%s|%s|%s' "$line" "$1" "$A" "$PWD"; env | cut -d= -f1 | sort >&2"#;
     let mut program = program(script);
     program.args.extend(["sh".into(), OsString::from("a b\n")]);
@@ -91,7 +91,7 @@ fn pipes_arguments_environment_and_folder_reach_the_program() {
     assert_eq!(rest(pipes.stdout), "hello|a b\n|ü|/usr");
     let names = rest(pipes.stderr);
     assert!(names.lines().all(|name| ["A", "PATH", "PWD", "OLDPWD", "SHLVL", "_"].contains(&name)), "{names}");
-    // The end of its output comes before the end of the program; its keeper tells about the latter and is gone then.
+    // The output ends before the program does. The keeper reports the end of the program and then exits.
     let pid = Process::from_pid(kept.pid());
     if let Some(process) = pid {
         process.wait_for_exit(&sinew_base::CancelToken::never()).unwrap();
@@ -115,7 +115,7 @@ fn the_process_list_shows_the_arguments_for_the_program_only() {
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_named_with_the_cause() {
+fn a_failed_start_names_the_program_and_the_cause() {
     let error = |program: &str, cwd: Option<&str>| {
         let program = KeptProgram { program: program.into(), cwd: cwd.map(PathBuf::from), ..KeptProgram::default() };
         kept::start(Path::new(KEEPER), &program).unwrap_err().to_string()
@@ -130,7 +130,7 @@ fn a_program_that_cannot_be_started_is_named_with_the_cause() {
 }
 
 #[test]
-fn a_polite_program_is_not_signalled_001() {
+fn a_program_that_exits_by_itself_is_not_signalled() {
     let (kept, mut pipes) = start(&format!("trap 'echo term >&2' TERM; {POLITE}"));
     wait_until_up(&mut pipes);
     drop(pipes.stdin);
@@ -139,7 +139,7 @@ fn a_polite_program_is_not_signalled_001() {
 }
 
 #[test]
-fn nothing_below_outlives_close_001() {
+fn close_ends_all_descendants() {
     let fifo = Fifo::new();
     let (kept, mut pipes) = start(&fifo.held_by(STUBBORN));
     let alive = fifo.open();
@@ -149,7 +149,7 @@ fn nothing_below_outlives_close_001() {
 }
 
 #[test]
-fn nothing_below_outlives_a_kill_001() {
+fn kill_ends_all_descendants() {
     let fifo = Fifo::new();
     let (kept, mut pipes) = start(&fifo.held_by(STUBBORN));
     let alive = fifo.open();
@@ -159,7 +159,7 @@ fn nothing_below_outlives_a_kill_001() {
 }
 
 #[test]
-fn nothing_below_outlives_the_handle_001() {
+fn dropping_the_handle_ends_all_descendants() {
     let fifo = Fifo::new();
     let (kept, mut pipes) = start(&fifo.held_by(STUBBORN));
     let alive = fifo.open();
@@ -169,7 +169,7 @@ fn nothing_below_outlives_the_handle_001() {
 }
 
 #[test]
-fn what_a_program_leaves_behind_ends_with_it_001() {
+fn background_processes_end_with_their_program() {
     let fifo = Fifo::new();
     let (mut kept, mut pipes) = start(&fifo.held_by("setsid sleep 1000 & (sleep 1000 &); echo up; exit 3"));
     let alive = fifo.open();
@@ -180,7 +180,7 @@ fn what_a_program_leaves_behind_ends_with_it_001() {
 }
 
 #[test]
-fn nothing_below_outlives_sigkill_of_its_owner_001() {
+fn sigkill_of_the_owner_ends_all_descendants() {
     let fifo = Fifo::new();
     let mut owner = Command::new(KEEPER)
         .args(["run", "sh", "-c", &fifo.held_by(STUBBORN)])
@@ -198,7 +198,7 @@ fn nothing_below_outlives_sigkill_of_its_owner_001() {
 }
 
 #[test]
-fn an_owner_killed_while_it_starts_leaves_nothing_001() {
+fn killing_the_owner_during_a_start_leaves_no_process() {
     for _ in 0..20 {
         let fifo = Fifo::new();
         let writer = std::fs::OpenOptions::new().read(true).write(true).open(&fifo.path).unwrap();
@@ -212,7 +212,7 @@ fn an_owner_killed_while_it_starts_leaves_nothing_001() {
             .unwrap();
         owner.kill().unwrap();
         owner.wait().unwrap();
-        // Whether anything was started by then or not.
+        // It does not matter whether anything was started by then.
         let mut reader = reader;
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).unwrap();
@@ -220,7 +220,7 @@ fn an_owner_killed_while_it_starts_leaves_nothing_001() {
 }
 
 #[test]
-fn a_keeper_that_is_killed_takes_its_program_along_001() {
+fn killing_the_keeper_ends_its_program() {
     let fifo = Fifo::new();
     let (mut kept, mut pipes) = start(&fifo.held_by("echo up; exec sleep 1000"));
     let alive = fifo.open();
@@ -237,7 +237,7 @@ fn a_keeper_sleeps_while_its_program_lives() {
     let (kept, mut pipes) = start(POLITE);
     wait_until_up(&mut pipes);
     let keeper = Process::from_pid(kept.pid()).unwrap().ppid().unwrap();
-    // Both threads, each inside a system call that has no time limit: poll without one, and wait4.
+    // Both threads sleep in a system call without a time limit: poll and wait4.
     let calls = || -> Vec<String> {
         let mut calls: Vec<String> = std::fs::read_dir(format!("/proc/{keeper}/task"))
             .unwrap()

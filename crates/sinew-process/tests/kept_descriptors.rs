@@ -1,7 +1,7 @@
-//! Tests that starts under a keeper leave nothing behind in this process. Alone in its program, where nobody else opens
-//! files or starts children meanwhile.
+//! Tests that starting programs under a keeper leaves nothing behind in this process. It has its own program, so that
+//! no other test opens files or starts children at the same time.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use sinew_process::descendants;
 use sinew_process::kept::{self, KeptProgram};
 
 #[test]
-fn starts_leave_no_descriptor_and_no_process_078() {
+fn starts_leave_no_descriptor_and_no_process() {
     let keeper = Path::new(env!("CARGO_BIN_EXE_sinew-keeper"));
     let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let before = descriptors();
@@ -22,7 +22,7 @@ fn starts_leave_no_descriptor_and_no_process_078() {
         }
     }
     assert_eq!(descriptors(), before);
-    // A start that failed leaves its end to a thread.
+    // A failed start leaves its cleanup to a thread.
     while !descendants(std::process::id()).is_empty() {
         std::thread::yield_now();
     }

@@ -1,6 +1,7 @@
-//! Real trees of processes. A pipe that all of them hold tells when the last one is over.
+//! Tests with real process trees. All processes of a tree keep a pipe open, so its end shows when the last one has
+//! ended.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -15,7 +16,7 @@ const LONG: Duration = Duration::from_secs(120);
 const TERM: i32 = 15;
 const KILL: i32 = 9;
 
-/// A script that prints one pid per line as soon as that process is up, and what it prints.
+/// A script that prints one pid per line as soon as that process runs, and its output.
 struct Script {
     child: Child,
     out: BufReader<ChildStdout>,
@@ -23,7 +24,7 @@ struct Script {
 
 impl Script {
     fn start(text: &str) -> Script {
-        // A group of its own, so that nothing here is mistaken for the test's.
+        // A separate process group, so that no process is mistaken for one of the test.
         let mut command = Command::new("sh");
         command.args(["-c", text]).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().unwrap();
@@ -45,7 +46,7 @@ impl Script {
             .collect()
     }
 
-    /// Waits until no process has the pipe open any more.
+    /// Waits until no process keeps the pipe open.
     #[track_caller]
     fn all_over(self) {
         let (send, receive) = mpsc::channel();
@@ -59,7 +60,7 @@ impl Script {
     }
 }
 
-// Three processes: the shell, a child, a grandchild in a session of its own.
+// Three processes: the shell, a child, and a grandchild in its own session.
 const TREE: &str =
     "sh -c 'setsid sh -c \"echo \\$\\$; exec sleep 1000\" & echo $$; exec sleep 1000' & echo $$; exec sleep 1000";
 
@@ -69,7 +70,7 @@ fn sorted(mut pids: Vec<u32>) -> Vec<u32> {
 }
 
 #[test]
-fn descendants_are_found_in_sessions_of_their_own_and_all_are_killed() {
+fn finds_and_kills_descendants_in_other_sessions() {
     let mut script = Script::start(TREE);
     let said = sorted(script.pids(3));
     let found = descendants(script.pid());
@@ -79,7 +80,7 @@ fn descendants_are_found_in_sessions_of_their_own_and_all_are_killed() {
 }
 
 #[test]
-fn an_obedient_tree_ends_at_term_with_children_first() {
+fn a_tree_ends_at_sigterm_children_first() {
     let mut script = Script::start(TREE);
     script.pids(3);
     assert_eq!(kill_tree(script.pid(), TERM), 3);
@@ -87,7 +88,7 @@ fn an_obedient_tree_ends_at_term_with_children_first() {
 }
 
 #[test]
-fn nothing_escapes_by_being_born_meanwhile() {
+fn processes_created_during_a_kill_do_not_escape() {
     let storm = "f() { if [ $1 -gt 0 ]; then f $(($1 - 1)) & f $(($1 - 1)) & fi; echo $1; sleep 1000; }; f 6";
     let mut script = Script::start(storm);
     script.pids(20);
@@ -96,7 +97,7 @@ fn nothing_escapes_by_being_born_meanwhile() {
 }
 
 #[test]
-fn a_pid_that_is_gone_has_no_descendants_and_gets_no_signal() {
+fn an_ended_process_has_no_descendants_and_gets_no_signal() {
     let mut child = Command::new("true").spawn().unwrap();
     let handle = Process::from_pid(child.id());
     child.wait().unwrap();
@@ -109,7 +110,7 @@ fn a_pid_that_is_gone_has_no_descendants_and_gets_no_signal() {
 }
 
 #[test]
-fn a_process_that_nobody_has_collected_yet_is_over() {
+fn a_zombie_has_ended() {
     let mut script = Script::start("echo $$");
     script.pids(1);
     let mut rest = Vec::new();
@@ -124,7 +125,7 @@ fn a_process_that_nobody_has_collected_yet_is_over() {
 }
 
 #[test]
-fn a_handle_knows_its_parent_and_its_children() {
+fn a_handle_returns_its_parent_and_children() {
     let mut script = Script::start("sh -c 'echo $$; exec sleep 1000' & sh -c 'echo $$; exec sleep 1000' & wait");
     let said = sorted(script.pids(2));
     let handle = Process::from_pid(script.pid()).unwrap();
@@ -136,7 +137,7 @@ fn a_handle_knows_its_parent_and_its_children() {
 }
 
 #[test]
-fn processes_that_ignore_term_survive_a_request_and_not_an_end() {
+fn processes_that_ignore_sigterm_are_killed_only_by_terminate() {
     let stubborn = "trap '' TERM; (echo 1; sleep 1000; sleep 1000) & (echo 2; sleep 1000; sleep 1000) & echo 3; wait";
     let mut script = Script::start(stubborn);
     script.pids(3);
@@ -152,8 +153,8 @@ fn processes_that_ignore_term_survive_a_request_and_not_an_end() {
 }
 
 #[test]
-fn the_group_ends_with_its_leader_also_where_descent_is_lost() {
-    // The middle shell is over, so the sleeper descends from the leader no more, but is in its group.
+fn terminates_the_process_group_even_if_descent_is_lost() {
+    // The middle shell has ended, so the sleeper is no longer a descendant of the leader, but still in its group.
     let mut script = Script::start("sh -c '(echo 1; exec sleep 1000) &'; echo 2; read line; sleep 1000");
     script.pids(2);
     let handle = Process::from_pid(script.pid()).unwrap();
@@ -163,7 +164,7 @@ fn the_group_ends_with_its_leader_also_where_descent_is_lost() {
 }
 
 #[test]
-fn a_wait_ends_with_the_process_with_a_signal_and_with_the_time() {
+fn a_wait_ends_with_the_process_a_cancellation_or_a_timeout() {
     let mut script = Script::start("echo $$; exec sleep 1000");
     script.pids(1);
     let handle = Process::from_pid(script.pid()).unwrap();

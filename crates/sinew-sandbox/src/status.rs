@@ -1,4 +1,4 @@
-//! The status of a sandbox: its promises, the mechanisms behind them, and the gaps.
+//! The status of a sandbox: its promises, the mechanisms that enforce them, and the gaps.
 
 /// How strongly a promise is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

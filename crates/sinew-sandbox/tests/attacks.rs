@@ -1,6 +1,6 @@
 //! Runs tables of attacks and legitimate uses in sandboxes: each attack must fail, and each use must succeed.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by a panic and says what it skipped")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics, and prints what it skipped")]
 
 mod play;
 
@@ -56,25 +56,25 @@ fn play_shared(folder: &Path) {
 }
 
 #[test]
-fn attacks_are_held_and_uses_work() {
+fn attacks_fail_and_legitimate_uses_work() {
     let folder = play::folder();
     play_own(folder.path());
 }
 
 #[test]
-fn attacks_are_held_and_uses_work_for_an_ordinary_user() {
-    as_user("attacks_are_held_and_uses_work_for_an_ordinary_user", play_own);
+fn attacks_fail_and_legitimate_uses_work_for_an_ordinary_user() {
+    as_user("attacks_fail_and_legitimate_uses_work_for_an_ordinary_user", play_own);
 }
 
 #[test]
-fn the_shared_table_holds() {
+fn the_shared_table_passes() {
     let folder = play::folder();
     play_shared(folder.path());
 }
 
 #[test]
-fn the_shared_table_holds_for_an_ordinary_user() {
-    as_user("the_shared_table_holds_for_an_ordinary_user", play_shared);
+fn the_shared_table_passes_for_an_ordinary_user() {
+    as_user("the_shared_table_passes_for_an_ordinary_user", play_shared);
 }
 
 /// Runs the test with this name in a process of an ordinary user.

@@ -1,6 +1,6 @@
-//! The judge of files that a program opens itself agrees with the kernel's decision about a program in the sandbox.
+//! Tests that the judge of files agrees with the kernel's decision about a program in the sandbox.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by a panic and says what it skipped")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics, and prints what it skipped")]
 
 mod play;
 
@@ -52,7 +52,7 @@ fn policies(root: &str) -> [Policy; 3] {
 }
 
 #[test]
-fn judges_each_file_as_the_kernel_does() {
+fn decides_about_each_file_like_the_kernel() {
     let folder = play::folder();
     let top = folder.path().canonicalize().unwrap();
     for file in FILES {
@@ -74,7 +74,7 @@ fn judges_each_file_as_the_kernel_does() {
             let reads = works(&sandbox, "grep -q text \"$1\"", &path);
             let refused = judge.refusal(&path, Some(&data), FileUse::Read);
             assert_eq!(refused.is_none(), reads, "{:?}: reading {file}: {refused:?}", policy.mode);
-            // A tool that writes a file shows its previous content, so it may only write files that it may read.
+            // A tool that writes a file shows its previous content, so it may only write files that it can also read.
             let writes = reads && works(&sandbox, ": >> \"$1\"", &path);
             let refused = judge.refusal(&path, Some(&data), FileUse::Write);
             assert_eq!(refused.is_none(), writes, "{:?}: writing {file}: {refused:?}", policy.mode);

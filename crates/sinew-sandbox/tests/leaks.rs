@@ -1,6 +1,6 @@
-//! Closed sandboxes release all resources.
+//! Tests that closed sandboxes release all resources.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -34,7 +34,7 @@ fn count(temp: &std::path::Path) -> Count {
 }
 
 #[test]
-fn two_hundred_sandboxes_leave_nothing() {
+fn two_hundred_sandboxes_leak_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (root, temp) = (folder.path().join("root"), folder.path().join("temp"));
     std::fs::create_dir_all(&root).unwrap();

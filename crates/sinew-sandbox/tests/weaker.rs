@@ -1,6 +1,6 @@
-//! Systems that refuse a mechanism: the status of the sandbox reports it correctly.
+//! Tests that the status of a sandbox is correct on systems that refuse a mechanism.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by a panic and says what it skipped")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test panics, and prints what it skipped")]
 
 mod play;
 
@@ -65,7 +65,7 @@ fn filter(calls: &[libc::c_long]) -> Vec<libc::sock_filter> {
 fn play_in_process(row: &str, folder: &Path, calls: &[libc::c_long]) {
     let program = filter(calls);
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "a_weaker_system_is_reported_as_it_is", "--nocapture"]).env(ROW, row).env(FOLDER, folder);
+    command.args(["--exact", "reports_what_a_weaker_system_enforces", "--nocapture"]).env(ROW, row).env(FOLDER, folder);
     let install = move || {
         let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
         // SAFETY: the program lives during the calls and has the given length.
@@ -122,7 +122,7 @@ fn play(system: &System, folder: &Path) {
 }
 
 #[test]
-fn a_weaker_system_is_reported_as_it_is() {
+fn reports_what_a_weaker_system_enforces() {
     if let (Ok(row), Some(folder)) = (std::env::var(ROW), std::env::var_os(FOLDER)) {
         let system = SYSTEMS.iter().find(|system| system.name == row).unwrap();
         play(system, Path::new(&folder));
@@ -159,7 +159,7 @@ fn inside_another_sandbox() {
     let policy = Policy { roots: vec![root.to_str().unwrap().into()], ..Policy::new(Mode::Workspace) };
     let surroundings = Surroundings { cwd: "/".into(), ..Surroundings::default() };
     let sandbox = Sandbox::prepare(&policy, &surroundings).unwrap();
-    // Another supervisor answers already, and namespaces are refused; Landlock can be applied once more.
+    // Another supervisor already answers, and namespaces are refused; Landlock can be applied once more.
     assert_eq!(sandbox.status().sockets.held, Enforcement::Advisory);
     assert_eq!(sandbox.status().write.by, ["landlock"]);
     let entry = sandbox.enter().unwrap();

@@ -34,7 +34,7 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Delivers what is due.
+    /// Delivers the chunk that is due.
     pub(crate) fn hand_over(&mut self, now: Instant) {
         if !self.broken {
             let due = self.merger.take(now);

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shell_private_and_broken_variables_are_left_out_and_the_last_value_counts() {
+    fn removes_private_and_invalid_variables_and_uses_the_last_value() {
         let env: Environment = [
             ("A", "1"),
             ("PWD", "/x"),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_a_shell_cannot_take_are_refused() {
+    fn rejects_invalid_variable_names() {
         for (name, ok) in [("A", true), ("_x9", true), ("", false), ("9", false), ("a-b", false), ("é", false)] {
             assert_eq!(check_run(&[(name.into(), String::new())]).is_ok(), ok, "{name}");
         }

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn only_time_without_a_processor_extends_it() {
+    fn only_time_without_a_processor_extends_a_deadline() {
         check(99, [Some(7), Some(7)], false, 100);
         check(100, [Some(7), Some(7)], true, 100);
         check(100, [Some(8), Some(7)], false, 101);
@@ -88,7 +88,7 @@ mod tests {
         // A process that is gone, or whose id was reused.
         check(100, [None, None], true, 100);
         check(100, [Some(3), None], true, 100);
-        // Every wait ends.
+        // The factor is limited, so every wait ends.
         check(1999, [Some(9_000), Some(9_000)], false, 2000);
         check(2000, [Some(9_000), Some(9_000)], true, 2000);
     }

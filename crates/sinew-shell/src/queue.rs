@@ -20,7 +20,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Queue {
     next: u64,
-    // The first one has the turn.
+    // The first ticket has the turn.
     waiting: VecDeque<(u64, CancelHandle)>,
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn turns_come_in_the_order_of_asking_and_a_cancelled_one_is_left_out() {
+    fn turns_follow_the_order_of_requests_and_skip_cancelled_ones() {
         let queue = RunQueue::default();
         let first = queue.line_up();
         first.wait(&CancelToken::never()).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_is_for_the_first_one_and_waits_for_it() {
+    fn an_abort_stops_the_running_ticket_and_waits_for_it() {
         let queue = RunQueue::default();
         queue.abort()();
         let (first, second) = (queue.line_up(), queue.line_up());

@@ -209,11 +209,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_is_gone_ends_the_writer() {
+    fn a_closed_reader_ends_the_writer() {
         let (reader, end) = pipe().expect("a pipe");
         let mut writer = TtyWriter::new(end.as_fd()).expect("a writer");
         drop(reader);
-        // A program that another test starts has a copy of the reading end until it executes, and takes a byte or two.
+        // A program that another test starts has a copy of the read end until its exec, so the pipe stays open for a
+        // moment and accepts a byte or two.
         while writer.write(b"x") > 0 && writer.flush(MINUTES) {}
         assert!(writer.is_dead());
         assert_eq!((writer.write(b"y"), writer.pending()), (0, 0));
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_is_held_is_left_behind() {
+    fn stopping_a_blocked_writer_does_not_wait() {
         let (mut reader, end) = pipe().expect("a pipe");
         let mut writer = TtyWriter::new(end.as_fd()).expect("a writer");
         drop(end);
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_written_after_a_drop() {
+    fn pending_bytes_are_written_after_a_drop() {
         let (mut reader, end) = pipe().expect("a pipe");
         let writer = TtyWriter::new(end.as_fd()).expect("a writer");
         drop(end);

@@ -188,7 +188,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_record_reads_as_it_was_written() {
+    fn records_round_trip() {
         for ask in [
             Ask::Stop { since: u64::MAX - 1, grace_ms: 1500 },
             Ask::Settled,
@@ -215,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_version_is_refused() {
+    fn rejects_records_of_another_version() {
         let mut record = Ask::Settled.encode();
         record[0] += 1;
         assert_eq!(Ask::decode(&record), None);
     }
 
     #[test]
-    fn more_jobs_than_a_record_holds_are_left_out() {
+    fn drops_jobs_that_do_not_fit_into_a_record() {
         let jobs = vec![(1, "x".repeat(MOST / 3)); 5];
         let Some(Tell::Jobs(kept)) = Tell::decode(&Tell::Jobs(jobs).encode()) else { panic!("no jobs") };
         assert_eq!(kept.len(), 2);
@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..8) {
+        fn decodes_any_bytes_without_panicking(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..8) {
             let mut bytes = bytes;
             if bytes.len() > 1 {
                 bytes[0] = VERSION;

@@ -1,6 +1,6 @@
-//! The promises of shells without a supervisor beside the cases that hold for all (`cases/`, `table/`).
+//! Tests of shells without a supervisor, in addition to the cases for all shells (`cases/`, `table/`).
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod support;
 
@@ -41,7 +41,7 @@ fn run_until_up(shell: &Shell, text: &str) -> RunResult {
     result.unwrap()
 }
 
-/// The options of a shell whose processes carry a mark, and the mark.
+/// Returns the options of a shell whose processes carry a mark in their environment, and the mark.
 fn with_mark(name: &str) -> (ShellOptions, String) {
     let mark = format!("{name}.{}", std::process::id());
     let mut options = options(Engine::Auto);
@@ -49,7 +49,7 @@ fn with_mark(name: &str) -> (ShellOptions, String) {
     (options, format!("SINEW_TEST_MARK={mark}"))
 }
 
-/// Trees that are stopped when they print `up`; nothing of them may be left.
+/// Process trees that are stopped when they print `up`; no process may be left.
 const TREES: &[(&str, &str)] = &[
     ("obedient", "sleep 1000 & (sleep 1000; true) & echo up; sleep 1000"),
     ("sessions", "setsid sleep 1000 & setsid bash -c 'sleep 1000 & sleep 1000' & echo up; sleep 1000"),
@@ -61,7 +61,7 @@ const TREES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn nothing_of_a_stopped_command_is_left() {
+fn a_stopped_command_leaves_no_process() {
     for (name, script) in TREES {
         let (options, mark) = with_mark(name);
         let (cancel_handle, cancel) = CancelHandle::new();
@@ -82,28 +82,28 @@ fn nothing_of_a_stopped_command_is_left() {
 }
 
 #[test]
-fn what_a_finished_command_left_ends_with_it_and_holds_nobody_up() {
+fn leftover_processes_end_with_their_command_and_do_not_delay_it() {
     let (options, mark) = with_mark("left");
     let script = command("sleep 1000 & setsid sleep 1000 >/dev/null 2>&1 & trap '' TERM; sleep 1000 & echo done");
     let (result, text) = once(&options, &script, &CancelToken::never()).unwrap();
-    // The second one has left the session, and its parent is gone with the command: only a supervisor knows it.
+    // The second process has left the session, and its parent ended with the command: only a supervisor could find it.
     let escaped = marked(&mark);
     for pid in &escaped {
-        // SAFETY: takes no pointer.
+        // SAFETY: no pointer is passed.
         unsafe { libc::kill(*pid, libc::SIGKILL) };
     }
     assert_eq!((result.exit_code, text.as_str(), escaped.len()), (Some(0), "done\n", 1));
 }
 
 #[test]
-fn a_stopped_run_leaves_the_shell_and_its_jobs_as_they_were() {
+fn a_stopped_run_keeps_the_shell_and_its_jobs() {
     let (options, mark) = with_mark("jobs");
     let shell = Shell::new(supervisor(), options);
     shell.output("X=1; cd /usr; sleep 1000 &").unwrap();
     let result = run_until_up(&shell, "X=2; cd /etc; sleep 1001 & echo up; wait");
     assert_eq!((result.state_lost, result.working_dir), (None, Some("/usr".into())));
     assert_eq!(shell.output("echo $X; pwd").unwrap().1, "1\n/usr\n");
-    // A process that has just begun has the command line of the shell for a moment.
+    // A process that has just been started has the command line of the shell for a moment.
     support::wait_for("the job", || {
         shell.jobs().unwrap().into_iter().map(|job| job.command).collect::<Vec<_>>() == ["sleep 1000"]
     });
@@ -113,7 +113,7 @@ fn a_stopped_run_leaves_the_shell_and_its_jobs_as_they_were() {
 }
 
 #[test]
-fn a_shell_that_is_dropped_or_ended_leaves_no_job_and_no_folder() {
+fn a_dropped_or_ended_shell_leaves_no_job_and_no_directory() {
     let place = tempfile::tempdir().unwrap();
     for script in ["true", "exit 3", "kill -9 $$"] {
         let (mut options, mark) = with_mark("dropped");
@@ -132,7 +132,7 @@ fn a_shell_that_is_dropped_or_ended_leaves_no_job_and_no_folder() {
     }
 }
 
-/// One run leaves what the next one finds, whatever options the script sets and however its values look.
+/// Each run restores the state of the previous one, whatever options the script sets and whatever its values contain.
 const CARRIED: &[(&str, &str, &str)] = &[
     ("set -euo pipefail; set -C -f; umask 777", "echo $-; umask; echo *", "efhuBCc\n0777\n*\n"),
     ("x=$'a\\nb \\'c\\' \"d\" \\\\ $e `f` \\x01'", "printf %s \"$x\" | md5sum", "c7e5a8a4 -\n"),
@@ -167,7 +167,7 @@ const CARRIED: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_a_run_leaves_the_next_one_finds() {
+fn a_run_restores_the_state_of_the_previous_run() {
     let fresh = |script: &str| {
         let output = support::bash(script).output().unwrap().stdout;
         String::from_utf8_lossy(&output).into_owned()
@@ -176,7 +176,7 @@ fn what_a_run_leaves_the_next_one_finds() {
         let shell = shell();
         let (result, _) = shell.output(before).unwrap();
         assert_eq!(result.state_lost, None, "{before}");
-        // Twice, so that what was read is also written again.
+        // Twice, so that the restored state is also saved again.
         shell.output(":").unwrap();
         let (_, got) = shell.output(after).unwrap();
         let expect =
@@ -186,7 +186,7 @@ fn what_a_run_leaves_the_next_one_finds() {
 }
 
 #[test]
-fn an_exit_trap_runs_when_the_script_ends_the_shell_and_not_before() {
+fn an_exit_trap_runs_only_when_the_script_ends_the_shell() {
     let shell = shell();
     let steps = [("trap 'echo bye' EXIT; echo a", "a\n"), ("echo b", "b\n"), ("exit 4", "bye\n"), ("trap -p", "")];
     for (text, expect) in steps {
@@ -195,7 +195,7 @@ fn an_exit_trap_runs_when_the_script_ends_the_shell_and_not_before() {
 }
 
 #[test]
-fn a_shell_whose_folder_is_gone_says_that_its_state_is_lost_and_goes_on() {
+fn reports_lost_state_if_the_directory_was_deleted_and_continues() {
     let place = tempfile::tempdir().unwrap();
     let mut options = options(Engine::Auto);
     options.env.push(("TMPDIR".into(), place.path().into()));
@@ -207,7 +207,7 @@ fn a_shell_whose_folder_is_gone_says_that_its_state_is_lost_and_goes_on() {
 }
 
 #[test]
-fn names_with_every_character_are_no_script() {
+fn paths_with_any_character_are_not_interpreted_as_script() {
     let place = tempfile::Builder::new().prefix("it's $(a) \"b\" \\").tempdir().unwrap();
     let mut options = options(Engine::Auto);
     options.env.push(("TMPDIR".into(), place.path().into()));
@@ -227,7 +227,7 @@ fn names_with_every_character_are_no_script() {
 }
 
 #[test]
-fn input_that_nobody_reads_and_output_that_nobody_wants_hold_nobody_up() {
+fn unread_input_and_unwanted_output_do_not_block() {
     let much = vec![b'x'; 4_000_000];
     let unread = RunOptions { stdin: Some(much.clone()), ..command("echo a") };
     assert_eq!(once(&options(Engine::Auto), &unread, &CancelToken::never()).unwrap().1, "a\n");
@@ -243,7 +243,7 @@ fn input_that_nobody_reads_and_output_that_nobody_wants_hold_nobody_up() {
 }
 
 #[test]
-fn everything_that_was_written_before_the_end_arrives_although_a_job_holds_the_pipe() {
+fn delivers_all_output_written_before_the_end_although_a_job_keeps_the_pipe_open() {
     let script = "sleep 1000 & head -c 3000000 /dev/zero | tr '\\0' x; echo end";
     let expect = "x".repeat(3_000_000) + "end\n";
     assert!(once(&options(Engine::Auto), &command(script), &CancelToken::never()).unwrap().1 == expect);
@@ -251,15 +251,15 @@ fn everything_that_was_written_before_the_end_arrives_although_a_job_holds_the_p
 }
 
 #[test]
-fn bytes_that_are_no_text_become_replacement_characters() {
+fn invalid_utf8_becomes_replacement_characters() {
     let cut = command("printf '\\xe6\\xbc'; printf '\\xa2\\xff'; printf 'a\\xe6'");
     let (_, text) = once(&options(Engine::Auto), &cut, &CancelToken::never()).unwrap();
     assert_eq!(text, "漢\u{FFFD}a\u{FFFD}");
 }
 
 #[test]
-fn a_command_has_no_terminal_and_nothing_of_ours_open() {
-    // Every program of the tests inherits the descriptors of the test process.
+fn a_command_has_no_terminal_and_no_descriptor_of_the_host() {
+    // Every program that a test starts inherits the descriptors of the test process.
     let open = "ls /proc/self/fd | wc -l";
     let inherited = String::from_utf8(support::bash(open).output().unwrap().stdout).unwrap();
     for (script, expect) in [("(: </dev/tty) 2>/dev/null || echo none", "none\n"), (open, inherited.as_str())] {
@@ -269,7 +269,7 @@ fn a_command_has_no_terminal_and_nothing_of_ours_open() {
 }
 
 #[test]
-fn times_aborts_and_what_was_cancelled_before_are_told_apart() {
+fn distinguishes_timeouts_aborts_and_earlier_cancellations() {
     let soon = CancelToken::never().with_timeout(std::time::Duration::from_millis(30));
     let (result, _) = once(&options(Engine::Auto), &command("sleep 1000"), &soon).unwrap();
     assert_eq!(result, RunResult { timed_out: true, ..RunResult::default() });
@@ -297,7 +297,7 @@ fn times_aborts_and_what_was_cancelled_before_are_told_apart() {
 }
 
 #[test]
-fn what_cannot_run_is_an_error_that_names_the_way_out() {
+fn errors_of_runs_that_cannot_start_name_a_fix() {
     let check = |shell: &ShellOptions, run: &RunOptions, code: ErrorCode, words: &[&str]| {
         let error = once(shell, run, &CancelToken::never()).unwrap_err();
         let lasting = Shell::new(supervisor(), shell.clone());

@@ -1,7 +1,7 @@
-//! Trees of processes on Windows: the test program starts itself in place of a bash, so that
-//! pipes, job objects, ends and errors are seen without the processes that a bash of Windows adds.
+//! Tests of process trees on Windows. The test program starts itself instead of a bash, so that pipes, job objects,
+//! exit codes and errors are tested without the additional processes of a bash on Windows.
 #![cfg(windows)]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use sinew_shell::{
     execute_streams,
 };
 
-/// The work of a process that this program starts, by the value of a variable.
+/// What a process that this program starts does, by the value of a variable.
 const ROLE: &str = "SINEW_TEST_ROLE";
 
 fn start(role: &str, streams: StreamOptions, cancel: &CancelToken, mut chunk: impl FnMut(Chunk)) -> Result<RunResult> {
@@ -29,7 +29,7 @@ fn start(role: &str, streams: StreamOptions, cancel: &CancelToken, mut chunk: im
     })
 }
 
-/// The numbers after `child=` in a text.
+/// Returns the numbers after `child=` in a text.
 fn children_in(text: &str) -> Vec<u32> {
     text.split("child=").skip(1).filter_map(|rest| rest.split_once(';')?.0.parse().ok()).collect()
 }
@@ -69,13 +69,13 @@ fn a_process() {
 }
 
 #[test]
-fn output_and_exit_code_arrive_whole() {
+fn delivers_the_complete_output_and_exit_code() {
     let (mut output, mut errors) = (0, 0);
     let streams = StreamOptions { separate: true, ..StreamOptions::default() };
     let result = start("streams", streams, &CancelToken::never(), |chunk| {
         let letters = |letter: char, chunk: Chunk| chunk.into_text().matches(letter).count();
         match chunk.source {
-            // The harness prints a few words of its own.
+            // The test harness also prints a few words.
             Source::Stdout => output += letters('o', chunk),
             Source::Stderr => errors += letters('e', chunk),
         }
@@ -84,7 +84,7 @@ fn output_and_exit_code_arrive_whole() {
 }
 
 #[test]
-fn an_input_is_written_while_the_process_runs() {
+fn writes_input_while_the_process_runs() {
     let pipe = Arc::new(InputPipe::new().unwrap());
     let streams = StreamOptions { input: Some(Arc::clone(&pipe)), ..StreamOptions::default() };
     let writer = std::thread::spawn(move || {
@@ -98,7 +98,7 @@ fn an_input_is_written_while_the_process_runs() {
 }
 
 #[test]
-fn what_a_process_started_ends_with_a_stop_and_with_its_end() {
+fn descendants_end_when_a_process_is_stopped_or_ends() {
     for (role, children, code) in [("hold", 1, None), ("top", 2, None), ("leave", 1, Some(7))] {
         let (cancel_handle, cancel) = CancelHandle::new();
         let mut text = String::new();

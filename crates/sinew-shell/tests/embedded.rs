@@ -1,6 +1,6 @@
-//! The embedded interpreter: a session of it, and what scripts do to it.
+//! Tests of the embedded interpreter: a session, and scripts that try to crash it.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod support;
 
@@ -11,7 +11,7 @@ use sinew_shell::{Engine, RunOptions};
 use support::{command, once, run, run_until, shell};
 
 #[test]
-fn a_session_keeps_its_state_and_takes_back_what_was_for_one_run() {
+fn a_session_keeps_its_state_and_removes_the_variables_of_one_run() {
     let shell = shell(Engine::Brush);
     assert_eq!(shell.engine(), Engine::Brush);
     shell.output("X=5; cd /usr; f() { echo f $1; }; false").unwrap();
@@ -34,7 +34,7 @@ fn a_session_keeps_its_state_and_takes_back_what_was_for_one_run() {
 }
 
 #[test]
-fn an_abort_ends_the_session_and_says_so() {
+fn an_abort_ends_the_session_and_reports_it() {
     let shell = shell(Engine::Brush);
     for script in ["X=1; echo up; sleep 1000", "echo up; while :; do :; done", "echo up; setsid sleep 1000"] {
         let (result, _) = run_until(&shell, script, "up");
@@ -44,13 +44,13 @@ fn an_abort_ends_the_session_and_says_so() {
 }
 
 #[test]
-fn no_builtin_hides_a_program() {
+fn builtins_do_not_shadow_programs() {
     let (_, text) = once(Engine::Brush, &command("type -a grep | head -1; type -t sort ls cat"), &CancelToken::never());
     assert!(text.starts_with("grep is /"), "{text}");
     assert!(text.ends_with("file\nfile\nfile\n"), "{text}");
 }
 
-/// Checks what a script prints on its standard output; it ends with 0.
+/// Checks the standard output of a script that exits with 0.
 #[track_caller]
 fn check(script: &str, expect: &str) {
     let (result, text) = once(Engine::Brush, &command(format!("exec 2>/dev/null\n{script}")), &CancelToken::never());
@@ -58,7 +58,7 @@ fn check(script: &str, expect: &str) {
 }
 
 #[test]
-fn references_are_followed_where_they_are_named() {
+fn resolves_references() {
     check("t=1; declare -n r=t; r=2; echo $r $t ${!r} '$r' \"${r}x\"", "2 2 t $r 2x\n");
     check("f() { local -n out=$1; out=$2; }; f a x; f b y; echo $a $b", "x y\n");
     check(
@@ -74,13 +74,13 @@ fn references_are_followed_where_they_are_named() {
 }
 
 #[test]
-fn signals_to_the_shell_and_ends_of_subshells_run_their_traps() {
+fn signals_to_the_shell_and_the_end_of_subshells_run_traps() {
     check("trap 'echo got' USR1; kill -USR1 $$; trap '' TERM; kill $$; echo on", "got\non\n");
     check("trap 'echo bye' EXIT; (trap 'echo sub' EXIT; echo in; exit 3); echo $?", "in\nsub\n3\nbye\n");
 }
 
 #[test]
-fn words_that_are_assignments_after_expansion_declare() {
+fn declare_accepts_words_that_expand_to_assignments() {
     check(
         "w='x=a b'; declare \"$w\"; echo $x; declare -a 'l=(1 \"2 3\")'; echo ${#l[@]}; export x+=c; echo $x",
         "a b\n2\na bc\n",
@@ -88,9 +88,9 @@ fn words_that_are_assignments_after_expansion_declare() {
     check("umask 022; umask u=rwx,g=,o-r; umask; umask -S; umask q; echo $?", "0076\nu=rwx,g=,o=x\n1\n");
 }
 
-/// Each prints what bash prints and ends as it ends.
+/// Each script has the same output and exit code as in bash.
 #[test]
-fn what_bash_has_and_the_interpreter_lacks_is_added() {
+fn supports_features_of_bash_that_the_interpreter_lacks() {
     let mut differ = Vec::new();
     for script in [
         "read x <<< 'ключ значение'; echo \"$x\"; read -r a b <<< 'é ß'; echo $b $a; printf 'ж\\n' | (read; echo $REPLY)",
@@ -130,7 +130,7 @@ fn what_bash_has_and_the_interpreter_lacks_is_added() {
         "set -ex; if false; then :; else a=1; fi; echo $a; f() { false || b=2; echo $b; }; f",
         "exec 2>trace; set -x; a=1; b=$(echo 2); set +x; exec 2>/dev/null; cat trace",
         "set -x; a[1]=x; declare -i i; i=2+3; echo $i ${a[1]}; readonly r=1; (r=2; echo no); echo $?",
-        // Subscripts with blanks.
+        // Subscripts with spaces.
         "declare -A m; m[x y]=1; echo ${m[x y]} \"${m[x y]}\"; m[x y]+=2 m[a b]=3; echo ${m[x y]} ${m[a b]} ${#m[@]}",
         "declare -A m=([x y]=1 ['p q']=2); k='x y'; echo ${m[$k]} ${m[p q]} ${m[x y]:-none}; [[ ${m[x y]} == 1 ]] && echo yes",
         // `**`
@@ -166,28 +166,28 @@ fn what_bash_has_and_the_interpreter_lacks_is_added() {
 }
 
 #[test]
-fn faults_that_bash_survives_end_no_script() {
+fn errors_that_do_not_end_bash_do_not_end_a_script() {
     check("eval 'echo >'; echo $?; readonly v=1; echo 2 | read v; echo $? $v", "2\n1 1\n");
     check("printf -va ''; printf -vb '%s,%s' x y; echo [$a] $b", "[] x,y\n");
     check("shopt -s extglob\n[ -n x ] && case foobar in foo+(bar|baz)) echo ext ;; esac", "ext\n");
 }
 
 #[test]
-fn a_closed_pipe_ends_programs_and_not_the_interpreter() {
+fn a_closed_pipe_ends_programs_but_not_the_interpreter() {
     let (result, text) =
         once(Engine::Brush, &command("echo {1..40000} | true; yes | head -1; echo on"), &CancelToken::never());
     assert_eq!((result.exit_code, text.ends_with("y\non\n")), (Some(0), true), "{text}");
 }
 
 #[test]
-fn a_script_longer_than_an_argument_runs() {
+fn runs_a_script_that_is_too_long_for_an_argument() {
     let script = format!("x='{}'; echo ${{#x}}", "y".repeat(300_000));
     assert_eq!(once(Engine::Brush, &command(script), &CancelToken::never()).1, "300000\n");
 }
 
-/// Each of these ends an interpreter; none may reach us, and the next run works.
+/// Each of these scripts crashes an interpreter. None may affect the host, and the next run works.
 #[test]
-fn scripts_that_kill_interpreters_cost_one_shell() {
+fn scripts_that_crash_the_interpreter_end_only_their_shell() {
     let scripts = [
         "f() { f; }; f",
         "f() { f $(($1 + 1)); }; f 0",
@@ -218,7 +218,7 @@ fn scripts_that_kill_interpreters_cost_one_shell() {
 }
 
 #[test]
-fn texts_that_nest_without_end_settle() {
+fn deeply_nested_texts_terminate() {
     for text in [
         format!("{}echo hi{}", "(".repeat(3000), ")".repeat(3000)),
         format!("{}:{}", "if :; then ".repeat(1000), "; fi".repeat(1000)),

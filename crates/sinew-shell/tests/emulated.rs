@@ -1,12 +1,13 @@
-//! Shells start where two processes may not share their memory, as below an emulator of user programs.
+//! Tests that shells start where two processes cannot share memory, for example under an emulator.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 mod support;
 
 use sinew_shell::Engine;
 use support::shell;
 
-/// Makes `clone` answer for this process and all that it starts as qemu does: no shared memory but for threads and `vfork`.
+/// Makes `clone` behave as under qemu, for this process and everything it starts: shared memory only for threads and
+/// `vfork`.
 fn refuse_shared_memory() {
     let step = |code: u32, k: u32, jt, jf| libc::sock_filter { code: u16::try_from(code).unwrap(), jt, jf, k };
     let number = u32::try_from(libc::SYS_clone).unwrap();

@@ -1,6 +1,6 @@
-//! Tests that nothing survives a run that was stopped, and that no script reaches the host.
+//! Tests that no process survives a stopped run, and that no script affects the host.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 mod support;
 
 use std::io::{BufRead, BufReader};
@@ -12,12 +12,12 @@ use sinew_base::{CancelHandle, CancelToken};
 use sinew_shell::{Engine, RunOptions, ShellOptions, execute_shell};
 use support::{command, env, marked, options, run, run_until, shell, supervisor, wait_for};
 
-/// A mark that the processes of one test carry in their environment.
+/// A mark that the processes of one test have in their environment.
 fn mark(name: &str) -> String {
     format!("SINEW_TEST_MARK={name}.{}", std::process::id())
 }
 
-/// The script is cancelled when it prints `up`, and nothing of it may be left when the run has settled.
+/// The script is cancelled when it prints `up`. No process of it may be left when the run has returned.
 #[track_caller]
 fn check_gone(name: &str, script: &str) {
     let mark = mark(name);
@@ -39,12 +39,12 @@ fn check_gone(name: &str, script: &str) {
 }
 
 #[test]
-fn an_obedient_tree_is_gone_after_an_abort() {
+fn an_abort_ends_a_tree_that_obeys_term() {
     check_gone("obedient", "sleep 1000 & (sleep 1000; true) & echo up; sleep 1000");
 }
 
 #[test]
-fn children_in_sessions_of_their_own_are_found_by_descent() {
+fn finds_children_in_other_sessions_by_descent() {
     check_gone("setsid", "setsid sleep 1000 & (setsid bash -c 'sleep 1000 & sleep 1000' &) ; echo up; sleep 1000");
     check_gone("daemon", "( ( setsid sleep 1000 </dev/null >/dev/null 2>&1 & ) & ) ; echo up; exec sleep 1000");
 }
@@ -58,12 +58,12 @@ fn a_tree_that_ignores_term_is_killed() {
 }
 
 #[test]
-fn a_stopped_process_is_ended_too() {
+fn also_ends_a_suspended_process() {
     check_gone("frozen", "sleep 1000 & kill -STOP $!; echo up; wait");
 }
 
 #[test]
-fn a_crowd_of_forking_processes_is_killed() {
+fn kills_many_forking_processes() {
     check_gone(
         "crowd",
         "trap '' TERM; f() { while :; do sleep 0.01; done; }; for i in $(seq 60); do f & done; echo up; wait",
@@ -71,7 +71,7 @@ fn a_crowd_of_forking_processes_is_killed() {
 }
 
 #[test]
-fn what_a_finished_command_left_in_the_background_ends_with_its_shell() {
+fn background_processes_end_with_their_shell() {
     let mark = mark("left");
     let (key, value) = mark.split_once('=').unwrap();
     let left = RunOptions {
@@ -99,7 +99,7 @@ fn closing_a_shell_ends_its_jobs() {
     assert_eq!(marked(&mark), []);
 }
 
-/// A session leaves these commands and keeps its variables.
+/// A session aborts these commands and keeps its variables.
 #[test]
 fn a_session_survives_the_abort_of_most_commands() {
     let shell = shell(Engine::Bash);
@@ -152,9 +152,10 @@ fn a_session_survives_the_abort_of_most_commands() {
     assert_eq!(shell.jobs().unwrap(), []);
 }
 
-/// A supervisor repeats the signal that makes a shell leave its command, so it also arrives while the shell expands words.
+/// A supervisor repeats the signal that makes a shell abort its command, so the signal can also arrive while the shell
+/// expands words.
 #[test]
-fn a_shell_that_is_told_twice_to_leave_keeps_its_state() {
+fn a_shell_that_is_signalled_twice_to_abort_keeps_its_state() {
     let shell = shell(Engine::Bash);
     shell.output("N=7").unwrap();
     let twice = "kill -RTMAX-2 $$; sleep 0.02; kill -RTMAX-2 $$; echo up >&2; sleep 1000";
@@ -180,20 +181,20 @@ fn the_command_after_an_abort_runs() {
     }
 }
 
-/// The resident memory of a process, in pages.
+/// Returns the resident memory of a process, in pages.
 fn resident(pid: &str) -> Option<u64> {
     std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?.split(' ').nth(1)?.parse().ok()
 }
 
 #[test]
-fn a_session_that_cannot_leave_its_command_is_dropped_and_says_so() {
+fn a_session_that_cannot_abort_its_command_is_replaced_and_reports_it() {
     let shell = shell(Engine::Bash);
     let (cancel_handle, cancel) = CancelHandle::new();
     let mut watch = None;
     let script = command("X=1; echo $$; echo {1..1000000000}");
     let result = shell.run(&script, &cancel, &mut |chunk| {
         let (pid, cancel_handle) = (chunk.trim().to_string(), cancel_handle.clone());
-        // Before it expands the braces the shell could still leave; that it does is seen by its memory.
+        // Until it expands the braces, the shell could still abort. Its memory shows that it does expand them.
         watch = Some(std::thread::spawn(move || {
             wait_for("the expansion", || resident(&pid).is_none_or(|pages| pages >= 16_384));
             cancel_handle.cancel();
@@ -207,7 +208,7 @@ fn a_session_that_cannot_leave_its_command_is_dropped_and_says_so() {
 }
 
 #[test]
-fn a_timeout_is_told_apart_from_an_abort() {
+fn distinguishes_a_timeout_from_an_abort() {
     let shell = shell(Engine::Bash);
     let soon = || CancelToken::never().with_timeout(Duration::from_millis(30));
     let (result, _) = run(&shell, &command("sleep 1000"), &soon());
@@ -217,7 +218,7 @@ fn a_timeout_is_told_apart_from_an_abort() {
 }
 
 #[test]
-fn a_run_that_was_aborted_before_it_began_does_nothing() {
+fn a_run_that_was_aborted_before_its_start_does_nothing() {
     let (cancel_handle, cancel) = CancelHandle::new();
     cancel_handle.cancel();
     let dir = tempfile::tempdir().unwrap();
@@ -227,12 +228,12 @@ fn a_run_that_was_aborted_before_it_began_does_nothing() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
-/// Each of these ends or freezes an interpreter that runs inside its host.
+/// Each of these scripts would crash or freeze an interpreter inside the host process.
 #[test]
-fn scripts_that_kill_interpreters_cost_one_shell() {
+fn scripts_that_crash_the_interpreter_end_only_their_shell() {
     let limits = limits();
     let scripts = [
-        // With a small stack, since bash needs more time per call with increasing depth.
+        // With a small stack, because bash needs more time for each call as the depth increases.
         "ulimit -s 1024; f() { f; }; f",
         "eval 'eval \"$(printf \"(%.0s\" {1..3000})\"'",
         "kill -9 $$",
@@ -260,7 +261,7 @@ fn scripts_that_kill_interpreters_cost_one_shell() {
         let (lasting, _) = run(&shell, &command(script), &limit);
         assert!(!once.timed_out && !lasting.timed_out, "{script}");
         let (next, text) = shell.output("ulimit -n 100 2>/dev/null; echo next").unwrap_or_default();
-        // A shell that has limited itself may be unable to go on, but never the next one.
+        // A shell that has limited its own resources may be unable to continue, but the next one always works.
         if next.exit_code != Some(0) || text != "next\n" {
             shell.output("exit").ok();
             assert_eq!(shell.output("echo next").unwrap().1, "next\n", "{script}");
@@ -286,13 +287,13 @@ fn the_oom_killer_prefers_scripts() {
 }
 
 #[test]
-fn deep_recursion_that_bash_can_do_works() {
+fn supports_deep_recursion_like_bash() {
     let script = "f() { (($1 == 0)) || f $(($1 - 1)); }; f 1000; echo $?";
     assert_eq!(support::once(Engine::Bash, &command(script), &CancelToken::never()).1, "0\n");
 }
 
 #[test]
-fn much_output_arrives_whole() {
+fn delivers_large_output_completely() {
     let mut bytes = 0u64;
     let mut longest = 0;
     let result = execute_shell(
@@ -312,7 +313,7 @@ fn much_output_arrives_whole() {
 }
 
 #[test]
-fn a_consumer_that_breaks_off_ends_the_command() {
+fn a_callback_that_returns_break_ends_the_command() {
     for engine in [Engine::Bash, Engine::Brush] {
         let mut calls = 0;
         let result =
@@ -329,23 +330,23 @@ fn a_consumer_that_breaks_off_ends_the_command() {
 }
 
 #[test]
-fn bytes_that_are_no_text_become_replacement_characters() {
+fn invalid_utf8_becomes_replacement_characters() {
     let cut = command("printf '\\xe6\\xbc'; printf '\\xa2\\xff'; printf 'a\\xe6'");
     assert_eq!(support::once(Engine::Bash, &cut, &CancelToken::never()).1, "漢\u{FFFD}a\u{FFFD}");
 }
 
 #[test]
-fn a_script_longer_than_an_argument_runs() {
+fn runs_a_script_that_is_too_long_for_an_argument() {
     let script = format!("x='{}'; echo ${{#x}}", "y".repeat(1_000_000));
     assert_eq!(support::once(Engine::Bash, &command(script.clone()), &CancelToken::never()).1, "1000000\n");
     assert_eq!(shell(Engine::Bash).output(&script).unwrap().1, "1000000\n");
 }
 
 #[test]
-fn no_process_and_no_descriptor_is_left() {
+fn leaves_no_process_and_no_descriptor() {
     let count = || {
         let fds = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
-        // Other tests of this program have shells of their own at the same time.
+        // Other tests of this program run shells at the same time.
         fds.filter(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to.to_string_lossy().contains("sinew"))).count()
     };
     let before = count();
@@ -366,7 +367,7 @@ fn no_process_and_no_descriptor_is_left() {
     wait_for("the end of the descriptors", || count() <= before + 8);
 }
 
-/// The host is this test program, started once more with only the test below.
+/// The host is this test program, started again with only the test below.
 #[test]
 fn nothing_outlives_a_host_that_is_killed() {
     let mark = mark("host");
@@ -380,7 +381,7 @@ fn nothing_outlives_a_host_that_is_killed() {
         .unwrap();
     let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
     lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("all up"))).unwrap().unwrap();
-    // A process in the midst of a start shows no environment.
+    // A process that is just being started shows no environment.
     wait_for("the tree", || marked(&mark).len() > 5);
     host.kill().unwrap();
     host.wait().unwrap();
@@ -405,7 +406,7 @@ fn a_host_to_be_killed() {
 }
 
 #[test]
-fn the_environment_of_the_tests_is_not_that_of_the_script() {
+fn a_script_does_not_inherit_the_environment_of_the_host() {
     let (_, text) = support::once(Engine::Bash, &command("env | grep -c CARGO"), &CancelToken::never());
     assert_eq!(text, "0\n");
     assert_eq!(env().len(), 4);

@@ -1,6 +1,6 @@
-//! Real programs on real pseudo-terminals, with and without the supervisor.
+//! Tests with real programs on real pseudo-terminals, with and without the supervisor.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ fn supervised(command: &str) -> PtyOptions {
     PtyOptions { supervisor: Some(env!("CARGO_BIN_EXE_sinew-shell-host").into()), ..options(command) }
 }
 
-/// Every test that fits runs both ways.
+/// Both variants. Every test runs with each of them where possible.
 fn both(test: impl Fn(&dyn Fn(&str) -> PtyOptions)) {
     test(&options);
     test(&supervised);
@@ -57,7 +57,7 @@ impl Running {
         Running { session, chunks, end, text: String::new() }
     }
 
-    /// Waits until the output has `word`, and forgets everything up to its end.
+    /// Waits until the output contains `word`, and discards everything up to its end.
     #[track_caller]
     fn expect(&mut self, word: &str) -> &mut Running {
         self.before(word);
@@ -81,7 +81,7 @@ impl Running {
         }
     }
 
-    /// The number between `mark` and the end of its line.
+    /// Returns the number between `mark` and the end of its line.
     #[track_caller]
     fn number(&mut self, mark: &str) -> u32 {
         self.expect(mark).before("\r\n").parse().unwrap()
@@ -92,7 +92,7 @@ impl Running {
         self
     }
 
-    /// Waits for the end; what was printed until then stays in `text`.
+    /// Waits for the end. The output until then is in `text`.
     #[track_caller]
     fn end(&mut self) -> Result<PtyEnd> {
         let end = self.end.recv_timeout(LONG).expect("the session ends");
@@ -108,7 +108,7 @@ impl Running {
     }
 }
 
-/// A program that a test needs. Tests install nothing; the project's own script does.
+/// A program that a test needs. Tests install nothing; the scripts of the project do that.
 #[track_caller]
 fn needs(program: &str) {
     let path = std::env::var_os("PATH").unwrap();
@@ -116,7 +116,7 @@ fn needs(program: &str) {
     assert!(found, "{program:?} is not on PATH; install it to run this test");
 }
 
-/// Waits until that process is over.
+/// Waits until the process has ended.
 #[track_caller]
 fn gone(pid: u32) {
     if let Some(process) = Process::from_pid(pid) {
@@ -126,7 +126,7 @@ fn gone(pid: u32) {
 }
 
 #[test]
-fn the_last_bytes_before_the_exit_arrive() {
+fn delivers_the_last_bytes_before_the_exit() {
     both(|options| {
         for _ in 0..20 {
             let mut pty = Running::start(options("printf '%0100000d' 7; printf END; exit 3"));
@@ -137,12 +137,12 @@ fn the_last_bytes_before_the_exit_arrive() {
 }
 
 #[test]
-fn the_exit_code_of_a_signal_is_the_one_of_a_shell() {
+fn the_exit_code_after_a_signal_is_that_of_a_shell() {
     both(|options| Running::start(options("kill -9 $$")).exits(137));
 }
 
 #[test]
-fn the_program_has_a_terminal_of_the_size_that_was_asked_for() {
+fn the_terminal_has_the_requested_size() {
     both(|options| {
         let mut pty = Running::start(PtyOptions { cols: 83, rows: 31, ..options("tty; stty size; read x; stty size") });
         pty.expect("/dev/pts/").expect("31 83\r\n");
@@ -165,7 +165,7 @@ fn a_resize_signals_the_program() {
 }
 
 #[test]
-fn what_is_written_and_resized_at_once_reaches_the_program() {
+fn input_and_resizes_right_after_the_start_reach_the_program() {
     both(|options| {
         let mut pty = Running::start(options("read line; echo \"got:$line\"; stty size"));
         pty.session.resize(44, 11).unwrap();
@@ -175,7 +175,7 @@ fn what_is_written_and_resized_at_once_reaches_the_program() {
 }
 
 #[test]
-fn the_erase_key_takes_back_a_whole_character() {
+fn the_erase_key_removes_a_complete_character() {
     both(|options| {
         let mut pty = Running::start(options("read line; printf 'got:%s:' \"$line\""));
         pty.send("aé\x7fb\n").expect("got:ab:");
@@ -241,7 +241,7 @@ fn an_interpreter_answers_line_by_line() {
 }
 
 #[test]
-fn interrupts_reach_the_foreground() {
+fn interrupts_reach_the_foreground_program() {
     both(|options| {
         let mut pty = Running::start(options("trap 'echo caught; exit 4' INT; echo ready; while :; do sleep 1; done"));
         pty.expect("ready").send("\x03").expect("caught");
@@ -250,7 +250,7 @@ fn interrupts_reach_the_foreground() {
 }
 
 #[test]
-fn fifty_megabytes_arrive_whole() {
+fn delivers_fifty_megabytes_completely() {
     both(|options| {
         let (send, receive) = channel();
         let mut total = 0;
@@ -265,16 +265,16 @@ fn fifty_megabytes_arrive_whole() {
     });
 }
 
-// Three processes, one of them in a session of its own; the first does not obey.
+// Three processes, one of them in its own session; the first ignores TERM.
 const TREE: &str = "trap '' TERM HUP; echo a=$$; setsid sh -c 'echo b=$$; exec sleep 1000' & \
                     sleep 1000 & echo c=$!; wait; wait; sleep 1000";
 
 #[test]
-fn a_kill_ends_the_whole_tree_although_input_is_blocked() {
+fn a_kill_ends_the_whole_tree_while_input_is_blocked() {
     both(|options| {
         let mut pty = Running::start(options(TREE));
         let first = pty.number("a=");
-        // Printed by two processes at once, so in any order.
+        // Two processes print this at the same time, so the order varies.
         pty.expect("=").expect("=");
         let tree = sinew_process::descendants(first);
         assert_eq!(tree.len(), 2);
@@ -289,7 +289,7 @@ fn a_kill_ends_the_whole_tree_although_input_is_blocked() {
 }
 
 #[test]
-fn a_timeout_and_a_signal_are_told_apart() {
+fn distinguishes_a_timeout_from_a_cancellation() {
     both(|options| {
         let short = CancelToken::never().with_timeout(Duration::from_millis(50));
         assert_eq!(Running::with(options("sleep 1000"), &short).end(), Ok(TIMED_OUT));
@@ -298,7 +298,7 @@ fn a_timeout_and_a_signal_are_told_apart() {
         pty.expect("ready");
         cancel_handle.cancel();
         assert_eq!(pty.end(), Ok(CANCELLED));
-        // Cancelled before the start: nothing is run.
+        // Cancelled before the start, so nothing is run.
         let dir = tempfile::tempdir().unwrap();
         let touch = PtyOptions { cwd: Some(dir.path().into()), ..options("touch here") };
         assert_eq!(Running::with(touch, &cancel).end(), Ok(CANCELLED));
@@ -312,7 +312,7 @@ fn a_kill_does_not_wait_for_a_slow_callback() {
         let session = PtySession::new();
         let ((called, is_called), (go, gone_on), (send, end)) = (channel(), channel::<()>(), channel());
         let on_chunk = move |text: String| {
-            // Nobody listens after the first chunk, and nobody has to.
+            // Nobody receives chunks after the first one, and that must not block.
             let _ = called.send(text);
             let _ = gone_on.recv();
             ControlFlow::Continue(())
@@ -329,7 +329,7 @@ fn a_kill_does_not_wait_for_a_slow_callback() {
 }
 
 #[test]
-fn a_callback_that_breaks_off_ends_the_program() {
+fn a_callback_that_returns_break_ends_the_program() {
     both(|options| {
         let end = PtySession::new().run(options("yes"), &CancelToken::never(), |_| ControlFlow::Break(()));
         assert_eq!(end, Ok(CANCELLED));
@@ -337,7 +337,7 @@ fn a_callback_that_breaks_off_ends_the_program() {
 }
 
 #[test]
-fn input_beyond_the_limit_is_refused_whole() {
+fn input_beyond_the_limit_is_rejected_completely() {
     let mut pty = Running::start(options("echo ready; exec sleep 1000"));
     pty.expect("ready");
     pty.session.write(&vec![b'x'; INPUT_LIMIT]).unwrap();
@@ -350,7 +350,7 @@ fn input_beyond_the_limit_is_refused_whole() {
 }
 
 #[test]
-fn a_session_says_whether_it_runs() {
+fn a_session_reports_whether_it_is_running() {
     let session = PtySession::new();
     let idle = "PTY session is not running";
     assert_eq!(session.write(b"x").unwrap_err().message(), idle);
@@ -369,7 +369,7 @@ fn a_session_says_whether_it_runs() {
 }
 
 #[test]
-fn what_cannot_be_started_is_an_error_that_names_it() {
+fn a_failed_start_names_the_program() {
     both(|options| {
         let check = |options: PtyOptions, code: ErrorCode, word: &str| {
             let error = Running::start(options).end().unwrap_err();
@@ -384,8 +384,8 @@ fn what_cannot_be_started_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_program_that_kills_its_parent_ends_the_session_and_nothing_else() {
-    // Without the supervisor the parent would be this test.
+fn a_program_that_kills_its_parent_ends_only_the_session() {
+    // Without the supervisor, the parent would be this test.
     let mut pty = Running::start(supervised("echo p=$$; kill -9 $PPID; sleep 1000"));
     let pid = pty.number("p=");
     let end = pty.end();
@@ -394,7 +394,7 @@ fn a_program_that_kills_its_parent_ends_the_session_and_nothing_else() {
 }
 
 #[test]
-fn what_a_program_leaves_behind_ends_with_it() {
+fn background_processes_end_with_their_program() {
     let dir = tempfile::tempdir().unwrap();
     let command = "mkfifo up; (setsid sh -c 'echo b=$$; echo > up; exec sleep 1000' &) ; read x < up";
     let mut pty = Running::start(PtyOptions { cwd: Some(dir.path().into()), ..supervised(command) });
@@ -404,7 +404,7 @@ fn what_a_program_leaves_behind_ends_with_it() {
 }
 
 #[test]
-fn invalid_bytes_become_replacements() {
+fn invalid_utf8_becomes_replacement_characters() {
     both(|options| {
         let mut pty = Running::start(options("printf 'a\\377\\346\\274b'; printf '\\346'; printf '\\274\\242'"));
         pty.exits(0);

@@ -1,6 +1,6 @@
 //! Tests of programs on terminals without a shell: their process ids, bytes, and paused output.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, channel};
@@ -45,7 +45,7 @@ fn text(chunks: &Receiver<Chunk>) -> String {
 }
 
 #[test]
-fn a_program_gets_its_arguments_as_they_stand() {
+fn passes_arguments_unchanged() {
     both(|options| {
         let (_, chunks, end) = start(options(&["printf", "%s|", "a b", "$HOME", "it's", ""]));
         assert_eq!(end.recv_timeout(LONG).unwrap().unwrap().exit_code, Some(0));
@@ -54,7 +54,7 @@ fn a_program_gets_its_arguments_as_they_stand() {
 }
 
 #[test]
-fn a_program_that_ends_at_once_was_started_all_the_same() {
+fn a_program_that_ends_at_once_is_reported_as_started() {
     both(|options| {
         let (session, _, end) = start(options(&["true"]));
         let wait = session.terminal_waiter();
@@ -65,7 +65,7 @@ fn a_program_that_ends_at_once_was_started_all_the_same() {
 }
 
 #[test]
-fn a_shell_reads_no_login_files_when_told() {
+fn a_shell_can_skip_its_login_files() {
     both(|options| {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join(".profile"), "echo login").unwrap();
@@ -81,7 +81,7 @@ fn a_shell_reads_no_login_files_when_told() {
 }
 
 #[test]
-fn the_number_of_a_program_is_known_when_it_runs() {
+fn the_process_id_is_known_once_the_program_runs() {
     both(|options| {
         let (session, chunks, end) = start(options(&["sh", "-c", "echo $$; exec sleep 1000"]));
         let terminal = session.wait_terminal(LONG).unwrap();
@@ -95,7 +95,7 @@ fn the_number_of_a_program_is_known_when_it_runs() {
 }
 
 #[test]
-fn a_program_that_cannot_be_started_has_no_number() {
+fn a_program_that_cannot_be_started_has_no_process_id() {
     both(|options| {
         for argv in [["/no/such"].as_slice(), &["no-such-program"], &[]] {
             let (session, _chunks, end) = start(options(argv));
@@ -107,7 +107,7 @@ fn a_program_that_cannot_be_started_has_no_number() {
 }
 
 #[test]
-fn the_signal_that_ended_a_program_is_told() {
+fn reports_the_signal_that_ended_a_program() {
     both(|options| {
         let (_, _chunks, end) = start(options(&["sh", "-c", "kill -15 $$"]));
         let expect = PtyEnd { exit_code: Some(143), signal: Some(15), ..PtyEnd::default() };
@@ -116,7 +116,7 @@ fn the_signal_that_ended_a_program_is_told() {
 }
 
 #[test]
-fn bytes_come_as_they_are() {
+fn delivers_bytes_unchanged() {
     both(|options| {
         let options = PtyOptions { encoding: Encoding::Bytes, ..options(&["printf", r"\377\303"]) };
         let (_, chunks, end) = start(options);
@@ -133,11 +133,11 @@ fn bytes_come_as_they_are() {
 }
 
 #[test]
-fn what_a_paused_session_held_comes_after_the_pause() {
+fn output_of_a_paused_session_arrives_after_the_pause() {
     both(|options| {
         let (session, chunks, end) = start(options(&["sh", "-c", "read a; echo first $a; read b; echo second $b"]));
         session.pause(true).unwrap();
-        // Typed meanwhile; the program reads it, prints and ends, and nobody sees that yet.
+        // Typed during the pause: the program reads it, prints and ends, but the output is not delivered yet.
         session.write(b"1\n2\n").unwrap();
         let pid = session.wait_terminal(LONG).unwrap().pid;
         if let Some(process) = Process::from_pid(pid) {
@@ -152,7 +152,7 @@ fn what_a_paused_session_held_comes_after_the_pause() {
 }
 
 #[test]
-fn a_paused_session_can_be_ended() {
+fn a_paused_session_can_be_killed() {
     both(|options| {
         for over in [false, true] {
             let script = if over { "echo done" } else { "echo up; exec sleep 1000" };

@@ -1,6 +1,6 @@
-//! Tests of idle sessions, and of those whose host dies.
+//! Tests of idle sessions, and of sessions whose host is killed.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use sinew_shell::pty::{PtyOptions, PtySession};
 
 const LONG: Duration = Duration::from_secs(120);
 
-/// Set for the copy of this program that is a host to be killed.
+/// Set in the environment of a copy of this program, which acts as the host that is killed.
 const HOST: &str = "SINEW_TEST_PTY_HOST";
 
 fn options(command: &str) -> PtyOptions {
@@ -25,7 +25,7 @@ fn options(command: &str) -> PtyOptions {
     }
 }
 
-/// Counts how often the thread of that number went to sleep so far.
+/// Returns how often a thread went to sleep so far.
 fn sleeps(thread: &std::path::Path) -> u64 {
     let status = std::fs::read_to_string(thread.join("status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
@@ -52,7 +52,7 @@ fn an_idle_session_never_wakes_up() {
         text += &chunks.recv_timeout(LONG).unwrap();
     }
     let [thread] = session_threads().try_into().unwrap();
-    // The start may still wake it once or twice before it becomes idle. Another program serves as the clock: anything
+    // The start may wake it once or twice more before it becomes idle. Another program serves as the clock: anything
     // that wakes at least four times a second is visible in each of these intervals.
     let rests = (0..20).any(|_| {
         let before = sleeps(&thread);
@@ -64,7 +64,7 @@ fn an_idle_session_never_wakes_up() {
     assert_eq!(end.recv_timeout(LONG).unwrap().unwrap().exit_code, Some(0));
 }
 
-/// Run by the test below in a process of its own, which it ends; does nothing elsewhere.
+/// Run by the test below in a separate process, which the test kills; does nothing otherwise.
 #[test]
 fn host() {
     if std::env::var_os(HOST).is_none() {
@@ -74,7 +74,7 @@ fn host() {
     let command = "trap '' TERM HUP; setsid sh -c 'echo pid=$$; exec sleep 1000' & echo pid=$$; sleep 1000; sleep 1000";
     let on_chunk = |text: String| {
         for line in text.lines() {
-            // Seen by the parent through the pipe that is our error output.
+            // The parent reads this through the pipe of our standard error.
             std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes()).unwrap();
         }
         ControlFlow::Continue(())

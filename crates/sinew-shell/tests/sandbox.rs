@@ -1,6 +1,6 @@
-//! Shells, programs and terminals in a sandbox.
+//! Tests of shells, programs and terminals in a sandbox.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+#![expect(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod support;
 
@@ -14,7 +14,8 @@ use tempfile::TempDir;
 
 use support::{options, supervisor};
 
-/// A project with a secret, and a folder beside it. Both lie outside the folders for temporary files, where that is possible.
+/// A project with a secret file, and a directory next to it. Both are outside of the temporary directories, if
+/// possible.
 struct Project {
     _folder: TempDir,
     root: PathBuf,
@@ -97,7 +98,7 @@ fn a_program_and_a_script_run_inside() {
 }
 
 #[test]
-fn refused_connections_and_created_paths_are_listed() {
+fn lists_refused_connections_and_created_paths() {
     let Some(project) = Project::new() else { return };
     let script = "exec 3<>/dev/tcp/127.0.0.1/9; echo '{}' > .mcp.json";
     let (result, text) = run(&project.options(Engine::Bash), &command(script), None).unwrap();
@@ -118,13 +119,13 @@ fn a_session_keeps_its_state_and_its_sandbox() {
         assert_eq!((result.exit_code, text.as_str()), (Some(0), "first\n"), "{engine:?} {result:?}");
         let (_, text) = shell.output(&project.script().replace("exec 3", "true 3")).unwrap();
         project.check(&text);
-        // A file that starts to match between two commands is covered.
+        // A file that starts to match between two commands is denied.
         std::fs::create_dir_all(project.root.join("deep")).unwrap();
         std::fs::write(project.root.join("deep/.env"), "hidden").unwrap();
         let (result, text) = shell.output("echo $x; cat deep/.env; echo '{}' > .mcp.json").unwrap();
         assert!(text.contains("kept") && !text.contains("hidden"), "{text}");
         assert_eq!(result.refused.len(), 1, "{result:?}");
-        // A file that appears between two commands belongs to the user.
+        // A file that is created between two commands was created by the user.
         std::fs::write(project.root.join(".mcp.json"), "mine").unwrap();
         let (_, text) = shell.output("echo evil > .mcp.json; cat .mcp.json").unwrap();
         assert!(text.ends_with("mine"), "{text}");
@@ -134,7 +135,7 @@ fn a_session_keeps_its_state_and_its_sandbox() {
 }
 
 #[test]
-fn a_job_of_a_session_can_be_signalled_by_the_next_command() {
+fn a_command_can_signal_a_job_of_an_earlier_one() {
     let Some(project) = Project::new() else { return };
     let shell = Shell::new(supervisor(), project.options(Engine::Bash));
     shell.output("sleep 60 > /dev/null 2>&1 & echo $! > pid").unwrap();

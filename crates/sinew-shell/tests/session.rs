@@ -1,7 +1,7 @@
 //! Tests of the state that persists in a shell, and of the results of its runs. Tests in which shells without a
 //! supervisor differ follow those of `cases/session.rs`.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod support;
 
@@ -24,7 +24,7 @@ mod direct {
     include!("cases/session.rs");
 }
 
-/// Runs the commands one after another in one shell; each must print and exit as said.
+/// Runs the commands one after another in one shell. Each must have the given output and exit code.
 #[track_caller]
 fn check(steps: &[(&str, &str, i32)]) {
     let shell = shell(Engine::Bash);
@@ -34,40 +34,40 @@ fn check(steps: &[(&str, &str, i32)]) {
     }
 }
 
-/// Without a supervisor it is the host that the script kills.
+/// Without a supervisor, the script kills the host.
 #[test]
-fn a_script_that_kills_its_parent_kills_no_more_than_its_shell() {
+fn a_script_that_kills_its_parent_ends_only_its_shell() {
     let shell = shell(Engine::Bash);
     let (result, _) = shell.output("kill -9 $PPID; sleep 100").unwrap();
     assert_eq!((result.exit_code, result.signal, result.state_lost.is_some()), (None, Some("SIGKILL"), true));
     assert_eq!(shell.output("echo up").unwrap().1, "up\n");
 }
 
-/// Without a supervisor no shell waits between two runs.
+/// Without a supervisor, no shell is running between two runs.
 #[test]
-fn a_shell_that_dies_between_two_runs_is_told() {
+fn reports_a_shell_that_dies_between_two_runs() {
     let shell = shell(Engine::Bash);
     let dir = tempfile::tempdir().unwrap();
     let fifo = dir.path().join("go");
     let killer = format!("mkfifo {0}; X=1; {{ read <{0}; kill -9 $$; }} >/dev/null & echo $PPID", fifo.display());
     let (_, parent) = shell.output(&killer).unwrap();
-    // That run is over: only now the shell is killed.
+    // The run has ended before the shell is killed.
     std::fs::write(&fifo, "now\n").unwrap();
-    // It goes away after it has told that the shell is gone.
+    // The supervisor exits after it has reported that the shell is gone.
     let parent = std::path::PathBuf::from(format!("/proc/{}", parent.trim()));
     support::wait_for("the end of the shell", || !parent.exists());
     let (result, output) = shell.output("echo \"[$X]\"").unwrap();
     assert_eq!((output.as_str(), result.state_lost.is_some()), ("[]\n", true));
 }
 
-/// Without a supervisor jobs have no numbers in later runs; `direct.rs` has the rest.
+/// Without a supervisor, jobs have no numbers in later runs; `direct.rs` tests the rest.
 #[test]
-fn background_jobs_outlive_their_run_and_keep_their_output_to_themselves() {
+fn background_jobs_outlive_their_run_without_adding_output_to_later_runs() {
     let shell = shell(Engine::Bash);
     let (_, output) = shell.output("(while echo late; do sleep 0.01; done) & sleep 1000 & echo here").unwrap();
     assert!(output.contains("here\n"), "{output}");
     assert_eq!(shell.output("echo next").unwrap().1, "next\n");
-    // A process that has just begun has the command line of the shell for a moment.
+    // A process that has just been started has the command line of the shell for a moment.
     support::wait_for("the job", || shell.jobs().unwrap().iter().any(|job| job.command == "sleep 1000"));
     let (result, _) = run_until(&shell, "sleep 1001 & echo up; wait", "up");
     assert_eq!((result.cancelled, result.state_lost), (true, None));
@@ -80,9 +80,9 @@ fn background_jobs_outlive_their_run_and_keep_their_output_to_themselves() {
     assert_eq!(error.code(), ErrorCode::InvalidState);
 }
 
-/// Without a supervisor older versions do too; see `direct.rs`.
+/// Without a supervisor, older versions work too; see `direct.rs`.
 #[test]
-fn a_missing_bash_and_a_missing_supervisor_are_errors_with_a_way_out() {
+fn errors_of_a_missing_bash_or_supervisor_name_a_fix() {
     let no_path = ShellOptions { env: vec![("PATH".into(), "/nowhere".into())], ..options(Engine::Bash) };
     let error = Shell::new(supervisor(), no_path).output("echo").unwrap_err();
     assert!(error.message().contains("no bash of version 4.4"), "{error}");
@@ -95,9 +95,9 @@ fn a_missing_bash_and_a_missing_supervisor_are_errors_with_a_way_out() {
     assert!(error.message().starts_with("Failed to initialize shell"), "{error}");
 }
 
-/// Without a supervisor a stopped run leaves nothing; see `direct.rs`.
+/// Without a supervisor, a stopped run changes no state; see `direct.rs`.
 #[test]
-fn abort_settles_the_running_command_and_does_nothing_to_an_idle_shell() {
+fn abort_stops_the_running_command_and_does_not_affect_an_idle_shell() {
     let shell = Arc::new(shell(Engine::Bash));
     shell.abort();
     let (up, is_up) = std::sync::mpsc::channel();
@@ -117,15 +117,15 @@ fn abort_settles_the_running_command_and_does_nothing_to_an_idle_shell() {
     assert_eq!(shell.output("echo $X").unwrap().1, "1\n");
 }
 
-/// Without a supervisor a command also has what the host has open for its children.
+/// Without a supervisor, a command also inherits the descriptors that the host opened for its children.
 #[test]
-fn nothing_of_ours_is_open_in_a_command() {
+fn a_command_inherits_no_descriptor_of_the_host() {
     check(&[("ls /proc/self/fd | grep -cvxE '[0123]'", "0\n", 1)]);
 }
 
-/// Without a supervisor there is one `eval` less.
+/// Without a supervisor, there is one `eval` fewer.
 #[test]
-fn a_trace_shows_the_commands_of_the_run_only() {
+fn a_trace_shows_only_the_commands_of_the_run() {
     // Each `eval` around a command is one more `+`.
     check(&[("set -x; echo a", "+++ echo a\na\n", 0), ("echo b", "+++ echo b\nb\n", 0), ("set +x", "+++ set +x\n", 0)]);
     check(&[
@@ -136,9 +136,9 @@ fn a_trace_shows_the_commands_of_the_run_only() {
     ]);
 }
 
-/// Without a supervisor a function of an earlier run counts its lines in the file that it was kept in.
+/// Without a supervisor, line numbers of a function from an earlier run refer to the file that it was saved in.
 #[test]
-fn lines_are_counted_from_the_start_of_each_run() {
+fn line_numbers_start_at_each_run() {
     let text = "echo $LINENO\nf() {\n  echo $LINENO\n}\nf\nnosuch\necho \"${BASH_LINENO[*]}\"\n";
     let shell = shell(Engine::Bash);
     let expect = "1\n3\nbash: line 6: nosuch: command not found\n\n";
@@ -151,9 +151,9 @@ fn lines_are_counted_from_the_start_of_each_run() {
     assert_eq!(shell.output(text).unwrap().1, expect);
 }
 
-/// Without a supervisor every run is a text of its own.
+/// Without a supervisor, every run is a separate text.
 #[test]
-fn a_session_has_no_last_run() {
+fn a_session_supports_any_number_of_runs() {
     let shell = shell(Engine::Bash);
     shell.output("N=0").unwrap();
     for _ in 0..900 {
@@ -162,9 +162,9 @@ fn a_session_has_no_last_run() {
     assert_eq!(shell.output("echo $N $LINENO $-").unwrap().1, "900 1 hBc\n");
 }
 
-/// Without a supervisor such a trap also runs, silently, for three commands of ours.
+/// Without a supervisor, such a trap also runs, without output, for three generated commands.
 #[test]
-fn a_trap_for_every_command_counts_right() {
-    // Once it is known: the lines around the second run do not count.
+fn a_debug_trap_runs_once_for_each_command() {
+    // Once the trap is known: generated lines around the second run do not count.
     check(&[("n=0; trap ': $((n++))' DEBUG", "", 0), ("n=0; :; :", "", 0), ("echo $n", "3\n", 0)]);
 }

@@ -1,6 +1,6 @@
-//! One command with its streams apart, a program without a shell, an input that is written meanwhile.
+//! Tests of one command with separate streams, a program without a shell, and input that is written during the run.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod support;
 

@@ -1,6 +1,7 @@
-//! A table of scripts that a fresh `bash -c`, `execute_shell` and sessions of both engines must answer alike.
+//! Tests that a table of scripts has the same results in a new `bash -c`, `execute_shell`, and sessions of both
+//! engines.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod support;
 
@@ -18,7 +19,7 @@ use support::{options, supervisor};
 const SCRIPTS: &str = include_str!("table/scripts.yaml");
 const DIFFERENCES: &str = include_str!("table/differences.yaml");
 
-/// The effects of a script: output, exit code or signal, and the files that it left.
+/// The effects of a script: output, exit code or signal, and the files that it created.
 #[derive(Debug, PartialEq, Eq)]
 struct Answer {
     output: String,
@@ -67,7 +68,7 @@ fn direct_session() {
     check("direct session", 0, |script, dir| {
         let options = ShellOptions { cwd: Some(dir.into()), ..options(Engine::Bash) };
         let shell = direct::Shell::new(supervisor(), options);
-        // A previous run leaves no trace that a script could see.
+        // The previous run leaves nothing that a script could detect.
         shell.output(":\n:").unwrap();
         let mut output = String::new();
         let result = shell.run(&support::command(script), &limit(), &mut |chunk| {
@@ -78,7 +79,7 @@ fn direct_session() {
     });
 }
 
-/// Every script answers as a fresh bash, except the listed ones, which are at most `percent` of a hundred.
+/// Every script has the same results as in a new bash, except for the listed ones, which are at most `percent` of all.
 fn check(name: &str, percent: usize, way: Way) {
     let expected = expected();
     let lists: BTreeMap<String, BTreeMap<String, Vec<String>>> = serde_norway::from_str(DIFFERENCES).unwrap();
@@ -106,7 +107,7 @@ fn check(name: &str, percent: usize, way: Way) {
     assert!(failed.is_empty(), "{} of {} differ:\n\n{}\n", failed.len(), expected.len(), failed.join("\n\n"));
 }
 
-/// Returns the answer of a fresh bash to each script. It is asked once for all tests.
+/// Returns the results of each script in a new bash. They are computed once for all tests.
 fn expected() -> &'static BTreeMap<String, Answer> {
     static EXPECTED: OnceLock<BTreeMap<String, Answer>> = OnceLock::new();
     EXPECTED.get_or_init(|| {
@@ -171,7 +172,7 @@ fn shell_once(engine: Engine, script: &str, dir: &Path) -> (String, String) {
 fn in_session(engine: Engine, script: &str, dir: &Path) -> (String, String) {
     let options = ShellOptions { cwd: Some(dir.into()), ..options(engine) };
     let shell = sinew_shell::Shell::new(supervisor(), options);
-    // A previous run leaves no trace that a script could see.
+    // The previous run leaves nothing that a script could detect.
     shell.output(":\n:").unwrap();
     let (result, output) = support::run(&shell, &support::command(script), &limit());
     (output, end(&result))

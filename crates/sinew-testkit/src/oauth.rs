@@ -18,7 +18,7 @@ use crate::provider::{Recorded, Reply, Server};
 pub struct Manners {
     /// True if the resource has metadata; without it, the server behaves like one from before 2025-06-18.
     pub resource_metadata: bool,
-    /// True if the challenge names the address of the metadata, which is then not at a well-known address.
+    /// True if the challenge names the URL of the metadata, which is then not at a well-known URL.
     pub metadata_in_challenge: bool,
     /// A wrong resource in the metadata.
     pub resource: Option<String>,
@@ -85,7 +85,7 @@ pub struct OAuthServer {
 #[derive(Default)]
 struct State {
     manners: Manners,
-    /// Redirect addresses by client.
+    /// Redirect URLs by client.
     clients: HashMap<String, String>,
     /// The issued codes, each with the parameters of its authorization.
     codes: HashMap<String, HashMap<String, String>>,
@@ -114,13 +114,13 @@ impl OAuthServer {
         OAuthServer { server, state }
     }
 
-    /// Returns the address of the MCP server.
+    /// Returns the URL of the MCP server.
     #[must_use]
     pub fn mcp_url(&self) -> String {
         format!("{}{MCP_PATH}", self.server.url())
     }
 
-    /// Returns the address of the authorization server.
+    /// Returns the URL of the authorization server.
     #[must_use]
     pub fn issuer(&self) -> String {
         self.server.url()
@@ -145,7 +145,7 @@ impl OAuthServer {
         self.state.lock().refreshed
     }
 
-    /// Returns the faults of clients.
+    /// Returns the protocol errors of clients.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         self.state.lock().faults.clone()
@@ -169,7 +169,7 @@ impl OAuthServer {
     }
 }
 
-/// Opens an address like a browser that follows redirects. Returns the last address and the page.
+/// Opens a URL like a browser that follows redirects. Returns the last URL and the page.
 ///
 /// # Panics
 /// Panics if a server does not answer in HTTP.

@@ -412,7 +412,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn watches_that_are_made_and_taken_away_at_once_lose_no_event() {
+    fn concurrently_created_and_removed_watches_lose_no_event() {
         let place = tempfile::tempdir().unwrap();
         let folders: Vec<File> = (0..64)
             .map(|folder| place.path().join(folder.to_string()))
@@ -423,7 +423,7 @@ mod tests {
         let enter =
             |watcher: &FolderWatches, folder: &File| watcher.enter(folder.as_fd(), &Stamp::of_file(folder).unwrap());
         std::thread::scope(|threads| {
-            // Other indexes join and leave in the same directories; one index has no budget for watches.
+            // Other indexes join and leave in the same directories. One index may create no watches.
             for budget in [0, 64] {
                 let (queue, folders) = (&queue, &folders);
                 threads.spawn(move || {

@@ -268,15 +268,15 @@ impl TreeWatcher {
         Ok(())
     }
 
-    /// Handles a directory that is gone or was replaced. The new content is compared with the old; files with the same
-    /// name count as changed.
+    /// Handles a directory that was removed or replaced. The new content is compared with the old; files with the same
+    /// name are reported as changed.
     fn replace(&mut self, mut list: Vec<Change>) -> Vec<Change> {
         let before = Arc::clone(&self.scan);
         self.tree = None;
         self.stamps.clear();
         self.scan = Arc::default();
         if let Err(error) = self.reopen(&CancelToken::never()) {
-            // It may come back; until then everything in it is gone.
+            // The directory may be created again; until then everything in it is deleted.
             debug_assert!(error.code() != ErrorCode::Aborted);
             self.scanned = Instant::now();
         }

@@ -1,7 +1,8 @@
-//! Watches of real directories. Where the system announces nothing (a network file system), the tests of announcements end early.
+//! Tests of watchers on real directories. If the file system reports no events, as a network file system, tests of
+//! events end early.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +15,7 @@ use sinew_base::CancelToken;
 use sinew_pool::Pool;
 use sinew_watch::{Change, ChangeKind, TreeWatcher, WatchMode, WatchOptions, WatchQueue};
 
-/// The files below a directory with their contents; folders have none.
+/// Returns the files below a directory with their contents; directories have none.
 type Model = BTreeMap<String, Option<Vec<u8>>>;
 
 fn open(root: &Path, options: WatchOptions) -> TreeWatcher {
@@ -22,7 +23,7 @@ fn open(root: &Path, options: WatchOptions) -> TreeWatcher {
     TreeWatcher::open(root, options, queue, Pool::for_machine("test"), &CancelToken::never()).unwrap()
 }
 
-/// The paths below a directory, and whether they are folders.
+/// Returns the paths below a directory, and whether they are directories.
 fn list(root: &Path) -> Vec<(String, bool)> {
     let mut found = Vec::new();
     let mut open = vec![root.to_path_buf()];
@@ -48,7 +49,7 @@ fn text(path: &[u8]) -> String {
     String::from_utf8(path.to_vec()).unwrap()
 }
 
-/// Repeats a batch on a model, with the contents that the disk has.
+/// Applies a batch to a model, with the contents on disk.
 fn repeat(model: &mut Model, root: &Path, changes: &[Change]) {
     let load = |path: &str| {
         let path = root.join(path);
@@ -79,7 +80,7 @@ fn repeat(model: &mut Model, root: &Path, changes: &[Change]) {
     }
 }
 
-/// One random change below `root`. What is moved out goes to `outside`, and comes back from there.
+/// Makes one random change below `root`. Entries are moved out to `outside`, and back from there.
 fn mutate(root: &Path, outside: &Path, random: &mut Rng, number: usize) {
     let model = list(root);
     let paths: Vec<&String> = model.iter().map(|(path, _)| path).collect();
@@ -126,7 +127,7 @@ fn mutate(root: &Path, outside: &Path, random: &mut Rng, number: usize) {
 #[test]
 fn ten_thousand_random_changes_are_all_reported() {
     let mut random = Rng::with_seed(11);
-    // The tree is read after each change; memory is quicker than a disk.
+    // The tree is read after each change, which is faster in memory than on a disk.
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
     let (root, outside) = (place.path().join("root"), place.path().join("outside"));
@@ -151,7 +152,7 @@ fn ten_thousand_random_changes_are_all_reported() {
 }
 
 #[test]
-fn folders_beyond_the_limit_of_watches_are_scanned() {
+fn directories_beyond_the_watch_limit_are_scanned() {
     let mut random = Rng::with_seed(12);
     let place = tempfile::tempdir().unwrap();
     let (root, outside) = (place.path().join("root"), place.path().join("outside"));
@@ -162,7 +163,7 @@ fn folders_beyond_the_limit_of_watches_are_scanned() {
     assert_ne!(watcher.mode(), WatchMode::Events);
     let mut model = read(&root);
     for number in 0..300 {
-        // The time of a file tells of a change only if the clock has moved since: contents get longer instead.
+        // The time of a file only shows a change if the clock has advanced since, so the contents get longer instead.
         let path = root.join(format!("d{}/e{}/f", number % 20, random.usize(0..15) * 20 + number % 20));
         let old = fs::read(&path).unwrap_or_default();
         fs::write(path, [old, b"more".to_vec()].concat()).unwrap();
@@ -175,7 +176,7 @@ fn folders_beyond_the_limit_of_watches_are_scanned() {
     }
 }
 
-/// The batches of a thread that waits, until `done` says that enough was heard.
+/// Collects the batches of a waiting thread, until `done` returns true.
 fn collect(mut watcher: TreeWatcher, act: impl FnOnce(), done: impl Fn(&[Change]) -> bool) -> Vec<Change> {
     act();
     let mut all = Vec::new();
@@ -186,7 +187,7 @@ fn collect(mut watcher: TreeWatcher, act: impl FnOnce(), done: impl Fn(&[Change]
 }
 
 #[test]
-fn files_of_a_new_folder_are_reported_at_once() {
+fn files_of_a_new_directory_are_reported_at_once() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().to_path_buf();
     for number in 0..20 {
@@ -212,7 +213,7 @@ fn rows(changes: &[Change]) -> Vec<(ChangeKind, String, Option<String>)> {
 }
 
 #[test]
-fn renames_within_into_and_out_of_the_directory_are_told_apart() {
+fn distinguishes_renames_within_into_and_out_of_the_directory() {
     let place = tempfile::tempdir().unwrap();
     let (root, outside) = (place.path().join("root"), place.path().join("outside"));
     fs::create_dir_all(root.join("d")).unwrap();
@@ -250,7 +251,7 @@ fn renames_within_into_and_out_of_the_directory_are_told_apart() {
 }
 
 #[test]
-fn a_root_that_is_replaced_is_watched_again() {
+fn watches_a_replaced_root_again() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     fs::create_dir(&root).unwrap();
@@ -281,7 +282,7 @@ fn a_root_that_is_replaced_is_watched_again() {
 }
 
 #[test]
-fn ignored_folders_have_no_watch() {
+fn ignored_directories_have_no_watch() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path();
     fs::create_dir(root.join(".git")).unwrap();
@@ -315,7 +316,7 @@ fn ignored_folders_have_no_watch() {
 }
 
 #[test]
-fn events_that_the_system_dropped_are_reported_as_an_overflow() {
+fn reports_dropped_events_as_an_overflow() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path();
     let mut watcher = open(root, WatchOptions::default());
@@ -334,7 +335,7 @@ fn events_that_the_system_dropped_are_reported_as_an_overflow() {
 }
 
 #[test]
-fn watchers_of_one_queue_hear_of_each_change_and_end_alone() {
+fn watchers_of_one_queue_all_report_each_change_and_close_independently() {
     let place = tempfile::tempdir().unwrap();
     let queue = Arc::new(WatchQueue::default());
     let open = || {
@@ -361,7 +362,7 @@ fn watchers_of_one_queue_hear_of_each_change_and_end_alone() {
         let mut files = 0;
         for number in 0..50 {
             fs::write(place.path().join(number.to_string()), "x").unwrap();
-            // It reads what was queued for the others too.
+            // This watcher also reads the events that were queued for the others.
             files += one.poll().iter().filter(|change| change.kind == ChangeKind::Created).count();
         }
         assert_eq!(files, 50);
@@ -372,7 +373,7 @@ fn watchers_of_one_queue_hear_of_each_change_and_end_alone() {
 }
 
 #[test]
-fn names_that_are_not_utf8_are_reported_as_they_are() {
+fn reports_names_that_are_not_utf8_unchanged() {
     let place = tempfile::tempdir().unwrap();
     let mut watcher = open(place.path(), WatchOptions::default());
     fs::write(place.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9")), "x").unwrap();

@@ -1,4 +1,4 @@
-//! Tests that a restore keeps the files that others changed, and names them.
+//! Tests that a restore keeps the files that others changed, and lists them.
 
 use sinew_base::CancelToken;
 
@@ -26,7 +26,7 @@ fn check(work: &str, others: &str, expect_kept: &[(&str, &str)], holds: &str) {
 }
 
 #[test]
-fn what_somebody_changed_after_the_span_stays() {
+fn keeps_what_others_changed_after_the_span() {
     for (work, others, kept, holds) in [
         (
             "echo a >> f1; echo a >> f2",
@@ -61,7 +61,7 @@ fn what_somebody_changed_after_the_span_stays() {
 }
 
 #[test]
-fn a_change_between_two_spans_stays() {
+fn keeps_a_change_between_two_spans() {
     let project = Project::new();
     project.run("echo 1 > a; echo 1 > b");
     let checkpoints = project.open();
@@ -81,7 +81,7 @@ fn a_change_between_two_spans_stays() {
 }
 
 #[test]
-fn force_restores_what_was_kept_and_redo_brings_it_back() {
+fn force_restores_kept_files_and_redo_brings_them_back() {
     for force in [Force::All, Force::Paths(vec![b"a".to_vec()])] {
         let project = Project::new();
         project.run("echo 1 > a");
@@ -99,7 +99,7 @@ fn force_restores_what_was_kept_and_redo_brings_it_back() {
 }
 
 #[test]
-fn only_the_paths_that_were_named_are_restored() {
+fn restores_only_the_named_paths() {
     let project = Project::new();
     project.run("mkdir a ab; echo 1 > a/x; echo 1 > ab/x");
     let checkpoints = project.open();
@@ -126,7 +126,7 @@ fn an_undo_without_changes_does_nothing_and_has_no_redo() {
 }
 
 #[test]
-fn what_is_too_large_is_named_or_moved_into_the_store() {
+fn lists_files_that_are_too_large_or_moves_them_into_the_store() {
     let project = Project::with_limits(crate::Limits { file: 1_000, ..Default::default() });
     project.run("head -c 2000 /dev/urandom > old; head -c 2000 /dev/urandom > moved; echo 1 > a");
     let checkpoints = project.open();
@@ -143,7 +143,7 @@ fn what_is_too_large_is_named_or_moved_into_the_store() {
 }
 
 #[test]
-fn noted_paths_are_covered_at_the_cost_of_their_directories() {
+fn noted_paths_only_read_their_directories() {
     let project = Project::new();
     project.run("mkdir d; echo 1 > d/a; echo 1 > b");
     let checkpoints = project.open();
@@ -159,7 +159,7 @@ fn noted_paths_are_covered_at_the_cost_of_their_directories() {
 }
 
 #[test]
-fn a_directory_that_could_not_be_listed_is_no_proof_that_a_file_did_not_exist() {
+fn does_not_delete_files_of_a_directory_that_could_not_be_listed() {
     if rustix::process::geteuid().is_root() {
         println!("root may list every directory");
         return;
@@ -175,7 +175,7 @@ fn a_directory_that_could_not_be_listed_is_no_proof_that_a_file_did_not_exist() 
 }
 
 #[test]
-fn changes_are_told_apart() {
+fn classifies_changes() {
     let project = Project::new();
     project.run("mkdir d e; for i in a b c g h; do echo $i > $i; done; ln -s a l; mkdir k; echo x > f");
     let checkpoints = project.open();
@@ -206,7 +206,7 @@ fn changes_are_told_apart() {
 }
 
 #[test]
-fn where_not_all_can_be_kept_ignored_files_are_left_out_first() {
+fn leaves_out_ignored_files_first() {
     let project = Project::with_limits(crate::Limits { checkpoint: 3_000, ..Default::default() });
     project.run("git init -q; echo a-build > .gitignore; mkdir a-build; for i in 1 2 3; do head -c 900 /dev/urandom > a-build/$i; head -c 900 /dev/urandom > z$i; done");
     let checkpoints = project.open();

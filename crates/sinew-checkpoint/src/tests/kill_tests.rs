@@ -1,4 +1,5 @@
-//! Tests that a process killed at any point leaves every entry old or new, and that the next one continues.
+//! Tests that a process that is killed at any point leaves every entry either old or new, and that the next one
+//! continues.
 
 use std::process::{Command, Stdio};
 
@@ -33,7 +34,7 @@ fn child(project: &Project, action: &str, id: &str, spans: &str, point: u64) -> 
 fn assert_old_or_new(now: &Tree, old: &Tree, new: &Tree, point: u64) {
     let is_temporary = |path: &[u8]| path.starts_with(b".sinew-restore-");
     for (path, text) in now.iter().filter(|(path, text)| !is_temporary(path) && !text.starts_with("directory")) {
-        // The first path of a file differs while other paths are missing.
+        // The first path of a file changes while other paths are missing.
         let content = |text: &String| text.split(" of ").next().map(str::to_string);
         let known = [old.get(path), new.get(path)].into_iter().flatten().any(|known| content(known) == content(text));
         assert!(known, "point {point}: {}: {text}", String::from_utf8_lossy(path));
@@ -102,7 +103,7 @@ fn a_collection_can_be_killed_at_any_point() {
         let checkpoints = project.open();
         for round in 0..6 {
             project.run(&format!("head -c 1500 /dev/urandom > a; head -c 1500 /dev/urandom > b{round}"));
-            // The new checkpoint exceeds the limit, so that the collection in the child has something to do.
+            // The new checkpoint exceeds the limit, so that the collection in the child process removes something.
             let options = crate::OpenOptions { store: project.store(), ..Default::default() };
             take(&crate::Checkpoints::open(&project.root(), &options).unwrap());
         }

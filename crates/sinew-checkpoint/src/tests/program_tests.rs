@@ -2,7 +2,7 @@
 
 use super::{Project, difference, restore, span, take};
 
-/// Checks one row: the undo restores the tree before, and the redo the tree after.
+/// Checks one row: the undo must restore the tree before, and the redo the tree after.
 fn check(name: &str, setup: &str, work: &str) {
     let project = Project::new();
     project.run("mkdir -p src/deep docs; for i in 1 2 3 4 5; do printf 'line %s\\nsecond\\n' $i > src/f$i.txt; done; echo guide > docs/guide.md; echo deep > src/deep/d.txt");
@@ -26,7 +26,7 @@ fn check(name: &str, setup: &str, work: &str) {
 }
 
 #[test]
-fn what_programs_change_is_undone_and_redone() {
+fn undoes_and_redoes_what_programs_change() {
     let mapped = r#"python3 - <<'X'
 import mmap
 with open("src/f1.txt", "r+b") as f:
@@ -103,7 +103,7 @@ X"#;
 }
 
 #[test]
-fn nothing_below_a_repository_is_written() {
+fn writes_nothing_inside_the_data_of_a_repository() {
     let project = Project::new();
     project.run("git init -q -b main; echo a > a; git add a; git commit -qm 1; echo b > b; git add b");
     let checkpoints = project.open();
@@ -121,7 +121,7 @@ fn nothing_below_a_repository_is_written() {
 }
 
 #[test]
-fn a_repository_that_moved_is_named_with_the_command_that_moves_it_back() {
+fn lists_a_moved_repository_with_the_command_that_moves_it_back() {
     let project = Project::new();
     project.run("git init -q -b main; echo a > a; git add a; git commit -qm 1");
     let checkpoints = project.open();
@@ -143,10 +143,10 @@ fn a_repository_that_moved_is_named_with_the_command_that_moves_it_back() {
     }
 }
 
-/// Checks a tree whose old contents are in git. `is_copied` says whether the store may copy them nevertheless.
+/// Checks a tree whose old contents are in git. `is_copied` is true if the store may copy them anyway.
 fn check_git(name: &str, setup: &str, work: &str, is_copied: bool) {
     let project = Project::new();
-    // Large enough that git's objects are used.
+    // Large enough for git's objects to be used.
     project.run("git init -q -b main; for i in $(seq 40); do seq $((i * 1000)) $((i * 1000 + 30000)) > n$i; done; git add -A; git commit -qm 1");
     project.run(setup);
     let checkpoints = project.open();
@@ -165,7 +165,7 @@ fn check_git(name: &str, setup: &str, work: &str, is_copied: bool) {
 }
 
 #[test]
-fn what_git_holds_is_not_copied_and_outlives_git() {
+fn does_not_copy_contents_that_git_has_and_keeps_them_without_git() {
     let remove = "rm n1 n2 n3; echo x >> n4; rm -rf .git";
     for (name, setup, work, is_copied) in [
         ("loose", "", remove, false),

@@ -1,4 +1,4 @@
-//! Tests the store: limits, damaged files, several processes.
+//! Tests of the store: limits, damaged files, several processes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +25,7 @@ fn nothing_is_written_if_nothing_changed() {
 }
 
 #[test]
-fn a_store_inside_the_directory_is_refused_unless_it_is_skipped() {
+fn refuses_a_store_inside_the_directory_unless_it_is_skipped() {
     let project = Project::new();
     let store = project.root().join("a/store");
     let open = |skip| {
@@ -42,7 +42,7 @@ fn a_store_inside_the_directory_is_refused_unless_it_is_skipped() {
 }
 
 #[test]
-fn the_store_is_for_its_owner_alone() {
+fn only_the_owner_can_read_the_store() {
     let project = Project::new();
     project.run("echo secret > a");
     take(&project.open());
@@ -93,7 +93,7 @@ fn a_damaged_checkpoint_is_reported_and_never_applied_in_part() {
 }
 
 #[test]
-fn a_lost_content_is_named_and_the_rest_is_restored() {
+fn lists_lost_contents_and_restores_the_rest() {
     let project = Project::new();
     let checkpoints = project.open();
     take(&checkpoints);
@@ -109,7 +109,7 @@ fn a_lost_content_is_named_and_the_rest_is_restored() {
 }
 
 #[test]
-fn the_oldest_checkpoints_go_and_the_others_can_be_restored() {
+fn removes_the_oldest_checkpoints_and_keeps_the_others_restorable() {
     let limits = Limits { directory: 60_000, ..Limits::default() };
     let project = Project::with_limits(limits);
     let checkpoints = project.open();
@@ -130,7 +130,7 @@ fn the_oldest_checkpoints_go_and_the_others_can_be_restored() {
 }
 
 #[test]
-fn collections_free_what_they_say() {
+fn collections_report_the_freed_bytes() {
     let project = Project::with_limits(Limits { session: 30_000, ..Limits::default() });
     let checkpoints = project.open();
     for session in ["a", "b", "a", "b", "a", "b", "a"] {
@@ -146,7 +146,7 @@ fn collections_free_what_they_say() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_part_of_the_coverage() {
+fn an_unwritable_store_is_reported_in_the_coverage() {
     if rustix::process::geteuid().is_root() {
         println!("root may write everywhere");
         return;
@@ -195,7 +195,7 @@ fn a_cancelled_call_writes_nothing() {
 }
 
 #[test]
-fn a_store_that_was_deleted_begins_anew() {
+fn a_deleted_store_is_created_again() {
     let project = Project::new();
     project.run("echo 1 > a");
     let checkpoints = project.open();

@@ -1,5 +1,5 @@
-//! Tests stories from public bug reports: shell lines create a tree, an agent and others change it, parts are undone,
-//! and shell lines check the result.
+//! Tests the cases of public bug reports: shell lines create a tree, an agent and others change it, some of the changes
+//! are undone, and shell lines check the result.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -121,7 +121,7 @@ impl Story<'_> {
         }
         self.run(&turn["run"]);
         let end = self.take(CheckpointKind::End);
-        // A turn in parts has one span for each; the last part ends it.
+        // A turn in several parts has one span for each; the last part ends the turn.
         let parts = self.parts.entry(session.to_string()).or_default();
         parts.push((start, end));
         if turn["part"] != "start" {
@@ -261,7 +261,7 @@ impl Story<'_> {
 }
 
 #[test]
-fn stories_from_bug_reports_end_well() {
+fn handles_the_cases_of_public_bug_reports() {
     let Ok(text) = std::fs::read(STORIES) else {
         println!("{STORIES} is missing: no story is played");
         return;

@@ -91,7 +91,7 @@ impl Slots {
         if unique.is_empty() {
             unique = format!("call_{}_{}", self.calls, base36(timestamp.unsigned_abs()));
         }
-        // The count grows with each call, so the second attempt succeeds unless a server guesses the id.
+        // The number grows with each call, so the second attempt succeeds unless a server guesses the id.
         while !self.ids.insert(unique.clone()) {
             unique = format!("{unique}_{}", self.calls);
         }
@@ -122,7 +122,8 @@ impl Slots {
 }
 
 impl Slot {
-    /// Returns true if the arguments of a call are complete. Empty arguments are, once its server has ended the call.
+    /// Returns true if the arguments of a call are complete. Empty arguments are complete once the server has ended the
+    /// call.
     pub(super) fn is_whole(&self) -> bool {
         match &self.arguments {
             Some(arguments) => arguments.is_ok(),

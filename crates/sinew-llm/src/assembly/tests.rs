@@ -29,7 +29,7 @@ fn call(assembly: &mut Assembly, id: &str, arguments: &str) -> usize {
 }
 
 #[test]
-fn what_is_open_is_ended_before_the_end() {
+fn open_blocks_are_closed_before_the_end() {
     let mut assembly = Assembly::new(&request());
     assembly.run(Kind::Thinking, "hm");
     assembly.run(Kind::Text, "a");
@@ -42,7 +42,7 @@ fn what_is_open_is_ended_before_the_end() {
 }
 
 #[test]
-fn a_whole_call_makes_the_reason_tool_use() {
+fn a_complete_call_sets_the_reason_to_tool_use() {
     for (said, whole, arguments) in [
         (StopReason::Stop, StopReason::ToolUse, "{}"),
         (StopReason::ToolUse, StopReason::ToolUse, ""),
@@ -58,7 +58,7 @@ fn a_whole_call_makes_the_reason_tool_use() {
 }
 
 #[test]
-fn broken_arguments_are_marked_in_a_whole_answer_and_dropped_from_a_cut_one() {
+fn invalid_arguments_are_marked_in_complete_answers_and_dropped_from_incomplete_ones() {
     let broken = || {
         let mut assembly = Assembly::new(&request());
         call(&mut assembly, "good", "{\"a\":1}");
@@ -83,7 +83,7 @@ fn broken_arguments_are_marked_in_a_whole_answer_and_dropped_from_a_cut_one() {
 }
 
 #[test]
-fn ids_are_made_and_kept_apart() {
+fn generates_missing_ids_and_changes_duplicate_ones() {
     let mut assembly = Assembly::new(&request());
     for id in ["x", "x", "", "", "x"] {
         call(&mut assembly, id, "{}");
@@ -94,7 +94,7 @@ fn ids_are_made_and_kept_apart() {
 }
 
 #[test]
-fn an_answer_that_has_no_room_is_an_overflow() {
+fn an_answer_that_exceeds_the_window_is_an_overflow() {
     let mut assembly = Assembly::new(&request());
     assembly.usage = Usage { input: 500, cache_read: 490, ..Usage::default() };
     let (_, message) = play(assembly.finish(StopReason::Length));
@@ -102,7 +102,7 @@ fn an_answer_that_has_no_room_is_an_overflow() {
 }
 
 #[test]
-fn two_hundred_calls_and_ten_megabytes_are_no_trouble() {
+fn assembles_two_hundred_calls_and_ten_megabytes() {
     let mut assembly = Assembly::new(&request());
     for number in 0..200 {
         call(&mut assembly, &format!("c{number}"), "{\"path\":\".\"}");
@@ -121,7 +121,7 @@ fn two_hundred_calls_and_ten_megabytes_are_no_trouble() {
 }
 
 #[test]
-fn ten_thousand_calls_between_texts_are_each_looked_at_a_few_times() {
+fn accesses_each_of_ten_thousand_calls_a_few_times() {
     const CALLS: usize = 10_000;
     let begun = LOOKS.with(std::cell::Cell::get);
     let mut assembly = Assembly::new(&request());
@@ -139,7 +139,7 @@ fn ten_thousand_calls_between_texts_are_each_looked_at_a_few_times() {
 }
 
 #[test]
-fn blocks_without_end_meet_a_limit() {
+fn limits_the_number_of_blocks() {
     let mut assembly = Assembly::new(&request());
     let count = (0..).find(|_| {
         assembly.begin(Kind::Text);
@@ -150,7 +150,7 @@ fn blocks_without_end_meet_a_limit() {
 }
 
 #[test]
-fn arguments_in_small_pieces_are_read_once() {
+fn parses_arguments_in_small_pieces_once() {
     use crate::partial_json::tests::PARSED;
     let mut assembly = Assembly::new(&request());
     let mut partial = Partial::default();

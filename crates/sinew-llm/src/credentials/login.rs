@@ -23,14 +23,14 @@ pub enum LoginKind {
     Device,
 }
 
-/// Returns how to log in at `provider`; `None` if its `oauth` block is missing or contains neither address.
+/// Returns how to log in at `provider`; `None` if its `oauth` block is missing or contains neither URL.
 #[must_use]
 pub fn login_kind(provider: &ProviderEntry) -> Option<LoginKind> {
     let has = |key: &str| super::token::setting(provider, key).is_ok();
     if has("authorizeUrl") { Some(LoginKind::Browser) } else { has("deviceUrl").then_some(LoginKind::Device) }
 }
 
-/// Returns the `scopes` of the block, separated by blanks; empty if there are none.
+/// Returns the `scopes` of the block, separated by spaces; empty if there are none.
 fn scopes(provider: &ProviderEntry) -> String {
     let list = provider.oauth.as_ref().and_then(|oauth| oauth.get("scopes")?.as_array());
     let words: Vec<&str> = list.into_iter().flatten().filter_map(serde_json::Value::as_str).collect();

@@ -22,7 +22,7 @@ fn provider(api_key: Option<&str>) -> ProviderEntry {
 }
 
 #[tokio::test]
-async fn the_first_source_that_has_a_key_wins() {
+async fn uses_the_first_source_with_a_key() {
     let file = r#"{"anthropic": {"type": "api_key", "key": "stored"}}"#;
     let login = r#"{"anthropic": {"type": "oauth", "access": "token", "refresh": "r", "expires": 1800000000000}}"#;
     let env = &[("ANTHROPIC_API_KEY", "variable"), ("OTHER", "named")];
@@ -53,7 +53,7 @@ async fn the_first_source_that_has_a_key_wins() {
 }
 
 #[tokio::test]
-async fn a_missing_key_and_a_failing_command_name_the_entry() {
+async fn missing_keys_and_failing_commands_name_the_entry() {
     let none = credentials(&[("ANTHROPIC_API_KEY", " ")], "{}", None);
     assert!(!none.has(&provider(None)));
     for (api_key, text) in [
@@ -69,7 +69,7 @@ async fn a_missing_key_and_a_failing_command_name_the_entry() {
 }
 
 #[tokio::test]
-async fn a_login_ends_before_its_time() {
+async fn a_login_is_treated_as_expired_early() {
     let file = format!(r#"{{"anthropic": {{"type": "oauth", "access": "token", "expires": {}}}}}"#, NOW + 60_000);
     let error = credentials(&[], &file, None).resolve(&provider(None), "s", NOW).await.unwrap_err();
     assert_eq!(
@@ -79,7 +79,7 @@ async fn a_login_ends_before_its_time() {
 }
 
 #[tokio::test]
-async fn several_keys_take_turns() {
+async fn rotates_several_keys() {
     let file = r#"{"anthropic": [{"type": "api_key", "key": "a"}, {"type": "api_key", "key": "b"}]}"#;
     let credentials = credentials(&[], file, None);
     let provider = provider(None);
@@ -110,14 +110,14 @@ async fn several_keys_take_turns() {
 }
 
 #[tokio::test]
-async fn the_only_credential_is_always_tried() {
+async fn the_only_credential_is_never_paused() {
     let only = credentials(&[], r#"{"anthropic": {"type": "api_key", "key": "a"}}"#, None);
     assert_eq!(only.pause("anthropic", 0, None, NOW), (NOW + 300_000, false));
     assert_eq!(only.resolve(&provider(None), "s", NOW).await.unwrap().index, 0);
 }
 
 #[tokio::test]
-async fn a_key_comes_before_a_login_and_a_login_steps_in() {
+async fn prefers_a_key_and_falls_back_to_a_login() {
     let file = r#"{"anthropic": [{"type": "oauth", "access": "token", "expires": 1800000000000},
         {"type": "passkey"}, {"type": "api_key", "key": "k"}]}"#;
     let both = credentials(&[], file, None);
@@ -128,7 +128,7 @@ async fn a_key_comes_before_a_login_and_a_login_steps_in() {
 }
 
 #[tokio::test]
-async fn a_command_runs_once_when_it_answers_and_again_when_it_failed() {
+async fn caches_successful_commands_and_repeats_failed_ones() {
     let runs = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&runs);
     let runner: CommandRunner = Arc::new(move |_| {
@@ -147,7 +147,7 @@ async fn a_command_runs_once_when_it_answers_and_again_when_it_failed() {
 }
 
 #[test]
-fn the_file_is_private_and_keeps_what_it_does_not_know() {
+fn the_file_is_private_and_preserves_unknown_entries() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("auth.json");
     assert_eq!(AuthFile::load(&path).unwrap(), AuthFile::default());
@@ -192,7 +192,7 @@ fn the_file_is_private_and_keeps_what_it_does_not_know() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_login_that_runs_out_is_renewed_once() {
+async fn refreshes_an_expiring_login_once() {
     use sinew_testkit::provider::{Reply, Server};
     let server = Server::start(|request| {
         let body = String::from_utf8_lossy(&request.body).into_owned();

@@ -27,7 +27,7 @@ pub(super) fn setting<'a>(provider: &'a ProviderEntry, key: &str) -> Result<&'a 
     })
 }
 
-/// Returns an address of the provider's `oauth` block.
+/// Returns a URL of the provider's `oauth` block.
 ///
 /// # Errors
 /// Returns the errors of [`setting`], and an error if the value is not a URL.

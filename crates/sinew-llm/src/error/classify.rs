@@ -14,7 +14,7 @@ pub(crate) struct RequestContext<'a> {
     pub(crate) provider: &'a str,
     /// The model's id.
     pub(crate) model: &'a str,
-    /// The address of the request.
+    /// The URL of the request.
     pub(crate) base_url: &'a str,
     /// Secrets that must be hidden.
     pub(crate) secrets: Vec<&'a str>,

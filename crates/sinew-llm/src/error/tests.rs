@@ -27,7 +27,7 @@ fn check(status: u16, body: &str, kind: ErrorKind, retryable: bool) {
 }
 
 #[test]
-fn every_row_of_the_table_follows_from_status_and_body() {
+fn classifies_errors_by_status_and_body() {
     use ErrorKind::*;
     check(401, r#"{"error":{"message":"no"}}"#, Auth, false);
     check(403, "", Permission, false);
@@ -59,7 +59,7 @@ fn every_row_of_the_table_follows_from_status_and_body() {
 }
 
 #[test]
-fn every_recorded_overflow_is_known_as_one() {
+fn recognizes_every_recorded_overflow() {
     for recorded in RECORDED {
         let info = match recorded.body.split_once("data: ") {
             Some((_, data)) => from_stream(&context(), &serde_json::from_str(data).unwrap()),
@@ -73,7 +73,7 @@ fn every_recorded_overflow_is_known_as_one() {
 }
 
 #[test]
-fn words_about_lengths_and_tokens_are_not_all_overflows() {
+fn other_messages_about_lengths_and_tokens_are_not_overflows() {
     use ErrorKind::*;
     check(400, r#"{"error":{"message":"tools.0.name exceeds the maximum length of 64"}}"#, InvalidRequest, false);
     check(400, r#"{"error":{"message":"max_tokens is above the model's output limit"}}"#, InvalidRequest, false);
@@ -86,7 +86,7 @@ fn words_about_lengths_and_tokens_are_not_all_overflows() {
 }
 
 #[test]
-fn errors_inside_a_stream_are_told_apart_by_their_type() {
+fn classifies_errors_inside_a_stream_by_their_type() {
     let kind = |json: serde_json::Value| from_stream(&context(), &json).kind;
     assert_eq!(
         kind(serde_json::json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})),
@@ -108,7 +108,7 @@ fn waits(name: &'static str, value: &str, ms: Option<u64>) {
 }
 
 #[test]
-fn a_server_can_say_how_long_to_wait_in_many_ways() {
+fn parses_every_form_of_retry_delay() {
     waits("retry-after", "7", Some(7000));
     waits("retry-after", "1.5", Some(1500));
     waits("retry-after-ms", "250", Some(250));
@@ -124,7 +124,7 @@ fn a_server_can_say_how_long_to_wait_in_many_ways() {
 }
 
 #[test]
-fn the_text_names_provider_status_wait_and_request() {
+fn the_message_names_provider_status_wait_and_request() {
     let headers = headers(&[("retry-after", "7"), ("request-id", "req_1")]);
     let info = from_response(&context(), 429, &headers, r#"{"error":{"message":"slow down"}}"#, NOW);
     assert_eq!(info.message, "acme: slow down (HTTP 429, retry after 7s, request req_1)");
@@ -145,7 +145,7 @@ fn the_text_names_provider_status_wait_and_request() {
 }
 
 #[test]
-fn bodies_are_cut_and_hold_no_key() {
+fn bodies_are_cut_and_contain_no_key() {
     let body = format!("bad key topsecretkey, sk-proj-abcdefghijkl and Bearer abcdefghijkl {}", "x".repeat(5000));
     let info = from_response(&context(), 401, &HeaderMap::new(), &body, NOW);
     assert!(info.message.starts_with("acme: bad key ***, *** and Bearer *** xxx"), "{}", info.message);
@@ -153,7 +153,7 @@ fn bodies_are_cut_and_hold_no_key() {
 }
 
 #[test]
-fn words_that_only_look_like_keys_stay() {
+fn keeps_words_that_only_look_like_keys() {
     assert_eq!(mask("task-force sk-1 the sky", &["abc"]), "task-force sk-1 the sky");
     check_mask("no key=\"a b+c/d\" in a%20b%2Bc%2Fd or a+b%2bc%2fd", &["a b+c/d"], "no key=\"***\" in *** or ***");
     check_mask("POST https://h/v1?alt=sse&key=0123456789abc: 400", &[], "POST https://h/v1?alt=sse&key=***: 400");
@@ -174,7 +174,7 @@ fn check_mask(text: &str, secrets: &[&str], expect: &str) {
 }
 
 #[test]
-fn a_key_that_a_server_echoes_is_shown_nowhere() {
+fn masks_a_key_that_a_server_echoes() {
     let key = "top/secret+key";
     let context = RequestContext { secrets: vec![key], base_url: "https://me:topsecretword@h/v1", ..context() };
     let encoded: String = url::form_urlencoded::byte_serialize(key.as_bytes()).collect();
@@ -193,7 +193,7 @@ fn a_key_that_a_server_echoes_is_shown_nowhere() {
 }
 
 #[test]
-fn a_reset_counts_only_where_nothing_is_left() {
+fn uses_a_reset_time_only_if_nothing_remains() {
     let wait = |status: u16, pairs: &[(&'static str, &str)]| {
         from_response(&context(), status, &headers(pairs), "", NOW).retry_after_ms
     };

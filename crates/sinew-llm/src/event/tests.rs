@@ -13,7 +13,7 @@ fn scripted(events: Vec<StreamEvent>) -> EventStream {
 }
 
 #[tokio::test]
-async fn the_partial_message_is_that_of_the_event_just_read() {
+async fn the_partial_message_matches_the_last_event() {
     let events = vec![
         StreamEvent::Start,
         StreamEvent::TextStart { content_index: 0 },
@@ -31,7 +31,7 @@ async fn the_partial_message_is_that_of_the_event_just_read() {
 }
 
 #[tokio::test]
-async fn a_provider_that_stops_early_ends_in_an_error_that_keeps_the_text() {
+async fn an_early_end_is_an_error_that_keeps_the_text() {
     let mut stream = scripted(vec![StreamEvent::Start, StreamEvent::TextStart { content_index: 0 }, text(0, "half")]);
     let mut last = None;
     while let Some(event) = stream.next().await {
@@ -44,7 +44,7 @@ async fn a_provider_that_stops_early_ends_in_an_error_that_keeps_the_text() {
 }
 
 #[tokio::test]
-async fn a_panic_of_a_provider_is_an_error() {
+async fn a_panic_in_a_provider_is_an_error() {
     let stream = EventStream::run(AssistantMessage::default(), |sender| async move {
         sender.send(StreamEvent::Start).await;
         panic!("on purpose");
@@ -54,7 +54,7 @@ async fn a_panic_of_a_provider_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_provider_runs_no_further_ahead_than_the_channel_holds() {
+async fn a_provider_waits_when_the_channel_is_full() {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     let sent = Arc::new(AtomicUsize::new(0));
@@ -72,7 +72,7 @@ async fn a_provider_runs_no_further_ahead_than_the_channel_holds() {
 }
 
 #[test]
-fn only_deltas_of_one_kind_and_block_merge() {
+fn merges_only_deltas_of_one_kind_and_block() {
     let mut event = text(1, "a");
     assert_eq!(event.merge(text(1, "b")), Ok(()));
     assert_eq!(event.delta(), Some("ab"));
@@ -82,7 +82,7 @@ fn only_deltas_of_one_kind_and_block_merge() {
 }
 
 #[test]
-fn json_mode_shows_the_partial_message_and_the_whole_content_at_the_end() {
+fn json_events_contain_the_partial_message_and_the_complete_content_at_the_end() {
     let mut partial = Partial::new(AssistantMessage { model: "m".into(), ..AssistantMessage::default() });
     let events = [
         StreamEvent::ToolCallStart { content_index: 0, id: "c".into(), name: "ls".into() },
@@ -102,7 +102,7 @@ fn json_mode_shows_the_partial_message_and_the_whole_content_at_the_end() {
 }
 
 #[test]
-fn arguments_that_come_slowly_are_read_in_linear_time() {
+fn parses_slowly_arriving_arguments_in_linear_time() {
     let text = json!({"content": "x".repeat(300_000), "path": "a"}).to_string();
     let mut partial = Partial::new(AssistantMessage::default());
     partial.apply(&StreamEvent::ToolCallStart { content_index: 0, id: "c".into(), name: "write".into() });
@@ -120,7 +120,7 @@ fn arguments_that_come_slowly_are_read_in_linear_time() {
         looks += 1;
     }
     assert!(looks > 500 && read() - before < 10 * text.len(), "{} bytes were read", read() - before);
-    // Earlier values stay until the end, which is exact.
+    // Earlier values stay until the end of the call, whose value is exact.
     let arguments_at_end = partial_json::parse_strict(&text).unwrap();
     let call = ToolCall { id: "c".into(), arguments: arguments_at_end.clone(), ..ToolCall::default() };
     partial.apply(&StreamEvent::ToolCallEnd { content_index: 0, tool_call: Box::new(call) });

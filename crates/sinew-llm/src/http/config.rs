@@ -17,7 +17,7 @@ pub type AddressFilter = Arc<dyn Fn(&str, IpAddr) -> Result<(), String> + Send +
 pub struct Exchange<'a> {
     /// The method, such as `GET` or `POST`.
     pub method: &'a http::Method,
-    /// The address without its query, which may contain secrets.
+    /// The URL without its query, which may contain secrets.
     pub place: &'a str,
     /// The status of the answer.
     pub outcome: Result<u16, &'a HttpError>,
@@ -67,7 +67,7 @@ impl Default for HttpConfig {
 
 impl fmt::Debug for HttpConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Proxy addresses may contain passwords.
+        // Proxy URLs may contain passwords.
         f.debug_struct("HttpConfig")
             .field("connect_timeout", &self.connect_timeout)
             .field("idle_timeout", &self.idle_timeout)

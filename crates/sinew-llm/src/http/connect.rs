@@ -13,14 +13,15 @@ use super::connection::{Io, Route};
 use super::error::{HttpError, HttpErrorKind, without_number};
 use super::{HttpClient, proxy, tls};
 
-/// How long one address is tried before the next one is tried concurrently.
+/// How long to wait for one address before the next one is tried as well.
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 
 /// The maximum size of a proxy's answer to CONNECT.
 const CONNECT_ANSWER_LIMIT: usize = 16 * 1024;
 
-/// The maximum time for which sent bytes may stay unacknowledged, in ms. A network that lost a kept connection (after
-/// suspend, or a restarted router) does not answer at all, and would otherwise be waited for like a slow model.
+/// The maximum time for which sent bytes may stay unacknowledged, in ms. If the network drops a kept connection (after
+/// suspend, or when a router restarts), nothing is received at all, and the client would otherwise wait as it does for
+/// a slow model.
 #[cfg(target_os = "linux")]
 const UNACKNOWLEDGED_LIMIT: u32 = 30_000;
 

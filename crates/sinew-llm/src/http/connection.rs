@@ -26,7 +26,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 /// A connection that is ready for a request.
 pub(crate) struct Route {
     pub(crate) io: Box<dyn Io>,
-    /// True if the request line contains the whole address, as a plain proxy requires.
+    /// True if the request line contains the whole URL, as a plain proxy requires.
     pub(crate) absolute: bool,
     /// `Proxy-Authorization` for a plain proxy; `None` without one.
     pub(crate) proxy_auth: Option<HeaderValue>,
@@ -92,7 +92,7 @@ impl Activity {
         let Some(limit) = self.limit else {
             return Ok(future.await);
         };
-        // The reader may have been busy elsewhere, so the wait begins now.
+        // The reader may have been busy elsewhere, so the time limit starts now.
         self.touch();
         let mut future = pin!(future);
         loop {

@@ -16,7 +16,7 @@ pub struct HttpError {
 /// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpErrorKind {
-    /// The request could not be created: an invalid address, header or proxy.
+    /// The request could not be created: an invalid URL, header or proxy.
     Request,
     /// The name did not resolve, or the connection was refused, reset, or ended prematurely.
     Network,

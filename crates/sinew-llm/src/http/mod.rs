@@ -208,7 +208,7 @@ fn head(
     let target = if route.absolute {
         let mut url = url.clone();
         url.set_fragment(None);
-        // Neither fails for an address with a host.
+        // Neither fails for a URL with a host.
         let _ = (url.set_username(""), url.set_password(None));
         url.to_string()
     } else {

@@ -28,7 +28,7 @@ const PER_PLACE: usize = 8;
 pub(super) struct Endpoint {
     /// `https://host:port`.
     origin: String,
-    /// The proxy's address including the user; `None` without a proxy.
+    /// The URL of the proxy including the user; `None` without a proxy.
     proxy: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Pool(Arc<Shared>);
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Proxy addresses may contain passwords.
+        // Proxy URLs may contain passwords.
         f.debug_struct("Pool").finish_non_exhaustive()
     }
 }

@@ -11,9 +11,9 @@ use super::error::{HttpError, HttpErrorKind};
 /// The values of the usual environment variables, read by the caller. Addresses without a scheme mean `http`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
-    /// `HTTP_PROXY`: for `http` addresses.
+    /// `HTTP_PROXY`: for `http` URLs.
     pub http: Option<String>,
-    /// `HTTPS_PROXY`: for `https` addresses.
+    /// `HTTPS_PROXY`: for `https` URLs.
     pub https: Option<String>,
     /// `ALL_PROXY`: if the other two are not set.
     pub all: Option<String>,
@@ -24,7 +24,7 @@ pub struct Proxies {
 
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The addresses may contain passwords.
+        // The URLs may contain passwords.
         let set = |value: &Option<String>| value.as_ref().map(|_| "…");
         f.debug_struct("Proxies")
             .field("http", &set(&self.http))
@@ -39,7 +39,7 @@ impl Proxies {
     /// Returns the proxy for `url`; `None` for a direct connection. This machine is always contacted directly.
     ///
     /// # Errors
-    /// Returns an error if the value for this kind of address is not the address of an HTTP proxy.
+    /// Returns an error if the value for this scheme is not the URL of an HTTP proxy.
     pub fn for_url(&self, url: &Url) -> Result<Option<Url>, HttpError> {
         let own = if url.scheme() == "https" { &self.https } else { &self.http };
         let value = [own, &self.all].into_iter().flatten().map(|value| value.trim()).find(|value| !value.is_empty());
@@ -69,7 +69,7 @@ impl Proxies {
     }
 
     /// Returns the entries of `NO_PROXY` that apply to the port of `url`, in the form of the matcher, which supports no
-    /// ports, no blanks between entries and no star before a name.
+    /// ports, no spaces between entries and no star before a name.
     fn entries_for(&self, url: &Url) -> Vec<&str> {
         let entries = self.none.as_deref().unwrap_or_default().split([',', ' ']);
         let without_port = |entry| match str::rsplit_once(entry, ':') {
@@ -89,7 +89,7 @@ impl Proxies {
     }
 }
 
-/// Returns the value of `Proxy-Authorization` for a proxy with a user in its address; `None` without one.
+/// Returns the value of `Proxy-Authorization` for a proxy with a user in its URL; `None` without one.
 pub(super) fn authorization(proxy: &Url) -> Option<HeaderValue> {
     let matcher = Matcher::builder().all(proxy.as_str()).build();
     matcher.intercept(&Uri::from_static("http://any"))?.basic_auth().cloned()
@@ -99,7 +99,7 @@ fn refuse(cause: String) -> HttpError {
     HttpError::new(HttpErrorKind::Request, format!("read the proxy setting: {cause}"))
 }
 
-/// Returns true if an address refers to this machine.
+/// Returns true if the host of a URL is this machine.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {

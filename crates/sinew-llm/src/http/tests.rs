@@ -44,7 +44,7 @@ async fn any_byte_resets_the_idle_timer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_as_a_timeout() {
+async fn silence_is_a_timeout() {
     for script in [vec![(&b""[..], 1000)], vec![(HEAD, 1000)], vec![(HEAD, 0), (b"1\r\nx\r\n", 301), (b"0\r\n\r\n", 0)]]
     {
         let error = play(script).await.unwrap_err();
@@ -53,7 +53,7 @@ async fn silence_ends_as_a_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_early_end_and_nonsense_are_told_apart() {
+async fn distinguishes_an_early_end_from_invalid_data() {
     let cases: [(&'static [u8], HttpErrorKind); 5] = [
         (b"", HttpErrorKind::Network),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", HttpErrorKind::Network),
@@ -79,7 +79,7 @@ async fn answered(head: &'static [u8]) -> (HttpResponse, DuplexStream) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_is_read_as_far_as_asked() {
+async fn reads_a_body_up_to_the_limit() {
     let (mut answer, _far) = answered(b"HTTP/1.1 200 OK\r\n\r\nabcdef").await;
     assert_eq!(answer.body.read_limited(3).await.unwrap(), (b"abc".to_vec(), true));
 }
@@ -92,7 +92,7 @@ async fn dropping_the_body_closes_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_names_its_host_and_no_error_names_a_key() {
+async fn requests_contain_their_host_and_errors_contain_no_key() {
     let (route, mut far) = wire();
     let sent = tokio::spawn(async move {
         exchange(&HttpConfig::default(), route, request("http://user:pw@h:81/a?b=c#d"), None).await
@@ -124,7 +124,7 @@ fn check_proxy(none: &str, url: &str, expect: Option<&str>) {
 }
 
 #[test]
-fn a_proxy_is_chosen_by_scheme_and_left_out_by_host() {
+fn chooses_the_proxy_by_scheme_and_skips_it_by_host() {
     check_proxy("", "http://a.test/", Some("plain.test"));
     check_proxy("", "https://a.test/", Some("secure.test"));
     check_proxy("", "http://127.0.0.1:11434/", None);
@@ -154,7 +154,7 @@ fn a_proxy_is_chosen_by_scheme_and_left_out_by_host() {
 }
 
 #[test]
-fn a_proxy_that_cannot_be_used_is_an_error_without_its_password() {
+fn an_unusable_proxy_is_an_error_without_its_password() {
     for value in ["socks5://u:hidden@h:1", "http://u:hidden@"] {
         let proxies = Proxies { all: Some(value.into()), ..Proxies::default() };
         let error = proxies.for_url(&Url::parse("http://a.test").unwrap()).unwrap_err();
@@ -188,7 +188,7 @@ fn through(port: u16) -> HttpClient {
 }
 
 #[tokio::test]
-async fn a_plain_proxy_gets_the_whole_address_and_its_own_password() {
+async fn a_plain_proxy_receives_the_full_url_and_its_password() {
     let (port, seen) = listen(b"HTTP/1.1 204 No Content\r\n\r\n").await;
     let answer = through(port).send(request("http://far.test:8080/x?y")).await.unwrap();
     assert_eq!(answer.status, 204);
@@ -198,7 +198,7 @@ async fn a_plain_proxy_gets_the_whole_address_and_its_own_password() {
 }
 
 #[tokio::test]
-async fn a_secure_address_goes_through_a_tunnel() {
+async fn https_uses_a_tunnel() {
     let cases: [(&[u8], HttpErrorKind, &str); 2] = [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", HttpErrorKind::Request, "it wants another user"),
         (b"HTTP/1.1 503 Busy\r\n\r\n", HttpErrorKind::Network, "it answered \"HTTP/1.1 503 Busy\""),
@@ -215,7 +215,7 @@ async fn a_secure_address_goes_through_a_tunnel() {
 }
 
 #[tokio::test]
-async fn the_filter_sees_the_address_that_is_connected_to() {
+async fn the_filter_receives_the_address_of_the_connection() {
     let filter: AddressFilter =
         Arc::new(|host, ip| if ip.is_loopback() { Err(format!("Refused: {host} resolves to {ip}")) } else { Ok(()) });
     let client = HttpClient::new(HttpConfig { address_filter: Some(filter), ..HttpConfig::default() });
@@ -232,7 +232,7 @@ async fn the_filter_sees_the_address_that_is_connected_to() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_names_the_host() {
+async fn the_error_of_a_refused_connection_names_the_host() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
@@ -241,7 +241,7 @@ async fn a_refused_connection_names_the_host() {
 }
 
 #[tokio::test]
-async fn what_is_no_tls_is_a_network_error() {
+async fn an_invalid_tls_answer_is_a_network_error() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -268,7 +268,7 @@ fn gzip(plain: &[&str]) -> Vec<Vec<u8>> {
 const GZIP_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
 
 #[tokio::test]
-async fn a_compressed_piece_does_not_wait_for_the_next() {
+async fn decompresses_each_chunk_without_waiting_for_the_next() {
     let (mut answer, mut far) = answered(GZIP_HEAD).await;
     let pieces = gzip(&["one", "two"]);
     for (piece, plain) in pieces.iter().zip(["one", "two"]) {
@@ -288,7 +288,7 @@ async fn a_compressed_piece_does_not_wait_for_the_next() {
 }
 
 #[tokio::test]
-async fn a_compressed_answer_that_is_cut_or_broken_fails() {
+async fn a_truncated_or_damaged_compressed_answer_fails() {
     let whole = gzip(&["some text"]).concat();
     for (bytes, kind) in [
         (whole[..whole.len() - 3].to_vec(), Some(HttpErrorKind::Network)),
@@ -305,7 +305,7 @@ async fn a_compressed_answer_that_is_cut_or_broken_fails() {
 }
 
 #[tokio::test]
-async fn a_small_body_that_grows_large_stops_at_the_limit() {
+async fn limits_the_decompressed_size() {
     let zeros = "\0".repeat(1 << 20);
     let bomb = gzip(&[zeros.as_str(); 64]).concat();
     let (mut answer, mut far) = answered(GZIP_HEAD).await;
@@ -317,7 +317,7 @@ async fn a_small_body_that_grows_large_stops_at_the_limit() {
 }
 
 #[tokio::test]
-async fn an_encoding_that_was_not_asked_for_is_refused() {
+async fn rejects_an_encoding_that_was_not_requested() {
     let (route, mut far) = wire();
     let sent = tokio::spawn(async move { exchange(&HttpConfig::default(), route, request("http://h/"), None).await });
     let mut seen = vec![0; 4096];
@@ -330,7 +330,7 @@ async fn an_encoding_that_was_not_asked_for_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_network_that_forgot_a_connection_is_noticed_within_half_a_minute() {
+async fn detects_a_lost_connection_within_half_a_minute() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let stream = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     connect::tune(&stream);

@@ -12,7 +12,7 @@ fn check(stored: Value) {
 }
 
 #[test]
-fn every_role_keeps_its_shape() {
+fn every_role_round_trips() {
     let usage = json!({"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10,
         "cost": {"input": 0.1, "output": 0.2, "cacheRead": 0.0, "cacheWrite": 0.0, "total": 0.3}});
     check(json!({"role": "user", "content": "hi", "timestamp": 1}));
@@ -42,12 +42,12 @@ fn every_role_keeps_its_shape() {
 }
 
 #[test]
-fn a_block_of_a_newer_writer_is_kept() {
+fn preserves_unknown_blocks() {
     check(json!({"role": "user", "content": [{"type": "hologram", "depth": 3}], "timestamp": 1}));
 }
 
 #[test]
-fn the_reason_why_arguments_are_broken_is_not_stored() {
+fn does_not_store_why_arguments_are_invalid() {
     let call = ToolCall { id: "c".into(), invalid_arguments: Some("eof".into()), ..ToolCall::default() };
     assert_eq!(serde_json::to_value(&call).unwrap(), json!({"id": "c", "name": "", "arguments": null}));
 }

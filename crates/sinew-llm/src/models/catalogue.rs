@@ -9,7 +9,7 @@ pub(super) struct ProviderRow {
     /// Environment variables that may contain the key, in order. A name that ends in `OAUTH_TOKEN` contains a bearer
     /// token.
     pub(super) env: &'static [&'static str],
-    /// The variable with an alternative address, as the provider's own programs use it; `None` without one.
+    /// The variable with an alternative base URL, as the provider's own programs use it; `None` without one.
     pub(super) base_env: Option<&'static str>,
     /// True for a local server, whose key is optional.
     pub(super) local: bool,
@@ -77,8 +77,8 @@ pub(super) const PROVIDERS: &[ProviderRow] = &[
     local("litellm", "http://127.0.0.1:4000/v1", &["LITELLM_API_KEY"]),
 ];
 
-/// Returns the address in an environment variable. OpenAI's and OpenRouter's include the version, Google's does not, as
-/// in their own programs; Anthropic's may.
+/// Returns the base URL in an environment variable. OpenAI's and OpenRouter's include the version, Google's does not,
+/// as in their own programs; Anthropic's may.
 pub(super) fn base_url(row: &ProviderRow, value: &str) -> String {
     let base = value.trim().trim_end_matches('/');
     let base = if base.contains("://") { base.to_string() } else { format!("https://{base}") };
@@ -89,7 +89,7 @@ pub(super) fn base_url(row: &ProviderRow, value: &str) -> String {
     }
 }
 
-/// Parses Ollama's own variable: a host, a port, both, or an address. The wildcard address is replaced by the address
+/// Parses Ollama's own variable: a host, a port, both, or a URL. The wildcard address is replaced by the address
 /// of this machine.
 pub(super) fn ollama_url(value: &str) -> String {
     const PORT: &str = "11434";

@@ -38,7 +38,7 @@ pub enum DiscoveryKind {
 pub struct Discovery {
     /// The provider's id.
     pub provider: String,
-    /// The requested address.
+    /// The requested URL.
     pub address: String,
     /// The time of the request, in milliseconds since the epoch.
     pub asked_at: i64,
@@ -94,7 +94,7 @@ impl DiscoveredModel {
         if let Some(images) = self.images {
             model.input = if images { vec![Input::Text, Input::Image] } else { vec![Input::Text] };
         }
-        // Such an answer describes the model.
+        // An answer with these fields describes the model.
         model.unknown &= self.images.is_none() && self.reasoning.is_none();
     }
 }
@@ -163,14 +163,14 @@ impl DiscoveryCache {
         serde_json::json!(self).to_string()
     }
 
-    /// Returns the answer for the provider's current address if it is at most [`CACHE_MS`] old; `None` otherwise. An
+    /// Returns the answer for the provider's current base URL if it is at most [`CACHE_MS`] old; `None` otherwise. An
     /// answer from the future is outdated, because the clock was wrong.
     #[must_use]
     pub fn fresh(&self, provider: &ProviderEntry, now_ms: i64) -> Option<&Discovery> {
         self.any(provider).filter(|known| (0..=CACHE_MS).contains(&now_ms.saturating_sub(known.asked_at)))
     }
 
-    /// Returns the answer for the provider's current address at any age.
+    /// Returns the answer for the provider's current base URL at any age.
     #[must_use]
     pub fn any(&self, provider: &ProviderEntry) -> Option<&Discovery> {
         let address = address(provider);

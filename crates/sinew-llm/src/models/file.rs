@@ -229,12 +229,12 @@ fn check(config: &ProviderConfig) -> Result<(), String> {
     }
 }
 
-/// Replaces comments and trailing commas of `text` by blanks, so that every position is unchanged. Runs in linear time.
+/// Replaces comments and trailing commas of `text` by spaces, so that every position is unchanged. Runs in linear time.
 #[must_use]
 pub fn plain_json(text: &str) -> String {
     let mut out: Vec<u8> = text.trim_start_matches('\u{FEFF}').bytes().collect();
     let mut at = 0;
-    // A comma that is only followed by blanks so far.
+    // A comma that is only followed by white space so far.
     let mut comma = None;
     while at < out.len() {
         match out[at] {
@@ -267,6 +267,6 @@ pub fn plain_json(text: &str) -> String {
         }
         at += 1;
     }
-    // Only complete characters were replaced by blanks.
+    // Only complete characters were replaced by spaces.
     String::from_utf8(out).unwrap_or_else(|_| text.to_string())
 }

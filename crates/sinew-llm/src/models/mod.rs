@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::model::{Compat, Cost, Model};
 use file::{AuthKind, ModelConfig, ProviderConfig};
 
-/// A provider: its address and its authentication.
+/// A provider: its base URL and its authentication.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderEntry {
     /// The id.
@@ -26,7 +26,7 @@ pub struct ProviderEntry {
     pub alias: Option<String>,
     /// The protocol of its models, unless a model has a different one.
     pub api: String,
-    /// The server's address, without a trailing slash.
+    /// The base URL of the server, without a trailing slash.
     pub base_url: String,
     /// Environment variables that may contain the key, in order.
     pub env: Vec<String>,
@@ -67,7 +67,7 @@ impl ProviderEntry {
     fn listed(&self, row: &table::Row) -> Model {
         let mut model = self.plain(row.id);
         row.apply(&mut model);
-        // A custom address uses the protocol that the user specifies.
+        // A custom base URL uses the protocol that the user specifies.
         if let Some(api) = row.api().filter(|_| self.is_builtin_api()) {
             model.api = api.to_string();
         }
@@ -92,8 +92,8 @@ impl ProviderEntry {
         model
     }
 
-    /// Creates a model that is in no table, with the properties of the newest known model of its family, which is
-    /// returned too. Without one it is [`Model::unknown`].
+    /// Creates a model that is in no table, with the properties of the newest known model of its family. Also returns
+    /// that model. If there is none, the result is [`Model::unknown`].
     fn unlisted(&self, id: &str) -> (Model, Option<String>) {
         let mut model = self.plain(id);
         let relative = if self.has_own_models() { None } else { table::relative(&self.id, id) };
@@ -101,7 +101,7 @@ impl ProviderEntry {
             Some((_, row)) => row.apply(&mut model),
             None => model.unknown = true,
         }
-        // The restrictions of a custom gateway are unknown.
+        // The restrictions of a user-defined gateway are unknown.
         if !catalogue::PROVIDERS.iter().any(|row| row.id == self.id) {
             model.cost = Cost::default();
         }
@@ -149,7 +149,7 @@ struct OwnModel {
 impl Registry {
     /// Creates a registry with the built-in providers and models. `variable` reads the environment:
     /// `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, `GOOGLE_GEMINI_BASE_URL`, `OPENROUTER_BASE_URL`, `OLLAMA_BASE_URL` and
-    /// `OLLAMA_HOST` set a provider's address, unless a `models.json` does.
+    /// `OLLAMA_HOST` set a provider's base URL, unless a `models.json` does.
     #[must_use]
     pub fn builtin(variable: &dyn Fn(&str) -> Option<String>) -> Registry {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
@@ -168,7 +168,7 @@ impl Registry {
             keyless: row.local,
             discovery: match (row.id, row.local) {
                 ("ollama", _) => Some(DiscoveryKind::Ollama),
-                // It has more models than any table.
+                // OpenRouter has more models than any table can list.
                 ("openrouter", _) => Some(DiscoveryKind::Openai),
                 (_, local) => local.then_some(DiscoveryKind::Openai),
             },

@@ -133,8 +133,8 @@ impl Registry {
         self.find(provider, id)
     }
 
-    /// Returns a model that is in no table, of a provider that is specified or implied by its id, with the model whose
-    /// properties it has.
+    /// Returns a model that is in no table, for a provider that is given or implied by the id. Also returns the model
+    /// whose properties it has.
     fn unknown(&self, pattern: &str) -> Option<(Model, Option<String>)> {
         if let Some((provider, id)) = pattern.split_once('/')
             && let Some(provider) = self.provider(provider)

@@ -182,7 +182,7 @@ mod tests {
     use crate::models::catalogue::PROVIDERS;
 
     #[test]
-    fn every_line_is_a_row_of_a_provider() {
+    fn parses_every_line() {
         assert!(TABLE.len() <= 80 * 1024);
         let lines = TABLE.lines().filter(|line| !line.starts_with(['#', '@'])).count();
         let counted: usize = sections().map(|section| rows(section).count()).sum();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unlisted_id_is_like_the_newest_of_its_family() {
+    fn an_unlisted_id_resembles_the_newest_of_its_family() {
         check("anthropic", "claude-opus-9", "anthropic/claude-opus-5-5");
         check("anthropic", "claude-99", "anthropic/claude-sonnet-5-5");
         check("anthropic", "claude-opus-4-6-20990101", "anthropic/claude-opus-4-6");

@@ -25,7 +25,7 @@ fn registry() -> Registry {
 }
 
 #[test]
-fn a_file_adds_and_changes_models() {
+fn a_file_adds_and_changes_models_and_providers() {
     let mut registry = registry();
     let big = registry.find("gate", "big").unwrap();
     assert_eq!((big.context_window, big.max_tokens, big.api.as_str()), (500_000, 16_384, "openai-completions"));
@@ -49,7 +49,7 @@ fn answer(provider: &str, asked_at: i64, models: Vec<DiscoveredModel>) -> Discov
 }
 
 #[test]
-fn an_answer_is_kept_for_a_day_and_for_its_address() {
+fn caches_an_answer_for_a_day_and_for_its_address() {
     let registry = registry();
     let mut gate = registry.provider("gate").unwrap().clone();
     let model = DiscoveredModel { id: "x".into(), ..DiscoveredModel::default() };
@@ -75,7 +75,7 @@ fn an_answer_is_kept_for_a_day_and_for_its_address() {
 }
 
 #[test]
-fn an_override_holds_for_a_model_that_no_table_has() {
+fn overrides_apply_to_models_in_no_table() {
     let mut registry = builtin(&[]);
     let file = r#"{"providers": {"openai": {"modelOverrides": {"gpt-99": {"contextWindow": 7}}}}}"#;
     registry.merge_file(file, "m").unwrap();
@@ -91,7 +91,7 @@ fn refuse(text: &str, expect: &str) {
 }
 
 #[test]
-fn a_broken_file_names_its_place_and_changes_nothing() {
+fn an_invalid_file_names_the_position_and_changes_nothing() {
     refuse("{\n  // c\n  \"providers\": {\n    \"a\": }\n}", "models.json:4:10: expected value");
     refuse(
         "{\"providers\":\n{\"a\": {\"models\": [{\"id\": \"x\"}]}}}",
@@ -117,7 +117,7 @@ fn a_broken_file_names_its_place_and_changes_nothing() {
 }
 
 #[test]
-fn comments_and_last_commas_become_blanks_of_the_same_length() {
+fn comments_and_trailing_commas_become_blanks_of_the_same_length() {
     let text = "{\"a\": \"// no\", /* é */ \"b\": [1,2, // x\n ], \"c\": \"\\\"/*\",}";
     let plain = file::plain_json(text);
     assert_eq!(plain.len(), text.len());
@@ -142,7 +142,7 @@ fn check(pattern: &str, expect: &str) {
 }
 
 #[test]
-fn a_pattern_means_a_model() {
+fn resolves_patterns_to_models() {
     check("openai/gpt-5", "openai/gpt-5");
     check("gpt-5", "openai/gpt-5");
     check("openai/gpt-5:high", "openai/gpt-5 at high");
@@ -164,14 +164,14 @@ fn a_pattern_means_a_model() {
 }
 
 #[test]
-fn what_is_not_there_is_named_with_what_is_near() {
+fn a_missing_model_is_reported_with_similar_ones() {
     let error = registry().select("gemmini-2.5-prow", &|_| true).unwrap_err();
     assert_eq!(error.similar[0], "google/gemini-2.5-pro");
     assert!(error.to_string().starts_with("Model not found: gemmini-2.5-prow. Similar: google/gemini-2.5-pro"));
 }
 
 #[test]
-fn globs_mean_many() {
+fn globs_match_several_models() {
     let ids = |pattern: &str| -> Vec<String> {
         registry().select_all(pattern, &|_| true).iter().map(|found| found.model.id.clone()).collect()
     };
@@ -186,7 +186,7 @@ fn globs_mean_many() {
 }
 
 #[test]
-fn the_first_provider_with_a_key_gives_the_first_model() {
+fn the_default_model_is_from_the_first_provider_with_a_key() {
     let registry = builtin(&[("OLLAMA_HOST", "box:9/")]);
     assert_eq!(registry.provider("ollama").unwrap().base_url, "http://box:9/v1");
     assert_eq!(
@@ -197,7 +197,7 @@ fn the_first_provider_with_a_key_gives_the_first_model() {
 }
 
 #[test]
-fn a_full_context_goes_to_the_next_larger_model() {
+fn a_full_context_selects_the_next_larger_model() {
     let registry = registry();
     let next =
         |provider: &str, id: &str| registry.promotion_target(&registry.find(provider, id).unwrap()).map(|m| m.key());
@@ -210,7 +210,7 @@ fn a_full_context_goes_to_the_next_larger_model() {
 }
 
 #[test]
-fn the_table_and_its_looked_up_models_are_the_same() {
+fn looked_up_models_match_the_table() {
     let registry = registry();
     for model in registry.models() {
         assert_eq!(registry.find(&model.provider, &model.id).as_ref(), Some(model));
@@ -222,7 +222,7 @@ fn the_table_and_its_looked_up_models_are_the_same() {
 }
 
 #[test]
-fn a_model_has_the_facts_of_the_table() {
+fn a_model_has_the_properties_of_the_table() {
     use crate::model::{Cost, HighestEffort, Input, ThinkingMode};
     let registry = builtin(&[]);
     let sonnet = registry.find("anthropic", "claude-sonnet-5-5").unwrap();
@@ -243,7 +243,7 @@ fn a_model_has_the_facts_of_the_table() {
 }
 
 #[test]
-fn a_server_beats_the_table_and_a_file_beats_the_server() {
+fn servers_override_the_table_and_files_override_servers() {
     let mut registry = registry();
     let told = |id: &str| DiscoveredModel { id: id.into(), context_window: Some(777), ..DiscoveredModel::default() };
     registry.add_discovered(&answer("openrouter", 0, vec![told("openai/gpt-5"), told("maker/new")]));
@@ -260,7 +260,7 @@ fn a_server_beats_the_table_and_a_file_beats_the_server() {
 }
 
 #[test]
-fn an_unlisted_model_drops_nothing_that_is_asked_of_it() {
+fn an_unlisted_model_keeps_every_requested_option() {
     let find = |pattern: &str| registry().select(pattern, &|_| true).unwrap();
     let opus = find("anthropic/claude-opus-9:high");
     let newest = builtin(&[]).find("anthropic", "claude-opus-5-5").unwrap();
@@ -282,7 +282,7 @@ fn an_unlisted_model_drops_nothing_that_is_asked_of_it() {
 }
 
 #[test]
-fn a_file_sets_how_a_server_differs_for_all_its_models() {
+fn a_file_sets_the_compat_options_of_a_provider() {
     let mut registry = builtin(&[]);
     let file = r#"{"providers": {
         "proxy": {"baseUrl": "https://p.test/v1", "compat": {"requiresReasoningContentOnAssistantMessages": true, "supportsStore": false},
@@ -311,7 +311,7 @@ fn base(provider: &str, name: &str, value: &str, expect: &str) {
 }
 
 #[test]
-fn a_variable_says_where_a_provider_answers() {
+fn a_variable_sets_the_address_of_a_provider() {
     base("anthropic", "ANTHROPIC_BASE_URL", "https://p.test/claude/", "https://p.test/claude");
     base("anthropic", "ANTHROPIC_BASE_URL", " ", "https://api.anthropic.com");
     base("anthropic", "ANTHROPIC_BASE_URL", "p.test", "https://p.test");
@@ -344,7 +344,7 @@ fn a_variable_says_where_a_provider_answers() {
 }
 
 #[test]
-fn a_list_of_models_is_read_with_what_it_tells() {
+fn parses_lists_of_models_with_their_properties() {
     let item = serde_json::json!({"id": "a/b", "context_length": 5000, "top_provider": {"max_completion_tokens": 700},
         "architecture": {"input_modalities": ["text", "image"]}, "supported_parameters": ["tools", "reasoning"],
         "pricing": {"prompt": "0.000003", "completion": "0.000015", "input_cache_read": "0.0000003"}});

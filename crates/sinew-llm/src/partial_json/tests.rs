@@ -16,7 +16,7 @@ fn check(text: &str, expect: Value) {
 }
 
 #[test]
-fn what_is_open_is_closed() {
+fn closes_open_values() {
     check(r#"{"a":[1,{"b":"c"#, json!({"a": [1, {"b": "c"}]}));
     check(r#"{"path":"src/"#, json!({"path": "src/"}));
     check(r#"{"a":1,"#, json!({"a": 1}));
@@ -31,14 +31,14 @@ fn what_is_open_is_closed() {
 }
 
 #[test]
-fn a_number_that_may_go_on_is_left_out() {
+fn drops_a_number_that_may_continue() {
     check(r#"{"a":12"#, json!({}));
     check(r#"{"a":[12,3"#, json!({"a": [12]}));
     check(r#"{"a":12 "#, json!({"a": 12}));
 }
 
 #[test]
-fn a_number_is_never_half_a_number() {
+fn never_returns_a_part_of_a_number() {
     let whole = r#"{"a":[-12.5e+7,0.25,-0,1E9],"b":-1}"#;
     let full: Value = serde_json::from_str(whole).unwrap();
     for end in 0..whole.len() {
@@ -49,7 +49,7 @@ fn a_number_is_never_half_a_number() {
 }
 
 #[test]
-fn nesting_without_end_neither_overflows_nor_fails() {
+fn deep_nesting_neither_overflows_nor_fails() {
     for depth in [100, 127, 128, 10_000, 200_000] {
         for (open, close) in [("[", "]"), ("{\"k\":", "}")] {
             let start = format!("{{\"a\":1,\"b\":{}", open.repeat(depth));
@@ -64,7 +64,7 @@ fn nesting_without_end_neither_overflows_nor_fails() {
 }
 
 #[test]
-fn what_is_no_object_is_an_empty_one() {
+fn returns_an_empty_object_for_other_values() {
     for text in ["", "  ", "nonsense", "[1]", "\"a\"", "}{", "]", "{]", "{\"a\":\"\\é"] {
         let value = parse(text);
         assert!(value.is_object(), "{text}");
@@ -74,7 +74,7 @@ fn what_is_no_object_is_an_empty_one() {
 }
 
 #[test]
-fn strict_reading_takes_objects_only() {
+fn strict_parsing_accepts_only_objects() {
     assert_eq!(parse_strict(" "), Ok(json!({})));
     assert_eq!(parse_strict("null"), Ok(json!({})));
     assert_eq!(parse_strict("[1]"), Err("expected an object".into()));
@@ -118,10 +118,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn every_beginning_reads_as_a_beginning(items in prop::collection::btree_map("[a-z]{1,3}", any_json(), 0..4), pretty: bool) {
+    fn every_prefix_parses_to_a_prefix(items in prop::collection::btree_map("[a-z]{1,3}", any_json(), 0..4), pretty: bool) {
         let whole = Value::Object(items.into_iter().collect());
         let text = if pretty { serde_json::to_string_pretty(&whole) } else { serde_json::to_string(&whole) }.unwrap();
-        // Also in the form of a writer that escapes all characters beyond ASCII.
+        // The same with all characters beyond ASCII escaped.
         let ascii: String = text.chars().map(|c| if c.is_ascii() { c.to_string() } else {
             c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
         }).collect();
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_reads_as_an_object(text in "[\\PC{}\\[\\]\",:\\\\u0-9]{0,40}") {
+    fn any_text_parses_to_an_object(text in "[\\PC{}\\[\\]\",:\\\\u0-9]{0,40}") {
         prop_assert!(parse(&text).is_object());
     }
 }

@@ -23,7 +23,7 @@ fn schema() -> Value {
 }
 
 #[test]
-fn only_names_of_properties_change_and_references_follow() {
+fn renames_only_properties_and_updates_references() {
     let names = PropertyNames::of_schema(&schema()).unwrap();
     let wire = |name: &str| names.to_wire[name].clone();
     let sent = names.schema_to_wire(&schema());
@@ -47,7 +47,7 @@ fn only_names_of_properties_change_and_references_follow() {
 }
 
 #[test]
-fn a_name_on_the_wire_is_that_of_no_other_property() {
+fn wire_names_do_not_collide_with_other_properties() {
     let first = PropertyNames::of_schema(&json!({"properties": {"a b": {}}})).unwrap();
     let taken = first.to_wire["a b"].clone();
     let schema = json!({"properties": {"a b": {}, "a_b": {}, "a[b": {}, "a]b": {}, taken.clone(): {}}});
@@ -58,7 +58,7 @@ fn a_name_on_the_wire_is_that_of_no_other_property() {
 }
 
 #[test]
-fn a_schema_whose_names_are_accepted_has_no_others() {
+fn keeps_accepted_names() {
     for schema in [json!({"properties": {"a.b-C_9": {}}}), json!(true), json!({}), json!({"enum": ["@type"]})] {
         assert_eq!(PropertyNames::of_schema(&schema), None, "{schema}");
     }
@@ -66,7 +66,7 @@ fn a_schema_whose_names_are_accepted_has_no_others() {
 
 proptest! {
     #[test]
-    fn arguments_come_back_as_they_were(
+    fn arguments_round_trip(
         keys in prop::collection::btree_set(prop_oneof!["[a\\[\\]@ é.]{0,4}", "[a-c]{60,70}"], 1..6)
     ) {
         let inner: Map<String, Value> = keys.iter().map(|key| (key.clone(), json!({}))).collect();

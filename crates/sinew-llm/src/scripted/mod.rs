@@ -291,7 +291,7 @@ impl ScriptedProvider {
             assembly.end(index);
             assembly.flush(sender).await;
         }
-        // A fault after more chunks than there are happens at the end.
+        // If the fault should happen after more chunks than there are, it happens at the end.
         if let Some((_, fault)) = &turn.fault {
             return Err(fail(fault, context, request.timestamp).await);
         }

@@ -46,7 +46,7 @@ static EXAMPLE: LazyLock<String> = LazyLock::new(|| {
 });
 
 #[tokio::test(start_paused = true)]
-async fn a_script_drives_text_thought_tools_faults_and_lanes() {
+async fn a_script_replays_text_thinking_tools_faults_and_lanes() {
     let provider = provider(&EXAMPLE);
     assert_eq!(provider.model().context_window, 1000);
 
@@ -78,7 +78,7 @@ async fn a_script_drives_text_thought_tools_faults_and_lanes() {
 }
 
 #[tokio::test]
-async fn lanes_fall_back() {
+async fn lanes_fall_back_to_defaults() {
     let provider = provider(
         "{\"type\":\"turn\",\"content\":[{\"text\":\"main\"}]}\n{\"type\":\"turn\",\"lane\":\"explore\",\"content\":[{\"text\":\"a\"}]}",
     );
@@ -137,7 +137,7 @@ async fn a_failed_expectation_names_its_line() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_is_tokios() {
+async fn uses_the_clock_of_tokio() {
     let provider = provider(
         "{\"type\":\"turn\",\"content\":[{\"text\":\"ab\"}],\"delayMs\":5000,\"chunk\":1,\"chunkDelayMs\":1000}\n{\"type\":\"fault\",\"kind\":\"idle\"}",
     );
@@ -149,7 +149,7 @@ async fn time_is_tokios() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_abort_keeps_what_came_and_loses_no_delta() {
+async fn an_abort_keeps_received_text_and_loses_no_delta() {
     let provider =
         provider("{\"type\":\"turn\",\"content\":[{\"text\":\"abcdef\"}],\"chunk\":1,\"chunkDelayMs\":1000}");
     let cancel = CancellationToken::new();
@@ -170,7 +170,7 @@ async fn an_abort_keeps_what_came_and_loses_no_delta() {
 }
 
 #[test]
-fn a_bad_line_fails_at_the_start() {
+fn an_invalid_line_fails_at_the_start() {
     refuse("\n{", "script:2: EOF while parsing an object at line 1 column 1");
     refuse("{\"type\":\"turn\"}\n{\"type\":\"script\"}", "script:2: a script line must be the first");
     refuse("{\"type\":\"script\",\"version\":2}", "script:1: version 2 is not known; expected 1");
@@ -184,7 +184,7 @@ fn a_bad_line_fails_at_the_start() {
 }
 
 #[tokio::test]
-async fn variables_are_replaced_and_other_text_stays() {
+async fn replaces_variables_and_keeps_other_text() {
     let variables = Variables { cwd: "/w".into(), session_id: "s1".into(), env: vec![("A".into(), "b".into())] };
     let script = Script::parse(
         "{\"type\":\"turn\",\"content\":[{\"text\":\"${cwd} ${sessionId} ${env:A}${env:B} ${HOME} ${\"}]}",

@@ -31,24 +31,24 @@ fn lines_end_with_lf_cr_or_crlf() {
 }
 
 #[test]
-fn only_the_first_mark_and_one_blank_are_dropped() {
+fn drops_only_the_first_byte_order_mark_and_one_space() {
     check(b"\xEF\xBB\xBFdata:  a\n\ndata:b\n\ndata\n\ndata:\n\n", &[" a", "b", "", ""]);
     check(b"\n\xEF\xBB\xBFdata: a\n\n", &[]);
 }
 
 #[test]
-fn comments_and_events_without_data_are_dropped() {
+fn drops_comments_and_events_without_data() {
     check(b": ping\n\nevent: x\n\nid: 1\n\n:\ndata: a\n: more\ndata: b\n\nfoo: bar\n\n", &["a\nb"]);
 }
 
 #[test]
-fn characters_survive_any_cut() {
+fn characters_may_be_split_between_chunks() {
     check("data: grüße 😀 東\n\n".as_bytes(), &["grüße 😀 東"]);
     check(b"data: \xFF\n\n", &["\u{FFFD}"]);
 }
 
 #[test]
-fn fields_are_read() {
+fn parses_fields() {
     let (events, _) = decode(&[b"id: 7\nevent: e\nretry: 250\ndata: a\n\nid: 8\0\nretry: x\ndata: b\n\n"]);
     let first = SseEvent { event: Some("e".into()), data: "a".into(), id: Some("7".into()), retry: Some(250) };
     let second = SseEvent { event: None, data: "b".into(), id: Some("7".into()), retry: None };
@@ -56,14 +56,14 @@ fn fields_are_read() {
 }
 
 #[test]
-fn what_the_end_cuts_is_told_apart() {
+fn reports_an_unfinished_event_at_the_end() {
     assert_eq!(decode(&[b"data: a\n\ndata: [DO"]).1.unwrap().data, "[DO");
     assert_eq!(decode(&[b"data: a\n"]).1.unwrap().data, "a");
     assert_eq!(decode(&[b"data: a\n\n: x"]).1, None);
 }
 
 #[test]
-fn an_event_has_a_limit_over_all_its_lines() {
+fn limits_the_size_of_an_event_over_all_its_lines() {
     let mut decoder = SseDecoder::new();
     let line = [&b"data: "[..], &vec![b'x'; 1 << 20], b"\n"].concat();
     let fed = (0..).find(|_| decoder.feed(&line, |_| {}).is_err()).unwrap();
@@ -77,7 +77,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn cuts_never_matter(stream in "((data|event|id|:|x)(: ?[a-zé😀:]{0,5})?(\n|\r|\r\n){1,3}){0,8}", cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6)) {
+    fn chunk_boundaries_do_not_matter(stream in "((data|event|id|:|x)(: ?[a-zé😀:]{0,5})?(\n|\r|\r\n){1,3}){0,8}", cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6)) {
         let bytes = stream.as_bytes();
         let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         places.extend([0, bytes.len()]);

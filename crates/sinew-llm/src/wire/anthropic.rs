@@ -26,7 +26,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 /// The maximum length of an id that the server accepts.
 const ID_LIMIT: usize = 64;
 
-/// Addresses of other protocols end in `/v1`, and so do some custom addresses for this one.
+/// Base URLs of other protocols end in `/v1`, and so do some custom base URLs for this one.
 fn path(request: &Request) -> String {
     let base = request.model.base_url.split('?').next().unwrap_or_default();
     if base.trim_end_matches('/').ends_with("/v1") { "/messages".into() } else { "/v1/messages".into() }
@@ -132,7 +132,7 @@ fn body(request: &Request) -> Vec<u8> {
     json.into_bytes()
 }
 
-/// A message as the server counts them: the results of one batch are one message.
+/// A message as the server counts messages: the results of one batch are one message.
 enum Turn<'a> {
     User(Vec<Part<'a>>),
     Assistant(Vec<&'a Block>, bool),
@@ -239,7 +239,7 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
 }
 
 /// Returns true if a block of an answer is sent. The server rejects blank texts and thinking without a signature.
-/// `kept` is true if the thinking of its turn is sent.
+/// `kept` is true if the thinking of the message's turn is sent.
 fn is_sent(request: &Request, block: &Block, own: bool, kept: bool) -> bool {
     match block {
         Block::Text(text) => !text.text.trim().is_empty(),

@@ -191,8 +191,9 @@ async fn next(
     chunk.map_err(|error| transport(context, &error))
 }
 
-/// Returns the first relevant bytes, without leading blanks and the byte order mark, which have no meaning in an event
-/// stream or in JSON. They identify the kind of the body, because servers and proxies often send a wrong content type.
+/// Returns the first relevant bytes, without leading white space and the byte order mark, which have no meaning in an
+/// event stream or in JSON. They identify the kind of the body, because servers and proxies often send a wrong content
+/// type.
 async fn opening(
     context: &RequestContext<'_>,
     body: &mut Body,
@@ -299,7 +300,7 @@ impl Reader<'_> {
 }
 
 fn http_request(protocol: Protocol, request: &Request, context: &RequestContext<'_>) -> Result<HttpRequest, ErrorInfo> {
-    // Gateways append a version of their own to the path: `https://host/openai?api-version=1`.
+    // Gateways append their own version to the path: `https://host/openai?api-version=1`.
     let (base, query) = request.model.base_url.split_once('?').unwrap_or((&request.model.base_url, ""));
     let base = base.trim_end_matches('/');
     let mut address = format!("{base}{}", (protocol.path)(request));

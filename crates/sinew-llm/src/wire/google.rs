@@ -23,7 +23,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     parser: |_| Box::new(Answer::default()),
     refuses_thinking: |_, _| false,
     from_complete: |answer| match answer {
-        // The format without `alt=sse`.
+        // This is the format without `alt=sse`.
         Value::Array(list) => Some(list),
         answer => (answer.get("candidates").is_some() || answer.get("promptFeedback").is_some()).then(|| vec![answer]),
     },
@@ -215,11 +215,11 @@ fn is_sent(request: &Request, block: &Block, own: bool) -> bool {
     }
 }
 
-/// The signature for an unsigned thought: the server's own value for "do not validate".
+/// The signature for unsigned thinking: the server's own value for "do not validate".
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Returns the call that must be signed but is not: models from Gemini 3 on reject an answer whose first call has no
-/// signature, and a call of another model has none that they accept. `None` if there is none.
+/// Returns the call that must be signed but is not. Models from Gemini 3 on reject an answer whose first call has no
+/// signature, and do not accept the signature of another model. Returns `None` if there is no such call.
 fn unsigned_call<'a>(request: &Request, blocks: &[&'a Block], own: bool) -> Option<&'a Block> {
     let version = request.model.id.trim_start_matches("models/").strip_prefix("gemini-")?;
     let version = version.split(['.', '-']).next()?.parse::<u32>().ok()?;

@@ -15,7 +15,7 @@ impl Json {
     }
 
     fn separate(&mut self) {
-        // No value ends with one of these, so otherwise a value precedes.
+        // After any other byte a value precedes, because no value ends with one of these.
         if !matches!(self.out.last(), None | Some(b'{' | b'[' | b':')) {
             self.out.push(b',');
         }

@@ -222,7 +222,8 @@ fn assistant<'a>(request: &Request, json: &mut Json, answer: &'a AssistantMessag
     }
 }
 
-/// Returns the item of a thought, if it has content: the server stores none, and rejects one that only has an id.
+/// Returns the item of a thinking block, if it has content. The server stores no items, and rejects one that only has
+/// an id.
 fn sealed(block: &Block) -> Option<Value> {
     let Block::Thinking(thought) = block else { return None };
     let item: Value = serde_json::from_str(thought.thinking_signature.as_deref()?).ok()?;
@@ -272,7 +273,7 @@ fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, named: boo
     });
 }
 
-/// The ids of a conversation's calls as the server receives them.
+/// The ids of a conversation's calls, in the form that the server receives.
 #[derive(Default)]
 struct CallIds<'a> {
     known: HashMap<&'a str, String>,

@@ -1,4 +1,4 @@
-//! Connections over real sockets: how many there are, and what becomes of a request on one that is dead.
+//! Tests of connections over real sockets: how many are opened, and what happens to a request on a dead one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ fn acceptor() -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Reads a request to the end of its body. False where the client has gone.
+/// Reads a request to the end of its body. Returns false if the client has disconnected.
 async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> bool {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -39,7 +39,7 @@ async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> bool {
     stream.read_exact(&mut vec![0; length]).await.is_ok()
 }
 
-/// The answer "hi" in the words of a protocol.
+/// The answer "hi" in the format of a protocol.
 fn answer(api: &str) -> &'static str {
     match api {
         "anthropic-messages" => {
@@ -64,7 +64,7 @@ fn answer(api: &str) -> &'static str {
 
 async fn write_answer(stream: &mut (impl AsyncWrite + Unpin), body: &str) {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-    // The end comes by itself, as servers send it: behind the last event.
+    // The end of the body arrives in a separate chunk after the last event, as from real servers.
     stream.write_all(format!("{head}{:x}\r\n{body}\r\n", body.len()).as_bytes()).await.unwrap();
     stream.flush().await.unwrap();
     stream.write_all(b"0\r\n\r\n").await.unwrap();
@@ -77,7 +77,7 @@ fn request(api: &str, base_url: String) -> Request {
 }
 
 #[tokio::test]
-async fn ten_turns_agree_on_tls_once() {
+async fn ten_turns_use_one_tls_handshake() {
     for api in wire::apis() {
         let handshakes = Arc::new(AtomicUsize::new(0));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -97,7 +97,7 @@ async fn ten_turns_agree_on_tls_once() {
         let config = HttpConfig { roots: Roots::Only(vec![AUTHORITY.to_vec()]), ..HttpConfig::default() };
         let client = HttpClient::new(config);
         for turn in 0..10 {
-            // The session makes a provider for each choice of a model; they share the connections.
+            // A session creates a provider each time a model is chosen; they share the connections.
             let provider = wire::provider(api, client.clone()).unwrap();
             let asked = request(api, format!("https://localhost:{port}"));
             let message = provider.stream(asked, CancellationToken::new()).result().await;
@@ -110,19 +110,19 @@ async fn ten_turns_agree_on_tls_once() {
 /// A server's action after it has read a request.
 #[derive(Clone, Copy)]
 enum Action {
-    /// Answers, and waits for the next.
+    /// Answers, and waits for the next request.
     Answer,
-    /// Answers, and says that it closes.
+    /// Answers, and announces that it closes the connection.
     Last,
-    /// Answers, and closes without a word.
+    /// Answers, and closes without announcing it.
     AnswerAndClose,
-    /// Closes without a byte.
+    /// Closes without sending a byte.
     Close,
     /// Begins an answer and closes.
     Break,
 }
 
-/// A server whose connections do these deeds, a list for each; it notes on which connection each request came.
+/// A server that performs a list of actions for each connection, and records on which connection each request arrived.
 async fn server(connections: &'static [&'static [Action]]) -> (u16, Arc<Mutex<Vec<usize>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -174,23 +174,23 @@ fn ok() -> Result<Vec<u8>, HttpErrorKind> {
 }
 
 #[tokio::test]
-async fn a_request_is_sent_again_only_where_no_server_can_have_answered_it() {
+async fn repeats_a_request_only_if_no_server_can_have_answered_it() {
     use Action::{Answer, AnswerAndClose, Break, Close, Last};
     let lost = Err(HttpErrorKind::Network);
-    /// Connections; the outcomes of two requests; the connection that each request came on.
+    /// Actions per connection; the outcomes of two requests; the connection of each request.
     type Case = (&'static [&'static [Action]], [Result<Vec<u8>, HttpErrorKind>; 2], &'static [usize]);
     let table: [Case; 7] = [
         (&[&[Answer, Answer]], [ok(), ok()], &[0, 0]),
         (&[&[Last], &[Answer]], [ok(), ok()], &[0, 1]),
-        // Whether the client sees the end before or after it asks: the server reads the second once.
+        // The client may see the end before or after it sends the request: the server reads the second request once.
         (&[&[AnswerAndClose], &[Answer]], [ok(), ok()], &[0, 1]),
-        // The connection was good before, and not a byte came back.
+        // The connection worked before, and no byte of an answer arrived.
         (&[&[Answer, Close], &[Answer]], [ok(), ok()], &[0, 0, 1]),
-        // The new connection fails too: no third.
+        // The new connection fails too, and there is no third one.
         (&[&[Answer, Close], &[Close]], [ok(), lost.clone()], &[0, 0, 1]),
         // An answer had begun.
         (&[&[Answer, Break], &[Answer]], [ok(), lost.clone()], &[0, 0]),
-        // A new connection that closes is not an old one.
+        // A new connection that closes is not treated like a reused one.
         (&[&[Close], &[Answer]], [lost, ok()], &[0, 1]),
     ];
     for (number, (connections, outcomes, expect)) in table.into_iter().enumerate() {
@@ -204,7 +204,7 @@ async fn a_request_is_sent_again_only_where_no_server_can_have_answered_it() {
 }
 
 #[tokio::test]
-async fn a_stream_that_does_not_end_holds_up_nobody_twice() {
+async fn a_stream_that_does_not_end_delays_only_one_request() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let opened = Arc::new(AtomicUsize::new(0));
@@ -217,7 +217,7 @@ async fn a_stream_that_does_not_end_holds_up_nobody_twice() {
                 let body = answer("openai-completions");
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
                 socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-                // Until the client hangs up.
+                // Until the client disconnects.
                 let _ = socket.read_u8().await;
             });
         }

@@ -1,4 +1,4 @@
-//! One request and its answer, over a real socket.
+//! One request and its answer over a real socket.
 
 use serde_json::Value;
 use sinew_llm::http::HttpClient;
@@ -15,7 +15,7 @@ pub(crate) async fn ask(api: &str, reply: Reply) -> AssistantMessage {
     wire::provider(api, HttpClient::default()).unwrap().stream(request, CancellationToken::new()).result().await
 }
 
-/// Events as the body of a stream.
+/// Returns events as the body of a stream.
 pub(crate) fn sse(events: &[Value]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }

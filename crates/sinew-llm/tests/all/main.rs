@@ -1,5 +1,5 @@
-//! Providers, against servers that speak their protocols.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Tests of the providers against servers that implement their protocols.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod connections;
 mod exchange;

@@ -1,4 +1,4 @@
-//! Properties of tools under names that no provider accepts, over real sockets in every protocol.
+//! Tests of tool properties whose names no provider accepts, over real sockets in every protocol.
 
 use serde_json::{Map, Value, json};
 use sinew_llm::http::HttpClient;
@@ -40,7 +40,7 @@ fn schema(api: &str, body: &Value) -> Value {
     body.pointer(at).unwrap_or_else(|| panic!("{api}: {body}")).clone()
 }
 
-/// An answer that calls the tool with these arguments.
+/// An answer that calls the tool with the given arguments.
 fn answer(api: &str, arguments: &Value) -> String {
     let text = arguments.to_string();
     let events = match api {
@@ -70,7 +70,7 @@ async fn ask(api: &str, request: impl Fn(&str) -> Request, body: String) -> (Ass
     (message, server.requests()[0].json())
 }
 
-/// The name of the only property beside `plain`.
+/// Returns the name of the only property besides `plain`.
 fn renamed(schema: &Value) -> String {
     let names = schema["properties"].as_object().unwrap().keys();
     let names: Vec<&String> = names.filter(|name| *name != "plain").collect();
@@ -80,7 +80,7 @@ fn renamed(schema: &Value) -> String {
 }
 
 #[tokio::test]
-async fn names_that_no_server_accepts_are_others_on_the_wire_alone() {
+async fn renames_unaccepted_properties_only_on_the_wire() {
     for api in APIS {
         let begin = |url: &str| request(api, url, vec![LlmMessage::user("hi")]);
         let body: Value = serde_json::from_slice(&wire::request_body(&begin("http://h")).unwrap()).unwrap();
@@ -92,14 +92,14 @@ async fn names_that_no_server_accepts_are_others_on_the_wire_alone() {
         let item: Map<String, Value> = Map::from_iter([(kind, json!("app"))]);
         let sent = json!({filter.clone(): [item], "plain": "@type"});
         let (message, _) = ask(api, begin, answer(api, &sent)).await;
-        // Everybody behind the wire sees the names of the tool.
+        // All code above the wire sees the original names.
         let own = json!({"filter[bundleId]": [{"@type": "app"}], "plain": "@type"});
         let call = message.tool_calls().next().unwrap_or_else(|| panic!("{api}: {message:?}")).clone();
         assert_eq!(call.arguments, own, "{api}");
-        // A model that uses the names of the tool all the same is understood.
+        // A model that uses the original names anyway is understood.
         let (direct, _) = ask(api, begin, answer(api, &own)).await;
         assert_eq!(direct.tool_calls().next().unwrap().arguments, own, "{api}");
-        // In the next request the call has the names that the schema has.
+        // In the next request, the call has the same names as the schema.
         let again = |url: &str| request(api, url, vec![LlmMessage::user("hi"), message.clone().into()]);
         let (_, body) = ask(api, again, answer(api, &sent)).await;
         assert_eq!(schema(api, &body), outer, "{api}");

@@ -1,4 +1,4 @@
-//! Each protocol over a real socket: what is sent, and what becomes of answers that go wrong.
+//! Tests of each protocol over a real socket: the requests, and how faulty answers are handled.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +52,7 @@ fn sse(events: &[Value]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
-/// A short answer in the words of each protocol: begun, and its end.
+/// The beginning and the end of a short answer in the format of each protocol.
 fn hello(api: &str) -> (String, String) {
     match api {
         "anthropic-messages" => (
@@ -91,7 +91,7 @@ fn hello(api: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn every_byte_may_come_alone() {
+async fn parses_answers_byte_by_byte() {
     for api in APIS {
         let (begin, end) = hello(api);
         let body = begin + &end;
@@ -111,7 +111,7 @@ async fn every_byte_may_come_alone() {
 }
 
 #[tokio::test]
-async fn a_compressed_answer_reads_as_a_plain_one() {
+async fn a_compressed_answer_equals_a_plain_one() {
     for api in APIS {
         let (begin, end) = hello(api);
         let compressed = Reply::stream(begin.clone()).then(Step::Send(end.into_bytes())).gzip();
@@ -124,7 +124,7 @@ async fn a_compressed_answer_reads_as_a_plain_one() {
 }
 
 #[tokio::test]
-async fn each_protocol_names_its_path_and_key() {
+async fn each_protocol_sends_its_path_and_key() {
     let expect = [
         ("/v1/messages", "x-api-key", "very-secret-key"),
         ("/chat/completions", "authorization", "Bearer very-secret-key"),
@@ -144,7 +144,7 @@ async fn each_protocol_names_its_path_and_key() {
 }
 
 #[tokio::test]
-async fn an_address_may_end_in_many_ways() {
+async fn accepts_every_form_of_base_url() {
     let expect = [
         ("anthropic-messages", ["/v1/messages", "/v1/messages", "/a/v1/messages?version=1"]),
         ("openai-completions", ["/chat/completions", "/v1/chat/completions", "/a/chat/completions?version=1"]),
@@ -168,12 +168,12 @@ async fn an_address_may_end_in_many_ways() {
     }
 }
 
-/// Checks the end of an answer: kind, whether to try again, and the text that is kept.
+/// Checks the end of an answer: the kind, whether it is retryable, and the text that is kept.
 async fn ends(api: &str, reply: Reply, kind: ErrorKind, retryable: bool, text: &str) {
     let shown = format!("{api}: {reply:?}");
     let held = reply.steps.contains(&Step::Hold);
     let server = Server::replies(vec![reply]);
-    // Only where nothing else ends the answer: a busy machine may be slow.
+    // Only used if nothing else ends the answer, because a busy machine may be slow.
     let idle_timeout = if held { Some(Duration::from_millis(300)) } else { HttpConfig::default().idle_timeout };
     let message = ask_within(request(api, &server.url()), HttpConfig { idle_timeout, ..HttpConfig::default() }).await;
     let error = message.error.clone().unwrap();
@@ -185,7 +185,7 @@ async fn ends(api: &str, reply: Reply, kind: ErrorKind, retryable: bool, text: &
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told_apart() {
+async fn classifies_failures() {
     for api in APIS {
         let (begin, end) = hello(api);
         let begun = || Reply::stream(begin.clone());
@@ -253,7 +253,7 @@ async fn what_goes_wrong_is_told_apart() {
     }
 }
 
-/// An error in the words of each protocol.
+/// An error in the format of each protocol.
 fn refusal(api: &str, status: u16, words: [&str; 3]) -> Reply {
     let [anthropic, openai, google] = words;
     let body = match api {
@@ -265,7 +265,7 @@ fn refusal(api: &str, status: u16, words: [&str; 3]) -> Reply {
 }
 
 #[tokio::test]
-async fn every_refusal_is_told_apart_in_every_protocol() {
+async fn classifies_rejections_in_every_protocol() {
     use ErrorKind::*;
     let table = [
         (400, ["invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"], InvalidRequest, false),
@@ -286,7 +286,7 @@ async fn every_refusal_is_told_apart_in_every_protocol() {
         for (status, words, kind, retryable) in table {
             ends(api, refusal(api, status, words), kind, retryable, "").await;
         }
-        // The connection is reset before the head, and within a head; the body is shorter than it said.
+        // The connection is reset before and within the head; the body is shorter than announced.
         let raw = |steps: Vec<Step>| Reply { framing: Framing::Raw, steps, ..Reply::stream("") };
         ends(api, raw(vec![Step::Reset]), Network, true, "").await;
         ends(api, raw(vec![Step::Send(b"HTTP/1.1 200 OK\r\nContent-Ty".to_vec()), Step::Reset]), Network, true, "")
@@ -299,7 +299,7 @@ async fn every_refusal_is_told_apart_in_every_protocol() {
 }
 
 #[tokio::test]
-async fn one_broken_event_is_skipped() {
+async fn skips_one_invalid_event() {
     for api in APIS {
         let (begin, end) = hello(api);
         let server = Server::replies(vec![Reply::stream(format!("data: {{broken\n\n{begin}data: ]\n\n{end}"))]);
@@ -308,7 +308,7 @@ async fn one_broken_event_is_skipped() {
 }
 
 #[tokio::test]
-async fn a_limit_says_how_long_to_wait_and_nothing_is_sent_twice() {
+async fn a_rate_limit_reports_the_wait_and_nothing_is_sent_twice() {
     let reply =
         Reply::json(429, &json!({"error": {"message": "slow"}})).header("Retry-After", "7").header("request-id", "r9");
     let server = Server::replies(vec![reply]);
@@ -333,7 +333,7 @@ async fn pings_do_not_keep_a_stalled_answer_alive() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_abort_and_a_drop_close_the_connection() {
+async fn aborting_and_dropping_close_the_connection() {
     for api in APIS {
         let (begin, _) = hello(api);
         let server = Server::replies(vec![Reply::stream(begin).then(Step::Hold)]);
@@ -387,8 +387,8 @@ fn result(id: &str) -> LlmMessage {
     })
 }
 
-/// A conversation with everything that makes servers complain: ids of other servers, two calls, pictures
-/// in results, thoughts of this and of another model, empty and odd blocks.
+/// A conversation with everything that servers may reject: ids of other servers, two calls, images in results, thinking
+/// of this and of another model, empty and unusual blocks.
 fn conversation(api: &str) -> Vec<Arc<LlmMessage>> {
     let thought = |signature: &str| {
         Block::Thinking(ThinkingBlock {
@@ -456,9 +456,9 @@ async fn strict_servers_accept_every_conversation() {
     }
 }
 
-/// Requests to a Claude with a budget carry the header that makes it think between tool calls.
+/// Requests to a Claude model with a budget have the header that makes it think between tool calls.
 #[tokio::test]
-async fn a_claude_with_a_budget_is_asked_to_think_between_calls() {
+async fn sends_the_interleaved_header_to_claude_models_with_a_budget() {
     use sinew_llm::model::ThinkingMode::{Adaptive, Budget};
     let api = "anthropic-messages";
     let (begin, end) = hello(api);
@@ -482,9 +482,9 @@ async fn a_claude_with_a_budget_is_asked_to_think_between_calls() {
         ("claude-sonnet-4-5", None, Budget, ThinkingLevel::Low, false, true, None),
         ("claude-sonnet-4-5", Some(false), Budget, ThinkingLevel::Low, true, true, None),
         ("my-proxy", Some(true), Budget, ThinkingLevel::Low, true, true, Some(interleaved)),
-        // It thinks between calls by itself.
+        // This model thinks between calls by itself.
         ("claude-opus-4-6", None, Adaptive, ThinkingLevel::High, true, true, None),
-        // These do not know it.
+        // These models do not support it.
         ("claude-haiku-4-5", None, Budget, ThinkingLevel::High, true, true, None),
         ("claude-3-7-sonnet-20250219", None, Budget, ThinkingLevel::High, true, true, None),
         ("glm-4.7", None, Budget, ThinkingLevel::High, true, true, None),
@@ -505,9 +505,9 @@ async fn a_claude_with_a_budget_is_asked_to_think_between_calls() {
     }
 }
 
-/// A loop that was begun without thinking, in another process for instance: what came of it does not tell.
+/// A loop that was begun without thinking, for instance in another process. Its messages do not show that.
 #[tokio::test]
-async fn a_server_that_misses_the_first_thought_of_a_loop_is_asked_again_without_thinking() {
+async fn retries_without_thinking_if_the_server_requires_earlier_thinking() {
     let api = "anthropic-messages";
     let (begin, end) = hello(api);
     let good = begin + &end;
@@ -529,7 +529,7 @@ async fn a_server_that_misses_the_first_thought_of_a_loop_is_asked_again_without
         let sent = server.requests();
         assert_eq!((sent.len() - before, &sent.last().unwrap().json()["thinking"]["type"]), (requests, &last));
     }
-    // Another fault of a request is told as it is.
+    // Another error of a request is reported unchanged.
     let mut torn = calls(vec![thought]);
     torn.pop();
     let before = server.requests().len();
@@ -539,7 +539,7 @@ async fn a_server_that_misses_the_first_thought_of_a_loop_is_asked_again_without
 }
 
 #[test]
-fn a_request_is_the_beginning_of_the_next() {
+fn each_request_is_a_prefix_of_the_next() {
     for api in APIS {
         let ask = |count: usize| {
             let mut asked = request(api, "http://x");
@@ -548,7 +548,7 @@ fn a_request_is_the_beginning_of_the_next() {
             asked.cache = sinew_llm::CacheRetention::None;
             wire::request_body(&asked).unwrap()
         };
-        // After the user's message or after all results, since requests are only sent there.
+        // After the user's message or after all results, because requests are only sent at these points.
         for (count, more) in [(1, 4), (4, 5), (5, 8)] {
             let (now, next) = (ask(count), ask(more));
             assert_eq!(now, ask(count), "{api}: equal requests are equal bytes");
@@ -559,7 +559,7 @@ fn a_request_is_the_beginning_of_the_next() {
 }
 
 #[test]
-fn marks_stand_on_system_tools_and_the_last_two_user_turns() {
+fn marks_the_system_prompt_tools_and_last_two_user_turns_for_caching() {
     let mut asked = request("anthropic-messages", "http://x");
     asked.tools = ["a", "b"].map(|name| ToolDef { name: name.into(), ..ToolDef::default() }).to_vec();
     asked.system = vec!["one".into(), "two".into()];
@@ -579,7 +579,7 @@ fn marks_stand_on_system_tools_and_the_last_two_user_turns() {
 }
 
 #[tokio::test]
-async fn a_page_is_fetched_over_redirects_within_limits() {
+async fn fetches_a_page_over_redirects_within_limits() {
     let server = Server::start(|request| match request.path.as_str() {
         "/a" => Reply::text(302, "text/plain", "").header("Location", "/b?x"),
         "/b?x" => Reply::text(200, "text/plain", "0123456789"),
@@ -603,7 +603,7 @@ async fn a_page_is_fetched_over_redirects_within_limits() {
 }
 
 #[tokio::test]
-async fn a_server_is_asked_for_its_models() {
+async fn requests_the_list_of_models() {
     use sinew_llm::models::{DiscoveryState, Registry, discover};
     let server = Server::start(|request| match request.path.as_str() {
         "/api/tags" => Reply::json(200, &json!({"models": [{"name": "qwen3:8b"}]})),
@@ -646,9 +646,9 @@ async fn a_server_is_asked_for_its_models() {
     assert_eq!(registry.select("qwen3:8b", &|_| true).unwrap().warning, None);
 }
 
-/// A proxy or a load balancer moves a path: the request goes on with its body and its key, to the same server alone.
+/// A proxy or load balancer moved a path: the request follows with its body and key, but only to the same server.
 #[tokio::test]
-async fn a_redirect_within_the_origin_is_followed_and_no_other() {
+async fn follows_redirects_only_within_the_origin() {
     let elsewhere = Server::start(|_| Reply::text(200, "text/plain", "no"));
     for api in APIS {
         for status in [307, 308] {
@@ -665,13 +665,13 @@ async fn a_redirect_within_the_origin_is_followed_and_no_other() {
             for name in ["x-api-key", "authorization", "x-goog-api-key", "content-type"] {
                 assert_eq!(seen[0].header(name), seen[1].header(name), "{api} {name}");
             }
-            // Another port is another server.
+            // Another port is treated as another server.
             let target = format!("{}/v1", elsewhere.url());
             let leads = Server::start(move |_| Reply::text(status, "text/html", "").header("Location", &target));
             let error = ask(request(api, &leads.url())).await.error.unwrap();
             assert!(error.message.contains("redirects to") && !error.retryable, "{}", error.message);
         }
-        // These turn a request into one without a body.
+        // These redirects turn a request into one without a body.
         for status in [301, 302, 303] {
             let server = Server::start(move |_| Reply::text(status, "text/html", "").header("Location", "/moved"));
             let error = ask(request(api, &server.url())).await.error.unwrap();

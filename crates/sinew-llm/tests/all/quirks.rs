@@ -1,4 +1,4 @@
-//! Behaviour of real servers that the protocols do not mention: each quirk over a real socket.
+//! Tests of server behavior that the protocols do not mention, each over a real socket.
 
 use serde_json::{Value, json};
 use sinew_llm::{AssistantMessage, Block, ErrorKind, LlmMessage, Model, Request, wire};
@@ -11,7 +11,7 @@ const CHAT: &str = "openai-completions";
 const RESPONSES: &str = "openai-responses";
 const GOOGLE: &str = "google-generative-ai";
 
-/// A message in a line: thoughts in brackets, texts, calls, and how it ended.
+/// Formats a message on one line: thinking in brackets, texts, calls, and how it ended.
 fn told(message: &AssistantMessage) -> String {
     let block = |block: &Block| match block {
         Block::Text(text) => text.text.clone(),
@@ -56,43 +56,43 @@ fn call(call: Value) -> Value {
 }
 
 #[tokio::test]
-async fn calls_of_compatible_servers() {
+async fn parses_calls_of_compatible_servers() {
     let object = json!({"function": {"name": "ls", "arguments": {"path": "."}}});
     check(CHAT, &[call(object.clone()), finish("stop")], "ls({\"path\":\".\"}) toolUse").await;
-    // Ollama: no ids, all numbered 0, several at once.
+    // Ollama sends no ids, numbers all calls 0, and sends several at once.
     let both = delta(json!({"tool_calls": [object, {"function": {"name": "pwd", "arguments": {}}}]}));
     check(CHAT, &[both, finish("tool_calls")], "ls({\"path\":\".\"}) pwd({}) toolUse").await;
     let numbered =
         |id: &str, name: &str| call(json!({"index": 0, "id": id, "function": {"name": name, "arguments": "{}"}}));
     check(CHAT, &[numbered("a", "ls"), numbered("b", "pwd"), finish("tool_calls")], "ls({}) pwd({}) toolUse").await;
-    // The id of every piece repeated, and the name too.
+    // The id is repeated in every piece, and so is the name.
     let piece = |text: &str| call(json!({"index": 0, "id": "a", "function": {"name": "ls", "arguments": text}}));
     check(CHAT, &[piece("{\"a\""), piece(":1}"), finish("tool_calls")], "ls({\"a\":1}) toolUse").await;
-    // No arguments at all, null arguments, and the older form.
+    // No arguments at all, null arguments, and the older format.
     check(CHAT, &[call(json!({"index": 0, "id": "a", "function": {"name": "ls"}}))], "ls({}) toolUse").await;
     let null = json!({"index": 0, "id": "a", "function": {"name": "ls", "arguments": null}});
     check(CHAT, &[call(null), finish("tool_calls")], "ls({}) toolUse").await;
     let old = delta(json!({"function_call": {"name": "ls", "arguments": "{\"a\":1}"}}));
     check(CHAT, &[old, finish("function_call")], "ls({\"a\":1}) toolUse").await;
-    // Broken arguments of a whole answer stay, marked; those of a cut one go.
+    // Invalid arguments of a complete answer are kept and marked; those of an incomplete one are dropped.
     let broken = || call(json!({"index": 0, "id": "a", "function": {"name": "ls", "arguments": "{\"a\":\"b"}}));
     check(CHAT, &[broken(), finish("tool_calls")], "ls({\"a\":\"b\"}!) toolUse").await;
     check(CHAT, &[broken(), finish("length")], "length").await;
 }
 
 #[tokio::test]
-async fn texts_and_thoughts_of_compatible_servers() {
+async fn parses_texts_and_thinking_of_compatible_servers() {
     for field in ["reasoning_content", "reasoning", "reasoning_text"] {
         let events = [delta(json!({field: "hm", "content": null})), delta(json!({"content": "a"})), finish("stop")];
         check(CHAT, &events, "[hm] a stop").await;
     }
-    // Two names for one thought, as OpenRouter's servers send it.
+    // Two names for the same thinking, as OpenRouter's servers send it.
     let twice = delta(json!({"reasoning_content": "hm", "reasoning": "hm"}));
     check(CHAT, &[twice, delta(json!({"content": "a"})), finish("stop")], "[hm] a stop").await;
     let mistral = delta(json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
         {"type": "text", "text": "a"}]}));
     check(CHAT, &[mistral, finish("stop")], "[hm] a stop").await;
-    // Azure: an event about the prompt without a choice, and one without a delta.
+    // Azure sends an event about the prompt without a choice, and one without a delta.
     let azure = [
         json!({"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}),
         delta(json!({"content": "a"})),
@@ -100,7 +100,7 @@ async fn texts_and_thoughts_of_compatible_servers() {
         finish("stop"),
     ];
     check(CHAT, &azure, "a stop").await;
-    // No reason before the regular end.
+    // There is no stop reason before the regular end.
     check(CHAT, &[delta(json!({"role": "assistant", "content": "a"}))], "a stop").await;
     check(CHAT, &[delta(json!({"refusal": "I will not"})), finish("stop")], "I will not stop").await;
     let filtered = "a Refusal: p: the provider's content filter stopped the answer";
@@ -113,19 +113,19 @@ async fn texts_and_thoughts_of_compatible_servers() {
 }
 
 #[tokio::test]
-async fn comments_and_odd_framing_change_nothing() {
+async fn comments_and_unusual_framing_do_not_matter() {
     let body = ": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 5\ndata:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n\n\ndata: \n\n";
     let end = format!("data: {}\n\ndata: [DONE]\n\n", finish("stop"));
     same(&told(&ask(CHAT, Reply::stream(format!("{body}{end}"))).await), "a stop", body);
-    // No blank line behind the last event, no content type, another case of it.
+    // No blank line after the last event, no content type, a content type in other case.
     let mut bare = Reply::stream(format!("{body}data: {}\n\ndata: [DONE]", finish("stop")));
     bare.headers.clear();
     same(&told(&ask(CHAT, bare).await), "a stop", "no type");
 }
 
-/// The first bytes decide the type of a body; servers and the boxes between often name another type in the head.
+/// The first bytes decide the type of a body, because servers and proxies often send a wrong content type.
 #[tokio::test]
-async fn the_type_in_the_head_does_not_matter() {
+async fn ignores_the_content_type() {
     let stream = [delta(json!({"content": "a"})), finish("stop")].map(|event| format!("data: {event}\n\n")).concat();
     let page = "\u{FEFF}\n<!DOCTYPE html><title>Sign in</title>";
     for kind in ["text/event-stream", "text/plain", "application/json", "text/html", "application/octet-stream"] {
@@ -148,9 +148,9 @@ async fn the_type_in_the_head_does_not_matter() {
     }
 }
 
-/// Failures of a server behind a gateway, in the gateway's words, whatever the protocol.
+/// Failures of a server behind a gateway, in the gateway's format, for every protocol.
 #[tokio::test]
-async fn failures_in_words_of_nobody_s_protocol_are_told() {
+async fn reports_failures_in_unknown_formats() {
     for api in [ANTHROPIC, CHAT, RESPONSES, GOOGLE] {
         for body in [
             "event: error\ndata: it broke\n\n",
@@ -163,9 +163,9 @@ async fn failures_in_words_of_nobody_s_protocol_are_told() {
     }
 }
 
-/// Servers of HTTP/1.0 end the connection in place of the stream, and some forget `[DONE]`.
+/// HTTP/1.0 servers close the connection instead of ending the stream, and some forget `[DONE]`.
 #[tokio::test]
-async fn a_reason_to_stop_is_an_end() {
+async fn a_stop_reason_ends_an_answer() {
     let body = [delta(json!({"content": "a"})), finish("stop")].map(|event| format!("data: {event}\n\n")).concat();
     for framing in [Framing::Close, Framing::Chunked] {
         let whole = Reply { framing, ..Reply::stream(body.clone()) };
@@ -177,10 +177,10 @@ async fn a_reason_to_stop_is_an_end() {
 }
 
 #[tokio::test]
-async fn three_broken_events_in_a_row_are_no_accident_and_two_are() {
+async fn fails_after_three_invalid_events_in_a_row() {
     let said = |text: &str| format!("data: {}\n\n", delta(json!({"content": text})));
     let two = "data: {oops\n\ndata: oops}\n\n";
-    // A piece of text is read in another way than the rest.
+    // A chunk of text is parsed by other code than the rest.
     let whole = [two, &said("a"), two, &said("b"), two, "data: {\"choices\":[]}\n\n", two, "data: [DONE]\n\n"].concat();
     same(&told(&ask(CHAT, Reply::stream(whole)).await), "ab stop", "two");
     let broken = [&said("a"), two, "data: oops\n\n", &said("b"), "data: [DONE]\n\n"].concat();
@@ -189,7 +189,7 @@ async fn three_broken_events_in_a_row_are_no_accident_and_two_are() {
 }
 
 #[tokio::test]
-async fn a_redirect_names_where_it_leads() {
+async fn the_error_of_a_redirect_names_its_target() {
     for (status, name) in [(301, "Moved Permanently"), (302, "Found"), (308, "Permanent Redirect")] {
         let reply = Reply::text(status, "text/html", "").header("Location", "https://sso.test/login?key=secret#x");
         let error = ask(CHAT, reply).await.error.unwrap();
@@ -200,7 +200,7 @@ async fn a_redirect_names_where_it_leads() {
 }
 
 #[tokio::test]
-async fn blocks_of_anthropic() {
+async fn parses_blocks_of_anthropic() {
     let start =
         |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let add = |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
@@ -209,7 +209,7 @@ async fn blocks_of_anthropic() {
         [json!({"type": "message_delta", "delta": {"stop_reason": reason}}), json!({"type": "message_stop"})]
     };
     let text = [start(0, json!({"type": "text", "text": ""})), add(0, json!({"type": "text_delta", "text": "a"}))];
-    // Tools that the server runs itself, kinds of the future, pings between.
+    // Tools that the server runs itself, unknown kinds, and pings between them.
     let mut events = vec![
         json!({"type": "ping"}),
         start(7, json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}})),
@@ -246,7 +246,7 @@ async fn blocks_of_anthropic() {
 }
 
 #[tokio::test]
-async fn items_of_responses() {
+async fn parses_items_of_responses() {
     let item = |kind: Value| json!({"type": "response.output_item.added", "output_index": 0, "item": kind});
     let text = |text: &str| json!({"type": "response.output_text.delta", "output_index": 0, "delta": text});
     let end = |status: &str, more: Value| {
@@ -268,7 +268,7 @@ async fn items_of_responses() {
         .await;
     let no = json!({"type": "response.refusal.delta", "output_index": 0, "delta": "I will not"});
     check(RESPONSES, &[item(json!({"type": "message"})), no, end("completed", json!({}))], "I will not stop").await;
-    // Only the last form of a call, and items of tools that the server runs itself.
+    // Only the final form of a call, and items of tools that the server runs itself.
     let done = json!({"type": "response.output_item.done", "output_index": 1,
         "item": {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "ls", "arguments": "{\"a\":1}"}});
     let search = item(json!({"type": "web_search_call", "id": "ws"}));
@@ -278,7 +278,7 @@ async fn items_of_responses() {
 }
 
 #[tokio::test]
-async fn parts_of_google() {
+async fn parses_parts_of_google() {
     let parts = |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
     let end = |reason: &str| json!({"candidates": [{"finishReason": reason}]});
     let mixed = parts(json!([{"text": "hm", "thought": true}, {"text": "a"}, {"text": ""},
@@ -299,7 +299,7 @@ async fn parts_of_google() {
 }
 
 #[tokio::test]
-async fn a_signature_of_a_call_goes_back_with_it() {
+async fn returns_the_signature_of_a_call() {
     let call = json!({"functionCall": {"name": "ls", "args": {}}, "thoughtSignature": "c2ln"});
     let events = [json!({"candidates": [{"content": {"parts": [call]}, "finishReason": "STOP"}]})];
     let body = events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>();
@@ -311,7 +311,7 @@ async fn a_signature_of_a_call_goes_back_with_it() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_stream_is_understood() {
+async fn accepts_answers_that_are_not_streamed() {
     let function = json!({"name": "ls", "arguments": "{\"a\":1}"});
     let candidate = json!({"candidates": [{"content": {"parts": [{"text": "a"}, {"functionCall": {"name": "ls", "args": {"a": 1}}}]},
         "finishReason": "STOP"}]});
@@ -352,14 +352,14 @@ async fn a_server_that_does_not_stream_is_understood() {
 }
 
 #[tokio::test]
-async fn one_event_with_more_blocks_than_an_answer_may_have_is_refused() {
+async fn rejects_an_event_with_too_many_blocks() {
     let calls: Vec<Value> =
         (0..30_000).map(|number| json!({"id": format!("c{number}"), "function": {"name": "f"}})).collect();
     let chat = json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]});
     let parts = vec![json!({"functionCall": {"name": "f"}}); 30_000];
     let google = json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]});
     for (api, event) in [(CHAT, chat), (GOOGLE, google)] {
-        // The end of the answer is in the same piece.
+        // The end of the answer is in the same chunk.
         let message = ask(api, Reply::stream(format!("data: {event}\n\ndata: [DONE]\n\n"))).await;
         let error = message.error.unwrap();
         assert_eq!(error.kind, ErrorKind::Malformed, "{api}");

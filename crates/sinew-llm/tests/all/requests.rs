@@ -1,4 +1,4 @@
-//! Requests of each protocol: thinking, limits, tools and the quirks of servers.
+//! Tests of the requests of each protocol: thinking, limits, tools and differences between servers.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn check(request: &Request, pointer: &str, expect: Value) {
 }
 
 #[test]
-fn levels_become_budgets_and_words() {
+fn maps_levels_to_budgets_and_efforts() {
     let table = [
         (ThinkingLevel::Off, json!(null), json!(null), 0),
         (ThinkingLevel::Minimal, json!(1024), json!("minimal"), 512),
@@ -61,7 +61,7 @@ fn levels_become_budgets_and_words() {
 }
 
 #[test]
-fn a_claude_gets_the_effort_that_its_row_names() {
+fn sends_claude_models_the_effort_of_the_table() {
     let registry = Registry::builtin(&|_| None);
     for (id, thinking, word) in [
         ("claude-opus-5", ThinkingLevel::XHigh, "xhigh"),
@@ -80,7 +80,7 @@ fn a_claude_gets_the_effort_that_its_row_names() {
 }
 
 #[test]
-fn words_of_few_servers_go_to_models_that_list_them() {
+fn sends_rare_efforts_only_to_models_that_list_them() {
     let ask = |api: &str, thinking, levels: &[ThinkingLevel]| {
         let mut asked = Request { thinking, ..request(api, "https://x.test") };
         asked.model.thinking_levels = levels.to_vec();
@@ -99,7 +99,7 @@ fn words_of_few_servers_go_to_models_that_list_them() {
 }
 
 #[test]
-fn a_budget_leaves_room_for_the_answer() {
+fn a_budget_leaves_tokens_for_the_answer() {
     for (model_max, asked, max_tokens, budget) in [
         (64_000, None, 36_864, json!(32_768)),
         (64_000, Some(50_000), 50_000, json!(32_768)),
@@ -165,7 +165,7 @@ fn a_tool_can_be_forced_or_forbidden() {
 }
 
 #[test]
-fn servers_get_what_they_know() {
+fn sends_only_what_a_server_supports() {
     let ask = |base: &str| Request {
         max_tokens: Some(7),
         system: vec!["s".into()],
@@ -210,7 +210,7 @@ fn servers_get_what_they_know() {
 }
 
 #[test]
-fn results_look_as_the_server_wants_them() {
+fn formats_results_for_each_server() {
     let call = ToolCall { id: "call-1".into(), name: "ls".into(), arguments: json!({}), ..ToolCall::default() };
     let answer = AssistantMessage { content: vec![Block::ToolCall(call)], ..AssistantMessage::default() };
     let result = ToolResultMessage {
@@ -247,7 +247,7 @@ fn results_look_as_the_server_wants_them() {
     assert_eq!(mistral["messages"][3]["role"], "assistant");
 }
 
-/// A call and its result, made by the model `of`, with a thought of this signature in front.
+/// A call and its result, made by the model `of`, preceded by thinking with this signature.
 fn called(api: &str, of: &str, signature: Option<&str>, name: &str) -> Vec<Arc<LlmMessage>> {
     let call = ToolCall { id: "c".into(), name: name.into(), arguments: json!({}), ..ToolCall::default() };
     let thought = ThinkingBlock {
@@ -271,22 +271,22 @@ fn called(api: &str, of: &str, signature: Option<&str>, name: &str) -> Vec<Arc<L
     [LlmMessage::user("hi"), LlmMessage::from(answer), LlmMessage::from(result)].map(Arc::new).into()
 }
 
-/// The beginning of the answers of a loop.
+/// How the answers of a loop begin.
 #[derive(Clone, Copy)]
 enum First {
-    /// A thought of this model, signed.
+    /// Signed thinking of this model.
     Thought,
-    /// A thought whose server does not sign.
+    /// Thinking of a server that does not sign.
     Unsigned,
-    /// A thought that was signed, and changed since.
+    /// Thinking that was signed, and changed afterwards.
     Changed,
     /// The call.
     Call,
-    /// A thought of another model.
+    /// Thinking of another model.
     Foreign,
 }
 
-/// A loop whose answers begin so, each with its result.
+/// A loop with answers that begin like this, each with its result.
 fn looped(answers: &[First]) -> Vec<Arc<LlmMessage>> {
     let mut messages = vec![LlmMessage::user("hi")];
     for (at, first) in answers.iter().enumerate() {
@@ -322,27 +322,27 @@ fn looped(answers: &[First]) -> Vec<Arc<LlmMessage>> {
     messages.into_iter().map(Arc::new).collect()
 }
 
-/// Anthropic: a loop is one turn of the model, which began with a thought or did not.
+/// Anthropic treats a loop as one turn, whose first answer contains thinking or not.
 #[test]
-fn a_loop_has_the_thinking_with_which_it_began() {
+fn a_loop_keeps_its_thinking_configuration() {
     use First::{Call, Changed, Foreign, Thought, Unsigned};
     let api = "anthropic-messages";
     let ask = |messages: Vec<Arc<LlmMessage>>| Request { messages, thinking: ThinkingLevel::Low, ..request(api, "") };
-    // The answers; whether it goes on to think, and which thoughts go back.
+    // The answers; whether the loop continues to think, and which thinking is sent back.
     let table: &[(&[First], bool, &[&str])] = &[
         (&[Thought], true, &["hm 0"]),
         (&[Thought, Call], true, &["hm 0"]),
         (&[Thought, Call, Call], true, &["hm 0"]),
         (&[Thought, Call, Thought], true, &["hm 0", "hm 2"]),
         (&[Thought, Foreign], true, &["hm 0"]),
-        // The server alone knows whether it was asked to think; it says so if it minds.
+        // Only the server knows whether thinking was requested; it returns an error if it needs the thinking.
         (&[Call], true, &[]),
         (&[Unsigned, Unsigned], true, &[]),
-        // It was begun by a model whose thoughts this one cannot read.
+        // A model whose thinking this one cannot read began the loop.
         (&[Foreign], false, &[]),
         (&[Foreign, Call, Call], false, &[]),
         (&[Foreign, Call, Thought], false, &["hm 2"]),
-        // The thoughts of a turn go back whole or not at all.
+        // The thinking of a turn is sent back completely or not at all.
         (&[Changed], false, &[]),
         (&[Thought, Changed], false, &[]),
         (&[Changed, Thought, Call], false, &[]),
@@ -360,14 +360,14 @@ fn a_loop_has_the_thinking_with_which_it_began() {
         if !matches!(answers[0], Call | Unsigned) {
             order::anthropic(&body(&asked)).unwrap();
         }
-        // Steering behind the results is still the same turn.
+        // Steering after the results belongs to the same turn.
         asked.messages.push(LlmMessage::user("and?").into());
         check(&asked, "/thinking/budget_tokens", budget);
-        // A model that decides by itself may have had no thought.
+        // A model that decides by itself may not have thought.
         asked.model.thinking_mode = ThinkingMode::Adaptive;
         check(&asked, "/thinking/type", json!("adaptive"));
         assert_eq!(sent(&asked), *thoughts);
-        // Behind the end of the turn a new one begins; what could not go back still cannot.
+        // After the end of a turn a new one begins. Thinking that could not be sent back still cannot.
         asked.model.thinking_mode = ThinkingMode::default();
         let said = AssistantMessage { content: vec![Block::text("done")], ..AssistantMessage::default() };
         asked.messages.extend([LlmMessage::from(said), LlmMessage::user("more")].map(Arc::new));
@@ -378,7 +378,7 @@ fn a_loop_has_the_thinking_with_which_it_began() {
 }
 
 #[test]
-fn a_model_that_thinks_by_itself_is_told_to_stop() {
+fn disables_thinking_of_models_that_think_by_default() {
     let ask = |always_thinks: Option<bool>, tool_choice: ToolChoice| {
         let mut asked = Request { tool_choice, ..request("anthropic-messages", "") };
         asked.model.thinking_mode = ThinkingMode::Adaptive;
@@ -395,7 +395,7 @@ fn a_model_that_thinks_by_itself_is_told_to_stop() {
 }
 
 #[test]
-fn a_new_gemini_gets_a_signature_for_each_foreign_call() {
+fn new_gemini_models_get_a_signature_for_each_foreign_call() {
     let api = "google-generative-ai";
     let signature = |id: &str, of: &str, own: Option<&str>| {
         let mut messages = called(api, of, None, "ls");
@@ -419,7 +419,7 @@ fn a_new_gemini_gets_a_signature_for_each_foreign_call() {
 }
 
 #[test]
-fn deepseek_gets_a_thought_with_every_answer() {
+fn deepseek_gets_thinking_with_every_answer() {
     let api = "openai-completions";
     let ask = |of: &str, signature| Request {
         messages: called(api, of, signature, "ls"),
@@ -435,7 +435,7 @@ fn deepseek_gets_a_thought_with_every_answer() {
 }
 
 #[test]
-fn neighbours_become_one_where_roles_must_alternate() {
+fn merges_neighbouring_messages_if_roles_must_alternate() {
     let said = |base: &str, strict: Option<bool>| {
         let messages = ["a", "b", "c"].map(LlmMessage::user).map(Arc::new).into();
         let mut asked = Request { messages, ..request("openai-completions", base) };
@@ -450,7 +450,7 @@ fn neighbours_become_one_where_roles_must_alternate() {
 }
 
 #[test]
-fn a_name_that_no_server_takes_is_changed_alike_in_call_and_result() {
+fn changes_an_unaccepted_tool_name_equally_in_call_and_result() {
     let long = "long".repeat(30);
     let fits = [("", "_"), ("a.b", "a_b"), ("日本 x", "____x"), ("-a", "_-a"), ("7z", "_7z"), (&long, &long[..64])];
     for (name, fit) in fits {
@@ -470,7 +470,7 @@ fn a_name_that_no_server_takes_is_changed_alike_in_call_and_result() {
             if let Some(result) = result {
                 check(&asked, result, json!(fit));
             }
-            // One that is offered is the server's to judge.
+            // The server judges the name of an offered tool.
             asked.tools = vec![ToolDef { name: name.into(), ..ToolDef::default() }];
             check(&asked, call, json!(name));
         }
@@ -478,7 +478,7 @@ fn a_name_that_no_server_takes_is_changed_alike_in_call_and_result() {
 }
 
 #[test]
-fn blank_texts_are_not_sent() {
+fn does_not_send_blank_texts() {
     let takes = |api: &str, body: &Value| match api {
         "anthropic-messages" => order::anthropic(body),
         "openai-completions" => order::chat(body),
@@ -500,7 +500,7 @@ fn blank_texts_are_not_sent() {
 }
 
 #[test]
-fn every_schema_of_a_tool_is_an_object_without_a_choice() {
+fn every_tool_schema_is_an_object_without_alternatives() {
     let text = json!({"type": "string"});
     let both = json!({"type": "object", "properties": {"b": text}, "required": ["b"],
         "anyOf": [{"properties": {"a": text, "b": 7}}, {"required": ["b"]}]});
@@ -529,7 +529,7 @@ fn every_schema_of_a_tool_is_an_object_without_a_choice() {
 }
 
 #[test]
-fn a_thought_that_only_its_server_knew_is_left_out_with_the_item_of_its_call() {
+fn omits_thinking_that_only_its_server_knows_and_the_item_of_its_call() {
     let sent = |item: Value| {
         let mut messages = called("openai-responses", "m", Some(&item.to_string()), "ls");
         let LlmMessage::Assistant(answer) = Arc::make_mut(&mut messages[1]) else { panic!("no answer") };
@@ -553,7 +553,7 @@ fn a_thought_that_only_its_server_knew_is_left_out_with_the_item_of_its_call() {
 }
 
 #[test]
-fn openrouter_is_asked_to_cache_for_models_of_anthropic() {
+fn openrouter_gets_cache_markers_for_models_of_anthropic() {
     let ask = |base: &str, id: &str, cache| {
         let mut asked = Request { cache, ..request("openai-completions", base) };
         asked.model.id = id.into();
@@ -569,7 +569,7 @@ fn openrouter_is_asked_to_cache_for_models_of_anthropic() {
 }
 
 #[test]
-fn a_thought_goes_back_to_the_model_that_had_it_and_to_no_other() {
+fn sends_thinking_only_back_to_its_own_model() {
     let sent = |api: &str, signature: &str, change: fn(&mut Request)| {
         let mut asked = Request { messages: called(api, "m", Some(signature), "ls"), ..request(api, "") };
         change(&mut asked);
@@ -590,7 +590,7 @@ fn a_thought_goes_back_to_the_model_that_had_it_and_to_no_other() {
 }
 
 #[test]
-fn ids_fit_and_stay_apart() {
+fn ids_are_valid_and_unique() {
     let long = |end: &str| format!("call_{}{end}", "x".repeat(80));
     let mut messages = vec![LlmMessage::user("hi")];
     for id in [long("a"), long("b"), "a.b".into(), "a:b".into()] {
@@ -611,7 +611,7 @@ fn ids_fit_and_stay_apart() {
 }
 
 #[test]
-fn pictures_of_results_find_a_place_or_a_word() {
+fn images_of_results_are_moved_or_replaced_by_text() {
     let image = Block::Image(ImageBlock { data: "cGljdHVyZQ==".into(), mime_type: "image/png".into() });
     for (api, pointer) in [
         ("anthropic-messages", "/messages/2/content/0/content/1/source/data"),
@@ -637,7 +637,7 @@ fn pictures_of_results_find_a_place_or_a_word() {
 }
 
 #[test]
-fn what_a_model_refuses_is_not_sent() {
+fn does_not_send_unsupported_options() {
     let rules = Compat {
         supports_temperature: Some(false),
         supports_forced_tool_choice: Some(false),
@@ -675,7 +675,7 @@ fn what_a_model_refuses_is_not_sent() {
 }
 
 #[test]
-fn every_quirk_of_a_known_host_can_be_set_for_a_proxy() {
+fn every_difference_of_a_known_host_can_be_configured_for_a_proxy() {
     let mut asked = request("openai-completions", "https://proxy.test/v1");
     asked.model.reasoning = true;
     asked.session_id = Some("s".into());

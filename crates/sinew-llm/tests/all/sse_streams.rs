@@ -1,7 +1,6 @@
-//! Recorded streams of real providers, each under the six transports of its table. The table lies outside
-//! the project (`SINEW_SUITES`, else `../shared/suites` beside the workspace); without it there is nothing
-//! to compare with.
-#![allow(clippy::print_stderr, reason = "a test that had nothing to do says so")]
+//! Recorded streams of real providers, each with the six transports of its table. The table is outside of the project
+//! (`SINEW_SUITES`, by default `../shared/suites` next to the workspace); without it, nothing is compared.
+#![allow(clippy::print_stderr, reason = "a skipped test prints a message")]
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -25,7 +24,7 @@ fn table() -> Option<Vec<Value>> {
     Some(table["cases"].as_array().unwrap().clone())
 }
 
-/// One server for all streams: the model's id names the stream and the transport.
+/// One server for all streams: the id of the model selects the stream and the transport.
 struct Bench {
     server: Server,
     replies: Arc<Mutex<HashMap<String, Reply>>>,
@@ -62,7 +61,7 @@ impl Bench {
     }
 }
 
-/// The promises of every stream: start first, blocks in order and closed, one end.
+/// Checks the guarantees of every stream: the start first, blocks in order and closed, exactly one end.
 #[derive(Default)]
 struct Order {
     begun: bool,
@@ -106,7 +105,7 @@ fn api(case: &Value) -> &'static str {
     }
 }
 
-/// The events that the table expects, in our words.
+/// The events that the table expects, in our format.
 fn expected(case: &Value) -> Value {
     let expect = &case["expected"];
     let calls: Vec<Value> = expect["toolCalls"]
@@ -120,7 +119,7 @@ fn expected(case: &Value) -> Value {
         _ if calls.is_empty() => "stop",
         _ => "toolUse",
     };
-    // The table counts no refusals; here they are text that the user sees.
+    // The table does not count refusals; here they are text that the user sees.
     let events = case["body"]
         .as_str()
         .unwrap()
@@ -136,14 +135,14 @@ fn expected(case: &Value) -> Value {
 fn folded(message: &AssistantMessage) -> Value {
     let calls: Vec<Value> = message
         .tool_calls()
-        // Responses keeps the item's id behind the call's.
+        // The Responses protocol appends the item's id to the id of the call.
         .map(|call| json!([call.id.split('|').next(), call.name, call.arguments]))
         .collect();
     json!({"text": message.text(), "thinking": message.thinking(), "calls": calls, "stop": message.stop_reason})
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn recorded_streams_fold_to_the_same_message_however_they_travel() {
+async fn recorded_streams_yield_the_same_message_over_every_transport() {
     let Some(cases) = table() else { return };
     let bench = Bench::new();
     let mut wrong = Vec::new();
@@ -173,7 +172,7 @@ async fn recorded_streams_fold_to_the_same_message_however_they_travel() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_stream_is_never_a_success() {
+async fn a_truncated_stream_is_never_a_success() {
     let Some(cases) = table() else { return };
     let bench = Bench::new();
     for (number, case) in cases.iter().enumerate().filter(|(_, case)| case["tier"] == "A") {
@@ -191,7 +190,7 @@ async fn a_cut_stream_is_never_a_success() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn odd_streams_end_with_a_message_or_an_error() {
+async fn unusual_streams_end_with_a_message_or_an_error() {
     let Some(cases) = table() else { return };
     let bench = Bench::new();
     for (number, case) in cases.iter().enumerate().filter(|(_, case)| case["tier"] != "A") {

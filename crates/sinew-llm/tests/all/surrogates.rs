@@ -1,4 +1,4 @@
-//! Characters that a server cuts into halves, in every protocol, over a real socket.
+//! Tests of characters that a server splits into halves, in every protocol, over a real socket.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use crate::exchange::{ask, sse};
 
 const APIS: [&str; 4] = ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];
 
-/// A placeholder in an event; the JSON string of some units replaces it with its quotes.
+/// A placeholder in an event. It is replaced, including its quotes, by the JSON string of some UTF-16 units.
 const HERE: &str = "@@";
 
-/// UTF-16 as the JSON string of a writer that escapes everything beyond ASCII.
+/// Returns UTF-16 as a JSON string in which everything beyond ASCII is escaped.
 fn json_string(units: &[u16]) -> String {
     let unit = |unit: &u16| match u8::try_from(*unit) {
         Ok(byte) if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\') => char::from(byte).to_string(),
@@ -21,7 +21,7 @@ fn json_string(units: &[u16]) -> String {
     format!("\"{}\"", units.iter().map(unit).collect::<String>())
 }
 
-/// The content of an answer: text, thought, or the arguments of a call.
+/// The content of an answer: text, thinking, or the arguments of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
     Text,
@@ -111,14 +111,14 @@ fn told(message: &AssistantMessage) -> String {
     message.content.iter().map(block).collect()
 }
 
-/// Sends units in pieces, as text, thought and arguments of each protocol, and compares what arrives.
+/// Sends units in pieces, as text, thinking and arguments of each protocol, and compares the result.
 async fn check(pieces: &[&[u16]]) {
     let expect = String::from_utf16_lossy(&pieces.concat());
     for api in APIS {
         for part in [Part::Text, Part::Thought] {
             assert_eq!(told(&answer(api, part, pieces).await), expect, "{api} {part:?}");
         }
-        // Google sends calls whole.
+        // Google sends complete calls.
         if api != "google-generative-ai" {
             let (open, close): (Vec<u16>, Vec<u16>) =
                 ("{\"text\":\"".encode_utf16().collect(), "\"}".encode_utf16().collect());
@@ -130,7 +130,7 @@ async fn check(pieces: &[&[u16]]) {
 }
 
 #[tokio::test]
-async fn text_cut_at_every_unit_arrives_whole() {
+async fn text_that_is_split_at_any_unit_arrives_complete() {
     let text: Vec<u16> = "Look: 😀😀 fine é 👩‍👩‍👧!".encode_utf16().collect();
     for at in 1..text.len() {
         let (begin, end) = text.split_at(at);
@@ -140,7 +140,7 @@ async fn text_cut_at_every_unit_arrives_whole() {
 }
 
 #[tokio::test]
-async fn a_half_without_its_other_half_loses_no_word() {
+async fn a_lone_surrogate_loses_no_other_text() {
     let (high, low) = (0xD83D, 0xDE00);
     let pieces: [&[&[u16]]; 5] = [
         &[&[0x61, high], &[0x62]],
@@ -157,7 +157,7 @@ async fn a_half_without_its_other_half_loses_no_word() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
     #[test]
-    fn any_text_in_any_pieces_arrives(pieces in prop::collection::vec(
+    fn any_text_in_any_pieces_arrives_complete(pieces in prop::collection::vec(
         prop::collection::vec(prop_oneof![0x61..0x64_u16, 0xD83D..0xD83F_u16, 0xDE00..0xDE02_u16, Just(0xFDD0)], 1..5), 1..5))
     {
         let pieces: Vec<&[u16]> = pieces.iter().map(Vec::as_slice).collect();
@@ -165,9 +165,9 @@ proptest! {
     }
 }
 
-/// The halves in whole arguments, in JSON inside of a string, in names of fields, in the last event and in errors.
+/// Halves in complete arguments, in JSON inside of a string, in field names, in the last event and in errors.
 #[tokio::test]
-async fn halves_in_other_fields_stop_nothing() {
+async fn lone_surrogates_in_other_fields_do_not_fail() {
     let call = |name: &str| format!("{{\"functionCall\":{{\"name\":\"ls\",\"args\":{{\"{name}\":\"a\\ud83d\"}}}}}}");
     let google = format!(
         "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{}]}},\"finishReason\":\"STOP\"}}]}}\n\n",

@@ -1,4 +1,4 @@
-//! TLS over a real socket: who is trusted and who is not.
+//! Tests of TLS over a real socket: which certificates are trusted.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ async fn server() -> u16 {
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
-            // A client that does not trust us hangs up, and the next may.
+            // A client that does not trust the certificate disconnects; the next one may trust it.
             if let Ok(mut stream) = acceptor.accept(socket).await {
                 let _ = stream.read(&mut [0; 4096]).await;
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
@@ -35,7 +35,7 @@ async fn server() -> u16 {
     port
 }
 
-/// A proxy that connects wherever it is asked to, but to the own machine.
+/// A proxy that forwards every connection to this machine.
 async fn proxy() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -66,13 +66,13 @@ fn trusting() -> HttpConfig {
 }
 
 #[tokio::test]
-async fn a_trusted_server_is_read() {
+async fn accepts_a_trusted_server() {
     let port = server().await;
     assert_eq!(get(format!("https://localhost:{port}/"), trusting()).await.unwrap(), b"ok");
 }
 
 #[tokio::test]
-async fn strangers_and_other_names_are_refused() {
+async fn rejects_untrusted_certificates_and_other_names() {
     let port = server().await;
     let table = [
         ("localhost", HttpConfig::default(), "SSL_CERT_FILE names the certificates to trust"),
@@ -87,7 +87,7 @@ async fn strangers_and_other_names_are_refused() {
 }
 
 #[tokio::test]
-async fn a_server_without_tls_and_a_dead_proxy_are_named() {
+async fn names_a_server_without_tls_and_an_unreachable_proxy() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -110,10 +110,10 @@ async fn a_server_without_tls_and_a_dead_proxy_are_named() {
 }
 
 #[tokio::test]
-async fn tls_goes_through_a_tunnel() {
+async fn uses_tls_through_a_tunnel() {
     let (far, near) = (server().await, proxy().await);
     let proxies = Proxies { https: Some(format!("127.0.0.1:{near}")), ..Proxies::default() };
-    // The certificate is for another name: only the server behind the tunnel can have shown it.
+    // The certificate is for another name, so only the server behind the tunnel can have sent it.
     let error = get(format!("https://far.test:{far}/"), HttpConfig { proxies, ..trusting() }).await.unwrap_err();
     assert_eq!(error.kind, HttpErrorKind::Certificate, "{error}");
 }

@@ -1,4 +1,4 @@
-//! Answers whose parts come in another order, and answers that end without saying why.
+//! Tests of answers whose parts arrive in another order, and of answers that end without a reason.
 
 use serde_json::{Value, json};
 use sinew_llm::{ErrorKind, StopReason};
@@ -11,7 +11,7 @@ const CHAT: &str = "openai-completions";
 const RESPONSES: &str = "openai-responses";
 const GOOGLE: &str = "google-generative-ai";
 
-/// The calls of an answer: id, name and arguments; or its error.
+/// Returns the calls of an answer: id, name and arguments; or its error.
 async fn calls(api: &str, events: &[Value]) -> Result<Vec<(String, String, Value)>, ErrorKind> {
     let message = ask(api, Reply::stream(sse(events))).await;
     if let Some(error) = message.error {
@@ -31,7 +31,7 @@ fn pieces(calls: &[Value]) -> Value {
 }
 
 #[tokio::test]
-async fn arguments_may_come_before_the_id_and_the_name() {
+async fn arguments_may_arrive_before_the_id_and_the_name() {
     let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
     let arguments = |at: u64, text: &str| json!({"index": at, "function": {"arguments": text}});
     let named = |at: u64, id: &str, name: &str| json!({"index": at, "id": id, "function": {"name": name}});
@@ -61,7 +61,7 @@ async fn arguments_may_come_before_the_id_and_the_name() {
         end.clone(),
     ];
     assert_eq!(calls(CHAT, &backwards).await, expect);
-    // All calls numbered 0, told apart by their ids; and no numbers at all.
+    // All calls are numbered 0 and distinguished by their ids; then no numbers at all.
     for number in [json!(0), Value::Null] {
         let piece = |id: &str, name: &str, text: &str| {
             pieces(&[json!({"index": number, "id": id, "function": {"name": name, "arguments": text}})])
@@ -69,7 +69,7 @@ async fn arguments_may_come_before_the_id_and_the_name() {
         let events = [piece("", "", "{\"a\":"), piece("c1", "ls", "1}"), piece("c2", "pwd", "{\"b\":2}"), end.clone()];
         assert_eq!(calls(CHAT, &events).await, expect, "{number}");
     }
-    // A name that never comes is an empty one.
+    // A missing name becomes an empty one.
     let unnamed = calls(CHAT, &[pieces(&[arguments(0, "{\"a\":1}")]), end]).await.unwrap();
     assert_eq!((unnamed.len(), unnamed[0].1.as_str(), &unnamed[0].2), (1, "", &first));
 
@@ -91,12 +91,12 @@ async fn arguments_may_come_before_the_id_and_the_name() {
 }
 
 #[tokio::test]
-async fn calls_without_a_name_have_a_limit_too() {
+async fn limits_the_number_of_calls_without_a_name() {
     let many: Vec<Value> = (0..30_000).map(|at| json!({"index": at, "function": {"arguments": "{}"}})).collect();
     assert_eq!(calls(CHAT, &[pieces(&many)]).await, Err(ErrorKind::Malformed));
 }
 
-/// The events of a call with these arguments, without an end; and those of a text behind it.
+/// The events of a call with these arguments, without an end; and the events of a text after it.
 fn unended(api: &str, arguments: &str) -> (Vec<Value>, Vec<Value>) {
     match api {
         ANTHROPIC => (
@@ -124,11 +124,12 @@ fn unended(api: &str, arguments: &str) -> (Vec<Value>, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn a_whole_call_at_the_end_of_a_stream_without_a_reason_counts() {
+async fn a_complete_call_at_the_end_of_a_stream_needs_no_reason() {
     for api in [ANTHROPIC, CHAT, RESPONSES] {
         let (whole, text) = unended(api, "{\"a\":1}");
         assert_eq!(calls(api, &whole).await, Ok(vec![call("c", "ls", json!({"a": 1}))]), "{api}");
-        // A text behind it may be cut, arguments are, and a connection that breaks may have lost another call.
+        // A text after it may be incomplete, arguments are incomplete, and a broken connection may have lost another
+        // call.
         assert_eq!(calls(api, &[whole.clone(), text].concat()).await, Err(ErrorKind::Malformed), "{api}");
         for cut in ["", "{\"a\":", "{\"a\":1"] {
             assert_eq!(calls(api, &unended(api, cut).0).await, Err(ErrorKind::Malformed), "{api} {cut:?}");
@@ -162,7 +163,7 @@ async fn an_answer_that_fills_the_window_is_an_overflow() {
 }
 
 #[tokio::test]
-async fn a_paused_answer_says_so() {
+async fn reports_a_paused_answer() {
     for (reason, paused) in [("pause_turn", true), ("end_turn", false)] {
         let events = [
             json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}),

@@ -1,5 +1,6 @@
-//! The client that the conformance suite of the protocol drives: `conformance URL`. It connects, logs in where it must
-//! (and is its own browser), lists everything and calls every tool, with the arguments of the scenario where it names some.
+//! The client for the protocol's conformance suite: `conformance URL`. It connects, logs in if the server requires it
+//! (acting as its own browser), lists everything and calls every tool, with the arguments of the scenario if it has
+//! some.
 
 use std::sync::Arc;
 
@@ -12,12 +13,12 @@ use sinew_mcp::{
 };
 use sinew_testkit::oauth::browse;
 
-/// The document that the suite knows as the description of a client.
+/// The client metadata document that the suite knows.
 const METADATA_URL: &str = "https://conformance-test.local/client-metadata.json";
-/// Logins in one exchange with the server.
+/// The maximum number of logins in one exchange with the server.
 const LOGINS: usize = 3;
 
-/// Answers every form with its defaults.
+/// Answers every form with its default values.
 struct Willing;
 
 impl ClientHost for Willing {
@@ -38,7 +39,7 @@ impl ClientHost for Willing {
     }
 }
 
-/// A client with a login that is made when the server wants one.
+/// A client that logs in when the server requires it.
 struct Driver {
     server: HttpServer,
     logins: Logins,
@@ -95,7 +96,7 @@ impl Driver {
         Err("the server wants a login again and again".into())
     }
 
-    /// Logs in as a user with a browser does.
+    /// Logs in and does what a user with a browser would do.
     async fn log_in(&self, challenge: Option<String>) -> Result<(), Box<dyn std::error::Error>> {
         let request = LoginRequest {
             name: "conformance".to_string(),
@@ -132,7 +133,7 @@ impl Driver {
                     .map(|tool| (tool.name.clone(), tool.value()["inputSchema"].clone()))
                     .collect();
                 let arguments = |name: &str, schema: &Value| match name {
-                    // It wants to see the schema of the other tool as it came.
+                    // The suite checks that the schema of the other tool arrives unchanged.
                     "json_schema_echo" => Map::from_iter([("schema".to_string(), tools[0].1.clone())]),
                     _ => sample(schema),
                 };
@@ -155,7 +156,7 @@ impl Driver {
         for _ in 0..LOGINS {
             match client.call_tool(&name, arguments.clone(), &CallOptions::default()).await {
                 Err(McpError::NeedsAuth(challenge)) => self.log_in(challenge).await?,
-                // The result of the call is up to the server.
+                // The suite does not prescribe the result of the call.
                 Ok(_) | Err(McpError::Rpc(_)) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
@@ -164,7 +165,7 @@ impl Driver {
     }
 }
 
-/// An object that fits a schema: its defaults, and something of the right type where there is none.
+/// Returns an object that matches a schema: default values, or any value of the right type.
 fn sample(schema: &Value) -> Map<String, Value> {
     let fields = schema["properties"].as_object().cloned().unwrap_or_default();
     let value = |field: &Value| match (&field["default"], field["type"].as_str(), field["enum"].get(0)) {

@@ -1,5 +1,5 @@
-//! The server that the conformance suite of the protocol drives over HTTP: it prints its address and serves the suite's
-//! fixtures until it is killed. They are fixtures; what reads requests, checks headers and writes answers is the library.
+//! The server for the protocol's conformance suite: prints its URL and serves the suite's fixtures over HTTP until it
+//! is killed. Requests, headers and answers are handled by the library.
 
 mod methods;
 mod tools;
@@ -11,7 +11,7 @@ use sinew_mcp::server::http::{PATH, serve_http};
 use sinew_mcp::server::{ServerOptions, Service};
 use tokio::net::TcpListener;
 
-/// The smallest picture, in Base64.
+/// The smallest possible image, in Base64.
 const PICTURE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 

@@ -1,4 +1,4 @@
-//! Resources, prompts and completions that the suite asks for.
+//! The resources, prompts and completions that the suite requests.
 
 use serde_json::{Map, Value, json};
 use sinew_jsonrpc::RpcError;

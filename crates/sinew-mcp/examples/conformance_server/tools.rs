@@ -1,4 +1,4 @@
-//! Tools that the suite calls.
+//! The tools that the suite calls.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use sinew_mcp::{BoxFuture, Progress};
 
 use super::PICTURE;
 
-/// No sound at all, as WAV in Base64.
+/// Silent audio, as WAV in Base64.
 const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
 struct Fixture {
@@ -101,7 +101,7 @@ fn resource(uri: &str, kind: &str, text: &str) -> Value {
     json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}})
 }
 
-/// Words of JSON Schema that a server may not lose.
+/// JSON Schema keywords that a server must preserve.
 fn schema_of_2020() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

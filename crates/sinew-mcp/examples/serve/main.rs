@@ -1,6 +1,7 @@
-//! Lends the core's tools over standard streams: `serve [FOLDER]…`. Every tool only reads, and only below the folders.
+//! Serves the core's tools over standard input and output: `serve [FOLDER]…`. All tools are read-only, and only access
+//! these directories.
 //!
-//! It shows how [`sinew_mcp::server`] is used; `claude mcp add sinew -- target/debug/examples/serve .` tries it.
+//! An example of [`sinew_mcp::server`]. To try it: `claude mcp add sinew -- target/debug/examples/serve .`
 
 mod tools;
 
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = serve(tools::all(&folder), ServerOptions::default(), tokio::io::stdin(), tokio::io::stdout());
     runtime.block_on(served)?;
-    // Standard input is read in a thread that no one can wake.
+    // A thread reads standard input, because a blocked read cannot be interrupted.
     runtime.shutdown_background();
     Ok(())
 }

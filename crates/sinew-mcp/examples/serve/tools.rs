@@ -12,28 +12,28 @@ use sinew_pool::Pool;
 use sinew_search::{FindOptions, GlobOptions, GrepOptions, fuzzy_find, glob, grep};
 use sinew_walk::ScanCache;
 
-/// Rows, names and lines of one result at most.
+/// The maximum number of rows, names and lines in one result.
 const MOST: usize = 2_000;
 
-/// Bytes of text of one result at most.
+/// The maximum size of the text in one result, in bytes.
 const MOST_BYTES: usize = 50 * 1024;
 
-/// The directory that the tools may access.
+/// The directories that the tools may access.
 pub(crate) struct Folder {
-    /// Absolute, links followed.
+    /// Absolute paths with symbolic links resolved.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) cache: ScanCache,
     pub(crate) pool: Pool,
 }
 
-/// The work of a tool: runs on a thread that may block.
+/// The function of a tool. It runs on a thread that may block.
 type Work = fn(&Folder, &Arguments, &CancelToken, &ProgressReporter) -> Result<ServedOutput, String>;
 
 struct FolderTool {
     folder: Arc<Folder>,
     name: &'static str,
     description: &'static str,
-    /// Name, type, description, required.
+    /// Name, type, description, and whether it is required.
     parameters: &'static [(&'static str, &'static str, &'static str, bool)],
     work: Work,
 }
@@ -164,7 +164,7 @@ impl Arguments {
 }
 
 impl Folder {
-    /// A path that the client named, with links followed, if it lies below a root.
+    /// Resolves a path from the client. Returns it only if it is below a root after symbolic links are resolved.
     fn path(&self, named: Option<&str>) -> Result<PathBuf, String> {
         let named = Path::new(named.unwrap_or("."));
         let whole = self.roots[0].join(named);
@@ -180,7 +180,7 @@ impl Folder {
     }
 }
 
-/// The text of rows, cut with a word about it, and the rows themselves.
+/// Returns the rows and their text; a text that was cut says so.
 fn listing(rows: Vec<(String, Value)>, more: bool, warnings: &[String]) -> ServedOutput {
     let mut text = String::new();
     let mut kept = Vec::new();

@@ -1,5 +1,5 @@
-//! Connects to a server and prints what it offers: `mcp-probe PROGRAM [ARGUMENT…]`. It is its own keeper, so the server
-//! ends with it.
+//! Connects to a server and prints what it offers: `mcp-probe PROGRAM [ARGUMENT…]`. The probe is also the keeper of the
+//! server, so the server ends together with it.
 
 #[cfg(unix)]
 fn main() -> std::process::ExitCode {

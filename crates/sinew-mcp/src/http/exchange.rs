@@ -86,7 +86,7 @@ impl Shared {
         }
     }
 
-    /// Saves what the server requires of the next login.
+    /// Saves the server's challenge for the next login.
     async fn remember(&self, core: &Core, challenge: Option<&str>) {
         let Some(tokens) = &self.server.tokens else { return };
         let challenge = Challenge::parse(challenge.unwrap_or_default());

@@ -2,7 +2,7 @@
 //!
 //! Requests to modern servers are self-contained. For servers from before 2026-07-28, the transport supports a session
 //! id, a stream for messages of the server, `Last-Event-ID` after a broken stream, and DELETE at the end. Redirects are
-//! not followed: the user trusts only the configured address, and the headers contain keys.
+//! not followed: the user trusts only the configured URL, and the headers contain keys.
 
 mod answer;
 mod exchange;
@@ -77,9 +77,9 @@ pub(crate) struct HttpLink {
     poster: JoinHandle<()>,
     /// Reads the stream of a legacy server's own messages.
     stream: Mutex<Option<JoinHandle<()>>>,
-    /// Ensures one new handshake at a time.
+    /// Allows only one new handshake at a time.
     renewing: tokio::sync::Mutex<()>,
-    /// Locked while that stream is being opened, since the server could not ask anything before.
+    /// Locked while that stream is being opened, because the server could not ask questions before.
     opening: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -140,7 +140,7 @@ impl HttpLink {
         drop(self.opening.lock().await);
         let mut session = shared.session.lock().id.clone();
         if session.is_none() {
-            // Waits for a handshake of another request.
+            // Wait for the handshake of another request.
             drop(self.renewing.lock().await);
             session = shared.session.lock().id.clone();
         }

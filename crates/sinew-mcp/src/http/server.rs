@@ -1,4 +1,4 @@
-//! A server at an address.
+//! A server at a URL.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::oauth::ServerTokens;
 /// A server to connect to.
 #[derive(Clone)]
 pub struct HttpServer {
-    /// The address.
+    /// The URL.
     pub url: Url,
     /// Headers for every request.
     pub headers: Vec<(String, String)>,

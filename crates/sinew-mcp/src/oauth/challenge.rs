@@ -3,7 +3,7 @@
 /// The parameters of a `Bearer` challenge. Each is `None` if the server did not send it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Challenge {
-    /// The address of the resource's metadata.
+    /// The URL of the resource's metadata.
     pub resource_metadata: Option<String>,
     /// The scopes that the request needs, separated by spaces.
     pub scope: Option<String>,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn challenges_are_read_031() {
+    fn parses_challenges() {
         check("", None, None, None);
         check("Bearer", None, None, None);
         check(r#"Bearer resource_metadata="https://a/b?c=d,e""#, Some("https://a/b?c=d,e"), None, None);
@@ -90,12 +90,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_header_ends_031(header in "[ ,=\"\\\\Bearscop\u{e9}]{0,40}") {
+        fn parsing_any_header_terminates(header in "[ ,=\"\\\\Bearscop\u{e9}]{0,40}") {
             let _ = Challenge::parse(&header);
         }
 
         #[test]
-        fn quoted_values_come_back_031(value in "[ -~]{1,40}") {
+        fn quoted_values_round_trip(value in "[ -~]{1,40}") {
             let quoted = value.replace('\\', "\\\\").replace('"', "\\\"");
             let found = Challenge::parse(&format!("Bearer realm=x, scope=\"{quoted}\", error=e"));
             prop_assert_eq!((found.scope, found.error), (Some(value), Some("e".to_string())));

@@ -104,7 +104,7 @@ async fn protected_resource(
 /// Servers from before 2025-06-18 have no metadata: they are their own authorization server.
 async fn from_before(web: &Web, server: &Url) -> Result<Found, ErrorInfo> {
     let origin = at(server, "/");
-    // The address itself is checked like an address that a server names.
+    // The URL itself is checked like a URL that a server names.
     web.address("the address of the server", origin.as_str())?;
     let resource = canonical(server);
     for place in server_places(&origin) {
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_is_looked_for_in_the_order_of_the_specification_031() {
+    fn requests_metadata_in_the_order_of_the_specification() {
         let texts = |places: Vec<Url>| places.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(
             texts(resource_places(&"https://a.test:8/x/mcp?q=1".parse().unwrap())),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_for_another_resource_is_refused_031() {
+    fn rejects_a_token_for_another_resource() {
         let server = "https://a.test/x/mcp".parse().unwrap();
         for (resource, expect) in [
             ("https://a.test/x/mcp", true),

@@ -19,7 +19,7 @@ use super::{Logins, OAuthSettings, discovery};
 pub struct LoginRequest {
     /// The name in the configuration, for errors.
     pub name: String,
-    /// The address.
+    /// The URL.
     pub server: Url,
     /// The settings of its entry.
     pub settings: OAuthSettings,
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Login {
 
 impl Logins {
     /// Finds the authorization server, registers there if necessary, opens a port for the browser and creates the
-    /// address for the user to open.
+    /// URL for the user to open.
     ///
     /// # Errors
     /// Returns an `auth` error if the server or its metadata do not allow a login, a `config` error if the port or the
@@ -102,7 +102,7 @@ impl Logins {
 }
 
 impl Login {
-    /// Returns the address for the user to open.
+    /// Returns the URL for the user to open.
     #[must_use]
     pub fn url(&self) -> &str {
         self.url.as_str()

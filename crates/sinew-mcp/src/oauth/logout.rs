@@ -20,9 +20,9 @@ pub enum Logout {
     None,
     /// The tokens are also revoked at the server.
     Revoked,
-    /// The server does not support revocation: the tokens are valid until they expire.
+    /// The server does not support revocation: the tokens stay valid until they expire.
     NotOffered,
-    /// The server did not revoke the tokens; the reason.
+    /// The server did not revoke the tokens; contains the reason.
     Failed(String),
 }
 

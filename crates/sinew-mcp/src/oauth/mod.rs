@@ -11,9 +11,9 @@
 //! | `store` | the file of logins |
 //! | [`tokens`] | the token of each request, renewed before it expires |
 //!
-//! A token is bound to the address that it was made for and is sent nowhere else: a connection has one address and
-//! follows no redirects. A refresh token is only sent to the token endpoint that issued it, even if the server names
-//! another one later.
+//! A token is bound to the URL that it was issued for and is sent nowhere else: a connection has one URL and follows no
+//! redirects. A refresh token is only sent to the token endpoint that issued it, even if the server names another one
+//! later.
 
 pub mod challenge;
 mod discovery;
@@ -47,7 +47,7 @@ pub struct OAuthSettings {
     pub callback_port: Option<u16>,
     /// The scopes to request instead of those that the server names; empty for the server's.
     pub scopes: Vec<String>,
-    /// The address of a document that describes the client, for servers that accept it as the client id.
+    /// The URL of a document that describes the client, for servers that accept it as the client id.
     pub metadata_url: Option<String>,
 }
 

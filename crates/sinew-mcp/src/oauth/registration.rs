@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_method_fits_secret_and_server_031() {
+    fn chooses_the_authentication_method_by_secret_and_server() {
         let choose = |methods: Option<&[&str]>, has_secret| {
             let methods: Option<Vec<String>> = methods.map(|list| list.iter().map(ToString::to_string).collect());
             super::choose(methods.as_deref(), has_secret)
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn id_and_secret_go_where_the_method_says_031() {
+    fn sends_id_and_secret_where_the_method_requires() {
         let form = |token_auth, secret: Option<&str>| {
             let client =
                 ClientIdentity { client_id: "a:b".into(), client_secret: secret.map(str::to_string), token_auth };

@@ -20,7 +20,7 @@ pub(super) struct Store {
     version: u32,
     #[serde(default)]
     logins: Vec<StoredLogin>,
-    /// The scopes that servers asked for and no login has yet, by server address.
+    /// The scopes that servers asked for and no login has yet, by server URL.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     wanted: BTreeMap<String, Wanted>,
 }
@@ -35,7 +35,7 @@ impl Default for Store {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredLogin {
-    /// The only address that gets the token, as written in the entry.
+    /// The only URL that receives the token, as written in the entry.
     pub(super) server: String,
     pub(super) resource: String,
     pub(super) issuer: String,

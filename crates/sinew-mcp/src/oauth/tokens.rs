@@ -49,7 +49,7 @@ impl ServerTokens {
                 *login = Some(renewed);
                 Ok(login.as_ref().map(|login| login.access.clone()))
             }
-            // The token is still valid for a while, or the server answers that a login is necessary.
+            // The token is still valid for some time; otherwise the server answers that a login is required.
             Err(error) if error.kind == ErrorKind::Auth || found.expires > now => Ok(Some(found.access.clone())),
             Err(error) => Err(error),
         }

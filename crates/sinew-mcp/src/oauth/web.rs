@@ -1,4 +1,4 @@
-//! Requests to authorization servers, whose addresses are untrusted: a server must not make the client query services
+//! Requests to authorization servers, whose URLs are untrusted: a server must not make the client query services
 //! of this machine or of its cloud.
 
 use std::net::{IpAddr, Ipv6Addr};
@@ -33,7 +33,7 @@ impl Web {
         Web { client: HttpClient::new(config), local }
     }
 
-    /// Parses an address that a server named. `what` names it in the error.
+    /// Parses a URL that a server named. `what` names it in the error.
     pub(super) fn address(&self, what: &str, text: &str) -> Result<Url, ErrorInfo> {
         let url = Url::parse(text).map_err(|error| refused(format!("{what} \"{text}\" is not a URL: {error}")))?;
         let fits = match url.scheme() {
@@ -94,7 +94,7 @@ fn lost(what: &str, error: &HttpError) -> ErrorInfo {
     ErrorInfo::new(ErrorKind::Network, format!("{what}: {}", error.message))
 }
 
-/// Returns true if requests to this address are not allowed.
+/// Returns true if requests to this IP address are not allowed.
 fn refuses(address: IpAddr, local: bool) -> bool {
     let address = match address {
         IpAddr::V6(address) => address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4),
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_clouds_and_of_this_machine_are_refused_031() {
+    fn refuses_addresses_of_cloud_metadata_and_this_machine() {
         for (address, local, expect) in [
             ("169.254.169.254", true, true),
             ("::ffff:169.254.169.254", true, true),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_must_be_https_031() {
+    fn requires_https() {
         for (server, address, expect) in [
             ("https://tools.example/mcp", "https://auth.example", true),
             ("https://tools.example/mcp", "http://auth.example", false),

@@ -62,7 +62,7 @@ pub async fn serve(
 
 async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(message) = queue.recv().await {
-        // The reading task notices that the client is gone.
+        // The reading task detects that the client is gone.
         if output.write_all(&into_line(message)).await.is_err() || output.flush().await.is_err() {
             return;
         }

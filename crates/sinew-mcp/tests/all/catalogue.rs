@@ -31,7 +31,7 @@ fn many(servers: usize, tools: usize) -> Vec<CatalogueServer> {
 }
 
 #[test]
-fn few_small_tools_stand_in_front_018() {
+fn a_few_small_tools_are_in_the_front() {
     let servers = [server("a", Some(vec![tool("x", "X"), tool("y", "Y")])), server("b", Some(vec![tool("z", "Z")]))];
     let front = select_front(&servers, &[]);
     let names: Vec<&str> = front.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -41,7 +41,7 @@ fn few_small_tools_stand_in_front_018() {
 }
 
 #[test]
-fn no_server_costs_nothing_018() {
+fn without_servers_the_front_is_empty() {
     assert_eq!(select_front(&[], &[]), Default::default());
     let off = CatalogueServer { expose: Expose::Off, ..server("a", Some(vec![tool("x", "")])) };
     assert_eq!(select_front(std::slice::from_ref(&off), &[]), Default::default());
@@ -59,7 +59,7 @@ fn check_deferred(servers: &[CatalogueServer], text: &str) {
 }
 
 #[test]
-fn what_is_unknown_or_large_is_deferred_018() {
+fn unknown_or_large_tool_lists_are_deferred() {
     check_deferred(&[server("a", Some(vec![tool("x", "X")])), server("b", None)], "a, b");
     check_deferred(&[server("a", Some((0..11).map(|index| tool(&index.to_string(), "")).collect()))], "a");
     check_deferred(&[server("a", Some(vec![tool("x", &"x".repeat(4100))]))], "a");
@@ -74,14 +74,14 @@ fn what_is_unknown_or_large_is_deferred_018() {
 }
 
 #[test]
-fn twenty_servers_cost_four_hundred_tokens_at_most() {
+fn twenty_servers_need_at_most_four_hundred_tokens() {
     let front = select_front(&many(20, 50), &[]);
     let bytes = front.search.unwrap().len() + sinew_mcp::catalogue::CALL_TOOL.len();
     assert!(front.tools.is_empty() && bytes / 4 <= 400, "{} tokens", bytes / 4);
 }
 
 #[test]
-fn a_tool_that_a_provider_would_refuse_is_not_in_front_022() {
+fn tools_that_a_provider_would_reject_are_not_in_the_front() {
     let odd = |schema: Value| definition(json!({"name": "odd", "inputSchema": schema}));
     for schema in [
         json!({"oneOf": [{"type": "object"}]}),
@@ -138,7 +138,7 @@ fn check_search(query: &str, expect: &[&str]) {
 }
 
 #[test]
-fn tools_are_found_by_words_of_all_kinds_019() {
+fn finds_tools_by_words_in_names_and_descriptions() {
     check_search("triage", &["mcp_github_createissue"]);
     check_search("labels", &["mcp_github_createissue"]);
     check_search("MERGE", &["mcp_github_merge"]);
@@ -157,7 +157,7 @@ fn tools_are_found_by_words_of_all_kinds_019() {
 }
 
 #[test]
-fn a_search_shows_definitions_instructions_and_further_names_019() {
+fn a_search_returns_definitions_instructions_and_further_names() {
     let servers = library();
     let index = ToolIndex::new(&servers, &[]);
     let (text, loaded) = index.render(&index.search("issue"), 2, &servers);
@@ -172,7 +172,7 @@ fn a_search_shows_definitions_instructions_and_further_names_019() {
 }
 
 #[test]
-fn a_search_never_passes_its_tokens_019() {
+fn a_search_result_stays_within_its_token_limit() {
     let large = |index: usize| tool(&format!("do_{index}"), &"words ".repeat(1000));
     let servers = [server("s", Some((0..100).map(large).collect()))];
     let index = ToolIndex::new(&servers, &[]);
@@ -183,7 +183,7 @@ fn a_search_never_passes_its_tokens_019() {
 }
 
 #[test]
-fn a_name_that_does_not_exist_has_near_ones_021() {
+fn suggests_similar_names_for_a_missing_tool() {
     let servers = library();
     let index = ToolIndex::new(&servers, &[]);
     assert_eq!(
@@ -195,16 +195,16 @@ fn a_name_that_does_not_exist_has_near_ones_021() {
 }
 
 #[test]
-fn definitions_of_a_server_stay_as_they_came() {
+fn definitions_keep_the_bytes_of_the_server() {
     let raw = r#"{ "name":"x",  "inputSchema":{"type":"object"},"z":1.0,"a":1e3 }"#;
     let raw: Box<RawValue> = serde_json::from_str(raw).unwrap();
     assert_eq!(Definition::new(&raw, "name").unwrap().raw.get(), raw.get());
 }
 
 proptest! {
-    /// The front depends on files and cache, and on nothing that happens in a session.
+    /// The front depends only on files and the cache, not on anything that happens in a session.
     #[test]
-    fn the_front_is_a_function_of_files_and_cache_017(
+    fn the_front_depends_only_on_files_and_cache(
         shape in proptest::collection::vec((0_usize..5, any::<bool>(), 0_usize..4), 0..6),
     ) {
         let servers: Vec<CatalogueServer> = shape

@@ -1,4 +1,4 @@
-//! The reference server of npm, over its standard streams and over HTTP.
+//! Tests against the reference server from npm, over its standard streams and over HTTP.
 
 use crate::support;
 
@@ -23,13 +23,13 @@ async fn over_pipes(options: &ClientOptions) -> Option<Client> {
     Some(Client::start(&server, options).await.unwrap())
 }
 
-/// A server over HTTP, which ends with the value.
+/// A server over HTTP, which is stopped when this value is dropped.
 fn http_program() -> Option<HttpProgram> {
     let script = npm_server(PACKAGE)?;
     Some(HttpProgram::start("node", [script.into_os_string(), "streamableHttp".into()], "listening on port"))
 }
 
-/// A person who says yes with the first choice of everything.
+/// A user who accepts every question with its first choice.
 struct Person {
     asked: Mutex<Vec<String>>,
 }
@@ -62,7 +62,7 @@ async fn call(client: &Client, name: &str, args: Value) -> sinew_mcp::ToolResult
     client.call_tool(name, arguments(args), &CallOptions::default()).await.unwrap()
 }
 
-/// Checks every feature of the server over a connection of any transport.
+/// Checks every feature of the server over a connection of either transport.
 async fn check_everything(client: &Client) {
     let info = client.info();
     assert_eq!((info.era, info.version), (Era::Legacy, "2025-11-25"));
@@ -100,7 +100,7 @@ async fn check_everything(client: &Client) {
     client.probe(Duration::from_secs(60)).await.unwrap();
 }
 
-/// A long call reports progress; one that is dropped leaves the server alone.
+/// A long call reports progress. Dropping a call does not affect the server.
 async fn check_long_calls(client: &Client) {
     let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
     let sink = Arc::clone(&reports);
@@ -122,7 +122,7 @@ async fn check_long_calls(client: &Client) {
 }
 
 #[tokio::test]
-async fn everything_over_pipes_029() {
+async fn supports_every_feature_over_pipes() {
     let Some(client) = over_pipes(&ClientOptions::default()).await else { return };
     check_everything(&client).await;
     let process = Process::from_pid(client.pid().unwrap()).unwrap();
@@ -131,14 +131,14 @@ async fn everything_over_pipes_029() {
 }
 
 #[tokio::test]
-async fn long_calls_over_pipes_024_025() {
+async fn long_calls_report_progress_over_pipes() {
     let Some(client) = over_pipes(&ClientOptions::default()).await else { return };
     check_long_calls(&client).await;
     client.close().await;
 }
 
 #[tokio::test]
-async fn a_person_is_asked_over_pipes_030() {
+async fn asks_the_user_over_pipes() {
     let (person, options) = with_person();
     let Some(client) = over_pipes(&options).await else { return };
     check_person(&client, &person).await;
@@ -154,7 +154,7 @@ async fn check_person(client: &Client, person: &Person) {
 }
 
 #[tokio::test]
-async fn calls_side_by_side_get_their_own_answers_028() {
+async fn concurrent_calls_get_their_own_answers() {
     let Some(client) = over_pipes(&ClientOptions::default()).await else { return };
     let client = Arc::new(client);
     let calls = (0..200).map(|number| {
@@ -170,7 +170,7 @@ async fn calls_side_by_side_get_their_own_answers_028() {
 }
 
 #[tokio::test]
-async fn everything_over_http_029() {
+async fn supports_every_feature_over_http() {
     let Some(program) = http_program() else { return };
     let client = Client::connect_http(&program.server("/mcp"), &ClientOptions::default()).await.unwrap();
     check_everything(&client).await;
@@ -179,7 +179,7 @@ async fn everything_over_http_029() {
 }
 
 #[tokio::test]
-async fn a_person_is_asked_over_http_030() {
+async fn asks_the_user_over_http() {
     let Some(program) = http_program() else { return };
     let (person, options) = with_person();
     let client = Client::connect_http(&program.server("/mcp"), &options).await.unwrap();
@@ -188,7 +188,7 @@ async fn a_person_is_asked_over_http_030() {
 }
 
 #[tokio::test]
-async fn an_address_without_a_server_is_named() {
+async fn an_unreachable_url_is_named_in_the_error() {
     let Some(program) = http_program() else { return };
     let error = Client::connect_http(&program.server("/nothing"), &ClientOptions::default()).await.err().unwrap();
     assert!(error.to_string().starts_with("MCP error: HTTP status 404"), "{error}");

@@ -1,4 +1,5 @@
-//! Anything in the place of what others write: no panic, and an end. `PROPTEST_CASES` says how many are tried.
+//! Random input in place of what servers and clients send: nothing panics or hangs. `PROPTEST_CASES` sets the number of
+//! cases.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use sinew_mcp::model::Definition;
 use sinew_mcp::names::name_tools;
 use sinew_mcp::oauth::Challenge;
 
-/// Bytes in which the words of a format come up often enough to get past its first line.
+/// Generates bytes that contain the keywords of a format often enough to get past its first line.
 fn mostly(words: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => prop::sample::select(words).prop_map(|word| word.as_bytes().to_vec()),
@@ -87,13 +88,13 @@ fn schema() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn a_header_that_asks_for_a_login_is_read_or_not_031(bytes in mostly(HEADER)) {
+    fn parses_any_login_challenge_without_panicking(bytes in mostly(HEADER)) {
         let text = String::from_utf8_lossy(&bytes);
         let _ = Challenge::parse(&text);
     }
 
     #[test]
-    fn events_are_the_same_however_they_are_cut_008(bytes in mostly(EVENTS), cuts in prop::collection::vec(0usize..64, 0..6)) {
+    fn events_do_not_depend_on_chunk_boundaries(bytes in mostly(EVENTS), cuts in prop::collection::vec(0usize..64, 0..6)) {
         let read = |pieces: &[&[u8]]| {
             let mut events = Vec::new();
             let mut decoder = SseDecoder::new();
@@ -113,14 +114,14 @@ proptest! {
     }
 
     #[test]
-    fn frames_are_messages_or_refused_008(bytes in mostly(FRAMES), depth in 1usize..8) {
+    fn frames_are_messages_or_errors(bytes in mostly(FRAMES), depth in 1usize..8) {
         if let Ok(messages) = message::parse(&bytes, depth) {
             prop_assert!(!messages.is_empty() || bytes.trim_ascii() == b"[]");
         }
     }
 
     #[test]
-    fn a_schema_is_one_that_providers_take_or_left_out_022(schema in schema()) {
+    fn schemas_are_acceptable_to_providers_or_left_out(schema in schema()) {
         if let Some(fit) = provider_schema(&schema) {
             prop_assert_eq!(&fit["type"], "object");
             prop_assert!(fit["properties"].is_object());
@@ -134,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn names_are_legal_distinct_and_the_same_each_time_023(pairs in prop::collection::vec((".{0,40}", ".{0,80}"), 0..12)) {
+    fn names_are_valid_unique_and_deterministic(pairs in prop::collection::vec((".{0,40}", ".{0,80}"), 0..12)) {
         let mut pairs: Vec<(&str, &str)> = pairs.iter().map(|(server, tool)| (server.as_str(), tool.as_str())).collect();
         pairs.sort_unstable();
         pairs.dedup();

@@ -1,7 +1,7 @@
-//! Tests of servers from before 2026-07-28 that send requests on the stream which the client opens by GET, and that
-//! open it late.
+//! Tests of servers from before 2026-07-28 that send requests on the stream which the client opens with GET, and that
+//! open the stream late.
 //!
-//! The clock is paused: a blocking task keeps it from advancing by itself while sockets are waited for.
+//! The clock is paused. A blocking task keeps it from advancing automatically while a test waits for sockets.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,18 +14,18 @@ use sinew_llm::http::{HttpClient, HttpConfig};
 use sinew_mcp::http::{HttpServer, http_config};
 use sinew_mcp::{BoxFuture, CallOptions, Client, ClientHost, ClientOptions, Elicitation, ElicitationAnswer};
 
-/// Events at the server, and those that the test lets happen.
+/// Events at the server, and events that the test triggers.
 #[derive(Default)]
 struct Facts {
-    /// The client has asked for the stream.
+    /// The client requested the stream.
     asked_for: bool,
-    /// The test lets the head of the stream go before there is a question.
+    /// The test releases the head of the stream before there is a question.
     allowed: bool,
-    /// The head is sent.
+    /// The head was sent.
     open: bool,
-    /// A call wants its question asked.
+    /// A call asks its question.
     asking: bool,
-    /// A call came while there was no stream.
+    /// A call arrived while there was no stream.
     early: bool,
     answer: Option<Value>,
 }
@@ -34,7 +34,7 @@ struct Facts {
 struct Asking {
     facts: Mutex<Facts>,
     changed: Condvar,
-    /// A call that finds no stream is not asked about: what a strict server does.
+    /// Whether a call that finds no stream asks no question, as in a strict server.
     strict: bool,
 }
 
@@ -78,7 +78,7 @@ impl Asking {
         )
     }
 
-    /// The text of the person's answer; `lost` without a question.
+    /// The text of the user's answer; `lost` if no question was asked.
     fn call(&self) -> String {
         self.change(|facts| {
             facts.early |= !facts.open;
@@ -92,7 +92,7 @@ impl Asking {
         self.change(|facts| facts.asked_for = true);
         self.until(|facts| facts.allowed || facts.asking);
         let head = "HTTP/1.1 200 S\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n";
-        // Open before the client can know it, which may call at once.
+        // The stream is open before the client knows it, because the client may call immediately.
         self.change(|facts| facts.open = true);
         write!(socket, "{head}: open\n\n")?;
         self.until(|facts| facts.asking);
@@ -100,7 +100,7 @@ impl Asking {
         let params = json!({"message": "Who?", "requestedSchema": schema});
         let question = json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": params});
         write!(socket, "data: {question}\n\n")?;
-        // Open until the client closes it.
+        // The stream is open until the client closes it.
         socket.read(&mut [0]).map(drop)
     }
 }
@@ -129,7 +129,7 @@ fn start(asking: &Arc<Asking>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let asking = Arc::clone(asking);
-    // Ends with the test's process.
+    // It ends with the process of the test.
     std::thread::spawn(move || {
         for socket in listener.incoming().flatten() {
             let asking = Arc::clone(&asking);
@@ -139,7 +139,7 @@ fn start(asking: &Arc<Asking>) -> SocketAddr {
     address
 }
 
-/// A person who says who it is.
+/// A user who answers with a name.
 struct Person;
 
 impl ClientHost for Person {
@@ -184,7 +184,7 @@ async fn called(asking: &Arc<Asking>, meanwhile: impl AsyncFnOnce()) -> String {
 const ANSWER: &str = r#"{"action":"accept","content":{"name":"me"}}"#;
 
 #[tokio::test(start_paused = true)]
-async fn a_first_call_waits_for_a_stream_that_is_opened_late_030() {
+async fn the_first_call_waits_for_a_stream_that_opens_late() {
     let asking = Arc::new(Asking { strict: true, ..Asking::default() });
     let text = called(&asking, async || asking.change(|facts| facts.allowed = true)).await;
     assert_eq!(text, ANSWER);
@@ -192,7 +192,7 @@ async fn a_first_call_waits_for_a_stream_that_is_opened_late_030() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_first_call_goes_where_the_stream_is_opened_with_its_question_030() {
+async fn the_first_call_is_sent_if_the_stream_opens_with_its_question() {
     let asking = Arc::new(Asking::default());
     let late = async || {
         assert!(!asking.facts.lock().early, "the call did not wait at all");

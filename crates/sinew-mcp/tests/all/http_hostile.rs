@@ -1,4 +1,4 @@
-//! Servers at an address that do everything wrong.
+//! Tests of HTTP servers that behave incorrectly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ fn at(server: &Server) -> HttpServer {
     }
 }
 
-/// The answers of a server from before 2026-07-28 that has one tool; `call` is its answer to a call.
+/// The answers of a server from before 2026-07-28 with one tool; `call` is its answer to a call.
 fn legacy(request: &Recorded, call: impl Fn(&Value) -> Reply) -> Reply {
     let body = request.json();
     let result = |result: Value| {
@@ -41,7 +41,7 @@ fn legacy(request: &Recorded, call: impl Fn(&Value) -> Reply) -> Reply {
 }
 
 #[tokio::test]
-async fn a_redirect_elsewhere_is_not_followed_and_its_end_gets_no_token_031() {
+async fn does_not_follow_a_redirect_to_another_origin_or_send_it_the_token() {
     let elsewhere = Server::start(|_| Reply::text(200, "application/json", "{}"));
     for target in ["http://169.254.169.254/latest/meta-data/".to_string(), format!("{}/mcp", elsewhere.url())] {
         for status in [301, 302, 303, 307, 308] {
@@ -50,7 +50,7 @@ async fn a_redirect_elsewhere_is_not_followed_and_its_end_gets_no_token_031() {
             let error = Client::connect_http(&at(&server), &ClientOptions::default()).await.err().unwrap();
             let says = format!("redirects to another origin are not followed (to {target})");
             assert!(error.to_string().contains(&says), "{status}: {error}");
-            // A call in the middle of a session is led nowhere either.
+            // A call within a session does not follow the redirect either.
             let to = target.clone();
             let server = Server::start(move |request| {
                 legacy(request, |_| Reply::text(status, "text/plain", "").header("location", &to))
@@ -65,7 +65,7 @@ async fn a_redirect_elsewhere_is_not_followed_and_its_end_gets_no_token_031() {
 }
 
 #[tokio::test]
-async fn a_redirect_within_the_origin_is_followed_with_the_body_and_the_token() {
+async fn follows_a_redirect_within_the_origin_with_body_and_token() {
     for status in [307, 308] {
         let server = Server::start(move |request| match request.path.as_str() {
             "/mcp/" => legacy(request, |id| {
@@ -75,7 +75,7 @@ async fn a_redirect_within_the_origin_is_followed_with_the_body_and_the_token() 
             _ => Reply::text(status, "text/plain", "").header("location", "/mcp/"),
         });
         let client = Client::connect_http(&at(&server), &ClientOptions::default()).await.unwrap();
-        // The id comes back as text.
+        // The server returns the id as a string.
         client.call_tool("t", Map::new(), &CallOptions::default()).await.unwrap();
         client.close().await;
         let seen = server.requests();
@@ -86,7 +86,7 @@ async fn a_redirect_within_the_origin_is_followed_with_the_body_and_the_token() 
 }
 
 #[tokio::test]
-async fn a_session_that_is_forgotten_is_begun_anew_once_and_ended_at_the_close_013() {
+async fn a_forgotten_session_is_restarted_once_and_ended_on_close() {
     let begun = AtomicUsize::new(0);
     let server = Server::start(move |request| {
         let (body, session) = (request.json(), request.header("mcp-session-id").unwrap_or_default());
@@ -97,7 +97,7 @@ async fn a_session_that_is_forgotten_is_begun_anew_once_and_ended_at_the_close_0
                 reply.headers.retain(|(header, _)| header != "mcp-session-id");
                 reply.header("mcp-session-id", &name)
             }
-            // It was started anew since, and knows nobody.
+            // The server was restarted since and knows no sessions.
             Some("tools/call") if session == "s0" => Reply::text(404, "text/plain", "no such session"),
             _ => legacy(request, |id| {
                 let text = json!({"content": [{"type": "text", "text": session}]});
@@ -106,7 +106,7 @@ async fn a_session_that_is_forgotten_is_begun_anew_once_and_ended_at_the_close_0
         }
     });
     let client = Arc::new(Client::connect_http(&at(&server), &ClientOptions::default()).await.unwrap());
-    // Many calls at once find it gone, and greet it once.
+    // Many concurrent calls find that the session is gone, and repeat the handshake only once.
     let calls = (0..8).map(|_| {
         let client = Arc::clone(&client);
         tokio::spawn(async move { client.call_tool("t", Map::new(), &CallOptions::default()).await.unwrap().text() })
@@ -124,7 +124,7 @@ async fn a_session_that_is_forgotten_is_begun_anew_once_and_ended_at_the_close_0
 }
 
 #[tokio::test]
-async fn a_modern_server_hears_nothing_of_sessions_013() {
+async fn sends_no_session_requests_to_a_modern_server() {
     let server = Server::start(|request| {
         let body = request.json();
         let result = match body["method"].as_str() {
@@ -134,7 +134,7 @@ async fn a_modern_server_hears_nothing_of_sessions_013() {
             Some("tools/call") => json!({"resultType": "complete", "content": [{"type": "text", "text": "done"}]}),
             _ => json!({"resultType": "complete", "tools": []}),
         };
-        // Whatever it says of them.
+        // Whatever the server announces about them.
         Reply::json(200, &json!({"jsonrpc": "2.0", "id": body["id"], "result": result})).header("mcp-session-id", "one")
     });
     let client = Client::connect_http(&at(&server), &ClientOptions::default()).await.unwrap();
@@ -146,9 +146,10 @@ async fn a_modern_server_hears_nothing_of_sessions_013() {
     }
 }
 
-/// A server that wants a hundred connections a second: each stream ends at once, with the word to come back now.
+/// A server that asks for a hundred connections per second: it ends each stream immediately and asks the client to
+/// reconnect at once.
 #[tokio::test]
-async fn a_server_that_ends_each_stream_at_once_is_not_asked_many_times_a_second_013() {
+async fn limits_reconnects_to_a_server_that_ends_each_stream() {
     let server = Server::start(|request| {
         let stream = || Reply::stream("id: 1\nretry: 0\ndata:\n\n");
         let resumed = request.method == "GET" && request.header("last-event-id").is_some();
@@ -160,7 +161,7 @@ async fn a_server_that_ends_each_stream_at_once_is_not_asked_many_times_a_second
     let error = client.call_tool("t", Map::new(), &options).await.err().unwrap();
     assert!(matches!(error, McpError::Silence(_)), "{error}");
     let resumed = server.requests().iter().filter(|request| request.header("last-event-id").is_some()).count();
-    // One at once, as it asks, and one in each second then.
+    // The client reconnects once immediately, as the server asks, and then once per second.
     assert!(resumed <= 4, "{resumed} connections in three seconds");
     client.close().await;
 }

@@ -1,4 +1,4 @@
-//! The half that lends tools, over HTTP: by hand, and by our client.
+//! Tests of the server over HTTP: with handwritten requests, and with our client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 const TOKEN: &str = "the token of this test";
 
-/// Lent by every server of these tests.
+/// The token of every server in these tests.
 struct Fixture {
     name: &'static str,
     began: Arc<Notify>,
@@ -76,7 +76,7 @@ impl ServedTool for Fixture {
     }
 }
 
-/// A server on a port of its own.
+/// A server on its own port.
 struct Served {
     address: String,
     began: Arc<Notify>,
@@ -90,7 +90,7 @@ impl Drop for Served {
     }
 }
 
-/// An answer.
+/// An HTTP answer.
 struct Answer {
     status: u16,
     head: String,
@@ -121,14 +121,14 @@ impl Served {
         Served { address, began, cancelled, task }
     }
 
-    /// Sends bytes; the connection.
+    /// Sends bytes and returns the connection.
     async fn open(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         stream
     }
 
-    /// Sends bytes and reads until the server closes.
+    /// Sends bytes and reads until the server closes the connection.
     async fn raw(&self, request: &str) -> Answer {
         let mut stream = self.open(request).await;
         let mut text = String::new();
@@ -138,7 +138,7 @@ impl Served {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_string() }
     }
 
-    /// A request as everybody may send it, but for what is changed: a header without a value is left out.
+    /// A valid request with some headers changed; a header without a value is left out.
     fn text(&self, method: &str, path: &str, changed: &[(&str, &str)], body: &str) -> String {
         let own = [
             ("Host", self.address.clone()),
@@ -185,7 +185,7 @@ fn modern(method: &str, mut params: Value) -> Value {
 const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2026-07-28");
 
 #[tokio::test]
-async fn whoever_may_not_ask_is_told_by_the_status_039() {
+async fn denied_requests_get_the_right_status() {
     let served = Served::start(Limits::default()).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     assert_eq!(served.post(&[], &ping).await.json(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
@@ -213,7 +213,7 @@ async fn whoever_may_not_ask_is_told_by_the_status_039() {
 }
 
 #[tokio::test]
-async fn header_and_body_say_the_same_039() {
+async fn rejects_headers_that_differ_from_the_body() {
     let served = Served::start(Limits::default()).await;
     let list = modern("tools/list", json!({}));
     let method = ("Mcp-Method", "tools/list");
@@ -253,7 +253,7 @@ async fn header_and_body_say_the_same_039() {
 }
 
 #[tokio::test]
-async fn what_a_request_lacks_has_its_status_038_039() {
+async fn incomplete_requests_get_the_right_status() {
     let served = Served::start(Limits::default()).await;
     let bare = |method: &str| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}});
     let discover = ("Mcp-Method", "server/discover");
@@ -277,13 +277,13 @@ async fn what_a_request_lacks_has_its_status_038_039() {
     assert_eq!(answer.json()["error"]["data"], json!({"requiredCapabilities": {"sampling": {}}}));
     call["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"sampling": {}});
     assert_eq!(served.post(&needy, &call).await.json()["result"]["isError"], false);
-    // A client from before 2026-07-28 needs no session: nothing of it is kept.
+    // A client from before 2026-07-28 needs no session, because the server keeps no state of it.
     assert_eq!(served.post(&[], &bare("tools/list")).await.json()["result"]["tools"][0]["name"], "echo");
     assert_eq!(served.post(&[("MCP-Protocol-Version", "2025-06-18")], &bare("no/such")).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_message_is_refused_008() {
+async fn rejects_a_body_that_is_not_a_message() {
     let served = Served::start(Limits::default().with_message_bytes(1000)).await;
     let send = async |body: &str| served.raw(&served.text("POST", "/mcp", &[], body)).await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -313,7 +313,7 @@ async fn a_body_that_is_no_message_is_refused_008() {
 }
 
 #[tokio::test]
-async fn a_call_ends_with_its_connection_040() {
+async fn closing_the_connection_cancels_the_call() {
     let served = Served::start(Limits::default()).await;
     for meta in [json!({}), json!({"progressToken": 1})] {
         let body =
@@ -326,7 +326,7 @@ async fn a_call_ends_with_its_connection_040() {
 }
 
 #[tokio::test]
-async fn progress_comes_before_the_result_040() {
+async fn progress_arrives_before_the_result() {
     let served = Served::start(Limits::default()).await;
     let params = json!({"name": "steps", "_meta": {"progressToken": "p"}});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
@@ -342,7 +342,7 @@ async fn progress_comes_before_the_result_040() {
     assert_eq!(plain.json()["result"]["content"][0]["text"], "done");
 }
 
-/// An address that leads to another one, and the number of connections that were made there.
+/// A server that redirects to another one, and the number of connections that the other one received.
 async fn counted(to: String) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let (address, made) = (listener.local_addr().unwrap().to_string(), Arc::new(AtomicUsize::new(0)));
@@ -358,7 +358,7 @@ async fn counted(to: String) -> (String, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn calls_in_a_row_share_a_connection_t6() {
+async fn consecutive_calls_share_a_connection() {
     let served = Served::start(Limits::default()).await;
     let (address, made) = counted(served.address.clone()).await;
     let server = HttpServer {
@@ -376,7 +376,7 @@ async fn calls_in_a_row_share_a_connection_t6() {
 }
 
 #[tokio::test]
-async fn our_client_uses_it_in_both_eras_037_038() {
+async fn our_client_works_in_both_eras() {
     let served = Served::start(Limits::default()).await;
     assert!(matches!(served.client(None, "another").await, Err(McpError::NeedsAuth(_))));
     for era in [Era::Modern, Era::Legacy] {
@@ -402,11 +402,11 @@ async fn our_client_uses_it_in_both_eras_037_038() {
     }
 }
 
-/// Heads that never end, as a program sends them that wants to keep others out.
+/// Sends request heads that never end, like a program that wants to block others.
 async fn half_heads(served: &Served, count: usize) -> Vec<TcpStream> {
     let mut open = Vec::new();
     for at in 0..count {
-        // Nothing at all, a part of a line, and all but the last byte.
+        // Nothing at all, a part of a line, and everything except the last byte.
         let head = served.text("POST", "/mcp", &[], "");
         open.push(served.open(["", "POST /m", &head[..head.len() - 1]][at % 3]).await);
     }
@@ -414,14 +414,14 @@ async fn half_heads(served: &Served, count: usize) -> Vec<TcpStream> {
 }
 
 #[tokio::test]
-async fn heads_that_never_end_keep_nobody_out() {
+async fn unfinished_heads_do_not_block_other_clients() {
     let served = Served::start(Limits::default()).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait"}});
     let waiting = served.open(&served.text("POST", "/mcp", &[], &call.to_string())).await;
     served.began.notified().await;
     let half = half_heads(&served, 300).await;
-    // Somebody else is answered, and the call that runs goes on: it ends with its connection and not before.
+    // Other clients are answered, and the running call continues until its connection is closed.
     assert_eq!(served.post(&[], &ping).await.status, 200);
     assert!(tokio::time::timeout(std::time::Duration::ZERO, served.cancelled.notified()).await.is_err());
     drop(waiting);
@@ -430,11 +430,11 @@ async fn heads_that_never_end_keep_nobody_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_has_a_time_limit() {
+async fn the_head_of_a_request_has_a_time_limit() {
     let served = Served::start(Limits::default()).await;
     let begun = tokio::time::Instant::now();
     for mut stream in half_heads(&served, 3).await {
-        // The server closes it: with nothing, or with a status.
+        // The server closes the connection, with or without a status.
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).await.unwrap();
     }

@@ -1,5 +1,5 @@
-//! The protocol, against servers and clients of others, hostile ones and scripts.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+//! Tests of the protocol against third-party servers and clients, hostile servers and scripts.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod catalogue;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Logins at a server that is strict by the RFCs, or wrong in one thing.
+//! Tests of logins at a server that follows the RFCs strictly, or has exactly one fault.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl User {
         self.folder.path().join("mcp-auth.json")
     }
 
-    /// The logins as another process of the user has them.
+    /// The logins as another process of the user sees them.
     fn logins(&self) -> Logins {
         let now = Arc::clone(&self.now);
         Logins::new(self.file(), HttpConfig::default(), Arc::new(move || now.load(Ordering::Relaxed)))
@@ -68,7 +68,7 @@ fn assert_right(server: &OAuthServer) {
 }
 
 #[tokio::test]
-async fn a_login_is_kept_for_its_owner_and_used_031() {
+async fn stores_a_login_for_its_owner_and_uses_it() {
     let server = OAuthServer::start(Manners::default());
     let user = User::new();
     assert!(matches!(user.connect(&server).await, Err(McpError::NeedsAuth(_))));
@@ -81,7 +81,7 @@ async fn a_login_is_kept_for_its_owner_and_used_031() {
         assert_eq!(std::fs::metadata(user.file()).unwrap().permissions().mode() & 0o777, 0o600);
     }
     assert_right(&server);
-    // The token goes in a header, and nowhere else.
+    // The token is only sent in a header.
     let secrets = server.secrets();
     for request in server.requests() {
         let body = String::from_utf8(request.body.clone()).unwrap();
@@ -95,7 +95,7 @@ async fn a_login_is_kept_for_its_owner_and_used_031() {
 }
 
 #[tokio::test]
-async fn every_way_of_a_right_server_works_031() {
+async fn logs_in_with_every_valid_server_configuration() {
     let with = |change: fn(&mut Manners)| {
         let mut manners = Manners::default();
         change(&mut manners);
@@ -124,7 +124,7 @@ async fn every_way_of_a_right_server_works_031() {
 }
 
 #[tokio::test]
-async fn a_client_that_the_user_registered_is_used_and_nobody_registers_031() {
+async fn uses_the_configured_client_without_registering() {
     let client = Some(("mine:1", "my secret"));
     let manners = Manners { registers: false, client, token_auth: "client_secret_basic", ..Manners::default() };
     let server = OAuthServer::start(manners);
@@ -134,7 +134,7 @@ async fn a_client_that_the_user_registered_is_used_and_nobody_registers_031() {
     user.settings.client_id = Some("mine:1".into());
     user.settings.client_secret = Some("my secret".into());
     user.settings.scopes = vec!["read".into(), "special".into()];
-    // The port that was registered is taken, and no other will do.
+    // The registered port is in use, and no other one is accepted.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     user.settings.callback_port = Some(port);
@@ -148,7 +148,7 @@ async fn a_client_that_the_user_registered_is_used_and_nobody_registers_031() {
 }
 
 #[tokio::test]
-async fn what_a_server_gets_wrong_ends_the_login_before_a_code_is_used_031() {
+async fn a_server_fault_ends_the_login_before_the_code_is_used() {
     let other = || Some("http://127.0.0.1:9/other".to_string());
     let right = Manners::default;
     for (manners, expect) in [
@@ -171,7 +171,7 @@ async fn what_a_server_gets_wrong_ends_the_login_before_a_code_is_used_031() {
         let server = OAuthServer::start(manners);
         let user = User::new();
         match user.log_in(&server).await {
-            // A redirect within the server leads to nothing: the server is asked as one without metadata.
+            // A redirect within the server has no target, so the server is treated as one without metadata.
             Ok(_) if looped => {}
             Ok(_) => panic!("{what}"),
             Err(error) => assert!(error.contains(expect), "{what}: {error}"),
@@ -182,7 +182,7 @@ async fn what_a_server_gets_wrong_ends_the_login_before_a_code_is_used_031() {
 }
 
 #[tokio::test]
-async fn the_right_iss_is_taken_031() {
+async fn accepts_the_correct_iss() {
     let server = OAuthServer::start(Manners { iss_announced: true, ..Manners::default() });
     let issuer = server.issuer();
     server.change(|manners| manners.iss = Some(issuer));
@@ -191,14 +191,14 @@ async fn the_right_iss_is_taken_031() {
 }
 
 #[tokio::test]
-async fn tokens_are_renewed_before_they_run_out_and_when_they_are_refused_031() {
+async fn renews_tokens_before_they_expire_and_when_they_are_rejected() {
     let server = OAuthServer::start(Manners { lifetime: 600, ..Manners::default() });
     let user = User::new();
     user.log_in(&server).await.unwrap();
     let client = user.connect(&server).await.unwrap();
     call(&client, "read").await.unwrap();
     assert_eq!(server.refreshed(), 0);
-    // Six minutes later it has four left.
+    // After six minutes, four are left.
     user.now.fetch_add(6 * 60 * 1000, Ordering::Relaxed);
     call(&client, "read").await.unwrap();
     call(&client, "read").await.unwrap();
@@ -206,17 +206,17 @@ async fn tokens_are_renewed_before_they_run_out_and_when_they_are_refused_031() 
     server.revoke_access();
     assert_eq!(call(&client, "read").await.unwrap(), "read done");
     assert_eq!(server.refreshed(), 2);
-    // Nothing is left to renew with.
+    // No refresh token is left.
     server.revoke_all();
     assert!(matches!(call(&client, "read").await, Err(McpError::NeedsAuth(_))));
-    // Another login in another process is found by the running one.
+    // The running process finds a login that another process stored.
     user.log_in(&server).await.unwrap();
     assert_eq!(call(&client, "read").await.unwrap(), "read done");
     assert_right(&server);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn processes_that_renew_at_once_renew_once_031() {
+async fn concurrent_processes_renew_once() {
     let server = OAuthServer::start(Manners { lifetime: 600, ..Manners::default() });
     let user = User::new();
     user.log_in(&server).await.unwrap();
@@ -232,13 +232,13 @@ async fn processes_that_renew_at_once_renew_once_031() {
     while let Some(answer) = calls.join_next().await {
         assert_eq!(answer.unwrap(), "read done");
     }
-    // A refresh token is good once: a second try with it would have ended the login.
+    // A refresh token can be used once: using it again would have ended the login.
     assert_eq!(server.refreshed(), 1);
     assert_right(&server);
 }
 
 #[tokio::test]
-async fn a_call_that_needs_more_is_remembered_for_the_next_login_031() {
+async fn remembers_missing_scopes_for_the_next_login() {
     let server = OAuthServer::start(Manners { write_scope: Some("write"), ..Manners::default() });
     let user = User::new();
     user.log_in(&server).await.unwrap();
@@ -254,13 +254,13 @@ async fn a_call_that_needs_more_is_remembered_for_the_next_login_031() {
 }
 
 #[tokio::test]
-async fn another_authorization_server_gets_nothing_of_the_first_031() {
+async fn sends_nothing_of_a_login_to_another_authorization_server() {
     let server = OAuthServer::start(Manners::default());
     let other = OAuthServer::start(Manners::default());
     let user = User::new();
     user.log_in(&server).await.unwrap();
     let secrets = server.secrets();
-    // The server of tools names another one from now on, which knows its resource.
+    // From now on the server names another authorization server, which knows its resource.
     let (resource, issuer) = (server.mcp_url(), other.issuer());
     other.change(|manners| manners.resource = Some(resource));
     server.change(|manners| manners.authorization_server = Some(issuer));
@@ -273,13 +273,13 @@ async fn another_authorization_server_gets_nothing_of_the_first_031() {
         let text = format!("{} {}", request.path, String::from_utf8_lossy(&request.body));
         assert!(secrets.iter().all(|secret| !text.contains(secret)) && request.header("authorization").is_none());
     }
-    // The login of the first is gone with it: its refresh token would be of no use.
+    // The login at the first one is removed: its refresh token would be useless.
     let file = std::fs::read_to_string(user.file()).unwrap();
     assert!(!file.contains(&server.issuer().replace("http://", "\"issuer\": \"http://")), "{file}");
 }
 
 #[tokio::test]
-async fn pasting_works_where_the_browser_runs_elsewhere_031() {
+async fn accepts_a_pasted_redirect_from_another_machine() {
     let server = OAuthServer::start(Manners::default());
     let user = User::new();
     let at = user.server(&server);
@@ -290,14 +290,14 @@ async fn pasting_works_where_the_browser_runs_elsewhere_031() {
         challenge: login_challenge(&at).await.unwrap(),
     };
     let login = user.logins().begin(request).await.unwrap();
-    // The address that the browser is sent to, where nobody listens.
+    // The URL to which the browser is redirected, where nothing listens.
     let redirect = server_redirect(login.url().to_string()).await;
     login.finish(async { Some(redirect) }).await.unwrap();
     assert_eq!(call(&user.connect(&server).await.unwrap(), "read").await.unwrap(), "read done");
     assert_right(&server);
 }
 
-/// The address that an authorization server sends its browser to.
+/// The URL to which an authorization server redirects the browser.
 async fn server_redirect(address: String) -> String {
     use sinew_llm::http::HttpRequest;
     let request = HttpRequest {
@@ -311,7 +311,7 @@ async fn server_redirect(address: String) -> String {
 }
 
 #[tokio::test]
-async fn a_broken_file_is_named_and_left_as_it_is_031() {
+async fn names_an_invalid_file_and_does_not_change_it() {
     let server = OAuthServer::start(Manners::default());
     let user = User::new();
     std::fs::write(user.file(), "{\"version\": 1, \"logins\": [{\"access\": \"topsecret\"}]}").unwrap();
@@ -323,7 +323,7 @@ async fn a_broken_file_is_named_and_left_as_it_is_031() {
 }
 
 #[tokio::test]
-async fn a_logout_ends_the_tokens_where_they_came_from_031() {
+async fn a_logout_revokes_the_tokens_at_their_server() {
     for (token_auth, client) in [("none", None), ("client_secret_basic", None), ("client_secret_post", None)] {
         let server = OAuthServer::start(Manners { token_auth, client, ..Manners::default() });
         let user = User::new();
@@ -337,7 +337,7 @@ async fn a_logout_ends_the_tokens_where_they_came_from_031() {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_no_token_back_keeps_nobody_logged_in_031() {
+async fn a_logout_succeeds_without_revocation() {
     let server = OAuthServer::start(Manners { revocation: None, ..Manners::default() });
     let user = User::new();
     user.log_in(&server).await.unwrap();
@@ -358,7 +358,7 @@ async fn a_server_that_takes_no_token_back_keeps_nobody_logged_in_031() {
 }
 
 #[tokio::test]
-async fn tokens_go_to_no_address_that_is_not_safe_031() {
+async fn sends_tokens_only_over_https_or_loopback() {
     let server = OAuthServer::start(Manners::default());
     let user = User::new();
     user.log_in(&server).await.unwrap();

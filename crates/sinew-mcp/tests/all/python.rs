@@ -1,4 +1,5 @@
-//! The SDK of Python as server, which speaks the protocol since 2026-07-28, and the filesystem server of npm.
+//! Tests against servers of the Python SDK, which supports the protocol since 2026-07-28, and against the filesystem
+//! server from npm.
 
 use crate::support;
 
@@ -58,7 +59,7 @@ async fn check_sdk(client: &Client, era: Era) {
 }
 
 #[tokio::test]
-async fn python_modern_over_pipes_009_029() {
+async fn python_modern_over_pipes() {
     let Some(python) = python() else { return };
     let client = Client::start(&server(python, [SCRIPT, "stdio"]), &patient()).await.unwrap();
     check_sdk(&client, Era::Modern).await;
@@ -66,7 +67,7 @@ async fn python_modern_over_pipes_009_029() {
 }
 
 #[tokio::test]
-async fn python_legacy_over_pipes_029() {
+async fn python_legacy_over_pipes() {
     let Some(python) = python() else { return };
     let options = ClientOptions { era: Some(Era::Legacy), ..patient() };
     let client = Client::start(&server(python, [SCRIPT, "stdio"]), &options).await.unwrap();
@@ -75,7 +76,7 @@ async fn python_legacy_over_pipes_029() {
 }
 
 #[tokio::test]
-async fn python_modern_over_http_011_029() {
+async fn python_modern_over_http() {
     let Some(python) = python() else { return };
     let program = HttpProgram::start(python, [SCRIPT, "streamable-http"], "Uvicorn running");
     let client = Client::connect_http(&program.server("/mcp"), &patient()).await.unwrap();
@@ -84,7 +85,7 @@ async fn python_modern_over_http_011_029() {
 }
 
 #[tokio::test]
-async fn python_legacy_over_http_013_029() {
+async fn python_legacy_over_http() {
     let Some(python) = python() else { return };
     let program = HttpProgram::start(python, [SCRIPT, "streamable-http"], "Uvicorn running");
     let options = ClientOptions { era: Some(Era::Legacy), ..patient() };
@@ -94,7 +95,7 @@ async fn python_legacy_over_http_013_029() {
 }
 
 #[tokio::test]
-async fn python_asks_a_person_in_both_eras_030() {
+async fn python_asks_the_user_in_both_eras() {
     let Some(python) = python() else { return };
     for era in [Era::Modern, Era::Legacy] {
         let options = ClientOptions { host: Arc::new(Person), era: Some(era), ..patient() };
@@ -106,7 +107,7 @@ async fn python_asks_a_person_in_both_eras_030() {
 }
 
 #[tokio::test]
-async fn the_git_server_tells_of_a_repository() {
+async fn the_git_server_describes_a_repository() {
     let Some(program) = python_program("mcp-server-git") else { return };
     let folder = tempfile::tempdir().unwrap();
     let git = |args: &[&str]| {
@@ -134,7 +135,7 @@ async fn the_git_server_tells_of_a_repository() {
 }
 
 #[tokio::test]
-async fn the_filesystem_server_reads_what_is_there() {
+async fn the_filesystem_server_reads_files() {
     let Some(script) = npm_server("@modelcontextprotocol/server-filesystem") else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.txt");

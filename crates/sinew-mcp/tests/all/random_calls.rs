@@ -1,5 +1,5 @@
-//! Random calls of servers of the TypeScript and the Python SDK, many of them given up: 100 each, or as many as
-//! `SINEW_RANDOM_CALLS` says.
+//! Random calls of servers of the TypeScript and the Python SDK; many of the calls are cancelled. Runs 100 calls per
+//! server, or the number in `SINEW_RANDOM_CALLS`.
 
 use crate::support;
 
@@ -13,14 +13,14 @@ use support::{HttpProgram, arguments, npm_folder, python, server};
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_server.py");
 const TYPESCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_server.mjs");
 const TYPESCRIPT_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk2_server.mjs");
-/// Calls that run at the same time.
+/// The number of concurrent calls.
 const AT_ONCE: usize = 16;
 
 fn options(era: Era) -> ClientOptions {
     ClientOptions { era: Some(era), discover_silence: Duration::from_secs(60), ..ClientOptions::default() }
 }
 
-/// The same numbers in each run.
+/// Returns the same numbers in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -37,8 +37,8 @@ enum End {
     GivenUp,
 }
 
-/// Calls of a sum are answered by theirs, also those beside which others are given up; a call without an end is given
-/// up always.
+/// Each call of a sum gets its own answer, even if calls next to it are cancelled. Calls that never end are always
+/// cancelled.
 async fn check(client: &Client) {
     let calls: usize = std::env::var("SINEW_RANDOM_CALLS").map_or(100, |count| count.parse().unwrap());
     let mut numbers = Numbers(14);
@@ -75,13 +75,13 @@ async fn check(client: &Client) {
     assert!(answered > calls / 4 && answered < calls, "{answered} of {calls} answered");
     let last = client.call_tool("add", arguments(json!({"a": 1, "b": 2})), &options).await.unwrap();
     assert_eq!(last.text(), "3");
-    // Of the calls without an end those that were written reached the server, and so did their end.
+    // Those calls without an end that were written reached the server, and so did their cancellation.
     let count = client.call_tool("count", arguments(json!({})), &options).await.unwrap().text();
     assert!(count.parse::<usize>().unwrap() > 0, "{count} were cancelled at the server");
 }
 
 #[tokio::test]
-async fn random_calls_of_the_python_sdk_over_pipes_028() {
+async fn random_calls_of_the_python_sdk_over_pipes() {
     let Some(python) = python() else { return };
     for era in [Era::Modern, Era::Legacy] {
         let client = Client::start(&server(python.clone(), [PYTHON, "stdio"]), &options(era)).await.unwrap();
@@ -91,7 +91,7 @@ async fn random_calls_of_the_python_sdk_over_pipes_028() {
 }
 
 #[tokio::test]
-async fn random_calls_of_the_python_sdk_over_http_028() {
+async fn random_calls_of_the_python_sdk_over_http() {
     let Some(python) = python() else { return };
     let program = HttpProgram::start(python, [PYTHON, "streamable-http"], "Uvicorn running");
     for era in [Era::Modern, Era::Legacy] {
@@ -102,7 +102,7 @@ async fn random_calls_of_the_python_sdk_over_http_028() {
 }
 
 #[tokio::test]
-async fn random_calls_of_the_typescript_sdk_028() {
+async fn random_calls_of_the_typescript_sdk() {
     let Some(folder) = npm_folder("@modelcontextprotocol/sdk") else { return };
     let client = Client::start(&server("node", [TYPESCRIPT.into(), folder.into_os_string()]), &options(Era::Legacy))
         .await
@@ -112,7 +112,7 @@ async fn random_calls_of_the_typescript_sdk_028() {
 }
 
 #[tokio::test]
-async fn random_calls_of_the_second_typescript_sdk_over_pipes_028() {
+async fn random_calls_of_the_second_typescript_sdk_over_pipes() {
     let Some(folder) = npm_folder("@modelcontextprotocol/server") else { return };
     for (era, told) in [(Era::Modern, "modern"), (Era::Legacy, "legacy")] {
         let args = [TYPESCRIPT_2.into(), folder.clone().into_os_string(), "stdio".into()];
@@ -124,7 +124,7 @@ async fn random_calls_of_the_second_typescript_sdk_over_pipes_028() {
 }
 
 #[tokio::test]
-async fn random_calls_of_the_second_typescript_sdk_over_http_028() {
+async fn random_calls_of_the_second_typescript_sdk_over_http() {
     let Some(folder) = npm_folder("@modelcontextprotocol/server") else { return };
     let args = [TYPESCRIPT_2.into(), folder.into_os_string(), "http".into()];
     let program = HttpProgram::start("node", args, "it listens");

@@ -1,5 +1,5 @@
-//! Sessions with servers of the registries, recorded as they pass and played again to a new client: whatever pieces
-//! their bytes come in, and whenever, the results are the same.
+//! Records sessions with published servers and replays them to a new client. The results are the same, however the
+//! bytes are split and whenever they arrive.
 
 use crate::support;
 
@@ -14,7 +14,7 @@ use support::{arguments, npm_server, python, python_program};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::net::unix::pipe;
 
-/// A line of a session: true for one of the client.
+/// A line of a session; true if the client wrote it.
 type Line = (bool, String);
 
 struct Folder;
@@ -29,7 +29,7 @@ fn options() -> ClientOptions {
     ClientOptions { host: Arc::new(Folder), discover_silence: Duration::from_secs(60), ..ClientOptions::default() }
 }
 
-/// Requests everything that a server offers, and calls these tools. Returns the results.
+/// Requests everything that a server offers, calls the given tools, and returns the results.
 async fn drive(client: &Client, calls: &[(&str, Value)]) -> Vec<String> {
     let info = client.info();
     let mut seen = vec![format!("{info:?}")];
@@ -51,7 +51,7 @@ async fn drive(client: &Client, calls: &[(&str, Value)]) -> Vec<String> {
     seen
 }
 
-/// Passes lines on and writes them down.
+/// Forwards lines and records them.
 async fn pass(
     from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -67,7 +67,7 @@ async fn pass(
     }
 }
 
-/// Drives a server, and returns the messages on its pipes.
+/// Uses a server, and returns the messages on its pipes.
 async fn record(program: &[OsString], calls: &[(&str, Value)]) -> (Vec<Line>, Vec<String>) {
     let mut command = Command::new(&program[0]);
     command.args(&program[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -83,7 +83,7 @@ async fn record(program: &[OsString], calls: &[(&str, Value)]) -> (Vec<Line>, Ve
     let client = Client::over(to, from, &options()).await.unwrap();
     let seen = drive(&client, calls).await;
     client.close().await;
-    // The reference server would run for another minute: until a question of its own that nobody answers any more times out.
+    // Otherwise the reference server runs for another minute, until its own question times out.
     child.kill().unwrap();
     child.wait().unwrap();
     for task in passing {
@@ -93,7 +93,8 @@ async fn record(program: &[OsString], calls: &[(&str, Value)]) -> (Vec<Line>, Ve
     (session, seen)
 }
 
-/// Plays the server of a session: a line of it goes out, in pieces, once all that the client said before it has come.
+/// Replays the server's part of a session. Each line is sent, in pieces, after everything that the client wrote before
+/// it has arrived.
 async fn play(session: Vec<Line>, from: DuplexStream, mut to: DuplexStream, mut numbers: u64) {
     let mut waiting: Vec<Option<(bool, Value)>> = Vec::new();
     for (of_client, line) in &session {
@@ -129,7 +130,7 @@ async fn play(session: Vec<Line>, from: DuplexStream, mut to: DuplexStream, mut 
     }
 }
 
-/// Records a session and plays it in several ways.
+/// Records a session and replays it in several ways.
 async fn check(program: Option<Vec<OsString>>, calls: &[(&str, Value)]) {
     let Some(program) = program else { return };
     let (session, seen) = record(&program, calls).await;
@@ -146,7 +147,7 @@ async fn check(program: Option<Vec<OsString>>, calls: &[(&str, Value)]) {
 }
 
 #[tokio::test]
-async fn a_session_with_the_reference_server_is_the_same_when_it_is_played_again() {
+async fn replays_a_session_with_the_reference_server() {
     let script = npm_server("@modelcontextprotocol/server-everything");
     let program = script.map(|script| vec!["node".into(), script.into_os_string(), "stdio".into()]);
     let calls = [
@@ -164,7 +165,7 @@ async fn a_session_with_the_reference_server_is_the_same_when_it_is_played_again
 }
 
 #[tokio::test]
-async fn a_session_with_a_server_of_files_is_the_same_when_it_is_played_again() {
+async fn replays_a_session_with_the_filesystem_server() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "one\ntwo\u{1f600}\n".repeat(10_000)).unwrap();
     let script = npm_server("@modelcontextprotocol/server-filesystem");
@@ -182,7 +183,7 @@ async fn a_session_with_a_server_of_files_is_the_same_when_it_is_played_again() 
 }
 
 #[tokio::test]
-async fn a_session_with_a_server_of_git_is_the_same_when_it_is_played_again() {
+async fn replays_a_session_with_the_git_server() {
     let folder = tempfile::tempdir().unwrap();
     let git = |args: &[&str]| {
         let mut command = Command::new("git");
@@ -201,7 +202,7 @@ async fn a_session_with_a_server_of_git_is_the_same_when_it_is_played_again() {
 }
 
 #[tokio::test]
-async fn a_session_with_the_python_sdk_is_the_same_when_it_is_played_again() {
+async fn replays_a_session_with_the_python_sdk() {
     const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_server.py");
     let program = python().map(|python| vec![python.into_os_string(), SERVER.into(), "stdio".into()]);
     let calls = [("add", json!({"a": 1, "b": 2})), ("add", json!({"a": "x"})), ("none", json!({}))];

@@ -1,4 +1,5 @@
-//! The server half: by hand over a pipe in memory, by our own client, and by the SDKs of Python and TypeScript.
+//! Tests of the server: with handwritten messages over an in-memory pipe, with our client, and with the Python and
+//! TypeScript SDKs.
 
 use crate::support;
 
@@ -16,7 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// Does what its name says.
+/// A tool that does what its name says.
 struct Fixture {
     name: &'static str,
     cancelled: Arc<Notify>,
@@ -41,7 +42,7 @@ impl ServedTool for Fixture {
                 "panic" => panic!("on purpose"),
                 "wait" => {
                     let cancelled = Arc::clone(&self.cancelled);
-                    // It goes on until the caller waits no longer, on a thread of its own as real work does.
+                    // It runs on its own thread, like real work, until the caller stops waiting.
                     let (hook_set, cancel) = (Arc::new(Notify::new()), call.cancel);
                     let hook = cancel.on_cancel(move || cancelled.notify_one());
                     hook_set.notified().await;
@@ -60,7 +61,7 @@ impl ServedTool for Fixture {
     }
 }
 
-/// A client that writes lines by hand.
+/// A client that writes handwritten lines.
 struct Hand {
     write: WriteHalf<DuplexStream>,
     read: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -104,7 +105,7 @@ fn meta() -> Value {
 }
 
 #[tokio::test]
-async fn both_eras_are_answered_on_one_process_038() {
+async fn one_process_serves_both_eras() {
     let mut hand = Hand::new();
     let discovered = hand.ask(json!("d"), "server/discover", json!({"_meta": meta()})).await;
     assert_eq!(discovered["result"]["supportedVersions"], json!(["2026-07-28"]));
@@ -124,7 +125,7 @@ async fn both_eras_are_answered_on_one_process_038() {
 }
 
 #[tokio::test]
-async fn a_request_that_lacks_something_is_told_what_038() {
+async fn the_error_of_an_incomplete_request_names_what_is_missing() {
     let mut hand = Hand::new();
     let code = |answer: &Value| answer["error"]["code"].as_i64().unwrap();
     let early = hand.ask(json!(1), "tools/list", json!({})).await;
@@ -146,7 +147,7 @@ async fn a_request_that_lacks_something_is_told_what_038() {
 }
 
 #[tokio::test]
-async fn only_the_protocol_is_written_whatever_happens_036() {
+async fn writes_only_protocol_messages() {
     let mut hand = Hand::new();
     hand.greet().await;
     let echo = hand.ask(json!("é"), "tools/call", json!({"name": "echo", "arguments": {"a": "\n"}})).await;
@@ -163,7 +164,7 @@ async fn only_the_protocol_is_written_whatever_happens_036() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_ends_the_server_and_its_calls_036() {
+async fn the_end_of_input_stops_the_server_and_its_calls() {
     let mut hand = Hand::new();
     hand.greet().await;
     hand.write(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}"#).await;
@@ -175,7 +176,7 @@ async fn the_end_of_the_input_ends_the_server_and_its_calls_036() {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_ends_and_is_not_answered_040() {
+async fn a_cancelled_call_ends_without_an_answer() {
     let mut hand = Hand::new();
     hand.greet().await;
     let call = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"wait"}}"#;
@@ -188,7 +189,7 @@ async fn a_cancelled_call_ends_and_is_not_answered_040() {
 }
 
 #[tokio::test]
-async fn progress_only_grows_040() {
+async fn progress_never_decreases() {
     let mut hand = Hand::new();
     hand.greet().await;
     let params = json!({"name": "steps", "_meta": {"progressToken": "p"}});
@@ -202,19 +203,19 @@ async fn progress_only_grows_040() {
 }
 
 #[tokio::test]
-async fn a_client_that_writes_no_protocol_is_left_036() {
+async fn disconnects_a_client_that_writes_no_messages() {
     let mut hand = Hand::new();
     hand.write(&"x\n".repeat(100)).await;
     assert_eq!(hand.served.await.unwrap().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
 }
 
-/// The example, which lends the core's tools.
+/// The example, which serves the core's tools.
 fn example() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     own.parent().unwrap().parent().unwrap().join("examples/serve")
 }
 
-/// A folder with a few files, a folder outside, and a link that leads there.
+/// Creates a directory with a few files, a directory outside of it, and a link to that one.
 fn project() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
@@ -228,7 +229,7 @@ fn project() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[tokio::test]
-async fn our_client_uses_our_server_in_both_eras_037_040_041() {
+async fn our_client_works_with_our_server_in_both_eras() {
     let (_folder, root) = project();
     for era in [Era::Modern, Era::Legacy] {
         let options = ClientOptions {
@@ -298,7 +299,7 @@ fn check_peer(mut command: Command) {
 }
 
 #[test]
-fn the_python_sdk_uses_our_server_in_both_eras_038() {
+fn the_python_sdk_works_with_our_server_in_both_eras() {
     let Some(python) = python() else { return };
     let mut command = Command::new(python);
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_client.py"));
@@ -306,7 +307,7 @@ fn the_python_sdk_uses_our_server_in_both_eras_038() {
 }
 
 #[test]
-fn the_typescript_sdk_uses_our_server_038() {
+fn the_typescript_sdk_works_with_our_server() {
     let Some(folder) = npm_folder("@modelcontextprotocol/sdk") else { return };
     let mut command = Command::new("node");
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_client.mjs")).arg(folder);
@@ -314,7 +315,7 @@ fn the_typescript_sdk_uses_our_server_038() {
 }
 
 #[test]
-fn the_second_typescript_sdk_uses_our_server_in_both_eras_038() {
+fn the_second_typescript_sdk_works_with_our_server_in_both_eras() {
     let Some(folder) = npm_folder("@modelcontextprotocol/client") else { return };
     let mut command = Command::new("node");
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk2_client.mjs")).arg(folder);

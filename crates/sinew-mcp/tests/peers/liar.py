@@ -1,5 +1,5 @@
-"""A server over standard streams that behaves as its first argument says. It speaks line by line, without a library,
-so that it can be wrong on purpose. The tool "seen" tells which methods have come in."""
+"""A server over standard streams whose first argument selects its behavior. It writes lines without a library, so that
+it can violate the protocol on purpose. The tool "seen" returns the methods of the requests so far."""
 import json
 import os
 import sys
@@ -46,7 +46,7 @@ held = []
 
 
 def start(request):
-    """The first requests, by mode. False for what is none of them."""
+    """Answers the first requests, depending on the mode. Returns False for all other requests."""
     method = request["method"]
     if method == "server/discover":
         if MODE.startswith("error:"):
@@ -71,18 +71,18 @@ def start(request):
         return True
     if method == "initialize":
         if MODE == "modern":
-            # Only sent where this server began so slowly that its client took it for an old one.
+            # Only received if this server started so slowly that its client assumed an old one.
             error(request, -32601)
             return True
         if MODE == "dies-twice":
             print("cannot find the database", file=sys.stderr)
             sys.exit(3)
         if MODE == "slow":
-            # The answer that is late comes in front of the one to the handshake.
+            # The late answer is sent before the answer to the handshake.
             discover(held.pop())
         elif MODE == "silent":
             initialize(request)
-            # Now it knows that it does not know discover.
+            # Only now the server answers that it does not support discover.
             error(held.pop(), -32601)
         elif MODE == "error:-32601" and len(sys.argv) > 2:
             initialize(request, sys.argv[2])
@@ -136,7 +136,7 @@ def call(request):
         out.write(b'"}]}}\n')
         out.flush()
     elif name == "endless":
-        # A line that belongs to nobody, and the answer behind it.
+        # A line that belongs to no request, followed by the answer.
         piece = b"x" * (1 << 20)
         for _ in range(args["megabytes"]):
             out.write(piece)
@@ -147,7 +147,7 @@ def call(request):
         for _ in range(args["count"] // 1000):
             out.write(line * 1000)
         out.flush()
-        # Goes on until somebody has seen that others are answered meanwhile.
+        # Continues until the test has seen that other servers answer in the meantime.
         while "until" in args and not os.path.exists(args["until"]):
             out.write(line * 1000)
             out.flush()
@@ -155,7 +155,7 @@ def call(request):
     elif name == "die":
         sys.exit(1)
     elif name == "deaf":
-        # Reads no more, and asks something all the time.
+        # Stops reading, and keeps sending requests.
         line = b'{"jsonrpc":"2.0","id":"p","method":"ping"}\n'
         for _ in range(args["pings"]):
             out.write(line)

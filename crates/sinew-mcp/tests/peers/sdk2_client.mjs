@@ -1,4 +1,4 @@
-// A client of the second SDK of TypeScript in both eras: `sdk2_client.mjs PACKAGE SERVER FOLDER`.
+// A client of the second TypeScript SDK in both eras: `sdk2_client.mjs PACKAGE SERVER FOLDER`.
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 
@@ -17,7 +17,7 @@ for (const mode of [{ pin: "2026-07-28" }, "auto", "legacy"]) {
   assert.match(found.content[0].text, /src\/main\.rs:2: {4}needle\(\);/);
   assert.equal((await call("read", { path: "/etc/passwd" })).isError, true);
   await assert.rejects(call("no such tool", {}), /Unknown tool/);
-  // Calls that are answered and calls that are given up, side by side.
+  // Concurrent calls, some of which are cancelled.
   const calls = Number(process.env.SINEW_RANDOM_CALLS ?? 100);
   let state = 1;
   const random = (below) => ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) >>> 8) % below;

@@ -1,4 +1,4 @@
-// A server of the second SDK of TypeScript, which serves both eras: `sdk2_server.mjs PACKAGE stdio|http`.
+// A server of the second TypeScript SDK, for both eras: `sdk2_server.mjs PACKAGE stdio|http`.
 import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
 
@@ -18,7 +18,7 @@ const factory = ({ era }) => {
   server.setRequestHandler("tools/list", () => ({ tools }));
   server.setRequestHandler("tools/call", async ({ params: { name, arguments: given } }, { mcpReq: { signal } }) => {
     if (name === "wait") {
-      // It may have come before this.
+      // The call may have been cancelled already.
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
       cancelled += 1;
     }

@@ -16,7 +16,7 @@ assert.match(found.content[0].text, /src\/main\.rs:2: {4}needle\(\);/);
 const refused = await client.callTool({ name: "read", arguments: { path: "/etc/passwd" } });
 assert.equal(refused.isError, true);
 await assert.rejects(client.callTool({ name: "no such tool", arguments: {} }), /Unknown tool/);
-// Calls that are answered and calls that are given up, side by side. Every answer is that of its own call.
+// Concurrent calls, some of which are cancelled. Every call must get its own answer.
 const calls = Number(process.env.SINEW_RANDOM_CALLS ?? 100);
 let state = 1;
 const random = (below) => ((state = (Math.imul(state, 1103515245) + 12345) >>> 0) >>> 8) % below;

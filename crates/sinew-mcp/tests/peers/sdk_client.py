@@ -22,7 +22,7 @@ async def check(mode, version):
 
 
 async def many(client):
-    """Calls that are answered and calls that are given up, side by side."""
+    """Concurrent calls, some of which are cancelled."""
     calls = int(os.environ.get("SINEW_RANDOM_CALLS", "100"))
     chance = random.Random(1)
     done = {"answered": 0, "given up": 0}

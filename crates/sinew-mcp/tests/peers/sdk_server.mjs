@@ -17,7 +17,7 @@ let cancelled = 0;
 server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
 server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }, { signal }) => {
   if (name === "wait") {
-    // It may have come before this.
+    // The call may have been cancelled already.
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
     cancelled += 1;
   }

@@ -1,4 +1,4 @@
-"""A server of the Python SDK, over the transport that its argument names."""
+"""A server of the Python SDK over the transport in its argument."""
 import os
 import sys
 

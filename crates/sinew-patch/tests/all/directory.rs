@@ -25,7 +25,7 @@ fn names(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_report_names_each_file_and_place() {
+fn the_report_lists_each_file_and_position() {
     let root = root_with(&[("f", "0\na\nb\nc\n"), ("gone", "x\n"), ("old", "o\n")]);
     let patch = "--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n+B2\n c\n\
                  diff --git a/new b/new\nnew file mode 100755\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+n\n\
@@ -63,7 +63,7 @@ fn umask() -> u32 {
 }
 
 #[test]
-fn permissions_are_kept() {
+fn keeps_permissions() {
     for mode in [0o640, 0o600, 0o755, 0o2750, 0o444] {
         let root = root_with(&[("f", "a\n")]);
         let path = root.path().join("f");
@@ -84,7 +84,7 @@ fn permissions_are_kept() {
 }
 
 #[test]
-fn a_dry_run_says_the_same_and_writes_nothing() {
+fn a_dry_run_returns_the_same_report_and_writes_nothing() {
     let root = root_with(&[("f", "a\n"), ("d/g", "b\n")]);
     let patch = "*** Begin Patch\n*** Add File: new/n\n+x\n*** Update File: f\n*** Move to: d/f\n@@\n-a\n+b\n*** Delete File: d/g\n*** End Patch\n";
     let before = fingerprint(root.path());
@@ -96,7 +96,7 @@ fn a_dry_run_says_the_same_and_writes_nothing() {
 }
 
 #[test]
-fn a_call_that_was_ended_changes_nothing() {
+fn a_cancelled_call_changes_nothing() {
     let root = root_with(&[("f", "a\n")]);
     let before = fingerprint(root.path());
     let (handle, cancel) = CancelHandle::new();
@@ -107,7 +107,7 @@ fn a_call_that_was_ended_changes_nothing() {
 }
 
 #[test]
-fn files_and_folders_may_change_places() {
+fn files_and_directories_can_replace_each_other() {
     let root = root_with(&[("x", "1\n"), ("d/e/y", "2\n")]);
     fs::create_dir(root.path().join("d/empty")).unwrap();
     let patch = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n\
@@ -119,7 +119,7 @@ fn files_and_folders_may_change_places() {
 }
 
 #[test]
-fn folders_that_a_diff_leaves_empty_are_removed() {
+fn removes_directories_that_become_empty() {
     let delete =
         "diff --git a/d/e/y b/d/e/y\ndeleted file mode 100644\n--- a/d/e/y\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n";
     let root = root_with(&[("d/e/y", "2\n"), ("d/z", "3\n")]);
@@ -128,7 +128,7 @@ fn folders_that_a_diff_leaves_empty_are_removed() {
 }
 
 #[test]
-fn swaps_and_chains_of_renames_read_the_old_files() {
+fn swapped_and_chained_renames_read_the_old_files() {
     let root = root_with(&[("a", "1\n"), ("b", "2\n"), ("c", "3\n")]);
     let renamed = |from: &str, to: &str| {
         format!("diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n")
@@ -139,7 +139,7 @@ fn swaps_and_chains_of_renames_read_the_old_files() {
 }
 
 #[test]
-fn the_begin_patch_form_may_name_files_by_their_absolute_paths() {
+fn the_begin_patch_form_accepts_absolute_paths() {
     let root = root_with(&[("d/f", "a\n")]);
     let path = root.path().join("d/f");
     apply(root.path(), &format!("*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch\n", path.display()));
@@ -147,12 +147,12 @@ fn the_begin_patch_form_may_name_files_by_their_absolute_paths() {
 }
 
 #[test]
-fn a_diff_without_prefixes_finds_its_files() {
+fn applies_a_diff_without_prefixes() {
     let root = root_with(&[("src/x", "a\n"), ("b/y", "a\n"), ("y", "c\n")]);
     let change = |path: &str| format!("--- {path}\n+++ {path}\n@@ -1 +1 @@\n-a\n+b\n");
     apply(root.path(), &change("src/x"));
     assert_eq!(fs::read_to_string(root.path().join("src/x")).unwrap(), "b\n");
-    // As for git, the first part is a prefix if both names exist.
+    // As in git, the first component is a prefix if both names exist.
     let error =
         apply_to_directory(root.path(), change("b/y").as_bytes(), ApplyOptions::default(), &CancelToken::never());
     assert!(error.unwrap_err().message().starts_with("y: hunk 1"));

@@ -1,4 +1,4 @@
-//! Random diffs that git writes, applied by git and by us to trees that may have changed meanwhile.
+//! Tests that git and this crate apply random diffs of git alike, to trees that may have changed in the meantime.
 
 use std::fs;
 use std::path::Path;
@@ -14,9 +14,9 @@ use crate::tree::{self, File, Tree};
 const PAIRS: usize = 130;
 
 #[test]
-fn git_and_we_agree_byte_for_byte_on_random_diffs() {
+fn agrees_with_git_byte_for_byte_on_random_diffs() {
     let mut random = Rng::with_seed(20);
-    // Thousands of small files are written and flushed; memory is quicker than a disk.
+    // Thousands of small files are written and flushed, which is faster in memory than on a disk.
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
     let top = folder.path().canonicalize().unwrap();
@@ -43,7 +43,7 @@ fn git_and_we_agree_byte_for_byte_on_random_diffs() {
     );
 }
 
-/// Runs git without the settings of the user and returns what it writes.
+/// Runs git without the settings of the user and returns its output.
 fn git(folder: &Path, args: &[&str]) -> Vec<u8> {
     let output = command(folder).args(args).output().unwrap();
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -73,7 +73,7 @@ fn write_tree(repository: &Path, tree: &Tree) -> String {
     String::from_utf8(git(repository, &["write-tree"])).unwrap().trim().to_owned()
 }
 
-/// The diffs of the files.
+/// Returns the diffs of single files.
 fn split(patch: &[u8]) -> Vec<&[u8]> {
     let mark = b"diff --git ";
     let starts: Vec<usize> =
@@ -82,7 +82,7 @@ fn split(patch: &[u8]) -> Vec<&[u8]> {
     starts.iter().zip(ends).map(|(start, end)| &patch[*start..end]).collect()
 }
 
-/// Lines of which many are alike, so that a hunk has more than one place.
+/// Lines of which many are equal, so that a hunk matches at several positions.
 fn line(random: &mut Rng) -> Vec<u8> {
     let known: [&[u8]; 12] = [
         b"{",
@@ -158,7 +158,7 @@ fn trees(random: &mut Rng) -> (Tree, Tree) {
     (before, after)
 }
 
-/// A tree in which someone changed something in the meantime.
+/// Returns a tree in which somebody changed something in the meantime.
 fn disturbed(tree: &Tree, random: &mut Rng) -> Tree {
     let mut changed_tree = Tree::new();
     for (name, file) in tree {
@@ -177,7 +177,7 @@ fn disturbed(tree: &Tree, random: &mut Rng) -> Tree {
     changed_tree
 }
 
-/// Applies a diff twice, by git and by us, and compares. Returns true if it applies.
+/// Applies a diff with git and with this crate, and compares the results. Returns true if it applies.
 fn agree(top: &Path, tree: &Tree, diff: &[u8]) -> bool {
     let (theirs, ours) = (top.join("theirs"), top.join("ours"));
     for folder in [&theirs, &ours] {

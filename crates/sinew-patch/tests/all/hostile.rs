@@ -1,4 +1,4 @@
-//! Patches that must not do anything.
+//! Tests of patches that must be rejected without an effect.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use sinew_patch::{ApplyOptions, Patch, apply_to_directory, apply_to_text};
 
 use crate::tree::fingerprint;
 
-/// Applies a patch that must fail, and compares everything in the root and beside it.
+/// Applies a patch that must fail, and checks that nothing in the root and next to it has changed.
 fn check(patch: &str, expect: &str) {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();
@@ -47,7 +47,7 @@ fn create(path: &str) -> String {
 }
 
 #[test]
-fn paths_that_lead_out_or_into_a_repository_are_refused() {
+fn rejects_paths_out_of_the_root_or_into_a_repository() {
     for path in ["../outside", "d/../../outside", "/etc/passwd", "@T@/outside", "./../outside"] {
         for patch in [change(path), create(path)] {
             check(&patch, "a patch may only change files below its root");
@@ -74,7 +74,7 @@ fn paths_that_lead_out_or_into_a_repository_are_refused() {
 }
 
 #[test]
-fn no_link_is_followed() {
+fn follows_no_links() {
     for path in ["up/outside", "all/etc/hostname", "in/x"] {
         check(&change(path), "leads through the symbolic link");
         check(
@@ -123,7 +123,7 @@ fn a_failure_anywhere_changes_nothing() {
 }
 
 #[test]
-fn what_git_would_pass_over_without_a_word_is_refused() {
+fn rejects_what_git_would_ignore_silently() {
     check(&(change("f") + "Binary files a/g and b/g differ\n"), "binary files cannot be patched");
     check(
         &(change("f") + "diff --git a/g b/g\nGIT binary patch\nliteral 0\nHcmV?d00001\n\n"),

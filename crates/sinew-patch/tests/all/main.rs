@@ -1,8 +1,8 @@
-//! Patches on real directories: the suites, `git apply` as an oracle, and hostile patches.
+//! Tests of patches on real directories: the conformance suites, comparison with `git apply`, and hostile patches.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::print_stdout, reason = "a suite says how many of its rows passed")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
+#![allow(clippy::print_stdout, reason = "a suite prints how many of its rows passed")]
 
 mod directory;
 mod git;

@@ -1,4 +1,4 @@
-//! The tables of patches of the conformance suites, where they are there.
+//! Tests the tables of patches of the conformance suites, if they exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use sinew_patch::{ApplyOptions, apply_to_directory};
 
 use crate::tree::{self, File, Tree};
 
-/// Rows on which we decided otherwise, and why. Only rows of tier X, where the authorities disagree.
+/// The rows with another result, and why. Only rows of tier X, where the reference implementations disagree.
 const DIFFER: &[(&str, &str)] = &[];
 
 #[test]
-fn the_table_of_unified_diffs_agrees() {
+fn agrees_with_the_table_of_unified_diffs() {
     run("unified_diff.json");
 }
 
 #[test]
-fn the_table_of_the_begin_patch_form_agrees() {
+fn agrees_with_the_table_of_the_begin_patch_form() {
     run("apply_patch.json");
 }
 

@@ -15,7 +15,7 @@ pub(crate) enum File {
 
 pub(crate) type Tree = BTreeMap<String, File>;
 
-/// All files below `root`, without folders.
+/// Returns all files below `root`, without directories.
 pub(crate) fn read(root: &Path) -> Tree {
     let mut tree = Tree::new();
     collect(root, "", &mut tree);
@@ -53,7 +53,8 @@ pub(crate) fn write(root: &Path, tree: &Tree) {
     }
 }
 
-/// The folders and files below `root` with everything that a change would show: kind, permissions, inode, times and content.
+/// Returns the files and directories below `root` with everything that a change would affect: type, permissions, inode,
+/// times and content.
 pub(crate) fn fingerprint(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![root.to_path_buf()];
@@ -67,7 +68,8 @@ pub(crate) fn fingerprint(root: &Path) -> BTreeMap<String, String> {
         if metadata.is_dir() {
             open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         }
-        // A folder's time changes when files come and go, also if it is as before at the end.
+        // The time of a directory changes when files are created and removed, even if its entries are the same at the
+        // end.
         let time = if metadata.is_dir() { 0 } else { metadata.mtime_nsec() };
         let facts = format!("{:o} {} {time} {content:?}", metadata.mode(), metadata.ino());
         found.insert(path.strip_prefix(root).unwrap().to_string_lossy().into_owned(), facts);

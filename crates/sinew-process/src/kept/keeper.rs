@@ -91,7 +91,7 @@ fn spawn(program: &KeptProgram, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Re
             let mut none = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(none.as_mut_ptr());
             libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
-            // If the keeper is killed, its program is killed too.
+            // If the keeper is killed, the kernel also kills its program.
             #[cfg(target_os = "linux")]
             {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -143,10 +143,10 @@ struct Keeper {
 /// The reason for the end of a wait.
 #[derive(PartialEq, Eq)]
 enum Woken {
-    /// The program has ended, other processes may be left.
+    /// The program has ended; other processes may still be running.
     ProgramOver,
     NoneLeft,
-    /// The host closed its end, or is gone.
+    /// The host closed its end or is gone.
     Closed,
     KillAsked,
     TimeOver,
@@ -183,8 +183,8 @@ impl Keeper {
         self.destroy();
     }
 
-    /// Sleeps until an event. With `listen` also for events of the host; after the host has closed its end, it would
-    /// wake the keeper permanently.
+    /// Sleeps until an event. With `listen`, events of the host also end the sleep. After the host has closed its end,
+    /// they would wake the keeper permanently.
     fn wait(&mut self, limit: Option<Duration>, listen: bool) -> Woken {
         let until = limit.map(|limit| Instant::now() + limit);
         loop {

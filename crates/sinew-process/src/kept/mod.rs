@@ -2,9 +2,9 @@
 //! other end of a socket, and terminates all descendants when the socket closes for any reason.
 //!
 //! The keeper is any program that calls [`keeper`] first if its only argument is [`ROLE`]: `sinew` itself, or
-//! `sinew-keeper` of this crate. It sleeps while its program runs. Each program has its own keeper: a process that a
-//! program leaves behind by forking twice is adopted by *its* keeper and can be distinguished from those of other
-//! programs.
+//! `sinew-keeper` of this crate. It sleeps while its program runs. Each program has its own keeper: if a program leaves
+//! a process behind by forking twice, the keeper of *that* program adopts the process, so it can be distinguished from
+//! those of other programs.
 //!
 //! The command line and environment of the program are sent to the keeper over the socket, so the process list only
 //! shows them for the program itself.

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_comes_back_however_it_is_cut() {
+    fn requests_round_trip_however_they_are_split() {
         let program = KeptProgram {
             program: "sh".into(),
             args: vec!["-c".into(), "".into(), OsString::from_vec(vec![0xFF, b'=', b'\n'])],
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_another_version_are_refused() {
+    fn rejects_requests_of_another_version() {
         let mut bytes = encode(&KeptProgram::default()).unwrap();
         bytes[LENGTH_BYTES] = 9;
         assert_eq!(read(bytes, &mut io::empty()).unwrap_err().kind(), io::ErrorKind::InvalidData);

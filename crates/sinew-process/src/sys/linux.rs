@@ -185,21 +185,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_what_separates_fields() {
+    fn a_name_may_contain_field_separators() {
         let line = b"42 (a) Z 1 (b)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 1000 10";
         let expect = Entry { pid: 42, ppid: 7, group: 42, start: 12345, alive: true };
         assert_eq!(parse(42, line), Some(expect));
     }
 
     #[test]
-    fn torn_lines_are_none() {
+    fn rejects_truncated_lines() {
         for line in [&b""[..], b"42", b"42 (a)", b"42 (a) ", b"42 (a) S 1", b"42 (a) S x y z"] {
             assert_eq!(parse(42, line), None);
         }
     }
 
     #[test]
-    fn the_table_has_ourselves_with_our_parent() {
+    fn the_table_contains_this_process_and_its_parent() {
         let own = std::process::id();
         let entry = table().into_iter().find(|entry| entry.pid == own).unwrap();
         assert_eq!(entry.ppid, std::os::unix::process::parent_id());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_for_an_earlier_owner_of_the_number_hits_nobody() {
+    fn does_not_signal_a_process_with_a_reused_id() {
         let own = entry(std::process::id()).unwrap();
         let earlier = Entry { start: own.start - 1, ..own };
         assert!(!signal(&earlier, libc::SIGKILL));

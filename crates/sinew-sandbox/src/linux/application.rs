@@ -45,7 +45,7 @@ impl Application {
             set_namespace(namespace.as_fd())?;
         }
         if self.mount.is_some() {
-            // Joining moved the process to the root directory.
+            // Joining the namespaces moved the process to the root directory.
             let length = usize::try_from(length).map_err(|_| Errno::NOENT)?;
             let folder = CStr::from_bytes_until_nul(&folder[..length]).map_err(|_| Errno::NOENT)?;
             rustix::process::chdir(folder)?;
@@ -55,7 +55,7 @@ impl Application {
         if let Some(ruleset) = &self.ruleset {
             restrict_self(ruleset.as_fd())?;
         }
-        // SAFETY: the call only marks descriptors, so that none that is in use is closed.
+        // SAFETY: the call only marks descriptors to be closed on exec, so no descriptor that is in use is closed.
         unsafe { libc::syscall(libc::SYS_close_range, lowest, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
         self.install_filter(channel)
     }

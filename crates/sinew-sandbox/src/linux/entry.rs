@@ -20,7 +20,7 @@ use crate::Refusal;
 pub struct Entry {
     prepared: Arc<Prepared>,
     refusals: Arc<Mutex<Vec<Refusal>>>,
-    /// True while the command counts as running.
+    /// True while the command is counted as running.
     is_running: Mutex<bool>,
 }
 

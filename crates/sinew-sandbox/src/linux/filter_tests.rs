@@ -48,7 +48,7 @@ fn number(call: Call, architecture: Architecture) -> Option<u32> {
 }
 
 #[test]
-fn only_the_calls_of_the_table_are_refused() {
+fn refuses_only_the_calls_of_the_table() {
     for architecture in ARCHITECTURES {
         let program = generate(architecture, &ALL);
         for tried in 0..600 {
@@ -57,7 +57,7 @@ fn only_the_calls_of_the_table_are_refused() {
                 () if REFUSED.iter().chain(&TRACING).any(is) => fails(EPERM),
                 () if is(&CLONE3) => fails(ENOSYS),
                 () if is(&CONNECT) => NOTIFY,
-                // The address family 0.
+                // The address family is 0.
                 () if is(&SOCKET) => fails(EAFNOSUPPORT),
                 () => ALLOW,
             };
@@ -67,7 +67,7 @@ fn only_the_calls_of_the_table_are_refused() {
 }
 
 #[test]
-fn arguments_decide() {
+fn conditions_compare_arguments() {
     let unix_stream = [1, 1 | 0x80000, 0, 0, 0, 0];
     for (call, arguments, expected) in [
         (CLONE, [0x0101_0000 | 17, 0, 0, 0, 0, 0], ALLOW),
@@ -75,7 +75,7 @@ fn arguments_decide() {
         (CLONE, [0x0002_0000 | 17, 0, 0, 0, 0, 0], fails(EPERM)),
         (IOCTL, [0, 0x5401, 0, 0, 0, 0], ALLOW),
         (IOCTL, [0, 0x5412, 0, 0, 0, 0], fails(EPERM)),
-        // The kernel only reads the low half.
+        // The kernel only reads the low 32 bits.
         (IOCTL, [0, 0x1_0000_5412, 0, 0, 0, 0], fails(EPERM)),
         (PRLIMIT, [0, 7, 0, 0, 0, 0], ALLOW),
         (PRLIMIT, [1, 7, 0, 0, 0, 0], fails(EPERM)),
@@ -102,7 +102,7 @@ fn arguments_decide() {
 }
 
 #[test]
-fn other_architectures_are_refused() {
+fn refuses_other_architectures() {
     let program = generate(Architecture::X86_64, &ALL);
     for (architecture, number) in [(0x4000_0003, 5), (0xc000_00b7, 63), (0xc000_003e, 0x4000_0029)] {
         assert_eq!(answer(&program, architecture, number, [0; 6]), fails(ENOSYS), "{architecture:#x} {number:#x}");
@@ -110,7 +110,7 @@ fn other_architectures_are_refused() {
 }
 
 #[test]
-fn without_a_network_namespace_internet_sockets_are_refused() {
+fn refuses_internet_sockets_without_a_network_namespace() {
     let options = FilterOptions { internet: true, families: true, ..FilterOptions::default() };
     for architecture in ARCHITECTURES {
         let program = generate(architecture, &options);

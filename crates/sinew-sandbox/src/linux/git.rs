@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Files of a repository: those that git reads its configuration and hooks from.
+/// The files of a repository: those from which git reads its configuration and hooks.
 #[derive(Debug, Default)]
 pub(super) struct GitFiles {
     /// Paths that must not change, even if they do not exist yet.
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hooks_includes_and_submodules_are_found() {
+    fn finds_hooks_includes_and_submodules() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         for directory in [".git/modules/lib/hooks", ".git/modules/deep/lib", ".git/worktrees/w"] {

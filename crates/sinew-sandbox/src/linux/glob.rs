@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn globs_match_as_people_expect() {
+    fn globs_match_the_expected_paths() {
         for (glob, path, expected) in [
             ("/r/**/.env", "/r/.env", true),
             ("/r/**/.env", "/r/a/b c/.env", true),

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sandbox_survives_the_way() {
+    fn an_encoded_sandbox_round_trips() {
         let connections = Connections {
             network: Network::Loopback,
             is_private: true,

@@ -94,7 +94,7 @@ impl Ruleset {
         Ok(Ruleset { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, changes: abi.changes() })
     }
 
-    /// Allows all changes of a path, and of what lies below it. Allocates nothing.
+    /// Allows all changes of a path and everything below it. Allocates nothing.
     ///
     /// # Errors
     /// Returns an error if the path does not exist, or if the kernel refuses.

@@ -24,7 +24,8 @@ fn literal(value: impl Into<Vec<u8>>) -> CString {
 pub(super) fn base(rules: &Rules, network: Network, mask: &Path) -> Vec<Step> {
     let mut steps = vec![Step::MakePrivate];
     match network {
-        // With an address, and without a supervisor that refuses connections, they would wait for minutes.
+        // In the mode `rules`, no supervisor refuses connections. If the interface had an address, a connection would
+        // only fail after minutes.
         Network::Off if rules.mode != Mode::Rules => steps.push(Step::LoopbackAddress),
         Network::Loopback => steps.push(Step::LoopbackUp),
         Network::Off | Network::On => {}

@@ -167,7 +167,7 @@ struct Connect {
 impl Connect {
     fn run(self) -> rustix::io::Result<()> {
         let length = self.address.len() as libc::socklen_t;
-        // SAFETY: the address belongs to us and has the given length. The kernel checks its contents.
+        // SAFETY: the address belongs to us and has the given length; the kernel checks its contents.
         match unsafe { libc::connect(self.socket.as_raw_fd(), self.address.as_ptr().cast(), length) } {
             0 => Ok(()),
             _ => Err(last_errno()),
@@ -189,7 +189,7 @@ fn decide(listener: BorrowedFd<'_>, call: &Call, connections: &Connections) -> R
     let domain = rustix::net::sockopt::socket_domain(&socket).map_err(plain)?;
     let connect = |address, file| Connect { socket, address, _file: file, can_wait };
     let family = address.get(..2).map_or(0, |family| u16::from_ne_bytes([family[0], family[1]]));
-    // This address family ends a connection.
+    // Connecting to this address family dissolves a connection.
     if i32::from(family) == libc::AF_UNSPEC {
         return Ok(connect(address, None));
     }
@@ -269,7 +269,7 @@ fn is_allowed(file: &OwnedFd, connections: &Connections) -> rustix::io::Result<b
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     let data = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, wanted)?;
     if !FileType::from_raw_mode(data.stx_mode.into()).is_socket() {
-        // The connection will fail anyway.
+        // The connection fails in any case.
         return Ok(true);
     }
     let device = rustix::fs::makedev(data.stx_dev_major, data.stx_dev_minor);
@@ -364,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read() {
+    fn parses_addresses() {
         let v4 = [2, 0, 0x1f, 0x90, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(internet_target(&v4).as_deref(), Some("127.0.0.1:8080"));
         let mut v6 = vec![10, 0, 0, 80, 0, 0, 0, 0];

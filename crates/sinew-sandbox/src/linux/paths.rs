@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings_of_a_path_are_the_same_path() {
+    fn different_spellings_resolve_to_the_same_path() {
         let surroundings = Surroundings { home: Some("/home/u".into()), ..Surroundings::default() };
         for (entry, expected) in [
             ("a/", "/r/a"),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_keeps_the_last_name_and_resolves_the_links_before_it() {
+    fn resolves_links_before_the_last_name() {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
         std::fs::create_dir(real.join("d")).unwrap();

@@ -182,7 +182,7 @@ impl Prepared {
             }
             application.ruleset = ruleset.map(|ruleset| ruleset.fd);
             if try_application(&application).is_err() && application.connections.is_some() {
-                // An outer sandbox answers calls already.
+                // An outer sandbox already answers the calls.
                 granted.notification = false;
                 application.connections = None;
                 application.filter = generate(architecture, &filter_options(policy, granted));
@@ -204,7 +204,8 @@ impl Prepared {
         Ok((Prepared { application, namespaces, refused, rules, temp, state: Mutex::new(state) }, status))
     }
 
-    /// Begins a command. If no command is running, new protected paths were created by the user, and are covered.
+    /// Begins a command. If no command is running, protected paths that are new were created by the user, and are
+    /// covered.
     pub(super) fn arrive(&self) -> Result<()> {
         let mut state = self.state.lock();
         if state.running > 0 {

@@ -13,7 +13,7 @@ use super::glob::Glob;
 /// If a directory changed less than this before it was read, another change may have the same time stamp.
 const UNSTABLE: Duration = Duration::from_millis(50);
 
-/// Directories without files of users.
+/// Directories without user files.
 const SKIPPED: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Why a path was found.
@@ -46,8 +46,8 @@ impl Scan {
     }
 
     /// Returns the matches below the bases of the globs and below `roots`, with one walk for all globs. Links can
-    /// match, but are not followed. A directory that cannot be read counts as empty, because programs of the same user
-    /// cannot read it either.
+    /// match, but are not followed. A directory that cannot be read is treated as empty, because programs of the same
+    /// user cannot read it either.
     pub(super) fn matches(&mut self, roots: &[PathBuf]) -> Vec<(Match, PathBuf)> {
         let bases: BTreeSet<PathBuf> =
             self.globs.iter().map(|glob| glob.base.clone()).chain(roots.iter().cloned()).collect();
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_walk_finds_all_globs_and_repositories_also_after_a_change() {
+    fn one_walk_finds_all_globs_and_repositories_even_after_a_change() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         for directory in ["a/b", "c/.git"] {

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn created_paths_are_moved_and_links_restored() {
+    fn moves_created_paths_and_restores_links() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let temp = root.join("temp");

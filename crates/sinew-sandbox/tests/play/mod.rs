@@ -1,4 +1,4 @@
-//! Runs the rows of a table: directories, setup, sandbox, attempt, check.
+//! Runs the rows of a table: creates directories, runs the setup, creates the sandbox, runs the attempt and the check.
 #![allow(dead_code, reason = "every test file uses a part")]
 
 use std::fs::File;

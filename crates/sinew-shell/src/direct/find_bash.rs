@@ -11,7 +11,7 @@ use crate::known_bashes::KnownBashes;
 use crate::output::Encoding;
 use crate::{Engine, Environment, ShellOptions, environment};
 
-/// Contains no quotes, so that every system passes it unchanged.
+/// The script contains no quotes, so every system passes it unchanged.
 const QUESTION: &str = "test ${BASH_VERSINFO:-0} -ge 3";
 
 /// Returns the bash that runs the scripts of `shell`.

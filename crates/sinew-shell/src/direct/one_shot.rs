@@ -139,7 +139,7 @@ fn add_args(command: &mut Command, args: &[impl AsRef<OsStr>]) {
     let ending = Path::new(command.get_program()).extension().unwrap_or_default();
     let is_batch = ["bat", "cmd"].into_iter().any(|known| ending.eq_ignore_ascii_case(known));
     for arg in args {
-        // The library quotes blanks, and knows the rules of `cmd.exe` for batch files.
+        // The library quotes spaces, and knows the rules of `cmd.exe` for batch files.
         match arg.as_ref().to_str().filter(|text| !is_batch && text.contains(READ)) {
             Some(text) => command.raw_arg(quoted(text)),
             None => command.arg(arg),

@@ -57,7 +57,7 @@ impl Watch<'_> {
     }
 }
 
-/// How a process ended by itself.
+/// How a process ended, if it was not stopped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Exit {
     pub(super) code: Option<i32>,
@@ -120,13 +120,13 @@ pub(super) enum End {
 
 enum News {
     Read(Source, Vec<u8>),
-    // Everything written before the end of the process has been read.
+    // Everything that was written before the end of the process has been read.
     Caught,
     Closed,
     Exited(Exit),
     // The run has to stop.
     Stop,
-    // All processes of a stopped run are gone.
+    // All processes of a stopped run have ended.
     Ended,
 }
 

@@ -1,4 +1,4 @@
-# Read by the bash of a run at its end: writes what the next run shall find.
+# The bash of a run reads this file at its end. It writes the state that the next run restores.
 
 builtin set +o posix
 builtin unset -v __sinew_c
@@ -7,7 +7,7 @@ builtin unset -v __sinew_c
   @PWD@
 } >|"$__sinew_g/report"
 
-# The directory and the variables of the run alone.
+# Restores the directory and the variables that were only set for this run.
 if [[ -n ${__sinew_d-} ]]; then
   builtin cd -- "$__sinew_d"
   if [[ -n ${__sinew_w+x} ]]; then OLDPWD=$__sinew_w; else builtin unset -v OLDPWD; fi
@@ -16,7 +16,7 @@ builtin eval "builtin unset -v ${__sinew_n-}"$'\n'"${__sinew_u-}"
 [[ $PWD == /* && $PWD -ef . ]] || PWD=$(builtin pwd -P)
 builtin unset -v __sinew_{d,f,n,o,s,t,u,w}
 
-# Functions come after the options that their grammar needs and before the aliases, which they hold expanded already.
+# Functions follow the options that they need to be parsed, and precede the aliases, which are already expanded in them.
 {
   builtin shopt -p
   builtin umask -p
@@ -34,5 +34,5 @@ builtin unset -v __sinew_{d,f,n,o,s,t,u,w}
   builtin printf '\n'
 } >|"$__sinew_g/state"
 
-# Only now is all of it there.
+# The state is complete only now.
 builtin printf '\0' >>"$__sinew_g/report"

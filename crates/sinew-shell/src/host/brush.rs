@@ -239,7 +239,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, 
     }
 }
 
-/// Creates a shell whose standard descriptors are those of the process (`standard`) or closed.
+/// Creates a shell. Its standard descriptors are those of the process if `standard` is true; otherwise they are closed.
 fn start(standard: bool, words: Words) -> Option<(Runtime, Shell)> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -266,7 +266,7 @@ fn start(standard: bool, words: Words) -> Option<(Runtime, Shell)> {
             .build(),
     );
     let mut shell = shell.ok()?;
-    // As in a non-interactive bash.
+    // As in a bash that is not interactive.
     shell.options_mut().expand_aliases = false;
     Some((runtime, shell))
 }
@@ -321,7 +321,7 @@ impl MemoryWatch {
             loop {
                 changed.wait_while(&mut flag.lock(), |running| !*running);
                 if resident() > MEMORY {
-                    // As the system would do it, so that the host sees the signal.
+                    // Ends the way the system would do it, so that the host sees the signal.
                     // SAFETY: only integers are passed.
                     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
                 }

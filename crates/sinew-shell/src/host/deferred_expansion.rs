@@ -66,7 +66,8 @@ pub(super) const SELF: &str = "__sinew_self";
 /// The maximum length of a chain of references.
 const CHAIN: usize = 8;
 
-/// Builtins are functions without state, so the parts that they look up by number are static. The process is the shell.
+/// Builtins are functions without state, so the parts that they look up by number are static. This is safe because one
+/// process runs one shell.
 static PARTS: Mutex<Parts> =
     Mutex::new(Parts { names: Vec::new(), integers: Vec::new(), lists: Vec::new(), traced: false, globstar: false });
 
@@ -233,7 +234,7 @@ async fn loop_variable(context: ExecutionContext<'_, Plain>, args: Vec<CommandAr
         EnvironmentLookup::Anywhere,
         EnvironmentScope::Global,
     )?;
-    // With the trap for errors this would count as an error.
+    // With the trap for errors, this would be treated as an error.
     let quiet = context.shell.traps().handles(TrapSignal::Err);
     Ok(ExecutionResult::new(if quiet { 0 } else { status }))
 }

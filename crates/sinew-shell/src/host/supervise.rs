@@ -421,7 +421,7 @@ fn destroy(own: i32, signals: &OwnedFd) {
         for process in all {
             tree::signal(process, libc::SIGKILL);
         }
-        // The first death wakes it, so that the last process needs no further wait.
+        // The first death wakes the supervisor, so it needs no further wait for the last process.
         let mut dead = libc::pollfd { fd: signals.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: the list is ours and has the given length.
         unsafe { libc::poll(&mut dead, 1, 1) };

@@ -23,7 +23,7 @@ pub(super) fn below(root: i32) -> Vec<Process> {
     while let Some(parent) = parents.pop() {
         let Some(children) = children(parent) else { return below_by_listing(root) };
         for pid in children {
-            // A child that has a different parent by now is found there.
+            // A child that has a different parent by now is found under that parent.
             if let Some(process) = look(pid).filter(|process| process.parent == parent)
                 && found.iter().all(|known| known.pid != pid)
             {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_find_the_same_processes() {
+    fn both_methods_find_the_same_processes() {
         // The child reports and stops itself, so that it is not inspected while it starts, when a process has no
         // command line for a moment.
         let script = "sh -c 'echo up; kill -STOP $$' & wait";

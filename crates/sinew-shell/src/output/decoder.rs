@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_cut_at_every_place_comes_out_whole() {
+    fn decodes_a_character_that_is_split_anywhere() {
         let bytes = "aé漢👩‍🚀z".as_bytes();
         for at in 0..=bytes.len() {
             check(&[&bytes[..at], &bytes[at..]]);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_begun_character_that_does_not_go_on_is_one_replacement() {
+    fn an_incomplete_character_is_one_replacement() {
         check(&[b"\xe6\xbc", b"x"]);
         check(&[b"\xf0\x9f", b"\xf0\x9f\x91\xa9"]);
         check(&[b"\xe0", b"\x80\x80"]);
@@ -91,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_in_any_pieces_read_as_the_whole(
+        fn decoding_does_not_depend_on_chunk_boundaries(
             pieces in prop::collection::vec(
                 prop::collection::vec(prop_oneof![any::<u8>(), 0x80u8..0xc0, Just(0xe6), Just(0xf0)], 0..9), 0..9)
         ) {

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_chunk_comes_at_once_and_the_next_after_the_interval() {
+    fn delivers_the_first_chunk_at_once_and_the_next_after_the_interval() {
         let (mut merger, start) = (Merger::default(), Instant::now());
         assert_eq!(merger.due(start), None);
         merger.push(b"a");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_chunk_does_not_wait() {
+    fn delivers_a_full_chunk_at_once() {
         let (mut merger, start) = (Merger::default(), Instant::now());
         merger.push(b"a");
         merger.take(start);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_gives_what_is_left_with_a_replacement_for_half_a_character() {
+    fn the_end_returns_the_rest_and_replaces_an_incomplete_character() {
         let (mut merger, start) = (Merger::default(), Instant::now());
         merger.push(b"a");
         merger.take(start);

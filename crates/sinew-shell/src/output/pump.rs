@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::{Merger, Waker};
 
-// Twice the capacity of a pipe: what was written before `stop` is read, an endless writer is not.
+// Twice the capacity of a pipe: everything written before `stop` is read, but an endless writer does not delay the end.
 const STOP_BYTES: usize = 2 * 1024 * 1024;
 
 /// Why [`pump`] returned.
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn all_bytes_arrive_in_few_chunks_before_it_returns() {
+    fn delivers_all_bytes_in_few_chunks_before_it_returns() {
         let (reader, mut writer) = pipe();
         let writing = std::thread::spawn(move || {
             for _ in 0..2_000 {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_callback_holds_the_writer_back() {
+    fn a_slow_callback_slows_the_writer_down() {
         let (reader, mut writer) = pipe();
         let (blocked, is_blocked) = mpsc::channel();
         let (full, is_full) = mpsc::channel();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drain_ends_although_somebody_holds_the_pipe() {
+    fn a_drain_ends_while_another_process_has_the_pipe_open() {
         let (reader, mut writer) = pipe();
         let ending = Ending::new().unwrap();
         writer.write_all(b"last words").unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drain_ends_although_somebody_writes_for_ever() {
+    fn a_drain_ends_while_another_process_keeps_writing() {
         let (reader, mut writer) = pipe();
         let ending = Ending::new().unwrap();
         let writing = std::thread::spawn(move || while writer.write_all(b"more\n").is_ok() {});
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_reads_what_was_written_before_it() {
+    fn a_stop_reads_everything_written_before_it() {
         let (reader, mut writer) = pipe();
         let ending = Ending::new().unwrap();
         writer.write_all(&[b'x'; 60_000]).unwrap();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callback_that_breaks_off_is_not_called_again() {
+    fn a_callback_that_returns_break_is_not_called_again() {
         let (reader, mut writer) = pipe();
         writer.write_all(b"a").unwrap();
         let mut calls = 0;

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn output_within_the_limit_is_whole_and_touches_no_file() {
+    fn output_within_the_limit_is_complete_and_writes_no_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("all");
         let mut sink = sink(10, Some(&path));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_holds_every_byte_and_the_memory_the_end() {
+    fn the_file_contains_all_bytes_and_memory_the_end() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("all");
         let mut sink = sink(100, Some(&path));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_falls_between_characters_and_knows_whether_it_is_inside_a_line() {
+    fn cuts_between_characters_and_reports_a_partial_line() {
         check_tail(5, &["ab漢字"], "字", true);
         check_tail(6, &["ab漢字"], "漢字", true);
         check_tail(4, &["one\ntwo\n"], "two\n", false);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_stays_within_twice_the_limit() {
+    fn memory_use_stays_within_twice_the_limit() {
         let mut sink = sink(1_000, None);
         for _ in 0..10_000 {
             sink.push(&[b'x'; 700]);
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_full_disk_is_reported_and_the_end_is_kept() {
+    fn reports_a_full_disk_and_keeps_the_end() {
         let mut sink = sink(10, Some(Path::new("/dev/full")));
         for _ in 0..100_000 {
             sink.push(b"0123456789\n");
@@ -276,13 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_does_not_exist_is_reported() {
+    fn reports_a_missing_directory() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("no/such/file");
         let mut sink = sink(1, Some(&path));
         sink.push(b"abc");
         let error = sink.dump().spill_error.unwrap();
-        // The system's own message follows.
+        // The message of the system follows.
         let begin = format!("failed to write the whole output to \"{}\": ", path.display());
         let cause = error.strip_prefix(&begin).unwrap_or_else(|| panic!("{error}"));
         assert!(!cause.is_empty(), "{error}");

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_keep_the_order_of_reading_and_characters_their_stream() {
+    fn keeps_the_order_of_reads_and_decodes_each_stream_separately() {
         let mut merger = StreamMerger::default();
         let parts: [(Source, &[u8]); 6] = [
             (Source::Stdout, b"a\xc3"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stay_as_they_are() {
+    fn keeps_bytes_unchanged() {
         let mut merger = StreamMerger::new(Encoding::Bytes);
         merger.push(Source::Stdout, b"\xff\0");
         merger.push(Source::Stdout, b"\xc3");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_comes_at_once_the_next_after_the_interval_and_much_without_a_wait() {
+    fn delivers_at_once_after_a_pause_or_when_full() {
         let (mut merger, start) = (StreamMerger::default(), Instant::now());
         assert_eq!(merger.due(start), None);
         merger.push(Source::Stdout, b"a");

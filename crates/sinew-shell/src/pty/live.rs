@@ -91,7 +91,7 @@ impl Live {
     pub(super) fn kill(&self) {
         let mut inner = self.inner.lock();
         inner.killed = true;
-        // Its remaining output is still delivered.
+        // The program's remaining output is still delivered.
         inner.paused = false;
         if let Some(killer) = &inner.killer {
             killer();
@@ -133,7 +133,7 @@ impl Live {
         self.inner.lock().started.clone()
     }
 
-    /// Does the same, but waits until it is known, at most for `most`.
+    /// Does the same, but waits at most `most` until the program was started or failed to start.
     pub(super) fn wait_started(&self, most: Duration) -> Option<Terminal> {
         let until = Instant::now() + most;
         let mut inner = self.inner.lock();
@@ -171,7 +171,7 @@ impl Live {
             inner.queue = VecDeque::new();
             (inner.killer.take(), inner.resizer.take())
         };
-        // They own the terminal, and closing it is slow on Windows, so the lock must be released first.
+        // They own the terminal. Closing it is slow on Windows, so the lock must be released first.
         drop((killer, resizer));
     }
 

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_clamped() {
+    fn clamps_sizes() {
         for (asked, given) in [
             ((80, 24), (80, 24)),
             ((0, 0), (20, 5)),

@@ -50,7 +50,7 @@ struct Exit {
 /// A change of a program's state.
 pub(super) enum News {
     /// It was started with this process id.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor tells it there"))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a supervisor reports it"))]
     Started(u32),
     /// It has ended.
     Ended(Ended),
@@ -63,7 +63,7 @@ pub(super) enum Ended {
     /// Its supervisor was killed.
     Lost,
     /// It could not be started.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor tells it there"))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a supervisor reports it"))]
     Failed(io::Error),
 }
 
@@ -177,7 +177,7 @@ impl Program {
         kill_tree(self.root, libc::SIGKILL);
     }
 
-    /// Terminates what an ended program left behind.
+    /// Terminates the processes that an ended program has left running.
     pub(super) fn sweep(&self) {
         match &self.kind {
             // The system sends a hang-up to all processes on the terminal.
@@ -197,7 +197,7 @@ impl Program {
                 let end = std::time::Instant::now() + PATIENCE;
                 while super::run::readable(&socket, end) && !matches!(told(&socket), Some(News::Ended(Ended::Lost))) {}
                 if std::time::Instant::now() >= end {
-                    // It was stopped, so that it does nothing any more.
+                    // It was stopped so that it does nothing else.
                     kill_tree(supervisor.cast_unsigned(), libc::SIGKILL);
                 }
                 crate::supervisor::wait(supervisor);

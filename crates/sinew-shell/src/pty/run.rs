@@ -14,7 +14,7 @@ use super::program::{Ended, GRACE_MS, News, Program, end_of};
 use super::{PtyEnd, PtyOptions, terminal};
 use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Source, StreamMerger, timespec};
 
-// A supervisor kills after the grace period; if it does not, it was stopped.
+// A supervisor kills after the grace period. If it does not, somebody has stopped the supervisor.
 const DESTROY: Duration = Duration::from_millis(GRACE_MS as u64 + 700);
 
 // The maximum time for the supervisor to report the end of the session's leader. If it does not, it was killed.
@@ -169,7 +169,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
     fn look_at_pause(&mut self) {
         let before = std::mem::replace(&mut self.paused, self.live.is_paused());
         if before && !self.paused && self.drain.is_some() {
-            // The remaining output was waiting for this.
+            // The remaining output was waiting for the resume.
             let now = Instant::now();
             self.drain = Some((now, now));
         }

@@ -233,7 +233,7 @@ impl Session {
         Ok(self.entry.iter().flat_map(|entry| entry.pause(has_jobs)).collect())
     }
 
-    /// Terminates the command's processes and waits for the shell to return, or gives the shell up.
+    /// Terminates the command's processes and waits until the shell returns. If it does not return in time, kills it.
     fn stop(&self, why: Aborted, since: u64, relay: &mut OutputRelay<'_>, report: &mut Report) -> std::io::Result<End> {
         let grace_ms = GRACE.as_millis() as u32;
         // The embedded interpreter cannot abort a command.

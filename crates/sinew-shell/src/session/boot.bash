@@ -1,10 +1,10 @@
-# Read once by the bash of a session, which then goes through `runs.bash`: two lines for each command. Nothing of it is
-# a loop or a function around the command, so that top-level words mean what they mean in a script. Of the traps of the
-# script and its options none is in force while lines of ours run; a redirection of a group can assign without a command
-# that they would see.
+# The bash of a session reads this file once, and then runs the two lines of `runs.bash` for each command. No loop and no
+# function surrounds the command, so that `return`, `break` and the like have the same meaning as in a script. The traps
+# and options of the script are disabled while these generated lines run; assignments in the redirection of a group are
+# used because no trap sees them.
 
 # Waits for a request and reads it: status, stdin, stdout, directory, traps, number of variables, the variables, the
-# command; each ends with NUL.
+# command. Each field ends with NUL.
 __sinew_begin() {
   builtin local i n TMOUT=
   # A signal that the script traps interrupts the wait.
@@ -25,25 +25,25 @@ __sinew_begin() {
   __sinew_q=()
   builtin trap __sinew_stop RTMAX-2
   builtin eval "$n"
-  # Inside the text, so that neither this nor the `eval` is traced or echoed.
+  # A part of the text, so that neither this line nor the `eval` is traced or echoed.
   case $__sinew_o in *[xvTE]*) __sinew_c="__sinew_set ${__sinew_o//[!xvTE]/} $i 2>/dev/null;$__sinew_c" ;; esac
   case $__sinew_o in *e*) builtin set -e ;; esac
   builtin return "$i"
 }
 
-# Sets options and leaves the status as it was.
+# Sets options and keeps the status.
 __sinew_set() {
   builtin set -"$1"
   builtin return "$2"
 }
 
-# Sets one variable for the run and notes how to take it back.
+# Sets one variable for the run and records how to restore it.
 __sinew_export() {
   builtin local was
   if was=$(builtin declare -p "$1" 2>/dev/null); then
     was=${was/#declare -/declare -g}
     was=${was/#declare -g-/declare -g }
-    # A list, a number and the like would not take the value as it is.
+    # An array, an integer and similar variables would not accept the value unchanged.
     case $was in
       'declare -g '*) __sinew_undo+="builtin export -n $1;" ;;
       'declare -gx'*) ;;
@@ -56,8 +56,8 @@ __sinew_export() {
   builtin export "$1=$2" || __sinew_fail="env $1"
 }
 
-# Called with its output thrown away. From here to the next command the signal changes nothing: the supervisor repeats
-# it until the host has read the report, so it also arrives while the lines below undo what it did.
+# Called with its output discarded. From here to the next command the signal has no effect: the supervisor repeats it
+# until the host has read the report, so it can also arrive while the lines below undo its effects.
 __sinew_leave() {
   builtin trap '' RTMAX-2
 }
@@ -67,7 +67,7 @@ __sinew_end() {
   if [[ -n ${__sinew_stopped-} ]]; then __sinew_resume; fi
   exec </dev/null >/dev/null 2>&1
   __sinew_s=${__sinew_fail:-${__sinew_t:-$__sinew_s}}
-  # The host wakes up for every write. `$PWD` is a variable like any other, so it may not be the directory.
+  # The host wakes up for every write. A script can change `$PWD`, so it may differ from the working directory.
   if [[ $PWD == /* && $PWD -ef . ]]; then
     builtin printf '\0%s\0%s\0%s\n\0' "$__sinew_s" "$__sinew_o" "$PWD" >@REPORT@
   else
@@ -80,14 +80,14 @@ __sinew_end() {
   builtin eval "$__sinew_undo"
 }
 
-# The host wants the command to end: from now on every command is skipped, functions return and loops break, until
-# the lines of the run itself are reached.
+# The host aborts the command: from now on every command is skipped, functions return and loops break, until the lines of
+# the run itself are reached.
 #
-# A `break` that no loop takes makes bash skip all that follows, the lines of the session included. That is so while it
-# expands the words of a loop or judges its first line. So the signal is ignored from here on (a second call would be
-# skipped with a `break`, because a trap keeps the `$BASH_COMMAND` of what it interrupts), and the first line of a loop
-# is only skipped, which ends the loop. An arithmetic command looks like such a line, and may be all that an endless loop
-# has: after twenty of them one breaks. A `break` ends the handler too, and its status decides whether the command runs.
+# A `break` outside of a loop makes bash skip everything that follows, including the lines of the session. This happens
+# while bash expands the words of a loop or evaluates its first line. So the signal is ignored from here on (a second call
+# would be skipped with a `break`, because a trap keeps the `$BASH_COMMAND` that it interrupts), and the first line of a
+# loop is only skipped, which ends the loop. An arithmetic command looks like such a line, and can be the whole body of an
+# endless loop: after twenty of them, one breaks. A `break` also ends the handler; its status decides if the command runs.
 __sinew_stop() {
   builtin trap '' RTMAX-2
   if [[ -z ${__sinew_stopped-} ]]; then

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handlers_are_read_as_bash_prints_them() {
+    fn parses_handlers_as_bash_prints_them() {
         for handler in ["echo a", "", "it's", "'", "a\nb ' DEBUG\ntrap -- 'x' ERR", "''\\''"] {
             let mut shell = std::process::Command::new("bash");
             shell.args(["-c", r#"trap -- "$1" ERR; trap -- "$1" DEBUG; trap -p ERR DEBUG"#, "bash", handler]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_of_all_traps_is_told_from_other_uses() {
+    fn recognizes_commands_that_list_all_traps() {
         for script in
             ["trap", "trap -p", "x=$(trap)", "trap -p | wc -l", "(trap -p)", "a; trap\nb", "trap -- ; a", "`trap`"]
         {

@@ -1,4 +1,4 @@
-// Cases that hold for every kind of session; `../session.rs` says what the names mean in each.
+// Cases that apply to every kind of session. `../session.rs` documents the names that each kind defines.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn run(shell: &Shell, run: &RunOptions, cancel: &CancelToken) -> (RunResult, Str
     (result.unwrap(), text)
 }
 
-/// Runs the commands one after another in one shell; each must print and exit as said.
+/// Runs the commands one after another in one shell. Each must have the given output and exit code.
 #[track_caller]
 fn check(steps: &[(&str, &str, i32)]) {
     let shell = shell();
@@ -49,7 +49,7 @@ fn variables_functions_options_and_the_directory_persist() {
 }
 
 #[test]
-fn the_exit_code_of_a_run_is_the_status_of_the_next() {
+fn the_exit_code_of_a_run_is_the_status_at_the_start_of_the_next() {
     check(&[
         ("false", "", 1),
         ("echo $?", "1\n", 0),
@@ -79,7 +79,7 @@ fn a_syntax_error_does_not_end_the_shell() {
 }
 
 #[test]
-fn a_command_that_closes_its_output_leaves_the_next_one_alone() {
+fn a_command_that_closes_its_output_does_not_affect_the_next() {
     check(&[
         ("exec >/dev/null 2>&1; echo lost", "", 0),
         ("echo a", "a\n", 0),
@@ -88,7 +88,7 @@ fn a_command_that_closes_its_output_leaves_the_next_one_alone() {
     ]);
 }
 
-/// Runs the commands in one shell, and one bash runs them as one script; both must print the same.
+/// Runs the commands in one shell, and as one script in a bash; both must have the same output.
 #[track_caller]
 fn check_against_bash(runs: &[&str]) {
     let shell = shell();
@@ -100,7 +100,7 @@ fn check_against_bash(runs: &[&str]) {
 }
 
 #[test]
-fn a_trap_for_every_command_runs_for_those_of_the_script_alone() {
+fn a_debug_trap_runs_only_for_commands_of_the_script() {
     for print in ["echo \"D $BASH_COMMAND\"", "echo \"it's $?\"", "printf '%s\\n' D # over"] {
         let quoted = print.replace('\'', "'\\''");
         let set = format!("trap '{quoted}' DEBUG");
@@ -119,7 +119,7 @@ fn a_trap_for_every_command_runs_for_those_of_the_script_alone() {
 }
 
 #[test]
-fn traps_of_errors_and_ends_are_those_of_the_script() {
+fn error_and_exit_traps_run_only_for_the_script() {
     check_against_bash(&[
         "trap 'echo E' ERR",
         "false",
@@ -166,7 +166,7 @@ fn options_that_end_a_script_end_the_run() {
 }
 
 #[test]
-fn the_end_of_the_shell_is_told_and_the_next_run_starts_a_new_one() {
+fn reports_the_end_of_the_shell_and_starts_a_new_one_for_the_next_run() {
     for (text, code) in [("exit 3", 3), ("set -e; false; echo no", 1), ("exec true", 0), ("set -u; echo $nosuch", 127)]
     {
         let shell = shell();
@@ -178,7 +178,7 @@ fn the_end_of_the_shell_is_told_and_the_next_run_starts_a_new_one() {
 }
 
 #[test]
-fn a_signal_that_kills_the_shell_is_named() {
+fn names_the_signal_that_kills_the_shell() {
     let shell = shell();
     for (text, signal) in [("kill -9 $$", "SIGKILL"), ("kill -SEGV $$", "SIGSEGV")] {
         let (result, _) = shell.output(text).unwrap();
@@ -192,7 +192,7 @@ fn a_signal_that_kills_the_shell_is_named() {
 }
 
 #[test]
-fn variables_of_a_run_are_taken_back_after_it() {
+fn variables_of_a_run_are_removed_after_it() {
     let shell = shell();
     shell.output("A=old; export B=old; C=(1 2); unset D; E='it'\"'\"'s'").unwrap();
     let env = ["A", "B", "C", "D", "E"].map(|name| (name.to_string(), "new \"$x\" 'y'\nz".to_string())).to_vec();
@@ -210,7 +210,7 @@ fn variables_of_a_run_are_taken_back_after_it() {
 }
 
 #[test]
-fn the_directory_of_a_run_is_left_after_it() {
+fn the_directory_of_a_run_is_restored_after_it() {
     let shell = shell();
     shell.output("cd /usr").unwrap();
     let there = RunOptions { cwd: Some("/etc".into()), ..command("pwd; cd /") };
@@ -236,7 +236,7 @@ fn a_deleted_directory_does_not_end_the_shell() {
 }
 
 #[test]
-fn standard_input_is_empty_or_what_was_given() {
+fn standard_input_is_empty_or_the_given_text() {
     let shell = shell();
     assert_eq!(shell.output("cat; read x; echo $?").unwrap().1, "1\n");
     let bytes: Vec<u8> = (0..1_000_000u32).map(|n| b'a' + (n % 23) as u8).collect();
@@ -249,7 +249,7 @@ fn standard_input_is_empty_or_what_was_given() {
 }
 
 #[test]
-fn a_second_run_waits_for_its_turn_and_an_aborted_wait_runs_nothing() {
+fn a_second_run_waits_for_its_turn_and_runs_nothing_if_aborted() {
     let shell = Arc::new(shell());
     let (cancel_handle, cancel) = CancelHandle::new();
     let mut second = None;
@@ -283,7 +283,7 @@ fn two_shells_share_nothing() {
 }
 
 #[test]
-fn a_snapshot_is_read_before_the_first_command() {
+fn reads_the_snapshot_before_the_first_command() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("it's a snapshot");
     std::fs::write(&file, "shopt -s expand_aliases\nalias ll='echo listed'\ng() { echo g; }\nV=1\necho noise\n")
@@ -304,7 +304,7 @@ fn a_snapshot_is_read_before_the_first_command() {
 }
 
 #[test]
-fn shell_private_variables_of_the_host_stay_with_it() {
+fn shell_private_variables_of_the_host_are_not_inherited() {
     let mut env = env();
     for (name, value) in
         [("PS1", "x"), ("OLDPWD", "/o"), ("SHLVL", "7"), ("BASH_FUNC_ls%%", "() { echo no; }"), ("KEEP", "yes")]
@@ -316,7 +316,7 @@ fn shell_private_variables_of_the_host_stay_with_it() {
 }
 
 #[test]
-fn a_bash_that_is_named_runs_the_commands() {
+fn runs_commands_with_the_named_bash() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("my-bash");
     support::write_program(&path, "#!/bin/sh\nMINE=yes exec bash \"$@\"\n");
@@ -326,7 +326,7 @@ fn a_bash_that_is_named_runs_the_commands() {
 }
 
 #[test]
-fn commands_that_no_shell_can_take_are_refused() {
+fn rejects_commands_with_nul_characters_and_invalid_variables() {
     let shell = shell();
     assert_eq!(shell.output("echo a\0b").unwrap_err().code(), ErrorCode::InvalidArgument);
     let bad = RunOptions { env: vec![("a-b".into(), "1".into())], ..command("echo") };

@@ -1,4 +1,4 @@
-// Cases that hold for every way of running a command; `../streams.rs` says what the names mean in each.
+// Cases that apply to every way of running a command. `../streams.rs` documents the names that each way defines.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn program(argv: &[&str]) -> StreamOptions {
 }
 
 #[test]
-fn errors_come_apart_and_both_streams_to_their_end() {
+fn separates_standard_error_and_reads_both_streams_to_their_end() {
     let streams = StreamOptions { separate: true, ..StreamOptions::default() };
     let script = "for i in 1 2 3; do head -c 300000 /dev/zero | tr '\\0' o; head -c 200000 /dev/zero | tr '\\0' e >&2; done; exit 5";
     let (result, chunks) = collect(&command(script), &streams, &CancelToken::never()).unwrap();
@@ -38,14 +38,14 @@ fn errors_come_apart_and_both_streams_to_their_end() {
 }
 
 #[test]
-fn without_a_pipe_of_their_own_errors_stand_where_they_were_written() {
+fn without_a_separate_pipe_errors_keep_their_position_in_the_output() {
     let script = "echo 1; echo 2 >&2; echo 3";
     let (_, chunks) = collect(&command(script), &StreamOptions::default(), &CancelToken::never()).unwrap();
     assert_eq!(text_of(&chunks, Source::Stdout), "1\n2\n3\n");
 }
 
 #[test]
-fn bytes_come_as_they_are() {
+fn delivers_bytes_unchanged() {
     let streams = StreamOptions { encoding: Encoding::Bytes, ..program(&["printf", r"\377\000\303"]) };
     let (_, chunks) = collect(&command(""), &streams, &CancelToken::never()).unwrap();
     let bytes: Vec<u8> = chunks
@@ -59,14 +59,14 @@ fn bytes_come_as_they_are() {
 }
 
 #[test]
-fn a_program_gets_its_arguments_as_they_stand() {
+fn passes_arguments_unchanged() {
     let args = ["printf", "%s|", "a b", "$HOME", "*", "it's", "", "-x\n"];
     let (result, chunks) = collect(&command(""), &program(&args), &CancelToken::never()).unwrap();
     assert_eq!((result.exit_code, text_of(&chunks, Source::Stdout)), (Some(0), "a b|$HOME|*|it's||-x\n|".into()));
 }
 
 #[test]
-fn a_program_that_is_not_there_or_means_nothing_is_refused() {
+fn rejects_missing_and_invalid_programs() {
     let check = |argv: &[&str], code: ErrorCode, word: &str| {
         let error = collect(&command(""), &program(argv), &CancelToken::never()).unwrap_err();
         assert_eq!(error.code(), code, "{error}");
@@ -80,7 +80,7 @@ fn a_program_that_is_not_there_or_means_nothing_is_refused() {
 }
 
 #[test]
-fn an_input_is_written_while_the_command_runs() {
+fn writes_input_while_the_command_runs() {
     let pipe = Arc::new(InputPipe::new().unwrap());
     let streams = StreamOptions { input: Some(Arc::clone(&pipe)), ..program(&["wc", "-c"]) };
     let writer = std::thread::spawn(move || {
@@ -95,7 +95,7 @@ fn an_input_is_written_while_the_command_runs() {
 }
 
 #[test]
-fn a_write_that_nobody_takes_ends_with_the_pipe_or_the_call() {
+fn a_blocked_write_ends_when_the_pipe_closes_or_the_call_is_cancelled() {
     let bytes = vec![0; 1 << 20];
     let pipe = Arc::new(InputPipe::new().unwrap());
     let (other, more) = (Arc::clone(&pipe), bytes.clone());
@@ -110,7 +110,7 @@ fn a_write_that_nobody_takes_ends_with_the_pipe_or_the_call() {
 }
 
 #[test]
-fn a_stop_ends_a_program_and_what_it_started() {
+fn a_stop_ends_a_program_and_its_descendants() {
     let (cancel_handle, cancel) = CancelHandle::new();
     let streams = program(&["sh", "-c", "trap '' TERM; sleep 1000 & echo $!; wait; wait"]);
     let mut child = 0;

@@ -1,6 +1,6 @@
 //! Helpers that the tests of shells share.
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
-#![allow(dead_code, reason = "every test file takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
+#![allow(dead_code, reason = "every test file uses a part")]
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ pub(crate) fn supervisor() -> Supervisor {
     Supervisor::new(env!("CARGO_BIN_EXE_sinew-shell-host"))
 }
 
-/// An environment that does not depend on who runs the tests.
+/// An environment that does not depend on the user who runs the tests.
 pub(crate) fn env() -> Environment {
     [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]
         .map(|(name, value)| (OsString::from(name), OsString::from(value)))
@@ -32,7 +32,7 @@ pub(crate) fn command(command: impl Into<String>) -> RunOptions {
     RunOptions { command: command.into(), ..RunOptions::default() }
 }
 
-/// One command in a shell of its own.
+/// Runs one command in a separate shell.
 pub(crate) fn once(engine: Engine, run: &RunOptions, cancel: &CancelToken) -> (RunResult, String) {
     let mut text = String::new();
     let result = execute_shell(&supervisor(), &options(engine), run, cancel, &mut |chunk| {
@@ -65,7 +65,7 @@ pub(crate) fn run_until(shell: &Shell, text: &str, word: &str) -> (RunResult, St
     (result.unwrap(), seen)
 }
 
-/// A fresh bash that runs a script, in the environment of the tests and without input.
+/// Runs a script in a new bash, in the environment of the tests and without input.
 pub(crate) fn bash(script: &str) -> std::process::Command {
     use std::os::unix::process::CommandExt;
     let mut bash = std::process::Command::new("bash");
@@ -73,7 +73,8 @@ pub(crate) fn bash(script: &str) -> std::process::Command {
     // SAFETY: `signal` may be called between fork and exec, and allocates nothing.
     unsafe {
         bash.pre_exec(|| {
-            // A test run in the background of a script ignores these, and bash cannot trap what was ignored.
+            // If the tests run in the background of a script, these signals are ignored, and bash cannot trap ignored
+            // signals.
             for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
                 libc::signal(signal, libc::SIG_DFL);
             }
@@ -83,15 +84,15 @@ pub(crate) fn bash(script: &str) -> std::process::Command {
     bash
 }
 
-/// Writes a program, by a process of its own: what this process has open for writing, a child that another test starts
-/// at that moment has open too, and the system runs no file that anybody may still write.
+/// Writes a program in a separate process. If this process wrote it, a child that another test starts at that moment
+/// would inherit the open file, and the system does not run a file that is open for writing.
 pub(crate) fn write_program(path: &std::path::Path, text: &str) {
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "printf %s \"$2\" > \"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).arg(text);
     assert!(shell.status().unwrap().success());
 }
 
-/// Waits until `done`, for at most a minute.
+/// Waits until `done` returns true, for at most a minute.
 #[track_caller]
 pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);

@@ -329,7 +329,7 @@ fn play(socket: &TcpStream, reply: &Reply, shared: &Shared) -> io::Result<()> {
             }
             Step::Send(bytes) | Step::Raw(bytes) => out.write_all(bytes)?,
             Step::Repeat(bytes) => loop {
-                // Limits the rate, so that unread data does not fill the test's memory.
+                // Limits the rate, so that unread data does not fill the memory of the test.
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 if reply.framing == Framing::Chunked {
                     write!(out, "{:x}\r\n", bytes.len())?;

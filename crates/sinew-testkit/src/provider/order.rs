@@ -54,7 +54,7 @@ fn need_name(at: usize, name: &str) -> Checked {
 /// The prefix of the signatures of [`sign`].
 const SIGNED: &str = "signed:";
 
-/// Returns the signature of a thought; [`anthropic`] rejects a thought that was changed afterwards.
+/// Returns the signature of thinking; [`anthropic`] rejects thinking that was changed afterwards.
 #[must_use]
 pub fn sign(thought: &str) -> String {
     // FNV-1a.
@@ -175,7 +175,7 @@ pub fn anthropic(body: &Value) -> Checked {
             }
         }
     }
-    // With a budget, the turn has to begin with a thought; a model that decides by itself may have none.
+    // With a budget, the turn has to begin with thinking; a model that decides by itself may have none.
     if let Some((at, first)) = begun
         && text(&body["thinking"], "type") == "enabled"
     {

@@ -25,10 +25,10 @@ impl std::fmt::Debug for BrowserLogin {
 }
 
 impl BrowserLogin {
-    /// Opens a local port and creates the address that the user opens.
+    /// Opens a local port and creates the URL that the user opens.
     ///
     /// # Errors
-    /// Returns `config` if the `oauth` block has no address or client id, or if no port is free.
+    /// Returns `config` if the `oauth` block has no URL or client id, or if no port is free.
     pub async fn begin(provider: &ProviderEntry) -> Result<BrowserLogin, ErrorInfo> {
         let mut url = token::address(provider, "authorizeUrl")?;
         token::address(provider, "tokenUrl")?;
@@ -38,7 +38,7 @@ impl BrowserLogin {
         Ok(BrowserLogin { provider: provider.clone(), redirect, url })
     }
 
-    /// Returns the address that the user opens.
+    /// Returns the URL that the user opens.
     #[must_use]
     pub fn url(&self) -> &str {
         self.url.as_str()

@@ -23,9 +23,9 @@ const USUAL_LIFETIME: u64 = 15 * 60;
 
 /// A login that waits for the user.
 pub struct DeviceLogin {
-    /// The address at which the user types the code.
+    /// The URL at which the user types the code.
     pub verification_uri: String,
-    /// The same address including the code; `None` if the server has none.
+    /// The same URL including the code; `None` if the server has none.
     pub verification_uri_complete: Option<String>,
     /// The code that the user types.
     pub user_code: String,
@@ -46,7 +46,7 @@ impl DeviceLogin {
     /// Requests a code from the server.
     ///
     /// # Errors
-    /// Returns `config` if the `oauth` block has no address or client id, and the errors of the server.
+    /// Returns `config` if the `oauth` block has no URL or client id, and the errors of the server.
     pub async fn begin(client: &HttpClient, provider: &ProviderEntry) -> Result<DeviceLogin, ErrorInfo> {
         let at = |mut error: ErrorInfo| {
             error.message = format!("log in at {}: {}", provider.id, error.message);

@@ -78,19 +78,19 @@ impl LoginRedirect {
         LoginRedirect { issuer: Some(issuer), ..self }
     }
 
-    /// Returns the address that the browser is redirected to.
+    /// Returns the URL that the browser is redirected to.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.uri
     }
 
-    /// Returns the secret whose digest is part of the login address.
+    /// Returns the secret whose digest is part of the login URL.
     #[must_use]
     pub fn verifier(&self) -> &str {
         &self.verifier
     }
 
-    /// Adds the parameters of every login to the address of the authorization server: a code for `client_id`, sent to
+    /// Adds the parameters of every login to the URL of the authorization server: a code for `client_id`, sent to
     /// [`LoginRedirect::uri`], and the challenge of the verifier. `scope` may be empty.
     pub fn add_to(&self, url: &mut Url, client_id: &str, scope: &str) {
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(self.verifier.as_bytes()));
@@ -106,7 +106,7 @@ impl LoginRedirect {
 
     /// Waits until the browser is redirected, or until `pasted` returns the text that the user copied from the address
     /// bar, whichever is first. A request without this login's state is rejected and ignored, because any page may send
-    /// one. The pasted text is the whole address, `code#state`, or only the code; `None` means that nothing will be
+    /// one. The pasted text is the whole URL, `code#state`, or only the code; `None` means that nothing will be
     /// pasted.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ fn good() -> AuthEntry {
 }
 
 #[test]
-fn the_block_says_how_to_log_in() {
+fn the_oauth_block_selects_the_login_method() {
     let kind = |oauth: Value| login_kind(&provider(oauth));
     assert_eq!(kind(json!({"authorizeUrl": "https://a", "deviceUrl": "https://d"})), Some(LoginKind::Browser));
     assert_eq!(kind(json!({"deviceUrl": "https://d"})), Some(LoginKind::Device));
@@ -68,7 +68,7 @@ fn the_block_says_how_to_log_in() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_browser_brings_the_code_and_strangers_end_nothing() {
+async fn the_browser_returns_the_code_and_other_requests_are_ignored() {
     let server = tokens();
     let login = BrowserLogin::begin(&by_browser(&server)).await.unwrap();
     let address = login.url().to_string();
@@ -94,7 +94,7 @@ async fn the_browser_brings_the_code_and_strangers_end_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_who_says_no_ends_the_login() {
+async fn a_refusal_of_the_user_ends_the_login() {
     let server = tokens();
     let login = BrowserLogin::begin(&by_browser(&server)).await.unwrap();
     let address = login.url().to_string();
@@ -116,7 +116,7 @@ async fn paste(text: impl Fn(&str) -> String) -> Result<AuthEntry, (ErrorKind, S
 }
 
 #[tokio::test]
-async fn what_the_user_copied_is_as_good() {
+async fn accepts_the_pasted_address_or_code() {
     assert_eq!(paste(|state| format!(" http://127.0.0.1:1/callback?state={state}&code=good+code\n")).await, Ok(good()));
     assert_eq!(paste(|state| format!("good code#{state}")).await, Ok(good()));
     assert_eq!(paste(|_| "good code".into()).await, Ok(good()));
@@ -131,7 +131,7 @@ async fn what_the_user_copied_is_as_good() {
 }
 
 #[tokio::test]
-async fn a_block_that_lacks_something_is_named() {
+async fn names_missing_values_of_the_oauth_block() {
     for (oauth, text) in [
         (json!({}), "models.json names no oauth.authorizeUrl for provider \"xai\""),
         (json!({"authorizeUrl": "no address"}), "models.json: oauth.authorizeUrl: relative URL without a base"),
@@ -173,7 +173,7 @@ fn refused(error: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_code_is_asked_for_as_often_as_the_server_allows() {
+async fn polls_at_the_interval_that_the_server_allows() {
     let tokens = Reply::json(200, &json!({"access_token": "a1", "refresh_token": "r1", "expires_in": 60}));
     let cut = Reply { steps: vec![Step::Cut], ..Reply::stream("") };
     let answers = vec![
@@ -193,7 +193,7 @@ async fn a_code_is_asked_for_as_often_as_the_server_allows() {
 }
 
 #[tokio::test]
-async fn a_code_that_is_refused_or_old_ends_the_login() {
+async fn a_refused_or_expired_code_ends_the_login() {
     for (reply, text) in [
         (refused("access_denied"), "log in at xai: the login was refused"),
         (refused("expired_token"), "log in at xai: the code has run out"),
@@ -207,7 +207,7 @@ async fn a_code_that_is_refused_or_old_ends_the_login() {
 }
 
 #[tokio::test]
-async fn a_login_is_stored_beside_keys_and_taken_out_again() {
+async fn stores_a_login_next_to_keys_and_removes_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/auth.json");
     let credentials =

@@ -12,7 +12,7 @@ fn agrees(text: &str) -> Option<AgentMessage> {
 }
 
 #[test]
-fn what_the_agent_writes_is_common() {
+fn parses_everything_that_the_agent_writes() {
     let usage = json!({"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4, "totalTokens": 10,
         "cost": {"input": 0.1, "output": 0.2, "cacheRead": 0.0, "cacheWrite": 0.0, "total": 0.3}});
     for message in [
@@ -34,7 +34,7 @@ fn what_the_agent_writes_is_common() {
 }
 
 #[test]
-fn other_shapes_are_left_to_the_long_way() {
+fn rejects_other_formats() {
     for text in [
         r#"{"role":"bashExecution","command":"ls","output":"x"}"#,
         r#"{"role":"user","content":[{"type":"newer","a":1}]}"#,
@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn the_short_way_reads_what_the_long_one_reads(
+    fn both_parsers_agree(
         role in prop::sample::select(vec!["user", "assistant", "toolResult", "custom"]),
         blocks in prop::collection::vec(block(), 0..3),
         more in prop::collection::vec((key(), value()), 0..4),

@@ -44,7 +44,7 @@ pub(super) fn limits(request: &Request) -> (u64, Thinking) {
     let forced = matches!(tool_choice(request), ToolChoice::Required | ToolChoice::Tool(_));
     if level == ThinkingLevel::Off || forced {
         let stopped = match model.compat.always_thinks {
-            // As little as possible.
+            // The minimum of thinking.
             Some(true) => Thinking::Effort("low"),
             _ if adaptive => Thinking::Disabled,
             _ => Thinking::Unset,

@@ -1,4 +1,4 @@
-//! Differences between servers, by address; a model's own `compat` overrides them.
+//! Differences between servers, by host name; a model's own `compat` overrides them.
 
 use crate::model::{CacheControlFormat, MaxTokensField, Model, ThinkingFormat};
 

@@ -87,7 +87,7 @@ mod tests {
     const TOKEN: (&str, &str) = ("authorization", "Bearer s3cret");
 
     #[test]
-    fn a_request_is_sent_to_this_server_039() {
+    fn rejects_requests_for_other_hosts() {
         let local = "127.0.0.1:8000";
         for host in ["127.0.0.1:8000", "localhost:8000", "LOCALHOST:8000", "[::1]:8000", "127.9.9.9:8000"] {
             check(local, &[("host", host), TOKEN], 200);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_somebody_else_is_refused_039() {
+    fn rejects_pages_of_other_origins() {
         let host = ("host", "localhost:8000");
         for origin in ["http://localhost:8000", "http://127.0.0.1:8000"] {
             check("127.0.0.1:8000", &[host, ("origin", origin), TOKEN], 200);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_token_nobody_is_served_039() {
+    fn rejects_requests_without_the_token() {
         let host = ("host", "localhost:8000");
         check("127.0.0.1:8000", &[host, ("authorization", "bearer  s3cret ")], 200);
         check("127.0.0.1:8000", &[host], 401);

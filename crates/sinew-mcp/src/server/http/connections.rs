@@ -1,6 +1,6 @@
 //! The open connections: their limits, and which one is closed if a new one needs its slot.
 //!
-//! Connections are cheap for the client, so with a limit alone, one program could block all others. A connection
+//! Connections cost a client nothing, so if there were only a limit, one program could block all others. A connection
 //! without an active request is therefore closed if another client needs its slot, the longest idle one first. A
 //! connection with an active request is never closed for another one.
 
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 /// The maximum number of connections. Each handles one request at a time.
 pub(super) const CONNECTIONS: usize = 64;
 
-/// The maximum number of connections of one address; for IPv6, a network of 64 bits counts as one address.
+/// The maximum number of connections of one IP address; an IPv6 network of 64 bits is treated as one address.
 pub(super) const PER_ADDRESS: usize = 48;
 
 /// All open connections.
@@ -125,7 +125,7 @@ impl Drop for Busy {
     }
 }
 
-/// Returns the part of an address that identifies one owner.
+/// Returns the key by which connections of one client are counted.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V4(address) => address.into(),
@@ -157,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_idle_connection_makes_room() {
+    fn closes_the_longest_idle_connection() {
         let connections = Arc::new(Connections::default());
         let open: Vec<Arc<Slot>> =
             (0..CONNECTIONS).map(|at| now(&connections, &format!("10.0.0.{}", at % 4)).unwrap()).collect();
-        // The first connection handles a request and becomes idle again: now it is the last one in the order.
+        // The first connection handles a request and becomes idle again: it is now the last one in the order.
         drop(busy(&open[0]));
         let new = now(&connections, "10.0.0.9").unwrap();
         let closed: Vec<usize> = (0..open.len()).filter(|&at| is_closed(&open[at])).collect();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_answered_keeps_its_connection() {
+    fn keeps_connections_with_active_requests() {
         let connections = Arc::new(Connections::default());
         let open: Vec<Arc<Slot>> =
             (0..CONNECTIONS).map(|at| now(&connections, &format!("10.0.0.{}", at % 4)).unwrap()).collect();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_does_not_take_every_place() {
+    fn one_address_cannot_use_all_slots() {
         for (peers, other) in
             [(["10.0.0.1", "::ffff:10.0.0.1"], "10.0.0.2"), (["2001:db8::1", "2001:db8::ffff:1"], "2001:db8:0:1::1")]
         {
@@ -192,7 +192,7 @@ mod tests {
             assert!(now(&connections, peers[0]).is_none(), "{peers:?}");
             assert!(now(&connections, other).is_some(), "{other}");
         }
-        // Idle connections are closed for their own address.
+        // Idle connections are closed for connections of the same address.
         let connections = Arc::new(Connections::default());
         let open: Vec<Arc<Slot>> = (0..PER_ADDRESS).map(|_| now(&connections, "10.0.0.1").unwrap()).collect();
         assert!(now(&connections, "10.0.0.1").is_some());

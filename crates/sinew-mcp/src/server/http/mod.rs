@@ -34,7 +34,7 @@ pub const PATH: &str = "/mcp";
 /// The time limit for the head of each request; a connection that sends no request in that time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 
-/// The answer to an address with too many concurrent requests.
+/// The answer to an IP address with too many concurrent requests.
 const TOO_MANY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 

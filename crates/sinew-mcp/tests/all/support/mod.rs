@@ -1,6 +1,6 @@
-//! Servers from the registries, and the keeper that starts them.
+//! Starts published servers under a keeper.
 #![allow(dead_code, reason = "each test program uses a part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,12 +22,13 @@ pub(crate) fn server(program: impl Into<OsString>, args: impl IntoIterator<Item 
     StdioServer { keeper: KEEPER.into(), program }
 }
 
-/// The script of a server of npm, installed by `scripts/lib/tools.mjs`. None, with a word, where it is not.
+/// Returns the script of a server from npm, installed by `scripts/lib/tools.mjs`. Prints a message and returns `None`
+/// if it is not installed.
 pub(crate) fn npm_server(package: &str) -> Option<PathBuf> {
     npm_folder(package).map(|folder| folder.join("dist/index.js"))
 }
 
-/// The folder of a package of npm. None, with a word, where it is not installed.
+/// Returns the directory of an npm package. Prints a message and returns `None` if it is not installed.
 pub(crate) fn npm_folder(package: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("SINEW_MCP_SERVERS").map(PathBuf::from);
     let found = folder.map(|folder| folder.join("node_modules").join(package)).filter(|folder| folder.exists());
@@ -37,7 +38,7 @@ pub(crate) fn npm_folder(package: &str) -> Option<PathBuf> {
     found
 }
 
-/// The Python with the package `mcp`. None, with a word, where it is not.
+/// Returns a Python with the package `mcp`. Prints a message and returns `None` if there is none.
 pub(crate) fn python() -> Option<PathBuf> {
     let folder = std::env::var_os("SINEW_MCP_SERVERS").map(PathBuf::from);
     let found = folder.map(|folder| folder.join("python/bin/python")).filter(|python| python.exists());
@@ -47,7 +48,7 @@ pub(crate) fn python() -> Option<PathBuf> {
     found
 }
 
-/// That Python, where it has the program of a package as well. None, with a word, where it has not.
+/// Returns that Python if the program of a package is installed as well. Otherwise prints a message and returns `None`.
 pub(crate) fn python_program(name: &str) -> Option<PathBuf> {
     let found = python()?.with_file_name(name);
     if !found.exists() {
@@ -57,11 +58,11 @@ pub(crate) fn python_program(name: &str) -> Option<PathBuf> {
     Some(found)
 }
 
-/// Tells that a test has nothing to run against. `npm test` counts these lines.
+/// Reports that a test was skipped because its server is missing. `npm test` counts these lines.
 fn skipped(what: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_string();
     let line = format!("skipped: {name}: {what} is not installed (SINEW_MCP_SERVERS)\n");
-    // Past the harness, which keeps what a test that passes prints.
+    // Written past the test harness, which hides the output of tests that pass.
     std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
 }
 
@@ -69,7 +70,7 @@ pub(crate) fn arguments(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// A server that listens on a port of this machine, ended with the value by its keeper.
+/// A server that listens on a local port. Its keeper stops it when this value is dropped.
 pub(crate) struct HttpProgram {
     port: u16,
     _kept: sinew_process::kept::Kept,
@@ -84,7 +85,8 @@ impl HttpProgram {
         ready: &str,
     ) -> HttpProgram {
         use std::io::BufRead;
-        // Free at this moment. Another program may take it before ours does; then ours ends and the test says so.
+        // The port is free at this moment. If another program takes it before the server does, the server exits and the
+        // test reports it.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut server = server(program, args);
         server.program.env.push(("PORT".into(), port.to_string().into()));
@@ -92,7 +94,7 @@ impl HttpProgram {
         let mut lines = std::io::BufReader::new(std::fs::File::from(pipes.stderr)).lines();
         let told = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(ready)));
         assert!(told.is_some(), "the server ended before it was ready");
-        // It writes on, a line for each request: a full pipe would stop it.
+        // The server writes a line for each request: if nobody read them, a full pipe would block it.
         std::thread::spawn(move || lines.for_each(drop));
         std::thread::spawn(move || std::io::copy(&mut std::fs::File::from(pipes.stdout), &mut std::io::sink()));
         HttpProgram { port, _kept: kept, _stdin: pipes.stdin }

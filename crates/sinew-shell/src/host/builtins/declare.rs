@@ -1,4 +1,4 @@
-//! `declare` and related builtins, with assignments that are plain words or that append.
+//! `declare` and related builtins, which also accept assignments in quoted words and `+=`.
 
 use brush_core::CommandArg;
 use brush_core::parser::ast::{Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem, Word};

@@ -54,8 +54,8 @@ pub(super) fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) 
     })
 }
 
-/// A `read` of a number of characters (`-n`, `-N`). The original counts a byte beyond ASCII as two, so it receives only
-/// the bytes of these characters, and their count in its own terms.
+/// A `read` of a number of characters (`-n`, `-N`). The original builtin counts a byte beyond ASCII as two characters,
+/// so it receives only the bytes of these characters, and a count that includes this error.
 struct Limit<'a> {
     characters: usize,
     fd: i32,
@@ -72,7 +72,7 @@ struct Limit<'a> {
 /// The bytes that a [`Limit`] has read from the input.
 struct Taken {
     bytes: Vec<u8>,
-    // The count in the original's terms.
+    // The count as the original builtin counts it.
     count: usize,
     timed_out: bool,
 }

@@ -19,7 +19,7 @@ const ARRAY: &str = "__sinew_length";
 /// The builtin that prints the length of its last argument. With `-0` its status is 0, otherwise the previous one.
 pub(in crate::host) const COUNT: &str = "__sinew_count";
 
-/// The names whose lengths the array contains, by index. The process is the shell.
+/// The names whose lengths the array contains, by index. Static, because one process runs one shell.
 static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Returns true if a text may contain something to rewrite.
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_stand_where_the_interpreter_expands_them() {
+    fn replaces_lengths_wherever_the_interpreter_expands_them() {
         check("a${#s}b", "aLENGTHb");
         check("\"${#s}'${#s}'\"'${#s}'", "\"LENGTH'LENGTH'\"'${#s}'");
         check("$(echo '${#s}' \"${#s}\")${#s}", "$(echo '${#s}' \"LENGTH\")LENGTH");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_from_the_start_stay_as_they_are() {
+    fn keeps_substrings_with_offsets_from_the_start() {
         for word in ["${s:1:2}", "${s:-x}", "${s:?x-y}", "${s:i++:-1}", "${a[1]: -1}", "${@: -1}"] {
             check(word, word);
         }

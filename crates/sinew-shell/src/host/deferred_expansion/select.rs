@@ -180,7 +180,7 @@ fn menu(words: &[String], width: usize) -> String {
     menu
 }
 
-/// Returns the blanks between two columns: tabs where they fit.
+/// Returns the white space between two columns: tabs where they fit.
 fn gap(mut from: usize, to: usize) -> String {
     let mut gap = String::new();
     while from < to {

@@ -1,4 +1,4 @@
-//! Subscripts with blanks: `map[two words]=x`, which the interpreter's grammar splits at the blank.
+//! Subscripts with spaces: `map[two words]=x`, which the interpreter's grammar splits at the space.
 
 use brush_core::env::valid_variable_name;
 use brush_core::parser::ast::{
@@ -44,7 +44,7 @@ pub(super) fn join(command: &mut Command, source: &str) {
     }
 }
 
-/// Rejoins the elements of a list. Several blanks in a subscript become one.
+/// Rejoins the elements of a list. Several spaces in a subscript become one.
 fn join_elements(items: &mut Vec<(Option<Word>, Word)>) {
     let mut done: Vec<(Option<Word>, Word)> = Vec::with_capacity(items.len());
     // The start of a subscript that has not ended.
