@@ -65,14 +65,19 @@ pub(crate) async fn load(
     Ok(Loaded { options, resources, stream, first: Mutex::new(first), images: settings.images() })
 }
 
-/// Builds the options: directories, and which resources are enabled.
-fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
-    let folders = ResourceFolders {
+/// Returns the directories that contain resources.
+pub(crate) fn folders(paths: &Paths) -> ResourceFolders {
+    ResourceFolders {
         cwd: paths.cwd.clone(),
         project: paths.project.clone(),
         agent: paths.agent.clone(),
         home: std::env::home_dir(),
-    };
+    }
+}
+
+/// Builds the options: directories, and which resources are enabled.
+fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
+    let folders = folders(paths);
     let named = |paths: &[String]| paths.iter().map(|path| folders.resolve(path)).collect();
     let (named_skills, named_templates) = (named(&args.resources.skills), named(&args.resources.templates));
     let options = settings.resources(folders);

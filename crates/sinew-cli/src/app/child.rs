@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Budget, MeteredModels};
-use sinew_agent::core::{Toolset, is_named};
+use sinew_agent::core::Toolset;
 use sinew_agent::extension::Extension;
 use sinew_agent::mcp::SessionServers;
 use sinew_agent::subagent::{AgentDefinition, ChildGate, Submission, SubmitResult};
@@ -14,7 +14,7 @@ use sinew_tools::semantics::ToolKind;
 use sinew_tools::tool::Tool;
 use sinew_tools::{Host, Requester};
 
-use super::tools::{enforces_writes, may_plan, with_servers};
+use super::tools::{Selection, enforces_writes, may_plan, with_servers};
 use super::{App, OpenSession, conversation, record};
 use crate::failure::Failure;
 use crate::models::Choice;
@@ -181,18 +181,13 @@ impl App {
     ) -> Result<Vec<Arc<dyn Tool>>, Failure> {
         let ChildRights { parent, definition, only: before, .. } = rights;
         let offered = self.toolset(host, servers)?;
-        let known = self.known_names(servers);
-        let resolved = |names: &[String]| names.iter().map(|name| resolve(name, &known)).collect::<Result<Vec<_>, _>>();
-        let wrong = |reason: String| Failure::failed(format!("agent {}: {reason}", definition.name));
-        let only = definition.tools.as_deref().map(resolved).transpose().map_err(wrong)?;
-        let without = resolved(&definition.disallowed_tools).map_err(wrong)?;
+        let selection = Selection::new(definition, &self.known_names(servers))?;
         let of_parent = parent.agent.tools();
         let tools = offered.all().iter().filter(|tool| {
             of_parent.find(tool.name()).is_some()
                 && !matches!(tool.semantics().kind, ToolKind::Plan | ToolKind::Agent)
-                && only.as_ref().is_none_or(|only| is_named(only, tool.name()))
                 && before.is_none_or(|before| before.iter().any(|name| name == tool.name()))
-                && !is_named(&without, tool.name())
+                && selection.has(tool.name())
         });
         Ok(tools.cloned().collect())
     }
@@ -218,18 +213,6 @@ fn not_for_forks(tools: &[Arc<dyn Tool>], own: &Toolset) -> Vec<String> {
         is_of_session || own.find(tool.name()).is_none()
     });
     refused.map(|tool| tool.name().to_string()).filter(|name| name != SubmitResult::NAME).collect()
-}
-
-/// Returns the tool that a definition means by a name, also one of another agent; a name that ends with `*` means all
-/// tools that begin like it.
-fn resolve(name: &str, known: &[String]) -> Result<String, String> {
-    let pattern = [name.to_string()];
-    // A server may tell its tools later.
-    if known.iter().any(|tool| is_named(&pattern, tool)) || name.starts_with("mcp_") {
-        return Ok(name.to_string());
-    }
-    let foreign = sinew_tools::named_by_foreign_rule(name).or_else(|| sinew_tools::named_by_alias(name));
-    foreign.map(str::to_string).ok_or_else(|| format!("unknown tool {name}; known: {}", known.join(", ")))
 }
 
 /// Returns the part of the system prompt that is about the child.

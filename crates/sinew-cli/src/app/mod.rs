@@ -23,6 +23,7 @@ use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::mcp::extension::StartBehind;
 use sinew_agent::mcp::{Manager, ServerHooks, SessionParts, SessionServers};
 use sinew_agent::resource::Commands;
+use sinew_agent::subagent::AgentDefinition;
 use sinew_agent::undo::CheckpointStore;
 use sinew_llm::model::ThinkingLevel;
 use sinew_permissions::OwnFiles;
@@ -61,6 +62,8 @@ pub(crate) struct App {
     pub(crate) checkpoints: Option<Arc<CheckpointStore>>,
     /// The MCP servers; each starts when it is first needed.
     pub(crate) mcp: Arc<Manager>,
+    /// The agent that `--agent` names.
+    agent: Option<AgentDefinition>,
     /// Runs the calls that start children.
     pub(crate) children: task::Children,
     resources: Mutex<Arc<Loaded>>,
@@ -112,12 +115,13 @@ impl App {
     /// # Errors
     /// Returns the errors of [`App::start`].
     pub(crate) async fn start_with(
-        startup: Startup,
+        mut startup: Startup,
         ask: Option<Arc<dyn Ask>>,
         no_model: NoModel,
         warnings: &mut Vec<String>,
     ) -> Result<(App, OpenSession), Failure> {
         startup.check_settings()?;
+        let agent = task::session_agent(&mut startup)?;
         let rules = extensions::check(&startup)?;
         let limits = Limits::new(&startup, &rules);
         limits.check(&startup, warnings)?;
@@ -176,6 +180,7 @@ impl App {
             shells: Arc::default(),
             limits,
             mcp,
+            agent,
             children: task::Children::default(),
             resources: Mutex::new(Arc::new(resources)),
             fallback,
@@ -230,7 +235,7 @@ impl App {
         let servers = self.servers(&mut session, &before, &host, &[]);
         let toolset = self.toolset(&host, servers.as_ref())?;
         let loaded = self.equip(&host);
-        let system = self.system(&toolset, servers.as_ref(), &host, warnings)?;
+        let system = self.session_system(&toolset, servers.as_ref(), &host, warnings)?;
         // The todo list is only shown together with the tool that updates it.
         let todo = toolset.all().iter().any(|tool| tool.semantics().kind == ToolKind::Plan).then(|| Arc::clone(&host));
         let undo = self.checkpoints.as_ref().map(|store| checkpoints::recorder(store, session.id(), &host));
@@ -282,13 +287,17 @@ impl App {
         let Startup { args, environment, settings, .. } = &self.startup;
         let budget = args.run.max_cost.zip(self.models.meter());
         let budget = budget.map(|(limit, meter)| Budget { name: "--max-cost", limit: Amount::Cost(limit), meter });
-        AgentSettings {
+        let mut own = AgentSettings {
             max_tokens: args.model.max_tokens,
             http: models::http(environment, settings),
             fallback: self.fallback.clone(),
             budgets: budget.into_iter().collect(),
             ..settings.agent()
+        };
+        if let (None, Some(turns)) = (args.run.max_turns, self.agent.as_ref().and_then(|agent| agent.max_turns)) {
+            own.run.max_turns = turns;
         }
+        own
     }
 
     /// Finds the context files in subdirectories of the session's directory.
@@ -376,11 +385,28 @@ impl App {
         Ok(loaded)
     }
 
-    /// Builds the system prompt for these tools.
+    /// Builds the system prompt of a session for these tools, with the instructions of `--agent`.
     ///
     /// # Errors
     /// Returns an error if a file named by a flag cannot be read.
-    pub(crate) fn system(
+    pub(crate) fn session_system(
+        &self,
+        tools: &Toolset,
+        servers: Option<&Arc<SessionServers>>,
+        host: &Host,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<String>, Failure> {
+        let mut parts = self.system(tools, servers, host, warnings)?;
+        let own = self.agent.as_ref().map(|agent| agent.prompt.clone()).filter(|prompt| !prompt.is_empty());
+        parts.extend(own.filter(|_| !parts.is_empty()));
+        Ok(parts)
+    }
+
+    /// Builds the part of a system prompt that sessions and children share.
+    ///
+    /// # Errors
+    /// Returns an error if a file named by a flag cannot be read.
+    fn system(
         &self,
         tools: &Toolset,
         servers: Option<&Arc<SessionServers>>,
@@ -409,6 +435,11 @@ impl App {
     /// Returns the handler of questions; `None` if nobody can be asked.
     pub(crate) fn ask(&self) -> Option<Arc<dyn Ask>> {
         self.ask.clone()
+    }
+
+    /// Returns the agent that `--agent` names.
+    pub(crate) fn agent(&self) -> Option<&AgentDefinition> {
+        self.agent.as_ref()
     }
 
     /// Returns the commands of extensions, and the names that several of them use.

@@ -6,11 +6,13 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use serde_json::Value;
 use sinew_agent::core::is_named;
-use sinew_agent::subagent::{AgentDefinitions, AgentFiles, TaskRequest};
+use sinew_agent::subagent::{AgentDefinition, AgentDefinitions, AgentFiles, TaskRequest};
 use sinew_tools::semantics::{Semantics, TASK, TASK_NAME};
 use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 
 use super::App;
+use crate::failure::Failure;
+use crate::resources::folders;
 use crate::startup::Startup;
 
 /// Runs the calls of the tool.
@@ -51,6 +53,11 @@ impl App {
         let mut definitions = self.agent_definitions();
         if let Some((_, spawns)) = caller {
             definitions.agents.retain(|agent| is_named(spawns, &agent.name) && !agent.is_fork());
+        } else if let Some(own) = &self.agent {
+            definitions.agents.retain(|agent| is_named(&own.spawns, &agent.name));
+            if definitions.agents.is_empty() {
+                return None;
+            }
         }
         let caller = caller.map(|(id, _)| id.to_string());
         Some(Arc::new(TaskTool::new(self.children.clone(), &definitions, caller)))
@@ -58,11 +65,34 @@ impl App {
 
     /// Reads the agents that a model can start.
     pub(crate) fn agent_definitions(&self) -> AgentDefinitions {
-        let loaded = self.resources();
-        let Startup { trusted, settings, .. } = &self.startup;
-        let files = AgentFiles { is_trusted: *trusted, foreign: settings.agents.enable_foreign };
-        AgentDefinitions::find(&loaded.options.folders, files)
+        definitions(&self.startup)
     }
+}
+
+fn definitions(startup: &Startup) -> AgentDefinitions {
+    let Startup { trusted, settings, paths, .. } = startup;
+    let files = AgentFiles { is_trusted: *trusted, foreign: settings.agents.enable_foreign };
+    AgentDefinitions::find(&folders(paths), files)
+}
+
+/// Returns the agent that `--agent` names, and prefers its model to that of the settings.
+///
+/// # Errors
+/// Returns an error if there is no such agent, or if it cannot begin a conversation.
+pub(super) fn session_agent(startup: &mut Startup) -> Result<Option<AgentDefinition>, Failure> {
+    let Some(name) = &startup.args.run.agent else { return Ok(None) };
+    let definitions = definitions(startup);
+    let agent =
+        definitions.get(name).map_err(|error| Failure::usage(error.message().replacen("task:", "--agent:", 1)))?;
+    if agent.is_fork() {
+        return Err(Failure::usage("--agent fork: it continues a conversation, and there is none"));
+    }
+    let model = &mut startup.args.model;
+    if model.pattern.is_none() && model.provider.is_none() && model.scope.is_none() {
+        model.pattern.clone_from(&agent.model);
+    }
+    model.thinking = model.thinking.or(agent.thinking);
+    Ok(Some(agent.clone()))
 }
 
 struct TaskTool {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use sinew::sandbox::Enforcement;
-use sinew_agent::core::{Catalogue, Toolset};
+use sinew_agent::core::{Catalogue, Toolset, is_named};
 use sinew_agent::extension::Extension;
 use sinew_agent::mcp::SessionServers;
 use sinew_agent::mcp::tools::SEARCH_TOOL;
-use sinew_agent::subagent::SubmitResult;
+use sinew_agent::subagent::{AgentDefinition, SubmitResult};
 use sinew_tools::semantics::{TASK_NAME, ToolKind};
 use sinew_tools::tool::Tool;
 use sinew_tools::{Confinement, Host};
@@ -73,11 +73,53 @@ impl App {
             (only.is_empty() && !tool.flags().default_inactive || named) && !has(&without, tool)
         });
         let mut kept: Vec<Arc<dyn Tool>> = kept.collect();
+        if let Some(agent) = &self.agent {
+            let selection = Selection::new(agent, &known)?;
+            // The tool that starts children is left to `spawns`.
+            kept.retain(|tool| selection.has(tool.name()) || tool.name() == TASK_NAME);
+            kept.retain(|tool| !agent.is_read_only || tool.semantics().effects.changes_nothing());
+        }
         if let Some(at) = kept.iter().position(|tool| tool.name() == TASK_NAME) {
             kept.insert(at + 1, Arc::new(SubmitResult::default()));
         }
         Ok(with_servers(Toolset::new(kept).0, servers))
     }
+}
+
+/// The tools that the definition of an agent leaves.
+pub(super) struct Selection {
+    only: Option<Vec<String>>,
+    without: Vec<String>,
+}
+
+impl Selection {
+    /// Returns the selection of a definition; `known` are the names of all tools.
+    ///
+    /// # Errors
+    /// Returns an error if the definition names a tool that does not exist.
+    pub(super) fn new(definition: &AgentDefinition, known: &[String]) -> Result<Selection, Failure> {
+        let resolved = |names: &[String]| names.iter().map(|name| resolve(name, known)).collect::<Result<Vec<_>, _>>();
+        let wrong = |reason: String| Failure::failed(format!("agent {}: {reason}", definition.name));
+        let only = definition.tools.as_deref().map(resolved).transpose().map_err(wrong)?;
+        Ok(Selection { only, without: resolved(&definition.disallowed_tools).map_err(wrong)? })
+    }
+
+    /// Returns true if the definition leaves a tool.
+    pub(super) fn has(&self, tool: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| is_named(only, tool)) && !is_named(&self.without, tool)
+    }
+}
+
+/// Returns the tool that a definition means by a name, also one of another agent; a name that ends with `*` means all
+/// tools that begin like it.
+fn resolve(name: &str, known: &[String]) -> Result<String, String> {
+    let pattern = [name.to_string()];
+    // A server may tell its tools later.
+    if known.iter().any(|tool| is_named(&pattern, tool)) || name.starts_with("mcp_") {
+        return Ok(name.to_string());
+    }
+    let foreign = sinew_tools::named_by_foreign_rule(name).or_else(|| sinew_tools::named_by_alias(name));
+    foreign.map(str::to_string).ok_or_else(|| format!("unknown tool {name}; known: {}", known.join(", ")))
 }
 
 /// Adds the tools that [`SEARCH_TOOL`] can find, if that tool is enabled.

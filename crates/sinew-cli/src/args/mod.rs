@@ -164,6 +164,8 @@ pub(crate) struct RunArgs {
     /// The limit in US dollars.
     pub(crate) max_cost: Option<f64>,
     pub(crate) cwd: Option<String>,
+    /// The name of the agent whose instructions, tools and model sessions have.
+    pub(crate) agent: Option<String>,
     /// Starts sessions in plan mode.
     pub(crate) plan: bool,
     pub(crate) offline: bool,

@@ -199,6 +199,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Run, "", "stdin", Nothing, Switch(|args| &mut args.run.stdin), "wait for standard input even if it is silent for 3 seconds"),
     flag(Run, "", "max-turns", Value("N"), Number(|args| &mut args.run.max_turns), "limit the number of requests to the model; 0: no limit"),
     flag(Run, "", "max-cost", Value("DOLLARS"), Parsed(max_cost), "send no more requests once this much was spent"),
+    flag(Run, "", "agent", Value("NAME"), Text(|args| &mut args.run.agent), "start as this agent: with its instructions, tools and model; /agents lists them"),
     flag(Run, "", "plan", Nothing, Switch(|args| &mut args.run.plan), "begin in plan mode: nothing can be changed, and the answer is a plan"),
     flag(Run, "", "cwd", Value("DIR"), Text(|args| &mut args.run.cwd), "work in this directory"),
     flag(Run, "", "offline", Nothing, Switch(|args| &mut args.run.offline), "use the network for the model only"),

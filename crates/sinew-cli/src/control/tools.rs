@@ -192,7 +192,7 @@ impl Control {
         let mode = self.mode();
         tools.extend(self.plan_tools(mode));
         let tools = with_servers(Toolset::new(tools).0, open.servers().as_ref());
-        let mut system = self.app.system(&tools, open.servers().as_ref(), &open.host, warnings)?;
+        let mut system = self.app.session_system(&tools, open.servers().as_ref(), &open.host, warnings)?;
         system.extend(self.plan_instructions(mode).filter(|_| !system.is_empty()));
         open.agent.set_tools(tools, system);
         Ok(())

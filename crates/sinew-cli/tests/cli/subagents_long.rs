@@ -221,6 +221,41 @@ fn an_agent_starts_only_the_agents_that_it_names() {
 }
 
 #[test]
+fn a_session_can_be_an_agent() {
+    let lead =
+        "---\nname: lead\ndescription: leads\ntools: read, task\nspawns: explore\nmaxTurns: 3\n---\nLead them well.\n";
+    let stage = scripted(&[
+        turn(
+            "main",
+            json!({"expect": {"systemContains": "Lead them well.", "tools": ["read", "task", "submit_result"]},
+            "content": [{"toolCall": {"name": "bash", "arguments": {"command": "touch made"}}}]}),
+        ),
+        starts("task", "One", false),
+        turn(
+            "main",
+            json!({"expect": {"lastContains": "agent lead cannot start task; its spawns: explore"},
+            "content": [{"text": "Done."}]}),
+        ),
+    ]);
+    stage.write("home/agent/agents/lead.md", lead);
+    assert_eq!(said(&stage, &["--agent", "lead"]), "Done.");
+    assert!(!stage.path("project/made").exists());
+    // A read-only agent has no tool that changes something.
+    let stage = scripted(&[
+        calls("main", "write", json!({"path": "made", "content": "x"})),
+        calls("main", "bash", json!({"command": "touch made"})),
+        calls("main", "task", json!({"agent": "task", "tasks": [{"assignment": "make it"}]})),
+        text("Done."),
+    ]);
+    assert_eq!(said(&stage, &["--agent", "explore"]), "Done.");
+    assert!(!stage.path("project/made").exists() && stage.files().len() == 1);
+    for (name, reason) in [("nobody", "unknown agent \"nobody\"; known: explore"), ("fork", "there is none")] {
+        let ran = stage.play(&["-p", "go", "--agent", name]);
+        assert!(ran.code == Some(2) && ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_fork_continues_the_conversation_and_asks_nobody() {
     let ask = json!({"questions": [{"question": "Which?", "options": [{"label": "x"}]}]});
     let stage = scripted(&[

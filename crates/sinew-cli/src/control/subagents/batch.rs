@@ -323,10 +323,13 @@ impl Control {
         caller: &Caller,
     ) -> Result<&'a AgentDefinition, ControlError> {
         let definition = definitions.get(name)?;
-        let Some(child) = &caller.child else { return Ok(definition) };
-        let spawns = self.record_of(caller, child.id())?.definition.spawns;
-        if definition.is_fork() || !sinew_agent::core::is_named(&spawns, name) {
-            let own = &child.requester.agent;
+        let (own, spawns) = match (&caller.child, self.app.agent()) {
+            (Some(child), _) => (child.requester.agent.clone(), self.record_of(caller, child.id())?.definition.spawns),
+            (None, Some(agent)) => (agent.name.clone(), agent.spawns.clone()),
+            (None, None) => return Ok(definition),
+        };
+        let forks = definition.is_fork() && caller.child.is_some();
+        if forks || !sinew_agent::core::is_named(&spawns, name) {
             return Err(format!("task: agent {own} cannot start {name}; its spawns: {}", spawns.join(", ")).into());
         }
         Ok(definition)
