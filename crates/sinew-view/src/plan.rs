@@ -1,0 +1,356 @@
+//! Decides how the changes of a view are applied: a merge of each entry by its content.
+
+use std::collections::{BTreeMap, HashSet};
+
+use rustix::io::Errno;
+use sinew_base::{CancelToken, Error, Result};
+use sinew_checkpoint::{Directory, EntryKind};
+
+use crate::answer::Outcome;
+use crate::base::{BaseEntry, MAX_CONTENT};
+use crate::changes::{Difference, ViewFiles};
+use crate::copy::read_file;
+use crate::merge::{Merge, is_binary, merge};
+use crate::scan::{Entry, Stamp, entry_at, shown};
+
+/// A change of the directory. Steps are executed in the order of the variants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Removes a file or link.
+    Remove { path: Vec<u8>, before: Stamp },
+    /// Removes an empty directory.
+    RemoveDirectory { path: Vec<u8>, mode: u32 },
+    /// Creates a directory that only the owner can enter.
+    MakeDirectory { path: Vec<u8> },
+    /// Renames a prepared entry into place.
+    Place { path: Vec<u8>, number: usize, before: Option<Stamp> },
+    /// Sets permissions.
+    SetMode { path: Vec<u8>, mode: u32, before: u32 },
+}
+
+/// An entry that is prepared before the first step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NewEntry {
+    /// A file of the view.
+    ViewFile { path: Vec<u8>, mode: u32, stamp: Stamp },
+    /// A merged text.
+    Text { content: Vec<u8>, mode: u32 },
+    /// A link to this target.
+    Link { target: Vec<u8> },
+}
+
+/// What a hand-back does.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) entries: Vec<NewEntry>,
+    pub(crate) outcomes: BTreeMap<Vec<u8>, Outcome>,
+    /// Texts with conflict markers.
+    pub(crate) conflicts: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// Plans a hand-back. Nothing is written.
+///
+/// # Errors
+/// Returns an error if the directory cannot be read, or if the call is cancelled.
+pub(crate) fn plan(
+    files: &ViewFiles<'_>,
+    real: &Directory,
+    differences: &[Difference],
+    cancel: &CancelToken,
+) -> Result<Plan> {
+    let mut planner = Planner {
+        files,
+        real,
+        cancel,
+        removed: HashSet::new(),
+        made: HashSet::new(),
+        removals: Vec::new(),
+        makes: Vec::new(),
+        places: Vec::new(),
+        modes: Vec::new(),
+        plan: Plan::default(),
+    };
+    // Directories are planned after the entries in them.
+    for difference in differences.iter().rev() {
+        cancel.check()?;
+        planner.plan_removal(difference)?;
+    }
+    for difference in differences {
+        cancel.check()?;
+        if let Some(view) = difference.view.as_ref().filter(|_| !planner.plan.outcomes.contains_key(&difference.path)) {
+            let outcome = planner.plan_entry(difference, view)?;
+            planner.plan.outcomes.insert(difference.path.clone(), outcome);
+        }
+    }
+    let Planner { removals, makes, places, modes, mut plan, .. } = planner;
+    let (files, folders): (Vec<Step>, Vec<Step>) =
+        removals.into_iter().partition(|step| matches!(step, Step::Remove { .. }));
+    // A directory without write permission gets it last, after the entries in it.
+    plan.steps = [files, folders, makes, places, modes.into_iter().rev().collect()].concat();
+    Ok(plan)
+}
+
+struct Planner<'a> {
+    files: &'a ViewFiles<'a>,
+    real: &'a Directory,
+    cancel: &'a CancelToken,
+    removed: HashSet<Vec<u8>>,
+    made: HashSet<Vec<u8>>,
+    removals: Vec<Step>,
+    makes: Vec<Step>,
+    places: Vec<Step>,
+    modes: Vec<Step>,
+    plan: Plan,
+}
+
+fn conflict(reason: impl Into<String>) -> Outcome {
+    Outcome::Conflict { reason: reason.into(), merged: None }
+}
+
+fn is_directory(kind: EntryKind) -> bool {
+    kind == EntryKind::Directory
+}
+
+impl Planner<'_> {
+    /// Returns the entry of the directory at a path; `None` if it does not exist or is removed by the plan.
+    fn look(&self, path: &[u8]) -> Result<Option<Entry>> {
+        if self.removed.contains(path) {
+            return Ok(None);
+        }
+        let found = self.real.open_parent(path).and_then(|(parent, name)| entry_at(&parent, name, path));
+        match found {
+            Ok(entry) => Ok(entry),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            Err(errno) => Err(Error::io(format!("view: failed to read {}", shown(path)), &errno.into())),
+        }
+    }
+
+    fn real_content(&self, path: &[u8]) -> Option<Vec<u8>> {
+        read_file(self.real, path, MAX_CONTENT).ok().flatten()
+    }
+
+    fn view_content(&self, path: &[u8]) -> Option<Vec<u8>> {
+        read_file(self.files.view, path, MAX_CONTENT).ok().flatten()
+    }
+
+    /// Returns true if the content or the target is as it was when the view was opened.
+    fn has_base_content(&self, base: &BaseEntry, real: &Entry) -> Result<bool> {
+        if base.kind != real.kind || base.target != real.target {
+            return Ok(false);
+        }
+        if base.kind != EntryKind::File || base.real_stamp == Some(real.stamp) {
+            return Ok(true);
+        }
+        self.files.contents.matches(&real.path, base, None, (self.real, self.cancel))
+    }
+
+    fn is_base(&self, base: &BaseEntry, real: &Entry) -> Result<bool> {
+        Ok(base.mode == real.mode && self.has_base_content(base, real)?)
+    }
+
+    /// Plans the removal of an entry that the view lacks, or whose type changed from or to a directory.
+    fn plan_removal(&mut self, difference: &Difference) -> Result<()> {
+        let Some(base) = &difference.base else { return Ok(()) };
+        let view = difference.view.as_ref();
+        if view.is_some_and(|view| is_directory(view.kind) == is_directory(base.kind)) {
+            return Ok(());
+        }
+        let path = &difference.path;
+        let real = self.look(path)?;
+        let outcome = match (real, base.kind) {
+            (None, _) => view.is_none().then_some(Outcome::Unchanged),
+            (Some(real), EntryKind::Directory) if is_directory(real.kind) => {
+                if self.is_emptied(path)? {
+                    self.removed.insert(path.clone());
+                    self.removals.push(Step::RemoveDirectory { path: path.clone(), mode: real.mode });
+                    view.is_none().then_some(Outcome::Deleted)
+                } else if view.is_none() {
+                    Some(Outcome::Kept("the directory contains entries that the view does not delete".into()))
+                } else {
+                    Some(conflict("replaced in the view, but the directory contains other entries"))
+                }
+            }
+            (Some(real), EntryKind::Directory) => {
+                let is_wanted = view.is_some_and(|view| view.kind == real.kind);
+                (!is_wanted).then(|| conflict("replaced in the directory, and deleted or replaced in the view"))
+            }
+            (Some(real), _) if self.is_base(base, &real)? => {
+                self.removed.insert(path.clone());
+                self.removals.push(Step::Remove { path: path.clone(), before: real.stamp });
+                view.is_none().then_some(Outcome::Deleted)
+            }
+            (Some(real), _) if view.is_some() && is_directory(real.kind) => None,
+            _ if view.is_none() => Some(conflict("deleted in the view and changed in the directory")),
+            _ => Some(conflict("replaced by a directory in the view and changed in the directory")),
+        };
+        if let Some(outcome) = outcome {
+            self.plan.outcomes.insert(path.clone(), outcome);
+        }
+        Ok(())
+    }
+
+    /// Returns true if the plan removes every entry of a directory.
+    fn is_emptied(&self, path: &[u8]) -> Result<bool> {
+        let names = self.real.open_below(path).and_then(|directory| directory.names());
+        let names = names.map_err(|errno| Error::io(format!("view: failed to list {}", shown(path)), &errno.into()))?;
+        Ok(names.iter().all(|name| self.removed.contains(&crate::scan::joined(path, name))))
+    }
+
+    /// Plans the missing parent directories of a new entry. Returns why they cannot exist.
+    fn plan_parents(&mut self, path: &[u8]) -> Result<Option<String>> {
+        for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+            let folder = &path[..at];
+            if self.made.contains(folder) {
+                continue;
+            }
+            let is_conflict = self.plan.outcomes.get(folder).is_some_and(Outcome::is_conflict);
+            match self.look(folder)? {
+                Some(real) if is_directory(real.kind) && !is_conflict => {}
+                None if !is_conflict => {
+                    let found = self.files.view.open_parent(folder);
+                    let found = found.and_then(|(parent, name)| entry_at(&parent, name, folder));
+                    self.make(folder, found.ok().flatten().map_or(0o755, |entry| entry.mode));
+                }
+                _ => return Ok(Some(format!("{} is not a directory", shown(folder)))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn make(&mut self, path: &[u8], mode: u32) {
+        self.made.insert(path.to_vec());
+        self.makes.push(Step::MakeDirectory { path: path.to_vec() });
+        self.modes.push(Step::SetMode { path: path.to_vec(), mode, before: 0o700 });
+    }
+
+    fn place(&mut self, path: &[u8], entry: NewEntry, before: Option<Stamp>) {
+        self.places.push(Step::Place { path: path.to_vec(), number: self.plan.entries.len(), before });
+        self.plan.entries.push(entry);
+    }
+
+    fn place_view(&mut self, view: &Entry, mode: u32, before: Option<Stamp>) {
+        let entry = match view.kind {
+            EntryKind::Link => NewEntry::Link { target: view.target.clone() },
+            _ => NewEntry::ViewFile { path: view.path.clone(), mode, stamp: view.stamp },
+        };
+        self.place(&view.path, entry, before);
+    }
+
+    /// Plans an entry that the view has.
+    fn plan_entry(&mut self, difference: &Difference, view: &Entry) -> Result<Outcome> {
+        let path = &*difference.path;
+        let base = difference.base.as_ref();
+        let real = self.look(path)?;
+        // The types of base and view differ, and the plan already removed the base.
+        let is_replaced = self.removed.contains(path);
+        let base_kind = base.map(|base| base.kind);
+        match (&real, base) {
+            (None, Some(base)) if !is_replaced && is_directory(base.kind) == is_directory(view.kind) => {
+                return Ok(conflict("changed in the view and deleted in the directory"));
+            }
+            (None, _) => {
+                if let Some(reason) = self.plan_parents(path)? {
+                    return Ok(conflict(reason));
+                }
+                if is_directory(view.kind) {
+                    self.make(path, view.mode);
+                } else {
+                    self.place_view(view, view.mode, None);
+                }
+                return Ok(if is_replaced { Outcome::Replaced } else { Outcome::Created });
+            }
+            _ => {}
+        }
+        let Some(real) = real else { return Ok(Outcome::Unchanged) };
+        if is_directory(view.kind) && is_directory(real.kind) {
+            return Ok(match base.filter(|base| is_directory(base.kind)) {
+                Some(base) => self.plan_mode(path, base.mode, view.mode, real.mode),
+                None => Outcome::Unchanged,
+            });
+        }
+        if real.kind != view.kind && (is_directory(view.kind) || is_directory(real.kind) || base.is_none()) {
+            return Ok(conflict(format!("the directory has a {} there", real.kind.as_str())));
+        }
+        let is_same_link = view.kind == EntryKind::Link && real.kind == view.kind && view.target == real.target;
+        if is_same_link {
+            return Ok(Outcome::Unchanged);
+        }
+        if base_kind == Some(EntryKind::File)
+            && view.kind == EntryKind::File
+            && real.kind == EntryKind::File
+            && let Some(base) = base
+        {
+            return self.merge_file(base, difference, view, &real);
+        }
+        let is_same_file = || {
+            let (one, two) = (self.view_content(path), self.real_content(path));
+            view.kind == EntryKind::File
+                && real.kind == EntryKind::File
+                && view.mode == real.mode
+                && one.is_some()
+                && one == two
+        };
+        match base {
+            _ if is_same_file() => Ok(Outcome::Unchanged),
+            None => Ok(conflict("created in the view and in the directory")),
+            Some(base) if self.is_base(base, &real)? => {
+                self.place_view(view, view.mode, Some(real.stamp));
+                Ok(Outcome::Replaced)
+            }
+            Some(_) => Ok(conflict("changed in the view and in the directory")),
+        }
+    }
+
+    /// Plans a change of permissions.
+    fn plan_mode(&mut self, path: &[u8], base: u32, view: u32, real: u32) -> Outcome {
+        if view == base || view == real {
+            return Outcome::Unchanged;
+        }
+        if real != base {
+            return conflict(format!("the view sets the permissions {view:o}, and the directory has {real:o}"));
+        }
+        self.modes.push(Step::SetMode { path: path.to_vec(), mode: view, before: real });
+        Outcome::Replaced
+    }
+
+    /// Merges content and permissions of a file that exists on all sides.
+    fn merge_file(&mut self, base: &BaseEntry, difference: &Difference, view: &Entry, real: &Entry) -> Result<Outcome> {
+        let path = &*difference.path;
+        let is_changed_here = !self.has_base_content(base, real)?;
+        let mode = if view.mode == base.mode { real.mode } else { view.mode };
+        if mode != real.mode && real.mode != base.mode {
+            let (view, real) = (view.mode, real.mode);
+            return Ok(conflict(format!("the view sets the permissions {view:o}, and the directory has {real:o}")));
+        }
+        if !difference.is_content {
+            return Ok(self.plan_mode(path, base.mode, view.mode, real.mode));
+        }
+        if !is_changed_here {
+            self.place_view(view, mode, Some(real.stamp));
+            return Ok(Outcome::Replaced);
+        }
+        let (ours, theirs) = (self.real_content(path), self.view_content(path));
+        if ours.is_some() && ours == theirs {
+            return Ok(self.plan_mode(path, base.mode, view.mode, real.mode));
+        }
+        let before = self.files.contents.read(path, base, Some(self.real));
+        let (Some(before), Some(ours), Some(theirs)) = (before, ours, theirs) else {
+            return Ok(conflict("changed in the view and in the directory, and too large to merge"));
+        };
+        if [&before, &ours, &theirs].iter().any(|content| is_binary(content)) {
+            return Ok(conflict("changed in the view and in the directory, and binary"));
+        }
+        match merge(&before, &ours, &theirs, self.cancel)? {
+            Merge::Clean(content) if content == ours => Ok(self.plan_mode(path, base.mode, view.mode, real.mode)),
+            Merge::Clean(content) => {
+                self.place(path, NewEntry::Text { content, mode }, Some(real.stamp));
+                Ok(Outcome::Merged)
+            }
+            Merge::Conflict(content) => {
+                self.plan.conflicts.push((path.to_vec(), content));
+                Ok(conflict("changed in the view and in the directory in the same lines"))
+            }
+        }
+    }
+}
