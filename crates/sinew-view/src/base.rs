@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use sinew_base::{CancelToken, Error, Result};
 use sinew_checkpoint::{BlobReader, Directory, EntryKind, GitId};
@@ -127,7 +128,7 @@ impl Base {
         let git = reader.field()?;
         base.git = (!git.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(git)));
         for _ in 0..reader.number::<usize>()? {
-            let path = reader.field()?.to_vec();
+            let path = reader.path()?;
             let mut references = Vec::new();
             for _ in 0..reader.number::<usize>()? {
                 references.push((reader.text()?, reader.text()?));
@@ -135,7 +136,7 @@ impl Base {
             base.references.insert(path, references);
         }
         while !reader.is_at_end() {
-            let path = reader.field()?.to_vec();
+            let path = reader.path()?;
             let kind = *KINDS.get(reader.number::<usize>()?).ok_or_else(damaged)?;
             let mode = reader.number()?;
             let mut stamp = || -> Result<Option<Stamp>> {
@@ -177,7 +178,9 @@ fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
 #[derive(Debug)]
 pub(crate) struct Contents {
     folder: PathBuf,
-    blobs: Option<BlobReader>,
+    git: Option<PathBuf>,
+    /// Opened when the first blob is needed, because the indexes of packs can be large.
+    blobs: OnceLock<BlobReader>,
     copied: u64,
 }
 
@@ -189,7 +192,12 @@ impl Contents {
     pub(crate) fn open(folder: PathBuf, git: Option<&std::path::Path>) -> Result<Contents> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         made.map_err(|cause| Error::io(format!("view: failed to create {folder:?}"), &cause))?;
-        Ok(Contents { folder, blobs: git.map(BlobReader::open), copied: 0 })
+        Ok(Contents { folder, git: git.map(Into::into), blobs: OnceLock::new(), copied: 0 })
+    }
+
+    fn blobs(&self) -> Option<&BlobReader> {
+        let git = self.git.as_ref()?;
+        Some(self.blobs.get_or_init(|| BlobReader::open(git)))
     }
 
     fn path(&self, number: u64) -> PathBuf {
@@ -230,7 +238,7 @@ impl Contents {
                 let file = File::open(self.path(*number)).ok()?;
                 sinew_base::read_limited(file, MAX_CONTENT).ok()?
             }
-            Source::Git(id) => self.blobs.as_ref()?.read(id),
+            Source::Git(id) => self.blobs()?.read(id),
             Source::None | Source::Digest(_) => {
                 let file = unchanged(path, entry, real?)?;
                 let content = sinew_base::read_limited(&file, MAX_CONTENT).ok()??;
@@ -246,24 +254,23 @@ impl Contents {
         path: &[u8],
         entry: &BaseEntry,
         real: Option<&Directory>,
-        (directory, cancel): (&Directory, &CancelToken),
+        file: &File,
+        cancel: &CancelToken,
     ) -> Result<bool> {
-        let opened = directory.open_parent(path).and_then(|(parent, name)| parent.open_file(name));
-        let Ok(file) = opened else { return Ok(false) };
         let compared = match &entry.source {
             Source::Copy(number) => match File::open(self.path(*number)) {
-                Ok(copy) => compare::is_equal(&file, &copy, cancel),
+                Ok(copy) => compare::is_equal(file, &copy, cancel),
                 Err(_) => return Ok(false),
             },
             Source::Git(id) => {
-                let blob = self.blobs.as_ref().and_then(|blobs| blobs.read(id));
-                let content = sinew_base::read_limited(&file, MAX_CONTENT).ok().flatten();
+                let blob = self.blobs().and_then(|blobs| blobs.read(id));
+                let content = sinew_base::read_limited(file, MAX_CONTENT).ok().flatten();
                 return Ok(blob.is_some() && blob == content);
             }
-            Source::Digest(digest) => compare::digest(&file, cancel).map(|found| found == *digest),
+            Source::Digest(digest) => compare::digest(file, cancel).map(|found| found == *digest),
             Source::None => match real.and_then(|real| unchanged(path, entry, real)) {
                 Some(original) => {
-                    compare::is_equal(&file, &original, cancel).map(|is_equal| is_equal && is_version(&original, entry))
+                    compare::is_equal(file, &original, cancel).map(|is_equal| is_equal && is_version(&original, entry))
                 }
                 None => return Ok(false),
             },

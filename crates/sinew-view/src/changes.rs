@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use sinew_base::{CancelToken, Result};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use sinew_checkpoint::{Directory, EntryKind};
 
 use crate::answer::{Change, ChangeKind, Changes, Remainder};
 use crate::base::{Base, BaseEntry, Contents, MAX_CONTENT};
 use crate::commits;
-use crate::copy::read_file;
+use crate::copy::open_own;
 use crate::layout::Description;
 use crate::merge::is_binary;
 use crate::open::ignored_paths;
 use crate::options::ChangesOptions;
 use crate::patch::{Side, entry_patch};
-use crate::scan::{self, Entry, as_name, parent_of};
+use crate::scan::{self, Entry, as_name, parent_of, shown};
 
 /// The maximum number of ignored entries that are listed.
 const MAX_IGNORED: usize = 1_000;
@@ -48,6 +48,28 @@ pub(crate) struct ViewFiles<'a> {
     pub(crate) real: Option<&'a Directory>,
 }
 
+impl ViewFiles<'_> {
+    /// Returns the content of a file of the view; `None` if it is too large or cannot be read.
+    pub(crate) fn view_content(&self, path: &[u8]) -> Option<Vec<u8>> {
+        sinew_base::read_limited(open_own(self.view, path).ok()?, MAX_CONTENT).ok()?
+    }
+
+    /// Checks that a directory that cannot be listed has no entries that would count as deleted.
+    fn check_unreadable(&self, entry: &Entry) -> Result<()> {
+        let start = [&*entry.path, b"/"].concat();
+        let has_base =
+            self.base.entries.range(start.clone()..).next().is_some_and(|(path, _)| path.starts_with(&start));
+        if !entry.is_unreadable || self.base.entries.contains_key(&entry.path) && !has_base {
+            return Ok(());
+        }
+        let text = format!(
+            "view: the directory {} of the view cannot be listed; make it readable with `chmod u+rx`",
+            shown(&entry.path)
+        );
+        Err(Error::new(ErrorCode::PermissionDenied, text))
+    }
+}
+
 /// Compares the view with its base. `cancel` is checked before each changed file and every 128 entries.
 ///
 /// # Errors
@@ -61,6 +83,7 @@ pub(crate) fn compare(files: &ViewFiles<'_>, with_ignored: bool, cancel: &Cancel
     let mut now: BTreeMap<&[u8], &Entry> = BTreeMap::new();
     let mut special = HashSet::new();
     for entry in &entries {
+        files.check_unreadable(entry)?;
         match entry.kind {
             EntryKind::Special => {
                 comparison.remainder.special += 1;
@@ -118,7 +141,10 @@ fn differ(
     }
     let is_content = entry.kind == EntryKind::File && base.view_stamp != Some(entry.stamp) && {
         cancel.check()?;
-        !files.contents.matches(path, base, files.real, (files.view, cancel))?
+        match open_own(files.view, path) {
+            Ok(file) => !files.contents.matches(path, base, files.real, &file, cancel)?,
+            Err(_) => true,
+        }
     };
     Ok(if is_content || entry.mode != base.mode { difference(is_content) } else { None })
 }
@@ -215,7 +241,7 @@ fn describe(files: &ViewFiles<'_>, difference: &Difference, cancel: &CancelToken
         LoadedSide::new(base.kind, base.mode, content)
     });
     let new = view.map(|view| {
-        let content = load(view.kind, &view.target, &|| read_file(files.view, path, MAX_CONTENT).ok().flatten());
+        let content = load(view.kind, &view.target, &|| files.view_content(path));
         LoadedSide::new(view.kind, view.mode, content)
     });
     let is_binary = [&old, &new].into_iter().flatten().any(|side| side.text.is_none());

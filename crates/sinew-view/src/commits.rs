@@ -14,6 +14,8 @@ use crate::answer::Commit;
 const MAX_COMMITS: usize = 100;
 /// The maximum size of a commit that is read, in bytes.
 const MAX_COMMIT: u64 = 1 << 20;
+/// The maximum length of a subject, in characters.
+const MAX_SUBJECT: usize = 200;
 /// The maximum size of a file of references that is read, in bytes.
 const MAX_REFERENCES: u64 = 16 << 20;
 /// The maximum number of references.
@@ -111,5 +113,5 @@ fn read_commit(data: &Path, id: &str) -> Option<(Vec<String>, String)> {
     let text = String::from_utf8_lossy(&bytes[end + 1..]).into_owned();
     let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
     let parents = header.lines().filter_map(|line| line.strip_prefix("parent ")).map(str::to_string).collect();
-    Some((parents, message.lines().next().unwrap_or_default().to_string()))
+    Some((parents, message.lines().next().unwrap_or_default().chars().take(MAX_SUBJECT).collect()))
 }

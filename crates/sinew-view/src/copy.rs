@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek, SeekFrom, Write};
 
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
+use rustix::io::Errno;
 use sinew_checkpoint::Directory;
 
 use crate::scan::{Stamp, as_name};
@@ -40,7 +41,7 @@ pub(crate) fn copy_data(source: &mut File, target: &mut File) -> io::Result<()> 
         let start = match rustix::fs::seek(&*source, rustix::fs::SeekFrom::Data(at)) {
             Ok(start) => start,
             // No data follows.
-            Err(rustix::io::Errno::NXIO) => break,
+            Err(Errno::NXIO) => break,
             // The file system does not report holes.
             Err(_) => at,
         };
@@ -137,6 +138,24 @@ fn copy_entry(from: &Directory, to: &Directory, name: &[u8]) -> io::Result<bool>
 pub(crate) fn read_file(directory: &Directory, path: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
     let (parent, name) = directory.open_parent(path)?;
     sinew_base::read_limited(parent.open_file(name)?, limit)
+}
+
+/// Opens a file of a view for reading, also if a program took the permission to read it away.
+///
+/// # Errors
+/// Returns the system's error.
+pub(crate) fn open_own(view: &Directory, path: &[u8]) -> rustix::io::Result<File> {
+    let (parent, name) = view.open_parent(path)?;
+    match parent.open_file(name) {
+        Err(Errno::ACCESS) => {}
+        opened => return opened,
+    }
+    let stat = parent.stat(name)?.ok_or(Errno::NOENT)?;
+    let mode = Mode::from_raw_mode(stat.st_mode).bits();
+    parent.set_mode(name, mode | Mode::RUSR.bits())?;
+    let opened = parent.open_file(name);
+    parent.set_mode(name, mode)?;
+    opened
 }
 
 /// Copies an entry from one directory to another, with everything below it.

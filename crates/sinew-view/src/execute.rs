@@ -140,12 +140,11 @@ impl<'p> Executor<'_, 'p> {
                 (copy::write_new(self.stage, name.as_bytes(), content).map_err(wrong)?, *mode)
             }
             NewEntry::ViewFile { path: source, mode, stamp } => {
-                let opened = view.open_parent(source).and_then(|(parent, name)| parent.open_file(name));
-                let mut source = opened.map_err(|errno| failed(path, &errno.into()))?;
+                let mut source = copy::open_own(view, source).map_err(|errno| failed(path, &errno.into()))?;
                 let mut target = copy::create(self.stage, name.as_bytes()).map_err(wrong)?;
                 copy::copy_file(&mut source, &mut target).map_err(wrong)?;
                 let now = rustix::fs::fstat(&source).map_err(|errno| failed(path, &errno.into()))?;
-                if Stamp::of(&now) != *stamp {
+                if !Stamp::of(&now).is_renamed(stamp) {
                     let text =
                         format!("view: {} changes while it is applied; end the programs in the view", shown(path));
                     return Err(Error::new(ErrorCode::InvalidState, text));
@@ -182,11 +181,6 @@ impl<'p> Executor<'_, 'p> {
     }
 
     fn step(&mut self, number: usize, step: &'p Step) -> Result<(), Failure> {
-        let (Step::Remove { path, .. }
-        | Step::RemoveDirectory { path, .. }
-        | Step::MakeDirectory { path }
-        | Step::Place { path, .. }
-        | Step::SetMode { path, .. }) = step;
         let done = match step {
             Step::Remove { path, before } => self.take_away(path, before, &old_name(number)),
             Step::RemoveDirectory { path, mode } => self.remove_directory(path, *mode),
@@ -201,7 +195,7 @@ impl<'p> Executor<'_, 'p> {
             | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::EXIST | Errno::NOTEMPTY | Errno::ISDIR) => {
                 Err(Failure::Changed)
             }
-            Err(errno) => Err(failed(path, &errno.into()).into()),
+            Err(errno) => Err(failed(step.path(), &errno.into()).into()),
         }
     }
 
@@ -315,15 +309,15 @@ fn write_journal(layout: &Layout, real: &Directory, steps: &[Step]) -> Result<()
     writer.number(root.device);
     writer.number(root.inode);
     for step in steps {
-        let (name, path): (&str, _) = match step {
-            Step::Remove { path, .. } => ("remove", path),
-            Step::RemoveDirectory { path, .. } => ("rmdir", path),
-            Step::MakeDirectory { path } => ("mkdir", path),
-            Step::Place { path, .. } => ("place", path),
-            Step::SetMode { path, .. } => ("mode", path),
+        let name = match step {
+            Step::Remove { .. } => "remove",
+            Step::RemoveDirectory { .. } => "rmdir",
+            Step::MakeDirectory { .. } => "mkdir",
+            Step::Place { .. } => "place",
+            Step::SetMode { .. } => "mode",
         };
         writer.field(name.as_bytes());
-        writer.field(path);
+        writer.field(step.path());
         let stamp = |writer: &mut Writer, stamp: Option<&Stamp>| {
             writer.number(u8::from(stamp.is_some()));
             if let Some(stamp) = stamp {
@@ -354,7 +348,7 @@ fn read_journal(bytes: &[u8]) -> Result<((u64, u64), Vec<Step>)> {
     let mut steps = Vec::new();
     while !reader.is_at_end() {
         let name = reader.text()?;
-        let path = reader.field()?.to_vec();
+        let path = reader.path()?;
         let stamp = |reader: &mut Reader<'_>| -> Result<Option<Stamp>> {
             if reader.number::<u8>()? == 1 { Stamp::read(reader).map(Some) } else { Ok(None) }
         };

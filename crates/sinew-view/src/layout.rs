@@ -43,11 +43,24 @@ impl Layout {
         home.join("isolated")
     }
 
+    /// Checks that the folder of the views is not a link, for example one that a repository contains.
+    ///
+    /// # Errors
+    /// Returns `InvalidArgument` if it is.
+    fn check_views(home: &Path) -> Result<()> {
+        let views = Layout::views(home);
+        if fs::symlink_metadata(&views).is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(Error::invalid(format!("view: {views:?} is a link; remove it, or use another home")));
+        }
+        Ok(())
+    }
+
     /// Returns the paths of a view.
     ///
     /// # Errors
-    /// Returns `InvalidArgument` if the id is not one of a view.
+    /// Returns `InvalidArgument` if the id is not one of a view, or if the folder of the views is a link.
     pub(crate) fn of(home: &Path, id: &str) -> Result<Layout> {
+        Layout::check_views(home)?;
         if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             return Err(Error::invalid(format!("view: {id:?} is not the id of a view; leftovers lists them")));
         }
@@ -60,6 +73,7 @@ impl Layout {
     /// Returns the system's error.
     pub(crate) fn create(home: &Path) -> Result<(Layout, FileLock)> {
         let views = Layout::views(home);
+        Layout::check_views(home)?;
         let failed = |cause: &io::Error| Error::io(format!("view: failed to create a folder in {views:?}"), cause);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&views).map_err(|cause| failed(&cause))?;
         let views = fs::canonicalize(&views).map_err(|cause| failed(&cause))?;

@@ -11,9 +11,9 @@ use crate::base::{BaseEntry, MAX_CONTENT};
 use crate::changes::{Difference, ViewFiles};
 use crate::copy::read_file;
 use crate::merge::{Merge, is_binary, merge};
-use crate::scan::{Entry, Stamp, entry_at, shown};
+use crate::scan::{Entry, Stamp, entry_at, parent_of, shown};
 
-/// A change of the directory. Steps are executed in the order of the variants.
+/// A change of the directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Removes a file or link.
@@ -26,6 +26,18 @@ pub(crate) enum Step {
     Place { path: Vec<u8>, number: usize, before: Option<Stamp> },
     /// Sets permissions.
     SetMode { path: Vec<u8>, mode: u32, before: u32 },
+}
+
+impl Step {
+    /// Returns the path below the root.
+    pub(crate) fn path(&self) -> &[u8] {
+        let (Step::Remove { path, .. }
+        | Step::RemoveDirectory { path, .. }
+        | Step::MakeDirectory { path }
+        | Step::Place { path, .. }
+        | Step::SetMode { path, .. }) = self;
+        path
+    }
 }
 
 /// An entry that is prepared before the first step.
@@ -83,11 +95,12 @@ pub(crate) fn plan(
             planner.plan.outcomes.insert(difference.path.clone(), outcome);
         }
     }
+    let (opened, closed) = planner.plan_write_access()?;
     let Planner { removals, makes, places, modes, mut plan, .. } = planner;
     let (files, folders): (Vec<Step>, Vec<Step>) =
         removals.into_iter().partition(|step| matches!(step, Step::Remove { .. }));
-    // A directory without write permission gets it last, after the entries in it.
-    plan.steps = [files, folders, makes, places, modes.into_iter().rev().collect()].concat();
+    // The permissions of directories are set last, after the entries in them.
+    plan.steps = [opened, files, folders, makes, places, closed, modes.into_iter().rev().collect()].concat();
     Ok(plan)
 }
 
@@ -131,7 +144,7 @@ impl Planner<'_> {
     }
 
     fn view_content(&self, path: &[u8]) -> Option<Vec<u8>> {
-        read_file(self.files.view, path, MAX_CONTENT).ok().flatten()
+        self.files.view_content(path)
     }
 
     /// Returns true if the content or the target is as it was when the view was opened.
@@ -142,7 +155,9 @@ impl Planner<'_> {
         if base.kind != EntryKind::File || base.real_stamp == Some(real.stamp) {
             return Ok(true);
         }
-        self.files.contents.matches(&real.path, base, None, (self.real, self.cancel))
+        let opened = self.real.open_parent(&real.path).and_then(|(parent, name)| parent.open_file(name));
+        let Ok(file) = opened else { return Ok(false) };
+        self.files.contents.matches(&real.path, base, None, &file, self.cancel)
     }
 
     fn is_base(&self, base: &BaseEntry, real: &Entry) -> Result<bool> {
@@ -216,6 +231,33 @@ impl Planner<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Plans the steps that let the owner write to the directories whose entries change, and those that restore their
+    /// permissions.
+    fn plan_write_access(&mut self) -> Result<(Vec<Step>, Vec<Step>)> {
+        let (mut opened, mut closed) = (Vec::new(), Vec::new());
+        let mut folders = HashSet::new();
+        for step in self.removals.iter().chain(&self.makes).chain(&self.places) {
+            folders.insert(parent_of(step.path()).to_vec());
+        }
+        for folder in folders.into_iter().filter(|folder| !folder.is_empty() && !self.made.contains(folder)) {
+            let found = self.real.open_parent(&folder).and_then(|(parent, name)| entry_at(&parent, name, &folder));
+            let found = found.ok().flatten().filter(|found| is_directory(found.kind) && found.mode & 0o300 != 0o300);
+            let Some(Entry { mode, .. }) = found else { continue };
+            let writable = mode | 0o700;
+            opened.push(Step::SetMode { path: folder.clone(), mode: writable, before: mode });
+            if !self.removed.contains(&folder) {
+                closed.push(Step::SetMode { path: folder, mode, before: writable });
+                continue;
+            }
+            // If the removal is undone, the entries are moved back before the permissions.
+            let removal = self.removals.iter_mut().find(|step| step.path() == folder);
+            if let Some(Step::RemoveDirectory { mode, .. }) = removal {
+                *mode = writable;
+            }
+        }
+        Ok((opened, closed))
     }
 
     fn make(&mut self, path: &[u8], mode: u32) {

@@ -59,6 +59,13 @@ impl<'a> Reader<'a> {
         Ok(field)
     }
 
+    /// Reads a path below a directory.
+    pub(crate) fn path(&mut self) -> Result<Vec<u8>> {
+        let path = self.field()?;
+        let is_name = |name: &[u8]| !matches!(name, b"" | b"." | b"..");
+        if path.split(|byte| *byte == b'/').all(is_name) { Ok(path.to_vec()) } else { Err(damaged()) }
+    }
+
     pub(crate) fn text(&mut self) -> Result<String> {
         String::from_utf8(self.field()?.to_vec()).map_err(|_| damaged())
     }

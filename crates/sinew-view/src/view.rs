@@ -12,7 +12,7 @@ use crate::answer::{ApplyResult, Changes, FileResult, Leftover, Outcome};
 use crate::base::{Base, BaseEntry, Contents, MAX_COPY, Source, reliable};
 use crate::changes::{self, ViewFiles};
 use crate::compare;
-use crate::copy::read_file;
+use crate::copy;
 use crate::execute::{self, Failure};
 use crate::layout::{Description, Layout, now_ms};
 use crate::open::{self, open_directory};
@@ -173,6 +173,7 @@ impl IsolatedView {
             let plan = plan(&files, &real, &comparison.differences, cancel)?;
             let has_conflict = plan.outcomes.values().any(Outcome::is_conflict);
             let is_applied = !(has_conflict && options.on_conflict == OnConflict::Stop);
+            let files = self.results(&plan)?;
             if is_applied {
                 match execute::execute(&self.layout, &real, &view, &plan, cancel) {
                     Ok(()) => {}
@@ -180,9 +181,8 @@ impl IsolatedView {
                     Err(Failure::Error(error)) => return Err(error),
                 }
             }
-            let files = self.results(&plan)?;
             if is_applied {
-                self.update_base(&plan, &real, &view)?;
+                self.update_base(&plan, &real, &view);
             }
             return Ok(ApplyResult { files, is_applied, remainder: comparison.remainder });
         }
@@ -202,7 +202,11 @@ impl IsolatedView {
     }
 
     fn open_files(&self) -> Result<(Directory, Contents)> {
-        Ok((open_directory(&self.tree)?, Contents::open(self.layout.contents(), self.base.git.as_deref())?))
+        let view = open_directory(&self.layout.folder)?.open_below(b"tree").map_err(|errno| {
+            let text = format!("view: the directory {:?} of the view was removed or replaced", self.tree);
+            Error::io(text, &errno.into())
+        })?;
+        Ok((view, Contents::open(self.layout.contents(), self.base.git.as_deref())?))
     }
 
     fn files<'a>(&'a self, view: &'a Directory, contents: &'a Contents, real: Option<&'a Directory>) -> ViewFiles<'a> {
@@ -233,12 +237,9 @@ impl IsolatedView {
         Ok(results)
     }
 
-    /// Makes the applied entries the base of later changes.
-    fn update_base(&mut self, plan: &Plan, real: &Directory, view: &Directory) -> Result<()> {
-        // The directory is already changed, so that this is no longer cancelled.
-        let cancel = &CancelToken::never();
-        let mut contents = Contents::open(self.layout.contents(), None)?;
-        let failed = |cause: &std::io::Error| Error::io("view: failed to write the view's list of files", cause);
+    /// Makes the applied entries the base of later changes. What cannot be written is compared by content next time.
+    fn update_base(&mut self, plan: &Plan, real: &Directory, view: &Directory) {
+        let Ok(mut contents) = Contents::open(self.layout.contents(), None) else { return };
         for (path, outcome) in &plan.outcomes {
             if matches!(outcome, Outcome::Conflict { .. } | Outcome::Kept(_)) {
                 continue;
@@ -252,27 +253,29 @@ impl IsolatedView {
             };
             let mut base = BaseEntry::plain(&entry);
             if entry.kind == EntryKind::File {
-                let number = self.base.next;
-                if let Some(content) = read_file(view, path, MAX_COPY).map_err(|cause| failed(&cause))?
-                    && contents.store(number, &content).map_err(|cause| failed(&cause))?
-                {
-                    self.base.next += 1;
-                    base.source = Source::Copy(number);
-                }
                 base.view_stamp = reliable(entry.stamp);
-                if base.source == Source::None && base.view_stamp.is_none() {
-                    let file = view.open_parent(path).and_then(|(parent, name)| parent.open_file(name));
-                    let digest = file.map_err(std::io::Error::from).and_then(|file| compare::digest(&file, cancel));
-                    base.source = digest.map_or(Source::None, Source::Digest);
-                }
                 // A merged file has another content than the view.
                 let is_equal = matches!(outcome, Outcome::Created | Outcome::Replaced);
                 base.real_stamp = look(real).filter(|_| is_equal).and_then(|entry| reliable(entry.stamp));
+                base.source = stored(&mut contents, self.base.next, view, path);
+                self.base.next += u64::from(matches!(base.source, Source::Copy(_)));
             }
             self.base.entries.insert(path.clone(), base);
         }
-        self.base.save(&self.layout.manifest())
+        let _ = self.base.save(&self.layout.manifest());
     }
+}
+
+/// Stores the content of a file of the view.
+fn stored(contents: &mut Contents, number: u64, view: &Directory, path: &[u8]) -> Source {
+    let Ok(file) = copy::open_own(view, path) else { return Source::None };
+    if let Ok(Some(content)) = sinew_base::read_limited(&file, MAX_COPY)
+        && contents.store(number, &content).is_ok_and(|is_stored| is_stored)
+    {
+        return Source::Copy(number);
+    }
+    // The directory is already changed, so that this is no longer cancelled.
+    compare::digest(&file, &CancelToken::never()).map_or(Source::None, Source::Digest)
 }
 
 /// Completes an interrupted hand-back.

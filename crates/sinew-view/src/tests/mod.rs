@@ -1,10 +1,12 @@
 //! Tests of the public interface on real directories, with git as the oracle.
 
 mod apply_tests;
+mod execute_tests;
 mod kill_tests;
 mod merge_tests;
 mod open_tests;
 mod patch_tests;
+mod random_tests;
 
 use std::collections::BTreeMap;
 use std::fs;
