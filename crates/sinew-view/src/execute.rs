@@ -366,7 +366,8 @@ fn read_journal(bytes: &[u8]) -> Result<((u64, u64), Vec<Step>)> {
 
 /// Returns true if a killed process left a journal or a temporary directory.
 pub(crate) fn needs_recovery(layout: &Layout, root: &std::path::Path) -> bool {
-    layout.journal().exists() || fs::symlink_metadata(root.join(temporary_name(layout))).is_ok()
+    let has_temporary = || fs::symlink_metadata(root.join(temporary_name(layout))).is_ok();
+    layout.journal().exists() || !layout.damaged_journal().exists() && has_temporary()
 }
 
 /// Completes the hand-back of a killed process. Returns false if there was none. The caller has the locks of the view
@@ -386,7 +387,12 @@ pub(crate) fn recover(layout: &Layout, root: &std::path::Path) -> Result<bool> {
     let real = Directory::open(root).ok();
     let mut is_same = true;
     if let (Some(bytes), Some(real)) = (&bytes, &real) {
-        let ((device, inode), steps) = read_journal(bytes)?;
+        let Ok(((device, inode), steps)) = read_journal(bytes) else {
+            // It was complete when it was written, so that someone changed it. The temporary directory may have the only
+            // copy of the original files and stays.
+            fs::rename(&path, layout.damaged_journal()).map_err(|cause| failed(&cause))?;
+            return Ok(false);
+        };
         let stat = real.own_stat().map_err(|errno| failed(&errno.into()))?;
         let stamp = Stamp::of(&stat);
         is_same = (stamp.device, stamp.inode) == (device, inode);

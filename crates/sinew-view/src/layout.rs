@@ -61,10 +61,51 @@ impl Layout {
     /// Returns `InvalidArgument` if the id is not one of a view, or if the folder of the views is a link.
     pub(crate) fn of(home: &Path, id: &str) -> Result<Layout> {
         Layout::check_views(home)?;
-        if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        if !is_id(id) {
             return Err(Error::invalid(format!("view: {id:?} is not the id of a view; leftovers lists them")));
         }
-        Ok(Layout { id: id.to_string(), folder: Layout::views(home).join(id) })
+        let views = Layout::views(home);
+        let views = fs::canonicalize(&views).unwrap_or(views);
+        Ok(Layout { id: id.to_string(), folder: views.join(id) })
+    }
+
+    /// Returns the views in a folder.
+    ///
+    /// # Errors
+    /// Returns the system's error. A missing folder has no views.
+    fn list(views: &Path) -> Result<Vec<Layout>> {
+        let failed = |cause: &io::Error| Error::io(format!("view: failed to list {views:?}"), cause);
+        let entries = match fs::read_dir(views) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|cause| failed(&cause))?,
+        };
+        let mut layouts = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|cause| failed(&cause))?;
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if let Some(id) = entry.file_name().to_str().filter(|id| is_directory && is_id(id)) {
+                layouts.push(Layout { id: id.to_string(), folder: entry.path() });
+            }
+        }
+        Ok(layouts)
+    }
+
+    /// Returns all views of a program's own folder.
+    ///
+    /// # Errors
+    /// Returns the system's error, and `InvalidArgument` if the folder of the views is a link.
+    pub(crate) fn all(home: &Path) -> Result<Vec<Layout>> {
+        Layout::check_views(home)?;
+        let views = Layout::views(home);
+        Layout::list(&fs::canonicalize(&views).unwrap_or(views))
+    }
+
+    /// Returns the views in the same folder, including this one.
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub(crate) fn siblings(&self) -> Result<Vec<Layout>> {
+        Layout::list(self.folder.parent().unwrap_or(&self.folder))
     }
 
     /// Creates the folder of a new view and locks it.
@@ -76,11 +117,9 @@ impl Layout {
         Layout::check_views(home)?;
         let failed = |cause: &io::Error| Error::io(format!("view: failed to create a folder in {views:?}"), cause);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&views).map_err(|cause| failed(&cause))?;
-        let views = fs::canonicalize(&views).map_err(|cause| failed(&cause))?;
         let process = std::process::id();
         for count in 0_u32.. {
             let layout = Layout::of(home, &format!("{:x}-{process:x}-{count}", now_ms()))?;
-            let layout = Layout { folder: views.join(&layout.id), ..layout };
             match fs::DirBuilder::new().mode(0o700).create(&layout.folder) {
                 Ok(()) => {}
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -129,6 +168,11 @@ impl Layout {
     /// The steps of a running hand-back.
     pub(crate) fn journal(&self) -> PathBuf {
         self.folder.join("journal")
+    }
+
+    /// A journal that could not be read.
+    pub(crate) fn damaged_journal(&self) -> PathBuf {
+        self.folder.join("journal.damaged")
     }
 
     /// Texts with conflict markers.
@@ -223,6 +267,10 @@ impl Layout {
         let removed = Directory::open(views).and_then(|views| views.remove_tree(self.id.as_ref()));
         removed.map_err(|errno| failed(&errno.into()))
     }
+}
+
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// Returns the time in milliseconds since the epoch.

@@ -12,6 +12,28 @@
 //! has an effect. The original directory is only changed by a hand-back, and never the data of a repository in it. A
 //! program in a view can still write to the original directory by its path; only a sandbox prevents that.
 //!
+//! ```
+//! # #[cfg(unix)] {
+//! use sinew_base::CancelToken;
+//! use sinew_view::{ApplyOptions, ChangesOptions, IsolatedView, OpenOptions};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (project, home) = (folder.path().join("project"), folder.path().join("home"));
+//! # std::fs::create_dir(&project).unwrap();
+//! let never = CancelToken::never();
+//! let mut view = IsolatedView::open(&project, &OpenOptions::new(&home), &never)?;
+//! std::fs::write(view.path().join("notes.txt"), "written in the view").unwrap();
+//! assert!(!project.join("notes.txt").exists());
+//! assert_eq!(view.changes(&ChangesOptions::default(), &never)?.entries[0].path, b"notes.txt");
+//!
+//! let result = view.apply(&ApplyOptions::default(), &never)?;
+//! assert_eq!(result.conflicts().count(), 0);
+//! assert!(project.join("notes.txt").exists());
+//! view.discard()?;
+//! # }
+//! # Ok::<(), sinew_base::Error>(())
+//! ```
+//!
 //! Views need a Unix system; elsewhere [`IsolatedView::open`] fails with `Unsupported`.
 
 mod answer;

@@ -14,6 +14,7 @@ use crate::base::{Base, BaseEntry, Contents, MAX_COPY, Source, reliable};
 use crate::commits;
 use crate::compare;
 use crate::copy;
+use crate::fault;
 use crate::git_dir::{self, Repository};
 use crate::layout::{Description, Layout, now_ms};
 use crate::options::{OpenOptions, ViewMode};
@@ -67,7 +68,9 @@ pub(crate) fn create(
         missing,
         notes: request.notes,
     };
+    fault::point();
     layout.write_description(&description)?;
+    fault::point();
     base.save(&layout.manifest())?;
     Ok((description, base))
 }
@@ -225,6 +228,7 @@ impl Builder<'_> {
         let mut parent: Option<(Vec<u8>, Directory, Directory)> = None;
         let failed = |path: &[u8], cause: &io::Error| Error::io(format!("view: failed to copy {}", shown(path)), cause);
         for entry in entries {
+            fault::point();
             cancel.check()?;
             let folder = parent_of(&entry.path);
             if parent.as_ref().is_none_or(|(path, ..)| path != folder) {

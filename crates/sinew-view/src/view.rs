@@ -163,8 +163,11 @@ impl IsolatedView {
             Error::io(text, &errno.into())
         })?;
         let _lock = self.layout.lock_apply(cancel)?;
-        if execute::needs_recovery(&self.layout, &self.description.root) {
-            execute::recover(&self.layout, &self.description.root)?;
+        // Interrupted hand-backs come first, because their steps expect the directory as it was.
+        for layout in self.layout.siblings()?.into_iter().filter(|layout| layout.journal().exists()) {
+            if let Ok(description) = layout.read_description() {
+                execute::recover(&layout, &description.root)?;
+            }
         }
         let (view, contents) = self.open_files()?;
         let files = self.files(&view, &contents, Some(&real));
@@ -294,7 +297,7 @@ fn recover(layout: &Layout, description: &Description, cancel: &CancelToken) -> 
 /// Returns an error if the folder of the views cannot be read, or if the call is cancelled.
 pub fn leftovers(home: &Path, cancel: &CancelToken) -> Result<Vec<Leftover>> {
     let mut found = Vec::new();
-    for layout in all_layouts(home)? {
+    for layout in Layout::all(home)? {
         cancel.check()?;
         let Ok(Some(_lock)) = layout.try_lock() else { continue };
         if !layout.manifest().is_file() {
@@ -327,24 +330,4 @@ pub fn remove_expired(home: &Path, age: Duration, cancel: &CancelToken) -> Resul
         }
     }
     Ok(removed)
-}
-
-fn all_layouts(home: &Path) -> Result<Vec<Layout>> {
-    let views = Layout::views(home);
-    let failed = |cause: &std::io::Error| Error::io(format!("view: failed to list {views:?}"), cause);
-    let entries = match fs::read_dir(&views) {
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(|cause| failed(&cause))?,
-    };
-    let mut layouts = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|cause| failed(&cause))?;
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if let Some(id) = entry.file_name().to_str().filter(|_| is_directory)
-            && let Ok(layout) = Layout::of(home, id)
-        {
-            layouts.push(layout);
-        }
-    }
-    Ok(layouts)
 }

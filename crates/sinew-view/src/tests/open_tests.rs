@@ -1,6 +1,7 @@
 //! Tests the opening of views.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
 use sinew_base::{CancelHandle, CancelToken, ErrorCode};
@@ -24,7 +25,7 @@ fn check_git(script: &str) {
     assert_eq!(run_in(view.path(), &queries), project.run(&queries), "{script}");
     run_in(
         view.path(),
-        "echo more >> new; git add new; git commit -qm second; git branch other; git stash list; git gc -q",
+        "echo more >> new; git add new; git commit -qm second 2> /dev/null || true; git branch -q other 2> /dev/null || true; git stash list; git gc -q",
     );
     apply_nothing(&view);
     let mut after = tree(&project.folder(), true);
@@ -67,6 +68,14 @@ fn a_worktree_view_has_the_state_of_the_checkout() {
     check_git(&format!(
         "cd ..; git init -q lib; cd lib; {COMMITTED} cd ../root; {COMMITTED} git -c protocol.file.allow=always submodule \
          --quiet add ../lib lib 2> /dev/null; git commit -qm lib; echo dirty >> lib/a"
+    ));
+    check_git(&format!("{COMMITTED} mv .git ../real.git; ln -s ../real.git .git; echo dirty >> a"));
+    check_git(&format!(
+        "{COMMITTED} mkdir e; echo 3 > e/c; git add e; git commit -qm e; git sparse-checkout set --sparse-index d"
+    ));
+    check_git(&format!(
+        "{COMMITTED} git checkout -qb side; echo s > a; git commit -qam s; git checkout -q -; echo m > a; \
+         git commit -qam m; git merge side > /dev/null || true"
     ));
     check_git(&format!("{COMMITTED} git init -q nested; cd nested; {COMMITTED} echo dirty >> a"));
     check_git(&format!(
@@ -139,6 +148,30 @@ fn tree_without_sparse(root: &std::path::Path) -> super::Tree {
     fs::rename(root.parent().unwrap().join("aside"), &sparse).unwrap();
     tree.insert("sparse".into(), size.to_string());
     tree
+}
+
+#[test]
+fn paths_of_any_bytes_and_lengths_work() {
+    let project = Project::new("");
+    let root = project.root().join(std::ffi::OsStr::from_bytes(b"new\nline \" \xff"));
+    fs::create_dir(&root).unwrap();
+    run_in(&root, COMMITTED);
+    run_in(
+        &root,
+        "name=$(printf 'x%.0s' $(seq 200)); for i in $(seq 30); do mkdir $name; cd $name; done; echo deep > file",
+    );
+    let home = project.folder().join(std::ffi::OsStr::from_bytes(b"ho\nme\xfe"));
+    let mut view = IsolatedView::open(&root, &OpenOptions::new(&home), &CancelToken::never()).unwrap();
+    assert_eq!(run_in(view.path(), "git log --format=%s"), "first\n");
+    run_in(
+        view.path(),
+        "name=$(printf 'x%.0s' $(seq 200)); for i in $(seq 30); do cd $name; done; echo more >> file; echo n > new",
+    );
+    let id = view.id().to_string();
+    assert_eq!(apply(&mut view).files.len(), 2);
+    drop(view);
+    assert_eq!(leftovers(&home, &CancelToken::never()).unwrap()[0].root, root);
+    IsolatedView::reopen(&home, &id, &CancelToken::never()).unwrap().discard().unwrap();
 }
 
 #[test]
