@@ -54,6 +54,15 @@ impl ViewFiles<'_> {
         sinew_base::read_limited(open_own(self.view, path).ok()?, MAX_CONTENT).ok()?
     }
 
+    /// Returns true if a path was the data of a repository or a part of it when the view was opened. Without its file
+    /// HEAD, a bare repository looks like any other directory.
+    fn is_in_repository(&self, path: &[u8]) -> bool {
+        let is_end = |at: &usize| *at == path.len() || path[*at] == b'/';
+        (1..=path.len())
+            .filter(is_end)
+            .any(|end| self.base.entries.get(&path[..end]).is_some_and(|base| base.kind == EntryKind::Repository))
+    }
+
     /// Checks that a directory that cannot be listed has no entries that would count as deleted.
     fn check_unreadable(&self, entry: &Entry) -> Result<()> {
         let start = [&*entry.path, b"/"].concat();
@@ -106,7 +115,8 @@ pub(crate) fn compare(files: &ViewFiles<'_>, with_ignored: bool, cancel: &Cancel
             comparison.differences.push(difference);
         }
     }
-    let mut added: Vec<Entry> = now.into_values().cloned().collect();
+    let mut added: Vec<Entry> =
+        now.into_values().filter(|entry| !files.is_in_repository(&entry.path)).cloned().collect();
     if !with_ignored && !added.is_empty() {
         added = without_ignored(files, added, &mut comparison.remainder, cancel)?;
     }

@@ -5,9 +5,9 @@ use std::io::{self, Read as _, Seek, SeekFrom, Write};
 
 use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
-use sinew_checkpoint::Directory;
+use sinew_checkpoint::{Directory, EntryKind};
 
-use crate::scan::{Stamp, as_name};
+use crate::scan::{Stamp, as_name, entry_at, joined};
 
 /// Creates a file that must not exist, for writing by the owner only.
 ///
@@ -101,7 +101,7 @@ pub(crate) fn copy_tree(source: &Directory, target: &Directory) -> io::Result<()
     while let Some(folder) = folders.pop() {
         let (from, to) = (source.open_below(&folder)?, target.open_below(&folder)?);
         for name in from.names()? {
-            let path = crate::scan::joined(&folder, &name);
+            let path = joined(&folder, &name);
             if copy_entry(&from, &to, &name)? {
                 folders.push(path);
             }
@@ -112,8 +112,7 @@ pub(crate) fn copy_tree(source: &Directory, target: &Directory) -> io::Result<()
 
 /// Copies an entry, but of a directory only the directory itself. Returns true for a directory.
 fn copy_entry(from: &Directory, to: &Directory, name: &[u8]) -> io::Result<bool> {
-    use sinew_checkpoint::EntryKind;
-    let Some(entry) = crate::scan::entry_at(from, as_name(name), name)? else { return Ok(false) };
+    let Some(entry) = entry_at(from, as_name(name), name)? else { return Ok(false) };
     match entry.kind {
         EntryKind::Directory => {
             rustix::fs::mkdirat(to, as_name(name), Mode::from_raw_mode(0o755))?;
@@ -150,9 +149,8 @@ pub(crate) fn open_own(view: &Directory, path: &[u8]) -> rustix::io::Result<File
         Err(Errno::ACCESS) => {}
         opened => return opened,
     }
-    let stat = parent.stat(name)?.ok_or(Errno::NOENT)?;
-    let mode = Mode::from_raw_mode(stat.st_mode).bits();
-    parent.set_mode(name, mode | Mode::RUSR.bits())?;
+    let mode = entry_at(&parent, name, path)?.ok_or(Errno::NOENT)?.mode;
+    parent.set_mode(name, mode | 0o400)?;
     let opened = parent.open_file(name);
     parent.set_mode(name, mode)?;
     opened

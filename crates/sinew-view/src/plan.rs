@@ -9,7 +9,8 @@ use sinew_checkpoint::{Directory, EntryKind};
 use crate::answer::Outcome;
 use crate::base::{BaseEntry, MAX_CONTENT};
 use crate::changes::{Difference, ViewFiles};
-use crate::copy::read_file;
+use crate::compare::is_equal;
+use crate::copy::{open_own, read_file};
 use crate::merge::{Merge, is_binary, merge};
 use crate::scan::{Entry, Stamp, entry_at, parent_of, shown};
 
@@ -143,10 +144,6 @@ impl Planner<'_> {
         read_file(self.real, path, MAX_CONTENT).ok().flatten()
     }
 
-    fn view_content(&self, path: &[u8]) -> Option<Vec<u8>> {
-        self.files.view_content(path)
-    }
-
     /// Returns true if the content or the target is as it was when the view was opened.
     fn has_base_content(&self, base: &BaseEntry, real: &Entry) -> Result<bool> {
         if base.kind != real.kind || base.target != real.target {
@@ -221,7 +218,11 @@ impl Planner<'_> {
             }
             let is_conflict = self.plan.outcomes.get(folder).is_some_and(Outcome::is_conflict);
             match self.look(folder)? {
-                Some(real) if is_directory(real.kind) && !is_conflict => {}
+                Some(real) if is_directory(real.kind) && !is_conflict => {
+                    if self.is_repository(folder) {
+                        return Ok(Some(format!("{} is a git repository", shown(folder))));
+                    }
+                }
                 None if !is_conflict => {
                     let found = self.files.view.open_parent(folder);
                     let found = found.and_then(|(parent, name)| entry_at(&parent, name, folder));
@@ -260,6 +261,13 @@ impl Planner<'_> {
         Ok((opened, closed))
     }
 
+    /// Returns true if a directory is a bare git repository, whose entries are never written.
+    fn is_repository(&self, folder: &[u8]) -> bool {
+        let has = |directory: &Directory, name: &str| directory.stat(name.as_ref()).is_ok_and(|stat| stat.is_some());
+        let opened = self.real.open_below(folder);
+        opened.is_ok_and(|directory| ["HEAD", "objects", "refs"].iter().all(|name| has(&directory, name)))
+    }
+
     fn make(&mut self, path: &[u8], mode: u32) {
         self.made.insert(path.to_vec());
         self.makes.push(Step::MakeDirectory { path: path.to_vec() });
@@ -281,67 +289,64 @@ impl Planner<'_> {
 
     /// Plans an entry that the view has.
     fn plan_entry(&mut self, difference: &Difference, view: &Entry) -> Result<Outcome> {
-        let path = &*difference.path;
         let base = difference.base.as_ref();
-        let real = self.look(path)?;
-        // The types of base and view differ, and the plan already removed the base.
-        let is_replaced = self.removed.contains(path);
-        let base_kind = base.map(|base| base.kind);
-        match (&real, base) {
-            (None, Some(base)) if !is_replaced && is_directory(base.kind) == is_directory(view.kind) => {
-                return Ok(conflict("changed in the view and deleted in the directory"));
-            }
-            (None, _) => {
-                if let Some(reason) = self.plan_parents(path)? {
-                    return Ok(conflict(reason));
-                }
-                if is_directory(view.kind) {
-                    self.make(path, view.mode);
-                } else {
-                    self.place_view(view, view.mode, None);
-                }
-                return Ok(if is_replaced { Outcome::Replaced } else { Outcome::Created });
-            }
-            _ => {}
-        }
-        let Some(real) = real else { return Ok(Outcome::Unchanged) };
-        if is_directory(view.kind) && is_directory(real.kind) {
-            return Ok(match base.filter(|base| is_directory(base.kind)) {
-                Some(base) => self.plan_mode(path, base.mode, view.mode, real.mode),
-                None => Outcome::Unchanged,
-            });
-        }
-        if real.kind != view.kind && (is_directory(view.kind) || is_directory(real.kind) || base.is_none()) {
-            return Ok(conflict(format!("the directory has a {} there", real.kind.as_str())));
-        }
-        let is_same_link = view.kind == EntryKind::Link && real.kind == view.kind && view.target == real.target;
-        if is_same_link {
-            return Ok(Outcome::Unchanged);
-        }
-        if base_kind == Some(EntryKind::File)
-            && view.kind == EntryKind::File
-            && real.kind == EntryKind::File
-            && let Some(base) = base
-        {
-            return self.merge_file(base, difference, view, &real);
-        }
-        let is_same_file = || {
-            let (one, two) = (self.view_content(path), self.real_content(path));
-            view.kind == EntryKind::File
-                && real.kind == EntryKind::File
-                && view.mode == real.mode
-                && one.is_some()
-                && one == two
+        let Some(real) = self.look(&difference.path)? else {
+            return self.plan_new(base, view);
         };
+        match (view.kind, real.kind) {
+            (EntryKind::Directory, EntryKind::Directory) => Ok(match base.filter(|base| is_directory(base.kind)) {
+                Some(base) => self.plan_mode(&view.path, base.mode, view.mode, real.mode),
+                None => Outcome::Unchanged,
+            }),
+            (EntryKind::Link, EntryKind::Link) if view.target == real.target => Ok(Outcome::Unchanged),
+            (EntryKind::File, EntryKind::File) => match base.filter(|base| base.kind == EntryKind::File) {
+                Some(base) => self.merge_file(base, difference, view, &real),
+                None if view.mode == real.mode && self.has_view_content(&view.path)? => Ok(Outcome::Unchanged),
+                None => self.plan_replacement(base, view, &real),
+            },
+            (kind, found) if kind != found && (is_directory(kind) || is_directory(found) || base.is_none()) => {
+                Ok(conflict(format!("the directory has a {} there", found.as_str())))
+            }
+            _ => self.plan_replacement(base, view, &real),
+        }
+    }
+
+    /// Plans an entry that the directory lacks, or that the plan removes there because its type changed.
+    fn plan_new(&mut self, base: Option<&BaseEntry>, view: &Entry) -> Result<Outcome> {
+        let is_replaced = self.removed.contains(&view.path);
+        if !is_replaced && base.is_some_and(|base| is_directory(base.kind) == is_directory(view.kind)) {
+            return Ok(conflict("changed in the view and deleted in the directory"));
+        }
+        if let Some(reason) = self.plan_parents(&view.path)? {
+            return Ok(conflict(reason));
+        }
+        if is_directory(view.kind) {
+            self.make(&view.path, view.mode);
+        } else {
+            self.place_view(view, view.mode, None);
+        }
+        Ok(if is_replaced { Outcome::Replaced } else { Outcome::Created })
+    }
+
+    /// Plans an entry that replaces one of the directory as a whole.
+    fn plan_replacement(&mut self, base: Option<&BaseEntry>, view: &Entry, real: &Entry) -> Result<Outcome> {
         match base {
-            _ if is_same_file() => Ok(Outcome::Unchanged),
             None => Ok(conflict("created in the view and in the directory")),
-            Some(base) if self.is_base(base, &real)? => {
+            Some(base) if self.is_base(base, real)? => {
                 self.place_view(view, view.mode, Some(real.stamp));
                 Ok(Outcome::Replaced)
             }
             Some(_) => Ok(conflict("changed in the view and in the directory")),
         }
+    }
+
+    /// Returns true if the file of the directory has the content of the file of the view.
+    fn has_view_content(&self, path: &[u8]) -> Result<bool> {
+        let opened = self.real.open_parent(path).and_then(|(parent, name)| parent.open_file(name));
+        let (Ok(real), Ok(view)) = (opened, open_own(self.files.view, path)) else { return Ok(false) };
+        let is_equal = is_equal(&real, &view, self.cancel);
+        self.cancel.check()?;
+        Ok(is_equal.unwrap_or(false))
     }
 
     /// Plans a change of permissions.
@@ -372,10 +377,10 @@ impl Planner<'_> {
             self.place_view(view, mode, Some(real.stamp));
             return Ok(Outcome::Replaced);
         }
-        let (ours, theirs) = (self.real_content(path), self.view_content(path));
-        if ours.is_some() && ours == theirs {
+        if self.has_view_content(path)? {
             return Ok(self.plan_mode(path, base.mode, view.mode, real.mode));
         }
+        let (ours, theirs) = (self.real_content(path), self.files.view_content(path));
         let before = self.files.contents.read(path, base, Some(self.real));
         let (Some(before), Some(ours), Some(theirs)) = (before, ours, theirs) else {
             return Ok(conflict("changed in the view and in the directory, and too large to merge"));

@@ -60,7 +60,7 @@ fn a_change_of_another_program_undoes_all_steps() {
         "rm kind",
         "echo r > zz",
         "ln -s /nowhere n",
-        "rm ro/r",
+        "chmod 755 ro; rm ro/r; chmod 555 ro",
         "mkdir n; chmod 500 n",
         "rm s",
         "mv ro moved; ln -s moved ro",
@@ -77,6 +77,40 @@ fn directories_without_write_permission_keep_their_permissions() {
         project.changed("chmod -R u+w .; echo x >> ro/a; echo n > ro/deep/n; rm -r gone; chmod 555 ro/deep ro");
     assert_eq!(outcomes(&apply(&mut view)), ["deleted gone", "deleted gone/b", "replaced ro/a", "created ro/deep/n"]);
     assert_eq!(tree(&project.root(), false), tree(view.path(), false));
+}
+
+#[test]
+fn a_directory_that_cannot_be_listed_does_not_count_as_emptied() {
+    let project = Project::new("mkdir d; echo 1 > d/a; chmod 755 d");
+    let mut view = project.changed("chmod 000 d");
+    let result = super::try_apply(&mut view, crate::OnConflict::Merge);
+    if rustix::process::geteuid().is_root() {
+        assert_eq!(outcomes(&result.unwrap()), ["replaced d"]);
+    } else {
+        assert_eq!(result.unwrap_err().code(), sinew_base::ErrorCode::PermissionDenied);
+    }
+    project.run("chmod 755 d; [ -e d/a ]");
+    // The same in the directory: the view names what it lacks, and a hand-back leaves it alone.
+    let project = Project::new("mkdir d; echo 1 > d/a; echo 2 > f; chmod 000 d f; echo 3 > g");
+    let mut view = project.changed("echo 4 > g");
+    let missing = if rustix::process::geteuid().is_root() { vec![] } else { vec![b"d".to_vec(), b"f".to_vec()] };
+    assert_eq!(view.missing(), missing);
+    assert_eq!(outcomes(&apply(&mut view)), ["replaced g"]);
+    project.run("chmod 755 d f; cat d/a f");
+}
+
+#[test]
+fn the_data_of_bare_repositories_is_never_written() {
+    let project = Project::new("git init -q --bare mirror.git; mkdir other; echo 1 > other/a");
+    let before = tree(&project.root(), true);
+    let mut view = project.changed("rm mirror.git/HEAD; echo evil > mirror.git/config; echo evil > mirror.git/new");
+    assert_eq!(outcomes(&apply(&mut view)), Vec::<String>::new());
+    assert_eq!(tree(&project.root(), true), before);
+    let mut view = project.changed("mkdir -p repo/hooks; echo evil > repo/hooks/post-update; echo 2 > repo/b");
+    project.run("git init -q --bare repo; rm -r repo/hooks");
+    let before = tree(&project.root(), true);
+    assert_eq!(apply(&mut view).conflicts().count(), 3);
+    assert_eq!(tree(&project.root(), true), before);
 }
 
 #[test]

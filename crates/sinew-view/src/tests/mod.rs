@@ -116,7 +116,8 @@ pub(super) fn tree(root: &Path, git: bool) -> Tree {
             } else if metadata.is_symlink() {
                 format!("link {:?}", fs::read_link(&path).unwrap())
             } else if metadata.is_file() {
-                format!("file {mode:o} {}", String::from_utf8_lossy(&fs::read(&path).unwrap()))
+                let content = fs::read(&path).unwrap_or_else(|error| error.to_string().into());
+                format!("file {mode:o} {}", String::from_utf8_lossy(&content))
             } else {
                 "special".into()
             };
