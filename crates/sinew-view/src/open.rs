@@ -1,6 +1,6 @@
 //! Creates the directory of a view.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub(crate) fn create(
     builder.shares = builder.can_share(&entries);
     let included = builder.choose(&entries, options, cancel)?;
     builder.copy_all(&included, cancel)?;
-    builder.copy_repositories(&entries, layout)?;
+    builder.copy_repositories(&included, layout)?;
     builder.finish_directories(&included)?;
     let Builder { base, missing, notes, .. } = builder;
     request.notes.extend(notes);
@@ -194,13 +194,19 @@ impl Builder<'_> {
                 self.tracked.clear();
             }
         }
-        let is_dot_git = |entry: &&Entry| entry.kind == EntryKind::Repository && !parent_of(&entry.path).is_empty();
-        let nested: Vec<&[u8]> = entries.iter().filter(is_dot_git).map(|entry| parent_of(&entry.path)).collect();
-        let is_nested = |path: &[u8]| {
-            nested.iter().any(|folder| path == *folder || is_below(path, folder) && !ignored.contains(*folder))
+        // A nested repository is included whole, unless it is ignored itself.
+        let is_nested_root = |entry: &&Entry| {
+            entry.kind == EntryKind::Repository
+                && entry.path.ends_with(b"/.git")
+                && !ignored.contains(parent_of(&entry.path))
         };
+        let nested: Vec<&[u8]> = entries.iter().filter(is_nested_root).map(|entry| parent_of(&entry.path)).collect();
         let is_wanted = |entry: &&Entry| {
-            !ignored.contains(&entry.path) || self.tracked.contains_key(&entry.path) || is_nested(&entry.path)
+            let is_ignored = ignored.contains(&entry.path)
+                || entry.kind == EntryKind::Repository && ignored.contains(parent_of(&entry.path));
+            !is_ignored
+                || self.tracked.contains_key(&entry.path)
+                || nested.iter().any(|folder| is_below(&entry.path, folder))
         };
         let mut folders: HashSet<&[u8]> = HashSet::new();
         for entry in entries.iter().filter(is_wanted) {
@@ -210,16 +216,16 @@ impl Builder<'_> {
             }
         }
         let mut included = Vec::new();
-        let mut left_out = BTreeSet::new();
+        let mut left_out: HashSet<&[u8]> = HashSet::new();
         for entry in entries {
             if is_wanted(&entry) || folders.contains(&*entry.path) {
                 included.push(entry);
-            } else if !left_out.contains(parent_of(&entry.path)) {
-                self.missing.push(entry.path.clone());
-                left_out.insert(entry.path.clone());
-            } else {
-                left_out.insert(entry.path.clone());
+                continue;
             }
+            if !left_out.contains(parent_of(&entry.path)) {
+                self.missing.push(entry.path.clone());
+            }
+            left_out.insert(&*entry.path);
         }
         Ok(included)
     }
@@ -286,11 +292,11 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn copy_repositories(&mut self, entries: &[Entry], layout: &Layout) -> Result<()> {
+    fn copy_repositories(&mut self, entries: &[&Entry], layout: &Layout) -> Result<()> {
         let tree = layout.tree();
         for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Repository) {
+            // The parent directory is ignored, and named as missing.
             if self.view.open_parent(&entry.path).is_err() {
-                self.missing.push(entry.path.clone());
                 continue;
             }
             let (real, view) = ((&*self.request.root, &self.request.real), (&*tree, &self.view));

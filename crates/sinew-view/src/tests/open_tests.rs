@@ -104,12 +104,16 @@ fn ignored_files_are_named_if_they_cannot_share_data() {
     let project = Project::new(&format!(
         "{COMMITTED} touch tracked.o; git add -f tracked.o; mkdir out; echo 1 > x.o; echo 2 > out/y.o"
     ));
-    project.run("echo /build > .git/info/exclude; mkdir -p build/deep; echo 3 > build/deep/z; git commit -qm o");
+    project.run(
+        "printf '/build\\n/mirror.git\\n/trees\\n' > .git/info/exclude; mkdir -p build/deep; echo 3 > build/deep/z; git commit \
+         -qm o; git init -q --bare mirror.git; git worktree add -q trees/one -b one",
+    );
     let mut view = project.open();
     let missing: Vec<String> = view.missing().iter().map(|path| lossy(path)).collect();
     let shares = view.path().join("x.o").exists();
-    assert_eq!(missing, if shares { vec![] } else { vec!["build", "out/y.o", "x.o"] });
+    assert_eq!(missing, if shares { vec![] } else { vec!["build", "mirror.git", "out/y.o", "trees", "x.o"] });
     assert!(view.path().join("tracked.o").exists());
+    assert_eq!(view.path().join("mirror.git").exists(), shares);
     // A file that exists in the directory and that the view lacked is not replaced, and nothing is deleted.
     if !shares {
         run_in(view.path(), "rm -r out; echo own > x.o");
